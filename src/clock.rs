@@ -1,0 +1,39 @@
+//! The one source of wall-clock time.
+//!
+//! Durations are measured with tokio's monotonic clock; this one only says what is written into timestamps and
+//! compared across restarts. Under a paused tokio clock, [`Clock::following_tokio`] moves with it.
+
+use crate::model::Timestamp;
+use tokio::time::Instant;
+
+/// Tells the time. Cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock(Source);
+
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    System,
+    Tokio { origin: Instant, at_origin: Timestamp },
+}
+
+impl Clock {
+    /// The system's clock.
+    #[must_use]
+    pub fn system() -> Self {
+        Self(Source::System)
+    }
+
+    /// A clock that says `start` now and then moves as tokio's clock does.
+    #[must_use]
+    pub fn following_tokio(start: Timestamp) -> Self {
+        Self(Source::Tokio { origin: Instant::now(), at_origin: start })
+    }
+
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        match self.0 {
+            Source::System => Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()),
+            Source::Tokio { origin, at_origin } => at_origin.saturating_add(origin.elapsed()),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The demo API, served over real HTTP.

@@ -1,0 +1,208 @@
+//! What the exporter knows about the world, in types that cannot hold an impossible value.
+//!
+//! Nothing here knows JSON, HTTP or metrics. Bytes become these types in [`crate::api`]; from there on an id is
+//! positive and fits 63 bits, a completion is finite, a name is not empty.
+
+use std::{fmt, num::NonZeroU64, sync::Arc, time::Duration};
+
+/// The id of a repository: a positive 64-bit signed integer (API specification 2.1, 4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RepositoryId(NonZeroU64);
+
+impl RepositoryId {
+    /// The largest id: 2^63 - 1.
+    pub const MAX: u64 = i64::MAX.unsigned_abs();
+
+    /// `None` where `id` is 0 or above [`Self::MAX`].
+    #[must_use]
+    pub fn new(id: u64) -> Option<Self> {
+        NonZeroU64::new(id).filter(|id| id.get() <= Self::MAX).map(Self)
+    }
+
+    #[must_use]
+    pub fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for RepositoryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A completion as the API reports it, in the API's own unit (see `api.completion_scale`). Finite.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Completion(f64);
+
+impl Completion {
+    /// `None` where `value` is not finite. Negative values and values above the scale are kept as they are.
+    #[must_use]
+    pub fn new(value: f64) -> Option<Self> {
+        value.is_finite().then_some(Self(value))
+    }
+
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// Whether a repository is private, as far as the API says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Visibility {
+    Public,
+    Private,
+    Unknown,
+}
+
+impl Visibility {
+    /// The value of the label `private`.
+    #[must_use]
+    pub fn private_label(self) -> &'static str {
+        match self {
+            Self::Public => "false",
+            Self::Private => "true",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A repository of the listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    pub id: RepositoryId,
+    /// owner/repo as the API spells it; never empty.
+    pub name: Arc<str>,
+    pub visibility: Visibility,
+    /// `None` where the API gave none that can be read.
+    pub created_at: Option<Timestamp>,
+}
+
+/// A target language of a repository.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Language {
+    /// Never empty; unique within its repository.
+    pub code: Arc<str>,
+    /// Empty where the API gave none that can be read.
+    pub name: Arc<str>,
+    /// `None` where the API gave none that can be read.
+    pub completion: Option<Completion>,
+}
+
+/// A point of wall-clock time: whole milliseconds since the Unix epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    #[must_use]
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    #[must_use]
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Seconds since the Unix epoch, exact to the millisecond.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds of the years -9999 to 9999 stay below 2^53")]
+    pub fn as_seconds(self) -> f64 {
+        self.0 as f64 / 1000.0
+    }
+
+    /// The time from `earlier` to this; zero where `earlier` is later.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// This plus `duration`, at most the largest timestamp.
+    #[must_use]
+    pub fn saturating_add(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
+    }
+}
+
+/// RFC 3339 in UTC, to the second.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_second(self.0.div_euclid(1000)) {
+            Ok(time) => write!(f, "{time:.0}"),
+            Err(_) => write!(f, "{} ms after 1970", self.0),
+        }
+    }
+}
+
+macro_rules! labels {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $label:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$variant_doc])* $variant),+ }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The value of the metric label.
+            #[must_use]
+            pub fn label(self) -> &'static str {
+                match self { $(Self::$variant => $label),+ }
+            }
+        }
+    };
+}
+
+labels! {
+    /// The two questions that can be asked of the API.
+    Endpoint { Repositories = "repositories", Languages = "languages" }
+}
+
+labels! {
+    /// Why a request to the API failed.
+    Reason {
+        /// No answer, or not all of it, within the timeout.
+        Timeout = "timeout",
+        /// No connection, or it broke before an answer came.
+        Connect = "connect",
+        /// The TLS handshake failed.
+        Tls = "tls",
+        /// Any 3xx: no redirect is ever followed.
+        Redirect = "redirect",
+        /// 401.
+        Unauthorized = "unauthorized",
+        /// 403.
+        Forbidden = "forbidden",
+        /// 404.
+        NotFound = "not_found",
+        /// 429.
+        RateLimited = "rate_limited",
+        /// Any other 4xx.
+        ClientError = "client_error",
+        /// Any 5xx.
+        ServerError = "server_error",
+        /// The body is larger than `api.max_response_size`.
+        TooLarge = "too_large",
+        /// The body was cut short.
+        Truncated = "truncated",
+        /// The whole body arrived and is not what the specification says.
+        Decode = "decode",
+        /// The listing cannot go on: its cursor does not rise, or cannot be read.
+        Cursor = "cursor",
+    }
+}
+
+labels! {
+    /// What is wrong with one entry of an answer, or with one field of it.
+    Defect {
+        NotAnObject = "not_an_object",
+        Id = "id",
+        Name = "name",
+        Code = "code",
+        Completion = "completion",
+        CreatedAt = "created_at",
+        Private = "private",
+        DuplicateName = "duplicate_name",
+        DuplicateCode = "duplicate_code",
+    }
+}

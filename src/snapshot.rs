@@ -1,0 +1,161 @@
+//! The immutable answer to "what do we know now", and the rule that says when it is too old to be told.
+//!
+//! A snapshot is built anew for each publication and swapped whole. What did not change is shared with the one before
+//! it, by `Arc`.
+
+use crate::{
+    model::{Language, Repository, Timestamp},
+    progress::Progress,
+};
+use std::{sync::Arc, time::Duration};
+
+/// One language as it was last read, with its clock.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    pub language: Language,
+    /// `None` until the language has reported a completion for the first time.
+    pub progress: Option<Progress>,
+}
+
+/// All languages of one repository, read in full at one time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Languages {
+    pub read_at: Timestamp,
+    /// In the order of their codes, each code once.
+    pub readings: Box<[Reading]>,
+}
+
+/// Something that goes wrong, in words for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// When it was first seen, without a success since.
+    pub since: Timestamp,
+    /// What was attempted, on what, and how it failed. Never holds the key.
+    pub what: Arc<str>,
+    /// What to do about it.
+    pub mend: Arc<str>,
+}
+
+/// What is known of a repository's languages. Each repository is in one condition.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    /// Never read. The trouble is that of its first attempts, if there were any.
+    Pending(Option<Trouble>),
+    /// The last read succeeded.
+    Fresh(Arc<Languages>),
+    /// The last read failed; what was read before is still good enough to be told.
+    Failing(Arc<Languages>, Trouble),
+    /// What was read at `read_at` is too old to be told.
+    Stale { read_at: Timestamp, trouble: Option<Trouble> },
+}
+
+impl Condition {
+    /// The value of the label `state`.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Pending(_) => "pending",
+            Self::Fresh(_) => "fresh",
+            Self::Failing(..) => "failing",
+            Self::Stale { .. } => "stale",
+        }
+    }
+
+    /// The languages to tell, if there are any.
+    #[must_use]
+    pub fn languages(&self) -> Option<&Arc<Languages>> {
+        match self {
+            Self::Fresh(languages) | Self::Failing(languages, _) => Some(languages),
+            Self::Pending(_) | Self::Stale { .. } => None,
+        }
+    }
+
+    /// When the languages were last read in full.
+    #[must_use]
+    pub fn last_success(&self) -> Option<Timestamp> {
+        match self {
+            Self::Fresh(languages) | Self::Failing(languages, _) => Some(languages.read_at),
+            Self::Stale { read_at, .. } => Some(*read_at),
+            Self::Pending(_) => None,
+        }
+    }
+
+    #[must_use]
+    pub fn trouble(&self) -> Option<&Trouble> {
+        match self {
+            Self::Fresh(_) => None,
+            Self::Failing(_, trouble) => Some(trouble),
+            Self::Pending(trouble) | Self::Stale { trouble, .. } => trouble.as_ref(),
+        }
+    }
+}
+
+/// A repository that is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    pub repository: Arc<Repository>,
+    pub condition: Condition,
+}
+
+/// What is known now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    pub taken_at: Timestamp,
+    /// In the order of their names, each name once.
+    pub repositories: Vec<Shown>,
+    /// How many repositories of the listing are left out, by the filters or because another one bears their name.
+    pub filtered: usize,
+    /// `api.completion_scale`: the completion that means finished.
+    pub completion_scale: f64,
+}
+
+/// How a poll ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PollOutcome {
+    pub ended_at: Timestamp,
+    pub duration: Duration,
+    /// Why the listing did not reach its end, if it did not.
+    pub listing: Option<Trouble>,
+    /// Why the poll was ended before it had asked for everything, if it was.
+    pub ended_early: Option<Trouble>,
+    /// How many repositories were read in full.
+    pub read: usize,
+    /// How many repositories failed.
+    pub failed: usize,
+    /// How many repositories were not asked for, because the poll ended early.
+    pub unreached: usize,
+}
+
+impl PollOutcome {
+    /// Whether the poll read everything.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.listing.is_none() && self.ended_early.is_none() && self.failed == 0 && self.unreached == 0
+    }
+}
+
+/// How the polling goes; published beside the snapshot so that readiness and the page can tell a refused key from a
+/// slow start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PollStatus {
+    pub interval: Duration,
+    /// When the poll that is under way began.
+    pub running_since: Option<Timestamp>,
+    /// When the next poll begins, while none is under way.
+    pub next_poll_at: Option<Timestamp>,
+    /// The last poll that has ended.
+    pub last: Option<PollOutcome>,
+    /// When a poll last read everything.
+    pub last_success_at: Option<Timestamp>,
+    /// Whether there are data to serve: a listing was complete once, or data came from the state file.
+    pub has_data: bool,
+    /// Whether the progress clock outlives a restart.
+    pub state_is_kept: bool,
+}
+
+/// How old the last good data of a repository may be told: `stale_after`, or twice what the last full poll took if that
+/// is longer.
+#[must_use]
+pub fn staleness_limit(stale_after: Duration, last_full_poll: Option<Duration>) -> Duration {
+    stale_after.max(last_full_poll.unwrap_or_default().saturating_mul(2))
+}

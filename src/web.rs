@@ -1,0 +1,1 @@
+//! The web side: router, listeners, status page.
