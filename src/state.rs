@@ -33,3 +33,15 @@ pub struct Departed {
     pub progress: Progress,
     pub left_at: Timestamp,
 }
+
+#[derive(Debug)]
+pub struct StateFile;
+#[derive(Debug, thiserror::Error)]
+#[error("x")]
+pub struct WriteError;
+impl StateFile {
+    pub fn write(&mut self, memory: &Memory) -> Result<(), WriteError> {
+        let _ = memory;
+        Ok(())
+    }
+}
