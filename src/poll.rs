@@ -5,7 +5,9 @@
 //! Nothing here knows HTTP or metrics; the API is asked through [`Api`].
 
 mod ledger;
+mod publications;
 mod save;
+mod tell;
 
 pub use save::Saver;
 
@@ -20,25 +22,15 @@ use crate::{
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use ledger::{Ledger, Listing, News};
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    pin::pin,
-    sync::Arc,
-    time::Duration,
-};
+use publications::Publications;
+use std::{pin::pin, sync::Arc, time::Duration};
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
 };
 
-/// What has been read is published at least this often.
-const PUBLISH_EVERY: Duration = Duration::from_secs(5);
-/// The first publication of what a poll reads; from there the waits double up to [`PUBLISH_EVERY`].
-const FIRST_PUBLISH: Duration = Duration::from_millis(250);
 /// How often a long poll is saved on its way.
 const SAVE_EVERY: Duration = Duration::from_secs(5 * 60);
-/// How many entries of one kind a log line or a poll tells one by one.
-const LOGGED: usize = 10;
 
 /// What a poll does. Replaced as a whole by a reload, and taken up by the next poll.
 #[derive(Debug)]
@@ -262,8 +254,8 @@ where
             let entry = format!("id {} ({:?})", repository.id, repository.name);
             flaws.push(wire::Flaw { entry, defect: Defect::DuplicateName });
         }
-        if std::mem::replace(&mut self.listing_flaws, digest(&flaws)) != digest(&flaws) {
-            log_flaws("the listing", &flaws);
+        if std::mem::replace(&mut self.listing_flaws, tell::digest(&flaws)) != tell::digest(&flaws) {
+            tell::flaws("the listing", &flaws);
         }
         self.unsaved |= trouble.is_none();
         self.status.has_data |= trouble.is_none();
@@ -318,8 +310,8 @@ where
             Ok(list) => {
                 work.read += 1;
                 self.unsaved = true;
-                if self.ledger.flaws_changed(id, digest(&list.flaws)) {
-                    log_flaws(self.ledger.name(id).unwrap_or_default(), &list.flaws);
+                if self.ledger.flaws_changed(id, tell::digest(&list.flaws)) {
+                    tell::flaws(self.ledger.name(id).unwrap_or_default(), &list.flaws);
                 }
                 if self.ledger.succeeded(id, list, settings.completion_scale, now) == News::Changed {
                     tracing::info!(repo = self.ledger.name(id), id = id.get(), "languages can be read again");
@@ -329,7 +321,7 @@ where
                 work.failed += 1;
                 if self.ledger.failed(id, &failure.what, failure.mend, now) == News::Changed {
                     work.newly_failed += 1;
-                    if work.newly_failed <= LOGGED {
+                    if work.newly_failed <= tell::AT_MOST {
                         tracing::warn!(
                             repo = self.ledger.name(id),
                             id = id.get(),
@@ -347,8 +339,11 @@ where
     /// Draws the balance of a poll.
     fn conclude(&mut self, work: Work, duration: Duration) -> PollOutcome {
         let ended_at = self.clock.now();
-        if work.newly_failed > LOGGED {
-            tracing::warn!(repositories = work.newly_failed - LOGGED, "more repositories newly fail than are logged");
+        if work.newly_failed > tell::AT_MOST {
+            tracing::warn!(
+                repositories = work.newly_failed - tell::AT_MOST,
+                "more repositories newly fail than are logged"
+            );
         }
         let outcome = PollOutcome {
             ended_at,
@@ -369,7 +364,7 @@ where
         if outcome.is_success() {
             self.status.last_success_at = Some(ended_at);
         }
-        log_outcome(self.status.last.as_ref(), &outcome);
+        tell::outcome(self.status.last.as_ref(), &outcome);
         self.status.running_since = None;
         self.status.last = Some(outcome.clone());
         self.publish();
@@ -414,40 +409,6 @@ struct Work {
     unreached: usize,
 }
 
-/// When the next publication within a poll is due: soon at first, so that a start shows something, then ever later.
-#[derive(Debug)]
-struct Publications {
-    wait: Duration,
-    due: Instant,
-    count: u32,
-}
-
-impl Publications {
-    fn begin() -> Self {
-        Self { wait: FIRST_PUBLISH, due: Instant::now() + FIRST_PUBLISH, count: 0 }
-    }
-
-    fn is_first(&self) -> bool {
-        self.count == 0
-    }
-
-    /// Whether it is time; if so, the next time is set.
-    fn due(&mut self) -> bool {
-        let due = Instant::now() >= self.due;
-        if due {
-            self.count += 1;
-            self.wait = (self.wait * 2).min(PUBLISH_EVERY);
-            self.due = Instant::now() + self.wait;
-        }
-        due
-    }
-
-    async fn wait(&mut self) {
-        sleep_until(self.due).await;
-        self.due();
-    }
-}
-
 fn broken_cursor(after: Option<RepositoryId>) -> End {
     let page = after.map_or_else(|| "the first page".to_owned(), |after| format!("the page after id {after}"));
     End {
@@ -458,57 +419,10 @@ fn broken_cursor(after: Option<RepositoryId>) -> End {
 
 /// Trouble of one poll, dated back to the first of an unbroken row of polls that had it.
 fn lasting(since: &mut Option<Timestamp>, end: Option<End>, now: Timestamp) -> Option<Trouble> {
-    match end {
-        Some(End { what, mend }) => {
-            Some(Trouble { since: *since.get_or_insert(now), what: what.into(), mend: mend.into() })
-        }
-        None => {
-            *since = None;
-            None
-        }
+    if end.is_none() {
+        *since = None;
     }
-}
-
-fn digest(flaws: &[wire::Flaw]) -> u64 {
-    if flaws.is_empty() {
-        return 0;
-    }
-    let mut hasher = DefaultHasher::new();
-    flaws.hash(&mut hasher);
-    hasher.finish()
-}
-
-fn log_flaws(of: &str, flaws: &[wire::Flaw]) {
-    if flaws.is_empty() {
-        tracing::info!(of, "all entries of the answer are good again");
-        return;
-    }
-    let told: Vec<_> =
-        flaws.iter().take(LOGGED).map(|flaw| format!("{}: {}", flaw.entry, flaw.defect.label())).collect();
-    let more = flaws.len().saturating_sub(LOGGED);
-    tracing::warn!(of, bad = told.join("; "), more, "the answer has bad entries or fields; the rest is used");
-}
-
-/// A poll is told at info level when it ends otherwise than the one before, and at debug level else.
-fn log_outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
-    let told = |trouble: &Option<Trouble>| trouble.as_ref().map(|trouble| Arc::clone(&trouble.what));
-    let kind =
-        |outcome: &PollOutcome| (told(&outcome.listing), told(&outcome.ended_early), outcome.failed, outcome.unreached);
-    let PollOutcome { read, failed, unreached, .. } = *outcome;
-    let duration = outcome.duration.as_secs_f64();
-    if before.map(kind) == Some(kind(outcome)) {
-        tracing::debug!(read, failed, unreached, duration, "poll ended");
-        return;
-    }
-    if let Some(trouble) = &outcome.listing {
-        let (error, mend) = (&*trouble.what, &*trouble.mend);
-        tracing::error!(error, mend, "cannot list all repositories; those known are kept");
-    }
-    if let Some(trouble) = &outcome.ended_early {
-        let (error, mend) = (&*trouble.what, &*trouble.mend);
-        tracing::error!(error, mend, "the poll was ended early, to leave the API alone");
-    }
-    tracing::info!(read, failed, unreached, duration, "poll ended");
+    end.map(|End { what, mend }| Trouble { since: *since.get_or_insert(now), what: what.into(), mend: mend.into() })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::{
     snapshot::Condition,
 };
 use globset::GlobSet;
+use publications::PUBLISH_EVERY;
 use std::sync::Mutex;
 
 const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
