@@ -86,3 +86,15 @@ pub enum LogFormat {
     Logfmt,
     Json,
 }
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+#[error("no key")]
+pub struct KeyError;
+
+pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
+    match source {
+        KeySource::Inline(key) => Ok(key.clone()),
+        KeySource::File(path) => std::fs::read_to_string(path).map(|key| key.trim_end().into()).map_err(|_| KeyError),
+    }
+}

@@ -19,11 +19,21 @@ impl Published {
     pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {
         Self { snapshot, status }
     }
-    /// The whole uncompressed body of a scrape.
+    /// The gzip body of a scrape.
     #[must_use]
-    pub fn text(&self, format: Format, instruments: &Instruments) -> String {
+    pub fn gzip(&self, format: Format, instruments: &Instruments) -> Vec<bytes::Bytes> {
         let mut out = String::new();
         instruments.encode(format, &mut out);
-        out
+        vec![out.into()]
+    }
+    /// The uncompressed body of a scrape.
+    pub fn identity(
+        self: &Arc<Self>,
+        format: Format,
+        instruments: &Instruments,
+    ) -> impl Iterator<Item = bytes::Bytes> + Send + 'static {
+        let mut out = String::new();
+        instruments.encode(format, &mut out);
+        std::iter::once(out.into())
     }
 }
