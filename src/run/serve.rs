@@ -83,10 +83,8 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
 async fn control(signals: &mut Signals, reloads: &mut mpsc::Receiver<ReloadRequest>, reloader: &mut Reloader) {
     loop {
         tokio::select! {
-            signal = signals.stop() => {
-                tracing::info!(signal, "stopping");
-                return;
-            }
+            _ = signals.terminate.recv() => return tracing::info!(signal = "SIGTERM", "stopping"),
+            _ = signals.interrupt.recv() => return tracing::info!(signal = "SIGINT", "stopping"),
             Some(()) = signals.hangup.recv() => {
                 // The outcome is logged and counted; a signal has nobody else to tell it to.
                 let _ = tokio::task::block_in_place(|| reloader.reload());
@@ -137,7 +135,11 @@ fn announce(listeners: &[web::Listener], config: &Config) {
     let addresses = listeners.iter().map(|listener| {
         let address = listener.address();
         let host = if address.ip().is_unspecified() { "localhost".to_owned() } else { host(address) };
-        format!("http://{host}:{port}/ and http://{host}:{port}{path}", port = address.port(), path = config.web.telemetry_path)
+        format!(
+            "http://{host}:{port}/ and http://{host}:{port}{path}",
+            port = address.port(),
+            path = config.web.telemetry_path
+        )
     });
     let line = format!("The demo is served at {} (Ctrl-C ends it)\n", addresses.collect::<Vec<_>>().join(", "));
     // A closed stdout is no reason not to serve.
@@ -168,12 +170,5 @@ impl Signals {
             interrupt: listen(SignalKind::interrupt())?,
             hangup: listen(SignalKind::hangup())?,
         })
-    }
-
-    async fn stop(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
     }
 }
