@@ -40,7 +40,7 @@ pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
     let kind =
         |outcome: &PollOutcome| (told(&outcome.listing), told(&outcome.ended_early), outcome.failed, outcome.unreached);
     let PollOutcome { read, failed, unreached, .. } = *outcome;
-    let duration = outcome.duration.as_secs_f64();
+    let duration = format!("{:.3}s", outcome.duration.as_secs_f64());
     if before.map(kind) == Some(kind(outcome)) {
         tracing::debug!(read, failed, unreached, duration, "poll ended");
         return;
