@@ -32,7 +32,8 @@ fn ids_as_integers_and_strings_are_exact_in_labels_and_paths() {
         assert_eq!(metrics.value("translation_repository_info", &labels), Some(1.0), "{repo}");
         assert_eq!(api.requests(Target::Languages(id.parse().unwrap())).len(), 1, "{repo}");
     }
-    let cursors: Vec<_> = api.requests(Target::Listing).into_iter().filter_map(|r| r.query("after").map(str::to_owned)).collect();
+    let cursors: Vec<_> =
+        api.requests(Target::Listing).into_iter().filter_map(|r| r.query("after").map(str::to_owned)).collect();
     assert_eq!(
         cursors,
         ["1", "2", "9007199254740993", "9007199254740995", "9223372036854775806", "9223372036854775807"]

@@ -1,6 +1,6 @@
 //! When series come, stay and go.
 
-use crate::support::{Api, Exposition, Exporter, Repo, Reply, Setup, Target, api::Request};
+use crate::support::{Api, Exporter, Exposition, Reply, Repo, Setup, Target, api::Request};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const INFO: &str = "translation_repository_info";

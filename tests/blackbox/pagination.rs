@@ -1,14 +1,14 @@
 //! The listing is read to its end, whatever the server does to the size of its pages.
 
-use crate::support::{Api, Repo, Reply, Setup, Target};
+use crate::support::{Api, Reply, Repo, Setup, Target};
 
 #[test]
 fn reads_every_page_of_a_server_that_caps_them_below_the_limit() {
     let api = Api::start((1..=2503).map(|id| Repo::new(id * 7, &format!("owner/repo-{id}"))));
     api.cap_pages(100);
     let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
-    let metrics =
-        exporter.wait_for("all are read", |metrics| metrics.repositories("fresh") + metrics.repositories("pending") > 2502.0);
+    let metrics = exporter
+        .wait_for("all are read", |metrics| metrics.repositories("fresh") + metrics.repositories("pending") > 2502.0);
 
     let mut expected: Vec<_> = (1..=2503).map(|id| format!("owner/repo-{id}")).collect();
     expected.sort();

@@ -1,6 +1,6 @@
 //! An API in trouble, or one that refuses the key, is left alone; the requests it got are counted.
 
-use crate::support::{Api, Repo, Reply, Setup, Target, eventually};
+use crate::support::{Api, Reply, Repo, Setup, Target, eventually};
 use std::{
     thread,
     time::{Duration, Instant},
@@ -13,9 +13,8 @@ fn repositories(count: u64) -> Api {
 /// Runs one poll and counts its requests: to the listing, and for languages.
 fn requests_of_one_poll(api: &Api, setup: Setup) -> (usize, usize) {
     let exporter = setup.set("poll.interval", "1h").set("api.concurrency", "1").start();
-    exporter.wait_for("the first poll ends", |metrics| {
-        metrics.value("translation_exporter_polls_total", &[]) == Some(1.0)
-    });
+    exporter
+        .wait_for("the first poll ends", |metrics| metrics.value("translation_exporter_polls_total", &[]) == Some(1.0));
     let metrics = exporter.metrics();
     assert_eq!(metrics.value("translation_exporter_poll_failures_total", &[]), Some(1.0));
     (api.requests(Target::Listing).len(), api.requests(Target::AllLanguages).len())

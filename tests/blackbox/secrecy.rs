@@ -1,6 +1,6 @@
 //! The key goes to the API's own origin and nowhere else.
 
-use crate::support::{Api, Repo, Reply, Setup, Target, api::KEY, exposition::Format};
+use crate::support::{Api, Reply, Repo, Setup, Target, api::KEY, exposition::Format};
 
 /// Everything that the exporter tells, in one text.
 fn everything_told(exporter: &crate::support::Exporter) -> String {
@@ -15,8 +15,11 @@ fn the_key_appears_nowhere_even_at_trace_level() {
     for format in ["logfmt", "json"] {
         api.accept_key(KEY);
         api.heal();
-        let exporter =
-            Setup::for_api(&api).set("log.level", "trace").set("log.format", format).set("api.max_attempts", "1").start();
+        let exporter = Setup::for_api(&api)
+            .set("log.level", "trace")
+            .set("log.format", format)
+            .set("api.max_attempts", "1")
+            .start();
         exporter.wait_for("all are read", |metrics| metrics.repositories("fresh") > 7.0);
         for (id, fault) in (1..).zip([
             Reply::status(500),

@@ -1,6 +1,6 @@
 //! The program is useful at once and ends when it is told to.
 
-use crate::support::{Api, Repo, Reply, Setup, Target, eventually};
+use crate::support::{Api, Reply, Repo, Setup, Target, eventually};
 use std::time::Duration;
 
 #[test]
