@@ -132,7 +132,7 @@ fn twenty_broken_repositories_do_not_starve_twenty_good_ones() {
         let id: u64 = request.repository()?.parse().ok()?;
         (id <= 20).then(|| Reply::status(500))
     });
-    let exporter = Setup::for_api(&api).set("api.concurrency", "1").start();
+    let exporter = Setup::for_api(&api).set("api.concurrency", "1").set("api.max_attempts", "2").start();
     exporter.wait_for("the good ones are read", |metrics| metrics.repositories("fresh") >= 20.0);
     let oldest = |metrics: &crate::support::Exposition| {
         let name = "translation_repository_last_success_timestamp_seconds";
