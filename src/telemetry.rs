@@ -32,14 +32,14 @@ const OURS: &str = env!("CARGO_CRATE_NAME");
 
 /// Changes what is logged.
 #[derive(Debug, Clone)]
-pub struct Telemetry {
+pub struct Handle {
     filter: reload::Handle<Targets, Registry>,
     json: Arc<AtomicBool>,
 }
 
-impl Telemetry {
+impl Handle {
     /// Logs as `config` says from now on.
-    pub fn set(&self, config: &LogConfig) {
+    pub fn apply(&self, config: &LogConfig) {
         self.json.store(config.format == LogFormat::Json, Ordering::Relaxed);
         // It fails only where the subscriber is gone, and then there is nothing to filter.
         let _ = self.filter.reload(targets(config.level));
@@ -47,8 +47,8 @@ impl Telemetry {
 }
 
 /// Begins to log to stderr. Only the first call in a process takes effect.
-#[must_use]
-pub fn init(config: &LogConfig) -> Telemetry {
+#[expect(clippy::must_use_candidate, reason = "what polls once has nothing to change later")]
+pub fn init(config: &LogConfig) -> Handle {
     let (subscriber, telemetry) = subscriber(config, |line| {
         // There is nowhere to tell that stderr is closed.
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
@@ -57,11 +57,11 @@ pub fn init(config: &LogConfig) -> Telemetry {
     telemetry
 }
 
-fn subscriber(config: &LogConfig, write: impl Fn(&str) + Send + Sync + 'static) -> (impl Subscriber, Telemetry) {
+fn subscriber(config: &LogConfig, write: impl Fn(&str) + Send + Sync + 'static) -> (impl Subscriber, Handle) {
     let (filter, handle) = reload::Layer::new(targets(config.level));
     let json = Arc::new(AtomicBool::new(config.format == LogFormat::Json));
     let lines = Lines { json: Arc::clone(&json), write };
-    (tracing_subscriber::registry().with(filter).with(lines), Telemetry { filter: handle, json })
+    (tracing_subscriber::registry().with(filter).with(lines), Handle { filter: handle, json })
 }
 
 fn targets(level: Level) -> Targets {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     /// What is logged by `act`, with the time cut off.
-    fn logged(config: &LogConfig, act: impl FnOnce(&Telemetry)) -> Vec<String> {
+    fn logged(config: &LogConfig, act: impl FnOnce(&Handle)) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&lines);
         let (subscriber, telemetry) = subscriber(config, move |line| sink.lock().unwrap().push(line.to_owned()));
@@ -257,7 +257,7 @@ mod tests {
     fn level_and_format_change_while_running() {
         let lines = logged(&config(Level::ERROR, LogFormat::Json), |telemetry| {
             tracing::debug!("unheard");
-            telemetry.set(&config(Level::DEBUG, LogFormat::Logfmt));
+            telemetry.apply(&config(Level::DEBUG, LogFormat::Logfmt));
             tracing::debug!("heard");
         });
         assert_eq!(lines, ["level=debug target=translation_exporter::telemetry::tests msg=heard\n"]);
