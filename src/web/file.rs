@@ -211,7 +211,7 @@ mod tests {
     use super::super::testing::Certificates;
     use super::*;
 
-    /// The files of tests/web_config/files, with certificates and a hash made for this run.
+    /// The files of `tests/web_config/files`, with certificates and a hash made for this run.
     fn prepared(folder: &Path) -> Vec<PathBuf> {
         let hash = bcrypt::hash("correct", 4).unwrap();
         let (authority, other) = (Certificates::new(), Certificates::new());

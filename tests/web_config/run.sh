@@ -24,6 +24,7 @@ key server.key
 openssl req -x509 -new -key server.key -subj /CN=localhost -addext subjectAltName=DNS:localhost -days 2 -out server.pem
 key other.key
 echo "nothing in here" >none.pem
+echo any-key >api.key
 # The C library's crypt knows bcrypt.
 hash=$(perl -e 'print crypt("correct", "\$2b\$04\$" . "a" x 21 . "u")')
 case $hash in '$2b$04$'*) ;; *) echo "this system's crypt(3) makes no bcrypt hash: $hash" >&2; exit 1 ;; esac
@@ -52,7 +53,7 @@ for source in "$here"/files/*.yml; do
     expected=$(sed -n 's/^# expects: //p' "$name")
     differs=$(sed -n 's/^# promtool: //p' "$name")
 
-    if message=$("$program" check-config --api.base-url=http://127.0.0.1:1 --api.key-file=none.pem \
+    if message=$("$program" check-config --api.base-url=http://127.0.0.1:1 --api.key-file=api.key \
         --web.config.file="$name" 2>&1 >/dev/null); then ours=accepts; else ours=refuses; fi
     case $name in
     good-*) [ $ours = accepts ] || fail "$name: check-config refuses it: $message" ;;
