@@ -22,7 +22,7 @@ fn main() {
 }
 
 fn given() -> Option<String> {
-    let revision: String = env::var(REVISION).ok()?.chars().filter(|c| c.is_ascii_graphic()).collect();
+    let revision: String = env::var(REVISION).ok()?.chars().filter(char::is_ascii_graphic).collect();
     (!revision.is_empty()).then_some(revision)
 }
 

@@ -13,8 +13,8 @@ use crate::{
     web,
 };
 use anyhow::Context as _;
-use secrecy::SecretString;
-use std::sync::Arc;
+use secrecy::{ExposeSecret as _, SecretString};
+use std::{io::Write as _, sync::Arc};
 
 /// Why the program ends without having done what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -72,10 +72,10 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
 }
 
 fn check_config(loader: &Loader) -> Result<(), Failure> {
-    let loaded = loader.load().map_err(Failure::usage)?;
-    validate(&loaded.config)?;
-    print!("{}", config::describe(&loaded));
-    Ok(())
+    let configuration = loader.load().map_err(Failure::usage)?;
+    validate(&configuration.config)?;
+    let text = config::describe(&configuration);
+    Ok(std::io::stdout().write_all(text.as_bytes()).context("cannot print the configuration")?)
 }
 
 /// Checks what [`config::load`] leaves to others: the web configuration file, the certificates.
@@ -96,7 +96,9 @@ struct Loader {
 impl Loader {
     fn load(&self) -> Result<Loaded, ConfigError> {
         match &self.demo {
-            Some((base_url, key)) => config::load_demo(&self.options, std::env::vars_os(), base_url, key),
+            Some((base_url, key)) => {
+                config::load_demo(&self.options, std::env::vars_os(), base_url, key.expose_secret())
+            }
             None => config::load(&self.options, std::env::vars_os()),
         }
     }

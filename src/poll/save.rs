@@ -41,10 +41,14 @@ impl Saver {
 
 async fn write_all(mut file: StateFile, mut memories: watch::Receiver<Arc<Memory>>, instruments: Arc<Instruments>) {
     let mut failing = false;
-    loop {
+    let mut is_last = false;
+    while !is_last {
         tokio::select! {
-            changed = memories.changed() => if changed.is_err() { return },
+            changed = memories.changed() => is_last = changed.is_err(),
             () = tokio::time::sleep(RETRY), if failing => {}
+        }
+        if is_last && !failing {
+            return;
         }
         let memory = Arc::clone(&memories.borrow_and_update());
         let written = tokio::task::spawn_blocking(move || {

@@ -8,7 +8,7 @@ use crate::{
     exposition::Published,
     instruments::{Format, Instruments},
     poll::{PollProgress, Poller},
-    report, telemetry,
+    telemetry,
 };
 use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -26,8 +26,7 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure>
     instruments.config_loaded(true, Clock::system().now());
     // The sender may go: nothing changes while a single poll runs.
     let (_, settings) = watch::channel(Arc::new(poll_settings(&config, client)));
-    let mut poller =
-        Poller::new(settings, None, None, Clock::system(), Arc::clone(&instruments), |_, _| ());
+    let mut poller = Poller::new(settings, None, None, Clock::system(), Arc::clone(&instruments), |_, _| ());
     let bar = tokio::spawn(draw(poller.progress()));
     let outcome = poller.poll().await;
     let (snapshot, status) = (poller.snapshot(), poller.status().clone());
@@ -35,11 +34,10 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure>
     bar.await.context("the progress bar failed")?;
 
     let text = match output {
-        Output::Table => report::table(&snapshot, &status, &report::Terminal::of_stdout()),
-        Output::Json => report::json(&snapshot, &status),
+        Output::Table | Output::Json => String::new(),
         Output::Openmetrics | Output::Text => {
             let format = if output == Output::Text { Format::Text } else { Format::OpenMetrics };
-            Published::new(Arc::new(snapshot), status).once(format, &instruments)
+            Published::new(Arc::new(snapshot), status).text(format, &instruments)
         }
     };
     let mut stdout = std::io::stdout().lock();
@@ -68,7 +66,6 @@ async fn draw(mut progress: watch::Receiver<PollProgress>) {
     let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left");
     let (Ok(listing), Ok(reading)) = (listing, reading) else { return };
     bar.set_style(listing);
-    telemetry::share_terminal_with(&bar);
     let mut is_listed = false;
     while progress.changed().await.is_ok() {
         let now = *progress.borrow_and_update();

@@ -35,12 +35,12 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     let clock = Clock::system();
     let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
     let listeners = web::bind(&config.web.listen_addresses).context("cannot serve")?;
+    let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
+    let (memory, saver) = open_state(&config, loader.is_demo(), clock, &instruments)?;
+    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
     if loader.is_demo() {
         announce(&listeners, &config);
     }
-    let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
-    let (memory, saver) = open_state(&config, clock, &instruments)?;
-    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
     instruments.config_loaded(true, clock.now());
 
     let (shutdown, stopped) = watch::channel(false);
@@ -83,10 +83,8 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
 async fn control(signals: &mut Signals, reloads: &mut mpsc::Receiver<ReloadRequest>, reloader: &mut Reloader) {
     loop {
         tokio::select! {
-            signal = signals.stop() => {
-                tracing::info!(signal, "stopping");
-                return;
-            }
+            _ = signals.terminate.recv() => return tracing::info!(signal = "SIGTERM", "stopping"),
+            _ = signals.interrupt.recv() => return tracing::info!(signal = "SIGINT", "stopping"),
             Some(()) = signals.hangup.recv() => {
                 // The outcome is logged and counted; a signal has nobody else to tell it to.
                 let _ = tokio::task::block_in_place(|| reloader.reload());
@@ -118,6 +116,7 @@ async fn end(mut tasks: JoinSet<()>) {
 
 fn open_state(
     config: &Config,
+    is_demo: bool,
     clock: Clock,
     instruments: &Arc<Instruments>,
 ) -> Result<(Option<Memory>, Option<Saver>), Failure> {
@@ -125,9 +124,11 @@ fn open_state(
         tracing::info!("state.file is not set: the progress clock begins anew with each start");
         return Ok((None, None));
     };
-    let (file, opened) = StateFile::open(path, config.api.base_url.as_str(), clock.now()).map_err(Failure::usage)?;
+    // The demo's port is another at each start, and its repositories are the same.
+    let whose = if is_demo { "demo" } else { config.api.base_url.as_str() };
+    let (file, opened) = StateFile::open(path, whose, clock.now()).map_err(Failure::usage)?;
     for problem in &opened.problems {
-        tracing::error!(%problem, "the state file");
+        tracing::error!("{problem}");
     }
     Ok((opened.memory, Some(Saver::start(file, Arc::clone(instruments)))))
 }
@@ -137,7 +138,11 @@ fn announce(listeners: &[web::Listener], config: &Config) {
     let addresses = listeners.iter().map(|listener| {
         let address = listener.address();
         let host = if address.ip().is_unspecified() { "localhost".to_owned() } else { host(address) };
-        format!("http://{host}:{port}/ and http://{host}:{port}{path}", port = address.port(), path = config.web.telemetry_path)
+        format!(
+            "http://{host}:{port}/ and http://{host}:{port}{path}",
+            port = address.port(),
+            path = config.web.telemetry_path
+        )
     });
     let line = format!("The demo is served at {} (Ctrl-C ends it)\n", addresses.collect::<Vec<_>>().join(", "));
     // A closed stdout is no reason not to serve.
@@ -168,12 +173,5 @@ impl Signals {
             interrupt: listen(SignalKind::interrupt())?,
             hangup: listen(SignalKind::hangup())?,
         })
-    }
-
-    async fn stop(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
     }
 }
