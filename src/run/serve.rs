@@ -54,7 +54,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
         instruments: Arc::clone(&instruments),
         settings: web_settings,
         reload: Some(reload),
-        protection,
+        protection: protection.clone(),
         clock,
     };
     let hand_over = move |snapshot, status| drop(raw.send_replace(Some((snapshot, status))));
@@ -65,7 +65,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     tasks.spawn(encode(encoding, publish));
     web::notify::ready();
 
-    let mut reloader = Reloader { loader, config, client, polling, web, logs, instruments, clock };
+    let mut reloader = Reloader { loader, config, client, polling, web, protection, logs, instruments, clock };
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => Err(match ended {
             Ok(()) => anyhow!("a task of the exporter ended by itself; this is a bug"),
