@@ -7,6 +7,7 @@
 mod support;
 
 mod completions;
+mod endure;
 mod exposition_roundtrip;
 mod ids;
 mod kubernetes_environment;

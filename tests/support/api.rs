@@ -296,7 +296,13 @@ impl Shared {
         loop {
             // A reset is what Linux sends where a socket is closed with bytes unread: so the head is only looked at
             // until it is known what becomes of the connection.
-            let head = peek_head(&stream)?;
+            let head = match peek_head(&stream) {
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    return stream
+                        .write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+                }
+                head => head?,
+            };
             let (reply, _in_flight) = self.receive(&head);
             if reply.end() != End::Reset {
                 stream.read_exact(&mut vec![0; head.len()])?;
@@ -418,6 +424,7 @@ fn head_of(bytes: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
+/// The head of the request that comes next; invalid data where it is none of HTTP.
 fn peek_head(stream: &TcpStream) -> io::Result<String> {
     let mut bytes = vec![0; 1 << 14];
     let mut known = 0;
@@ -425,6 +432,7 @@ fn peek_head(stream: &TcpStream) -> io::Result<String> {
         let length = stream.peek(&mut bytes)?;
         match head_of(&bytes[..length]) {
             Some(head) => return Ok(head),
+            None if length > 0 && !bytes[0].is_ascii_uppercase() => return Err(io::ErrorKind::InvalidData.into()),
             None if length == 0 || length == bytes.len() => return Err(closed()),
             // A peek gives at once what the one before gave.
             None if length == known => thread::sleep(Duration::from_millis(1)),
