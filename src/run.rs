@@ -74,6 +74,10 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
 fn check_config(loader: &Loader) -> Result<(), Failure> {
     let configuration = loader.load().map_err(Failure::usage)?;
     validate(&configuration.config)?;
+    for warning in &configuration.warnings {
+        // Where stderr is closed there is nobody to warn.
+        let _ = writeln!(std::io::stderr(), "translation-exporter: warning: {warning}");
+    }
     let text = config::describe(&configuration);
     Ok(std::io::stdout().write_all(text.as_bytes()).context("cannot print the configuration")?)
 }

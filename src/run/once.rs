@@ -5,6 +5,7 @@ use crate::{
     api::Client,
     cli::Output,
     clock::Clock,
+    config::Loaded,
     exposition::Published,
     instruments::{Format, Instruments},
     poll::{PollProgress, Poller},
@@ -19,8 +20,9 @@ use std::{
 use tokio::sync::watch;
 
 pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure> {
-    let config = loader.load().map_err(Failure::usage)?.config;
+    let Loaded { config, warnings, .. } = loader.load().map_err(Failure::usage)?;
     telemetry::init(&config.log);
+    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
     let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
     instruments.config_loaded(true, Clock::system().now());

@@ -4,7 +4,7 @@ use super::{Loader, poll_settings};
 use crate::{
     api::Client,
     clock::Clock,
-    config::{Config, WebConfig, restart_needed},
+    config::{Config, Loaded, WebConfig, restart_needed},
     instruments::Instruments,
     poll::Settings,
     telemetry, web,
@@ -51,7 +51,7 @@ impl Reloader {
     }
 
     fn take_up(&mut self) -> anyhow::Result<()> {
-        let config = self.loader.load()?.config;
+        let Loaded { config, warnings, .. } = self.loader.load()?;
         let fixed = restart_needed(&self.config, &config);
         if !fixed.is_empty() {
             bail!("a reload cannot change {}; restart the exporter instead", fixed.join(", "));
@@ -59,6 +59,7 @@ impl Reloader {
         web::Protection::load(config.web.config_file.as_deref()).context("web.config_file")?;
         let client = self.client.reconfigured(&config.api)?;
         self.logs.apply(&config.log);
+        warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         self.polling.send_replace(Arc::new(poll_settings(&config, client.clone())));
         self.web.send_replace(Arc::new(config.web.clone()));
         self.client = client;

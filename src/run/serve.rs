@@ -4,7 +4,7 @@ use super::{Failure, Loader, poll_settings, reload::Reloader};
 use crate::{
     api::Client,
     clock::Clock,
-    config::Config,
+    config::{Config, Loaded},
     exposition::Published,
     instruments::Instruments,
     poll::{Poller, Saver},
@@ -30,8 +30,9 @@ type Raw = Option<(Arc<Snapshot>, PollStatus)>;
 
 pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
-    let config = loader.load().map_err(Failure::usage)?.config;
+    let Loaded { config, warnings, .. } = loader.load().map_err(Failure::usage)?;
     let logs = telemetry::init(&config.log);
+    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     let clock = Clock::system();
     let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
     let listeners = web::bind(&config.web.listen_addresses).context("cannot serve")?;
