@@ -74,6 +74,10 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
 fn check_config(loader: &Loader) -> Result<(), Failure> {
     let configuration = loader.load().map_err(Failure::usage)?;
     let protection = validate(&configuration.config)?;
+    for warning in &configuration.warnings {
+        // Where stderr is closed there is nobody to warn.
+        let _ = writeln!(std::io::stderr(), "translation-exporter: warning: {warning}");
+    }
     let mut text = config::describe(&configuration);
     let protection = protection.description();
     if !protection.is_empty() {
