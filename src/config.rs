@@ -1,9 +1,29 @@
 //! Configuration: figment layers become a raw form, the raw form becomes a valid [`Config`]; every error names its key
 //! and its source.
+//!
+//! [`load`] may be called again at any time: it reads everything anew and touches nothing. No error, warning or
+//! description holds the API key or a value that might be it, such as that of an unknown key.
 
+mod describe;
+mod error;
+mod key;
+mod keys;
+mod layers;
+mod reader;
+mod sections;
+mod syntax;
+mod yaml;
+
+use crate::cli::Options;
 use globset::GlobSet;
 use secrecy::SecretString;
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsString, fmt, path::PathBuf, time::Duration};
+
+pub use describe::describe;
+pub use error::{ConfigError, Mistake, Source};
+pub use key::{KeyError, read_key};
+pub use keys::{KEYS, Key, PREFIX};
+pub use reader::Setting;
 
 /// A valid configuration.
 #[derive(Debug, Clone)]
@@ -85,4 +105,91 @@ pub struct LogConfig {
 pub enum LogFormat {
     Logfmt,
     Json,
+}
+
+impl fmt::Display for LogFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Logfmt => "logfmt",
+            Self::Json => "json",
+        })
+    }
+}
+
+/// A configuration that was read, and where each value of it came from.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub config: Config,
+    /// Every key once.
+    pub settings: Vec<Setting>,
+    /// What is valid and yet hardly meant; each is to be logged.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the configuration: defaults, the file, `environment`, `options`; later ones win. The API key file is read
+/// once, to tell early that it cannot be.
+///
+/// # Errors
+/// All mistakes of one kind at once: first what is no key, then what is no valid value.
+pub fn load<K, V>(options: &Options, environment: impl IntoIterator<Item = (K, V)>) -> Result<Loaded, ConfigError>
+where
+    K: Into<OsString>,
+    V: Into<OsString>,
+{
+    valid(&layers::Layers::read(options, &owned(environment))?)
+}
+
+/// Like [`load`], with the demo's API in the place of a real one: `api.base_url` and `api.key` are given, any
+/// `api.key_file` is left aside, and `poll.interval` is 5s unless it is set.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_demo<K, V>(
+    options: &Options,
+    environment: impl IntoIterator<Item = (K, V)>,
+    base_url: &str,
+    key: &str,
+) -> Result<Loaded, ConfigError>
+where
+    K: Into<OsString>,
+    V: Into<OsString>,
+{
+    valid(&layers::Layers::read(options, &owned(environment))?.with_demo(base_url, key))
+}
+
+/// The keys whose change a running process cannot follow, as far as they differ.
+#[must_use]
+pub fn restart_needed(old: &Config, new: &Config) -> Vec<&'static str> {
+    [
+        ("api.base_url", old.api.base_url != new.api.base_url),
+        ("state.file", old.state_file != new.state_file),
+        ("web.listen_addresses", old.web.listen_addresses != new.web.listen_addresses),
+    ]
+    .into_iter()
+    .filter_map(|(key, differs)| differs.then_some(key))
+    .collect()
+}
+
+fn owned<K: Into<OsString>, V: Into<OsString>>(
+    environment: impl IntoIterator<Item = (K, V)>,
+) -> Vec<(OsString, OsString)> {
+    environment.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+fn valid(layers: &layers::Layers) -> Result<Loaded, ConfigError> {
+    let mut read = reader::Reader::new(layers);
+    let api = sections::api(&mut read);
+    let poll = sections::poll(&mut read);
+    let filter = sections::filter(&mut read);
+    let state_file = read.path("state.file");
+    let web = sections::web(&mut read);
+    let log = sections::log(&mut read);
+    match (api, poll, filter, web, log) {
+        (Some(api), Some(poll), Some(filter), Some(web), Some(log)) if read.mistakes.is_empty() => Ok(Loaded {
+            config: Config { api, poll, filter, state_file, web, log },
+            settings: read.settings,
+            warnings: read.warnings,
+        }),
+        _ => Err(ConfigError(read.mistakes)),
+    }
 }

@@ -39,7 +39,8 @@ impl Completion {
     /// `None` where `value` is not finite. Negative values and values above the scale are kept as they are.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
-        value.is_finite().then_some(Self(value))
+        // Adding 0 makes a negative zero a plain one.
+        value.is_finite().then_some(Self(value + 0.0))
     }
 
     #[must_use]

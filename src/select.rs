@@ -1,1 +1,95 @@
-//! select
+//! Which repositories are polled, and under which name.
+
+use crate::{
+    config::FilterConfig,
+    model::{Repository, RepositoryId, Visibility},
+};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+/// What becomes of the repositories of a listing.
+#[derive(Debug, PartialEq)]
+pub struct Selection {
+    /// Those that are polled, each name once.
+    pub polled: BTreeMap<RepositoryId, Arc<Repository>>,
+    /// Those that the filters let through, but whose name a repository of a higher id bears.
+    pub eclipsed: Vec<Arc<Repository>>,
+}
+
+/// Applies the filters, then shows the higher id where two bear one name.
+#[must_use]
+pub fn select(listed: &BTreeMap<RepositoryId, Arc<Repository>>, filter: &FilterConfig) -> Selection {
+    let mut polled = BTreeMap::new();
+    let mut eclipsed = Vec::new();
+    let mut bearers: HashMap<&str, RepositoryId> = HashMap::with_capacity(listed.len());
+    for (id, repository) in listed {
+        if !lets_through(filter, repository) {
+            continue;
+        }
+        // Ids rise, so that whoever bore the name before has the lower one.
+        if let Some(lower) = bearers.insert(&repository.name, *id) {
+            eclipsed.extend(polled.remove(&lower));
+        }
+        polled.insert(*id, Arc::clone(repository));
+    }
+    Selection { polled, eclipsed }
+}
+
+fn lets_through(filter: &FilterConfig, repository: &Repository) -> bool {
+    let name = &*repository.name;
+    (filter.private || repository.visibility == Visibility::Public)
+        && filter.include.as_ref().is_none_or(|include| include.is_match(name))
+        && !filter.exclude.is_match(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use globset::{GlobBuilder, GlobSet};
+
+    fn globs(patterns: &[&str]) -> GlobSet {
+        let mut set = GlobSet::builder();
+        for pattern in patterns {
+            set.add(GlobBuilder::new(pattern).literal_separator(true).build().unwrap());
+        }
+        set.build().unwrap()
+    }
+
+    fn selected(filter: &FilterConfig) -> (Vec<u64>, Vec<u64>) {
+        let listed = [
+            (1, "acme/app", Visibility::Public),
+            (2, "acme/site", Visibility::Private),
+            (3, "acme/app", Visibility::Unknown),
+            (4, "beta/app", Visibility::Public),
+        ];
+        let listed = listed.map(|(id, name, visibility)| {
+            let id = RepositoryId::new(id).unwrap();
+            (id, Arc::new(Repository { id, name: name.into(), visibility, created_at: None }))
+        });
+        let selection = select(&listed.into(), filter);
+        let eclipsed = selection.eclipsed.iter().map(|repository| repository.id.get()).collect();
+        (selection.polled.keys().map(|id| id.get()).collect(), eclipsed)
+    }
+
+    #[test]
+    fn of_one_name_the_higher_id_is_shown() {
+        let all = FilterConfig { include: None, exclude: GlobSet::empty(), private: true };
+        assert_eq!(selected(&all), (vec![2, 3, 4], vec![1]));
+    }
+
+    #[test]
+    fn the_filters_come_first_and_who_does_not_say_counts_as_private() {
+        let public = FilterConfig { include: None, exclude: GlobSet::empty(), private: false };
+        assert_eq!(selected(&public), (vec![1, 4], vec![]));
+    }
+
+    #[test]
+    fn exclude_wins_over_include() {
+        let filter = FilterConfig { include: Some(globs(&["acme/*"])), exclude: globs(&["*/app"]), private: true };
+        assert_eq!(selected(&filter), (vec![2], vec![]));
+        let none = FilterConfig { include: Some(globs(&["*"])), exclude: GlobSet::empty(), private: true };
+        assert_eq!(selected(&none), (vec![], vec![]), "* stays within a segment");
+    }
+}

@@ -22,7 +22,7 @@ pub struct Reading {
 pub struct Languages {
     pub read_at: Timestamp,
     /// In the order of their codes, each code once.
-    pub readings: Box<[Reading]>,
+    pub readings: Arc<[Reading]>,
 }
 
 /// Something that goes wrong, in words for people.

@@ -1,0 +1,143 @@
+//! What can go wrong when the API is asked, by what the caller does next.
+
+use crate::model::Reason;
+use reqwest::StatusCode;
+use std::{error::Error, io, time::Duration};
+
+/// Why a question to the API has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// It was asked, and cannot be answered in this poll: keep what was known.
+    #[error("{}", .0.what)]
+    Failed(Failure),
+    /// It was not asked, because the poll was ended: ask in the next one.
+    #[error("not asked, because the poll was ended")]
+    NotAsked,
+}
+
+/// A failure in words for people. Never holds the key, or anything else that the API sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub reason: Reason,
+    /// What was attempted, on what, and how it failed.
+    pub what: String,
+    /// What to do about it.
+    pub mend: &'static str,
+}
+
+/// How one request failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub reason: Reason,
+    /// How it failed, in words: `status 503 Service Unavailable`.
+    pub how: String,
+    /// Whether asking again may help.
+    pub retry: bool,
+    /// How long the API asked to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    pub fn new(reason: Reason, how: impl Into<String>) -> Self {
+        let retry = matches!(reason, Reason::Timeout | Reason::Connect | Reason::Truncated);
+        Self { reason, how: how.into(), retry, retry_after: None }
+    }
+
+    /// An answer whose status is not 200.
+    pub fn status(status: StatusCode, retry_after: Option<Duration>) -> Self {
+        let reason = match status.as_u16() {
+            300..400 => Reason::Redirect,
+            401 => Reason::Unauthorized,
+            403 => Reason::Forbidden,
+            404 => Reason::NotFound,
+            429 => Reason::RateLimited,
+            400..500 => Reason::ClientError,
+            500..600 => Reason::ServerError,
+            // Another 2xx is no answer that the specification knows.
+            _ => Reason::Decode,
+        };
+        let retry = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
+        Self { reason, how: format!("the answer has status {status}"), retry, retry_after }
+    }
+
+    /// A request that got no answer, or whose body broke off.
+    pub fn transport(error: &reqwest::Error) -> Self {
+        let reason = if has_source::<rustls::Error>(error) {
+            Reason::Tls
+        } else if error.is_timeout() {
+            Reason::Timeout
+        } else if error.is_body() || error.is_decode() {
+            if is_corrupt(error) { Reason::Decode } else { Reason::Truncated }
+        } else if find_source::<hyper::Error>(error).is_some_and(hyper::Error::is_parse) {
+            Reason::Decode
+        } else {
+            Reason::Connect
+        };
+        Self::new(reason, innermost(error))
+    }
+
+    /// Whether the API itself is in trouble, so that asking it for something else would only add to it.
+    pub fn is_trouble(&self) -> bool {
+        matches!(self.reason, Reason::Connect | Reason::Timeout | Reason::ServerError | Reason::RateLimited)
+    }
+
+    pub fn mend(&self) -> &'static str {
+        match self.reason {
+            Reason::Timeout => "raise api.timeout, or see why the API is slow",
+            Reason::Connect => "check api.base_url, the network, and HTTPS_PROXY if there is a proxy",
+            Reason::Tls => "check the certificate of api.base_url; a private CA belongs in api.ca_file",
+            Reason::Redirect => "set api.base_url to the address that the API redirects to; redirects are not followed",
+            Reason::Unauthorized => {
+                "the key is refused: create a new one and put it where api.key_file or api.key says"
+            }
+            Reason::Forbidden => "give the account of the key access, or filter out what it may not read",
+            Reason::NotFound => "check api.base_url; for a single repository: it may just have been removed",
+            Reason::RateLimited => "lower api.requests_per_second or raise poll.interval",
+            Reason::ClientError => "check api.base_url and whether the API has changed",
+            Reason::ServerError => "the API is in trouble: nothing to do here but wait",
+            Reason::TooLarge => "raise api.max_response_size, or lower api.page_size if it is the listing",
+            Reason::Truncated => "see what cuts the API's answers short, such as a proxy",
+            Reason::Decode => "check that api.base_url is the API and not a page or proxy; or the API has changed",
+            Reason::Cursor => "the listing of the API is broken: report it to the API's makers",
+        }
+    }
+}
+
+/// Whether what arrived is not what its encoding promises, as opposed to being cut short.
+fn is_corrupt(error: &reqwest::Error) -> bool {
+    find_source::<io::Error>(error)
+        .is_some_and(|error| matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput))
+}
+
+fn has_source<E: Error + 'static>(error: &reqwest::Error) -> bool {
+    find_source::<E>(error).is_some()
+}
+
+/// The first cause of that type; looks into I/O errors too, which hide what they wrap.
+fn find_source<E: Error + 'static>(error: &reqwest::Error) -> Option<&E> {
+    let mut next = error.source();
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<E>() {
+            return Some(found);
+        }
+        next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(wrapped) => Some(wrapped as &(dyn Error + 'static)),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+/// The innermost cause: the outer ones only say that a request failed.
+fn innermost(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return if error.is_connect() { "no connection within api.connect_timeout" } else { "no whole answer in time" }
+            .to_owned();
+    }
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    // reqwest's own error would print the URL, which the message around this one tells already.
+    cause.downcast_ref::<reqwest::Error>().map_or_else(|| cause.to_string(), |_| "the request failed".to_owned())
+}

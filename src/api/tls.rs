@@ -1,0 +1,87 @@
+//! The HTTP client: certificates, proxy, timeouts.
+
+use crate::config::ApiConfig;
+use reqwest::{NoProxy, Proxy, header, redirect::Policy};
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, pem::PemObject},
+};
+use std::{path::PathBuf, sync::Arc};
+
+/// Why no request could ever be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    #[error("api.ca_file: cannot read certificates from {path}: {why}; give a file of PEM certificates", path = path.display())]
+    CaFile { path: PathBuf, why: String },
+    #[error(
+        "no trusted certificates were found on this system; install them (Debian: ca-certificates) or set api.ca_file"
+    )]
+    NoRoots,
+    #[error("{variable}: not the address of a proxy; give one such as http://proxy.example.com:3128")]
+    Proxy { variable: &'static str },
+    #[error("the HTTP client cannot be set up: {0}")]
+    Http(#[from] reqwest::Error),
+    #[error("TLS cannot be set up: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+/// A client that trusts the system's roots and `api.ca_file`, follows no redirect, and uses `HTTPS_PROXY`.
+pub(super) fn http_client(config: &ApiConfig) -> Result<reqwest::Client, BuildError> {
+    let is_https = config.base_url.scheme() == "https";
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls_config(config, is_https)?)
+        .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+        .default_headers([(header::ACCEPT, header::HeaderValue::from_static("application/json"))].into_iter().collect())
+        .redirect(Policy::none())
+        // Only HTTPS_PROXY is honoured: a proxy for http would be shown the key.
+        .no_proxy()
+        .retry(reqwest::retry::never())
+        .connect_timeout(config.connect_timeout)
+        .timeout(config.timeout)
+        .pool_max_idle_per_host(config.concurrency);
+    if is_https && let Some(proxy) = https_proxy()? {
+        builder = builder.proxy(proxy);
+    }
+    Ok(builder.build()?)
+}
+
+fn https_proxy() -> Result<Option<Proxy>, BuildError> {
+    for variable in ["HTTPS_PROXY", "https_proxy"] {
+        let Some(address) = std::env::var_os(variable).filter(|address| !address.is_empty()) else { continue };
+        let proxy = address.to_str().and_then(|address| Proxy::https(address).ok());
+        let proxy = proxy.ok_or(BuildError::Proxy { variable })?;
+        return Ok(Some(proxy.no_proxy(NoProxy::from_env())));
+    }
+    Ok(None)
+}
+
+fn tls_config(config: &ApiConfig, is_https: bool) -> Result<ClientConfig, BuildError> {
+    let mut roots = RootCertStore::empty();
+    // Without TLS a system without roots will do.
+    if is_https {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if let Some(path) = &config.ca_file {
+            let refused = |why: String| BuildError::CaFile { path: path.clone(), why };
+            let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
+                .and_then(Iterator::collect)
+                .map_err(|error| refused(error.to_string()));
+            let certificates = certificates?;
+            if certificates.is_empty() {
+                return Err(refused("it holds none".to_owned()));
+            }
+            for certificate in certificates {
+                roots.add(certificate).map_err(|error| refused(error.to_string()))?;
+            }
+        }
+        if roots.is_empty() {
+            return Err(BuildError::NoRoots);
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(tls)
+}

@@ -1,0 +1,96 @@
+use super::*;
+
+fn read(words: &[&str]) -> Result<Cli, String> {
+    parse_from(["translation-exporter"].iter().chain(words)).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_default_command_is_serve() {
+    assert_eq!(read(&[]).unwrap(), Cli { options: Options::default(), command: Command::Serve });
+}
+
+#[test]
+fn options_stand_before_and_after_the_command() {
+    let before = read(&["--config.file", "a.yml", "--log.level=debug", "once", "--output", "json"]).unwrap();
+    let after = read(&["once", "--output=json", "--log.level", "debug", "--config.file=a.yml"]).unwrap();
+    assert_eq!(before, after);
+    assert_eq!(before.command, Command::Once { output: Output::Json });
+    assert_eq!(before.options.log_level.as_deref(), Some("debug"));
+}
+
+#[test]
+fn listen_addresses_repeat_on_both_sides_of_the_command() {
+    let cli =
+        read(&["--web.listen-address=:1", "serve", "--web.listen-address", ":2", "--web.listen-address=:3"]).unwrap();
+    assert_eq!(cli.options.web_listen_addresses, [":1", ":2", ":3"]);
+}
+
+#[test]
+fn lifecycle_is_enabled_with_and_without_a_value() {
+    let enabled = |words: &[&str]| read(words).unwrap().options.web_enable_lifecycle;
+    assert_eq!(enabled(&[]), None);
+    assert_eq!(enabled(&["--web.enable-lifecycle"]).as_deref(), Some("true"));
+    assert_eq!(enabled(&["--web.enable-lifecycle=false"]).as_deref(), Some("false"));
+    assert_eq!(enabled(&["--web.enable-lifecycle", "false"]).as_deref(), Some("false"));
+    assert_eq!(enabled(&["--web.enable-lifecycle", "serve"]).as_deref(), Some("true"));
+    assert_eq!(enabled(&["serve", "--web.enable-lifecycle", "--log.level=info"]).as_deref(), Some("true"));
+}
+
+#[test]
+fn the_demo_takes_a_seed() {
+    assert_eq!(read(&["demo"]).unwrap().command, Command::Demo { seed: None });
+    assert_eq!(read(&["demo", "--seed", "7"]).unwrap().command, Command::Demo { seed: Some(7) });
+}
+
+#[test]
+fn a_key_on_the_command_line_is_refused_and_not_repeated() {
+    for words in [&["--api.key", "s3cret"][..], &["--api.key=s3cret"], &["once", "--api.key=s3cret"]] {
+        let error = read(words).unwrap_err();
+        assert!(error.contains("--api.key-file") && !error.contains("s3cret"), "{error}");
+    }
+}
+
+#[test]
+fn a_key_without_an_option_is_told_where_it_goes() {
+    let error = read(&["--api.page-size=3"]).unwrap_err();
+    assert!(error.contains("api.page_size has no option"), "{error}");
+    assert!(error.contains("TRANSLATION_EXPORTER_API__PAGE_SIZE"), "{error}");
+}
+
+#[test]
+fn an_unknown_option_suggests_the_nearest() {
+    let error = read(&["--poll.intervall", "3s"]).unwrap_err();
+    assert!(error.contains("--poll.interval"), "{error}");
+}
+
+#[test]
+fn help_fits_a_screen_and_shows_every_option_with_its_default_and_variable() {
+    for command in ["", "serve", "once", "check-config", "demo"] {
+        let words = ["translation-exporter", command, "--help"];
+        let help = parse_from(words.into_iter().filter(|word| !word.is_empty())).unwrap_err().to_string();
+        let lines = help.lines().count();
+        assert!((24..=50).contains(&lines), "{lines} lines:\n{help}");
+        let wide: Vec<_> = help.lines().filter(|line| line.chars().count() > 80).collect();
+        assert_eq!(wide, Vec::<&str>::new());
+        for key in crate::config::KEYS {
+            let Some(flag) = key.flag else { continue };
+            assert!(help.contains(flag), "{flag}");
+            assert!(help.contains(&format!("${}\n", key.variable())), "{}", key.path);
+            if !key.default.is_empty() {
+                assert!(help.contains(&format!("[default: {}]", key.default)), "{}", key.path);
+            }
+        }
+    }
+}
+
+#[test]
+fn version_reads_like_that_of_a_prometheus_exporter() {
+    let error = parse_from(["translation-exporter", "--version"]).unwrap_err();
+    let text = error.to_string();
+    assert_eq!(error.exit_code(), 0);
+    assert!(
+        text.starts_with(concat!("translation-exporter, version ", env!("CARGO_PKG_VERSION"), " (revision: ")),
+        "{text}"
+    );
+    assert!(text.contains("\n  rustc version:    "), "{text}");
+}

@@ -1,0 +1,103 @@
+//! The exposition against literal text, against prometheus-client's encoding of the same data, and against gunzip.
+
+mod golden;
+mod gunzip;
+mod oracle;
+
+use super::*;
+use crate::{
+    model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
+    progress::Progress,
+    snapshot::{Condition, Languages, PollOutcome, Reading, Shown, Trouble},
+};
+use std::time::Duration;
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+fn reading(code: &str, name: &str, completion: Option<f64>, progress_at: i64) -> Reading {
+    let completion = completion.map(|value| Completion::new(value).unwrap());
+    Reading {
+        language: Language { code: code.into(), name: name.into(), completion },
+        progress: completion.map(|completion| Progress { completion, at: at(progress_at) }),
+    }
+}
+
+fn languages(read_at: i64, readings: Vec<Reading>) -> Arc<Languages> {
+    Arc::new(Languages { read_at: at(read_at), readings: readings.into() })
+}
+
+fn shown(id: u64, name: &str, condition: Condition) -> Shown {
+    let repository = Repository {
+        id: RepositoryId::new(id).unwrap(),
+        name: name.into(),
+        visibility: Visibility::Public,
+        created_at: Some(at(1_700_000_000_000)),
+    };
+    Shown { repository: Arc::new(repository), condition }
+}
+
+fn snapshot(repositories: Vec<Shown>) -> Snapshot {
+    Snapshot { taken_at: at(0), repositories, filtered: 0, completion_scale: 100.0 }
+}
+
+/// Before a first poll has ended.
+fn starting() -> PollStatus {
+    PollStatus {
+        interval: Duration::from_secs(300),
+        running_since: None,
+        next_poll_at: None,
+        last: None,
+        last_success_at: None,
+        has_data: false,
+        state_is_kept: false,
+    }
+}
+
+fn trouble() -> Trouble {
+    Trouble { since: at(0), what: "the API failed".into(), mend: "wait".into() }
+}
+
+/// After a poll that listed all and read some.
+fn polled() -> PollStatus {
+    PollStatus {
+        last: Some(PollOutcome {
+            ended_at: at(1_795_224_645_123),
+            duration: Duration::from_millis(1500),
+            listing: None,
+            ended_early: None,
+            read: 1,
+            failed: 1,
+            unreached: 0,
+        }),
+        last_success_at: Some(at(1_795_224_345_000)),
+        has_data: true,
+        ..starting()
+    }
+}
+
+fn published(snapshot: Snapshot, status: PollStatus) -> Arc<Published> {
+    Arc::new(Published::new(Arc::new(snapshot), status))
+}
+
+/// What a publication fixes, as text.
+fn fixed_text(published: &Published) -> String {
+    let instruments = Instruments::new("/metrics");
+    let whole = published.text(Format::Text, &instruments);
+    whole[..usize::try_from(published.length).unwrap()].to_owned()
+}
+
+/// Only the samples of the families whose names begin with `prefix`.
+fn samples(text: &str, prefix: &str) -> Vec<String> {
+    text.lines().filter(|line| line.starts_with(prefix)).map(str::to_owned).collect()
+}
+
+/// A snapshot of many chunks.
+fn large() -> Snapshot {
+    let repositories = (1..=300).map(|id| {
+        let readings = (0..30).map(|n| reading(&format!("l{n:02}"), "Language", Some(f64::from(n)), 1_795_000_000_000));
+        shown(id, &format!("owner/repo-{id:04}"), Condition::Fresh(languages(1_795_224_645_000, readings.collect())))
+    });
+    snapshot(repositories.collect())
+}

@@ -1,0 +1,206 @@
+//! What users read, literally.
+
+use super::*;
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "the whole text, to be read as a whole")]
+fn every_condition_shows_what_is_known_and_nothing_else() {
+    let known = languages(
+        1_795_224_640_120,
+        vec![
+            reading("de", "German", Some(73.4), 1_795_000_000_000),
+            reading("fr", "", None, 0),
+            reading("ja", "Japanese", Some(100.0), 1_795_224_640_120),
+        ],
+    );
+    let old = languages(1_795_221_000_000, vec![reading("de", "German", Some(-5.0), 1_795_000_000_007)]);
+    let mut private = shown(42, "acme/app", Condition::Fresh(known));
+    Arc::make_mut(&mut private.repository).visibility = Visibility::Private;
+    let mut unclear = shown(44, "acme/cli", Condition::Pending(None));
+    let repository = Arc::make_mut(&mut unclear.repository);
+    (repository.visibility, repository.created_at) = (Visibility::Unknown, None);
+    let stale = Condition::Stale { read_at: at(1_795_210_000_000), trouble: Some(trouble()) };
+    let shown =
+        vec![private, shown(43, "acme/bot", Condition::Failing(old, trouble())), unclear, shown(9, "zoo/z", stale)];
+    let text = fixed_text(&published(Snapshot { filtered: 2, ..snapshot(shown) }, polled()));
+    assert_eq!(
+        text,
+        r#"# HELP translation_completion_ratio Reported completion of a language divided by api.completion_scale, not clamped; read from the API every poll.interval, not at the scrape.
+# TYPE translation_completion_ratio gauge
+# UNIT translation_completion_ratio ratio
+translation_completion_ratio{repo="acme/app",language="de"} 0.7340000000000001
+translation_completion_ratio{repo="acme/app",language="ja"} 1.0
+translation_completion_ratio{repo="acme/bot",language="de"} -0.05
+# HELP translation_last_progress_timestamp_seconds When completion was last seen to rise, or first seen, or seen to fall from complete, whichever was last; read from the API every poll.interval, not at the scrape.
+# TYPE translation_last_progress_timestamp_seconds gauge
+# UNIT translation_last_progress_timestamp_seconds seconds
+translation_last_progress_timestamp_seconds{repo="acme/app",language="de"} 1795000000.0
+translation_last_progress_timestamp_seconds{repo="acme/app",language="ja"} 1795224640.12
+translation_last_progress_timestamp_seconds{repo="acme/bot",language="de"} 1795000000.007
+# HELP translation_language_info Name of a target language, empty if it has none; always 1; read from the API every poll.interval, not at the scrape.
+# TYPE translation_language_info gauge
+translation_language_info{repo="acme/app",language="de",name="German"} 1
+translation_language_info{repo="acme/app",language="fr",name=""} 1
+translation_language_info{repo="acme/app",language="ja",name="Japanese"} 1
+translation_language_info{repo="acme/bot",language="de",name="German"} 1
+# HELP translation_repository_info Id of a repository and whether it is private: true, false or unknown; always 1; read from the API every poll.interval, not at the scrape.
+# TYPE translation_repository_info gauge
+translation_repository_info{repo="acme/app",id="42",private="true"} 1
+translation_repository_info{repo="acme/bot",id="43",private="false"} 1
+translation_repository_info{repo="acme/cli",id="44",private="unknown"} 1
+translation_repository_info{repo="zoo/z",id="9",private="false"} 1
+# HELP translation_repository_created_timestamp_seconds When a repository was created; read from the API every poll.interval, not at the scrape.
+# TYPE translation_repository_created_timestamp_seconds gauge
+# UNIT translation_repository_created_timestamp_seconds seconds
+translation_repository_created_timestamp_seconds{repo="acme/app"} 1700000000.0
+translation_repository_created_timestamp_seconds{repo="acme/bot"} 1700000000.0
+translation_repository_created_timestamp_seconds{repo="zoo/z"} 1700000000.0
+# HELP translation_repository_languages Target languages configured for a repository; read from the API every poll.interval, not at the scrape.
+# TYPE translation_repository_languages gauge
+translation_repository_languages{repo="acme/app"} 3
+translation_repository_languages{repo="acme/bot"} 1
+# HELP translation_repository_last_success_timestamp_seconds When the languages of a repository were last read in full; read from the API every poll.interval, not at the scrape.
+# TYPE translation_repository_last_success_timestamp_seconds gauge
+# UNIT translation_repository_last_success_timestamp_seconds seconds
+translation_repository_last_success_timestamp_seconds{repo="acme/app"} 1795224640.12
+translation_repository_last_success_timestamp_seconds{repo="acme/bot"} 1795221000.0
+translation_repository_last_success_timestamp_seconds{repo="zoo/z"} 1795210000.0
+# HELP translation_up 1 if the last poll could list all repositories, 0 if not.
+# TYPE translation_up gauge
+translation_up 1
+# HELP translation_exporter_last_poll_timestamp_seconds When the last poll ended.
+# TYPE translation_exporter_last_poll_timestamp_seconds gauge
+# UNIT translation_exporter_last_poll_timestamp_seconds seconds
+translation_exporter_last_poll_timestamp_seconds 1795224645.123
+# HELP translation_exporter_last_poll_duration_seconds Time that the last poll took.
+# TYPE translation_exporter_last_poll_duration_seconds gauge
+# UNIT translation_exporter_last_poll_duration_seconds seconds
+translation_exporter_last_poll_duration_seconds 1.5
+# HELP translation_exporter_listing_complete 1 if the last listing of the repositories reached its end, 0 if not.
+# TYPE translation_exporter_listing_complete gauge
+translation_exporter_listing_complete 1
+# HELP translation_exporter_last_success_timestamp_seconds When a poll last read everything.
+# TYPE translation_exporter_last_success_timestamp_seconds gauge
+# UNIT translation_exporter_last_success_timestamp_seconds seconds
+translation_exporter_last_success_timestamp_seconds 1795224345.0
+# HELP translation_exporter_poll_interval_seconds poll.interval: time from the start of a poll to the start of the next.
+# TYPE translation_exporter_poll_interval_seconds gauge
+# UNIT translation_exporter_poll_interval_seconds seconds
+translation_exporter_poll_interval_seconds 300.0
+# HELP translation_exporter_completion_scale api.completion_scale: the reported completion that means finished.
+# TYPE translation_exporter_completion_scale gauge
+translation_exporter_completion_scale 100.0
+# HELP translation_exporter_repositories Repositories of the listing, each in one state.
+# TYPE translation_exporter_repositories gauge
+translation_exporter_repositories{state="filtered"} 2
+translation_exporter_repositories{state="pending"} 1
+translation_exporter_repositories{state="fresh"} 1
+translation_exporter_repositories{state="failing"} 1
+translation_exporter_repositories{state="stale"} 1
+# HELP translation_exporter_languages Languages that are told, over all repositories.
+# TYPE translation_exporter_languages gauge
+translation_exporter_languages 4
+# HELP translation_exporter_completion_out_of_scale Languages whose reported completion is below 0 or above api.completion_scale.
+# TYPE translation_exporter_completion_out_of_scale gauge
+translation_exporter_completion_out_of_scale 1
+# HELP translation_exporter_completion_scale_suspect 1 while a reported completion is above 0 and none is above 1, though api.completion_scale is: the API may report 0 to 1.
+# TYPE translation_exporter_completion_scale_suspect gauge
+translation_exporter_completion_scale_suspect 0
+"#
+    );
+}
+
+#[test]
+fn before_a_first_poll_has_ended_only_the_configuration_is_told() {
+    let text = fixed_text(&published(snapshot(Vec::new()), starting()));
+    assert_eq!(
+        samples(&text, "translation"),
+        ["translation_exporter_poll_interval_seconds 300.0", "translation_exporter_completion_scale 100.0"]
+    );
+}
+
+#[test]
+fn an_account_without_repositories_has_none_in_each_state() {
+    let text = fixed_text(&published(snapshot(Vec::new()), polled()));
+    assert_eq!(
+        samples(&text, "translation_exporter_repositories"),
+        ["filtered", "pending", "fresh", "failing", "stale"]
+            .map(|state| format!("translation_exporter_repositories{{state=\"{state}\"}} 0"))
+    );
+    assert_eq!(samples(&text, "translation_exporter_languages"), ["translation_exporter_languages 0"]);
+}
+
+#[test]
+fn a_failed_listing_is_told_and_keeps_the_data() {
+    let known = languages(5000, vec![reading("de", "German", Some(10.0), 1000)]);
+    let mut status = polled();
+    status.last.as_mut().unwrap().listing = Some(trouble());
+    let text = fixed_text(&published(snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]), status));
+    assert_eq!(samples(&text, "translation_up"), ["translation_up 0"]);
+    assert_eq!(samples(&text, "translation_exporter_listing"), ["translation_exporter_listing_complete 0"]);
+    assert_eq!(
+        samples(&text, "translation_completion"),
+        ["translation_completion_ratio{repo=\"a/b\",language=\"de\"} 0.1"]
+    );
+}
+
+#[test]
+fn backslashes_quotes_and_line_feeds_in_labels_are_escaped() {
+    let known = languages(5000, vec![reading("x\ny", "\\\"née\"\n", Some(10.0), 1000)]);
+    let text = fixed_text(&published(snapshot(vec![shown(1, "a\\b/\"c\"", Condition::Fresh(known))]), polled()));
+    assert_eq!(
+        samples(&text, "translation_language_info"),
+        [r#"translation_language_info{repo="a\\b/\"c\"",language="x\ny",name="\\\"née\"\n"} 1"#]
+    );
+}
+
+#[test]
+fn a_scale_is_suspect_while_everything_reported_is_at_most_1() {
+    let suspect = |completions: &[f64], scale: f64| {
+        let readings =
+            (0..).zip(completions).map(|(n, value)| reading(&format!("l{n}"), "", Some(*value), 0)).collect();
+        let mut snapshot = snapshot(vec![shown(1, "a/b", Condition::Fresh(languages(0, readings)))]);
+        snapshot.completion_scale = scale;
+        let text = fixed_text(&published(snapshot, polled()));
+        samples(&text, "translation_exporter_completion_scale_suspect").concat().ends_with(" 1")
+    };
+    assert!(suspect(&[0.0, 0.4, 1.0], 100.0));
+    assert!(!suspect(&[0.0, 0.4, 1.5], 100.0), "one is above 1");
+    assert!(!suspect(&[0.0, 0.0], 100.0), "nothing is above 0");
+    assert!(!suspect(&[0.4], 1.0), "the scale is 1");
+    assert!(!suspect(&[], 100.0), "nothing is reported");
+}
+
+#[test]
+fn openmetrics_ends_with_eof_and_text_does_not() {
+    let published = published(large(), polled());
+    let instruments = Instruments::new("/metrics");
+    assert!(published.text(Format::OpenMetrics, &instruments).ends_with("\n# EOF\n"));
+    assert!(!published.text(Format::Text, &instruments).contains("# EOF"));
+    assert!(own(Format::OpenMetrics, &instruments).ends_with("\n# EOF\n"));
+}
+
+#[test]
+fn an_uncompressed_body_comes_in_chunks_and_says_its_length() {
+    let published = published(large(), polled());
+    let instruments = Instruments::new("/metrics");
+    let body = published.identity(Format::OpenMetrics, &instruments);
+    let length = body.remaining();
+    let chunks: Vec<Bytes> = body.collect();
+    assert!(chunks.len() > 20, "{} chunks", chunks.len());
+    assert!(chunks.iter().all(|chunk| (1..=CHUNK + SLACK).contains(&chunk.len())));
+    assert_eq!(chunks.concat().len() as u64, length);
+    let text = String::from_utf8(chunks.concat()).unwrap();
+    // The process metrics move on between two scrapes.
+    let fixed = usize::try_from(published.length).unwrap();
+    assert_eq!(text[..fixed], published.text(Format::OpenMetrics, &instruments)[..fixed]);
+    assert!(text.ends_with("# EOF\n"));
+}
+
+#[test]
+fn a_chunk_ends_even_within_a_repository_of_very_many_languages() {
+    let readings = (0..5000).map(|n| reading(&format!("l{n:05}"), "", Some(1.0), 0)).collect();
+    let snapshot = snapshot(vec![shown(1, "a/b", Condition::Fresh(languages(0, readings)))]);
+    let body = published(snapshot, polled()).identity(Format::Text, &Instruments::new("/metrics"));
+    assert!(body.map(|chunk| chunk.len()).max().unwrap() <= CHUNK + SLACK);
+}

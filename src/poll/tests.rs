@@ -1,0 +1,311 @@
+//! The poller against an API in memory, under a paused clock.
+
+use super::*;
+use crate::{
+    api::{
+        Failure,
+        wire::{Flaw, LanguageList, Next, Page},
+    },
+    model::{Completion, Language, Reason, Repository, Visibility},
+    snapshot::Condition,
+};
+use globset::GlobSet;
+use publications::PUBLISH_EVERY;
+use std::sync::Mutex;
+
+const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+/// What the API in memory answers, and what it was asked.
+#[derive(Debug, Default)]
+struct World {
+    /// Pages of (id, name); after the last comes the empty page, unless `listing_breaks` says that it fails.
+    pages: Vec<Vec<(u64, &'static str)>>,
+    listing_breaks: bool,
+    /// Completions by repository; a repository that is not here cannot be read.
+    completions: Vec<(u64, f64)>,
+    asked: Vec<u64>,
+    /// End the poll after so many languages requests.
+    end_after: Option<usize>,
+    held: Option<Duration>,
+    takes: Duration,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Memory(Arc<Mutex<World>>);
+
+struct MemorySession {
+    world: Arc<Mutex<World>>,
+    ended: Mutex<Option<End>>,
+    calls: Mutex<usize>,
+}
+
+impl Api for Memory {
+    type Session = MemorySession;
+
+    async fn begin(&self) -> Result<MemorySession, End> {
+        Ok(MemorySession { world: Arc::clone(&self.0), ended: Mutex::default(), calls: Mutex::default() })
+    }
+
+    fn held_for(&self) -> Option<Duration> {
+        self.0.lock().unwrap().held
+    }
+}
+
+impl Session for MemorySession {
+    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, ApiError> {
+        let world = self.world.lock().unwrap();
+        let after = after.map_or(0, RepositoryId::get);
+        let page = world.pages.iter().find(|page| page.last().is_some_and(|(id, _)| *id > after));
+        if page.is_none() && world.listing_breaks {
+            let what = "the listing broke".to_owned();
+            return Err(ApiError::Failed(Failure { reason: Reason::ServerError, what, mend: "wait" }));
+        }
+        let repositories: Vec<_> = page
+            .into_iter()
+            .flatten()
+            .map(|(id, name)| Repository {
+                id: RepositoryId::new(*id).unwrap(),
+                name: (*name).into(),
+                visibility: Visibility::Public,
+                created_at: None,
+            })
+            .collect();
+        let next = repositories.last().map_or(Next::End, |last| Next::After(last.id));
+        Ok(Page { repositories, nameless: vec![], unidentified: vec![], flaws: Vec::<Flaw>::new(), next })
+    }
+
+    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, ApiError> {
+        if self.ended().is_some() {
+            return Err(ApiError::NotAsked);
+        }
+        let takes = self.world.lock().unwrap().takes;
+        tokio::time::sleep(takes).await;
+        let mut world = self.world.lock().unwrap();
+        world.asked.push(id.get());
+        let mut calls = self.calls.lock().unwrap();
+        *calls += 1;
+        if Some(*calls) == world.end_after {
+            *self.ended.lock().unwrap() = Some(End { what: "enough".to_owned(), mend: "wait" });
+        }
+        let completion = world.completions.iter().find(|(of, _)| *of == id.get());
+        let Some((_, completion)) = completion else {
+            let what = "status 500".to_owned();
+            return Err(ApiError::Failed(Failure { reason: Reason::ServerError, what, mend: "wait" }));
+        };
+        let language = Language { code: "de".into(), name: "German".into(), completion: Completion::new(*completion) };
+        Ok(LanguageList { languages: vec![language], flaws: vec![] })
+    }
+
+    fn ended(&self) -> Option<End> {
+        self.ended.lock().unwrap().clone()
+    }
+}
+
+type Publish = fn(Arc<Snapshot>, PollStatus);
+
+struct Bench {
+    world: Memory,
+    poller: Poller<Memory, Publish>,
+    _settings: watch::Sender<Arc<Settings<Memory>>>,
+}
+
+fn settings(world: &Memory) -> Settings<Memory> {
+    Settings {
+        api: world.clone(),
+        concurrency: 1,
+        interval: Duration::from_secs(300),
+        stale_after: Duration::from_secs(3600),
+        filter: FilterConfig { include: None, exclude: GlobSet::empty(), private: true },
+        completion_scale: 100.0,
+    }
+}
+
+fn bench() -> Bench {
+    let world = Memory::default();
+    world.0.lock().unwrap().pages = vec![vec![(1, "o/a"), (2, "o/b")], vec![(3, "o/c")]];
+    world.0.lock().unwrap().completions = vec![(1, 10.0), (2, 20.0), (3, 30.0)];
+    let (sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let clock = Clock::following_tokio(START);
+    let poller =
+        Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), (|_, _| ()) as Publish);
+    Bench { world, poller, _settings: sender }
+}
+
+impl Bench {
+    fn change(&self, change: impl FnOnce(&mut World)) {
+        change(&mut self.world.0.lock().unwrap());
+    }
+
+    /// Polls, then lets `minutes` pass.
+    async fn poll(&mut self) -> PollOutcome {
+        self.poller.poll().await
+    }
+
+    /// id:condition of each repository shown.
+    fn shown(&self) -> String {
+        let snapshot = self.poller.snapshot();
+        let told =
+            snapshot.repositories.iter().map(|shown| format!("{}:{}", shown.repository.id, shown.condition.label()));
+        told.collect::<Vec<_>>().join(" ")
+    }
+
+    fn asked(&self) -> Vec<u64> {
+        std::mem::take(&mut self.world.0.lock().unwrap().asked)
+    }
+}
+
+async fn pass(minutes: u64) {
+    tokio::time::sleep(Duration::from_secs(minutes * 60)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_complete_listing_lacks_leaves() {
+    let mut bench = bench();
+    assert!(bench.poll().await.is_success());
+    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
+    bench.change(|world| world.pages = vec![vec![(1, "o/a"), (3, "o/c")]]);
+    bench.poll().await;
+    assert_eq!(bench.shown(), "1:fresh 3:fresh");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_empty_listing_removes_nothing_and_a_second_does() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.change(|world| world.pages.clear());
+    assert!(bench.poll().await.is_success());
+    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
+    bench.poll().await;
+    assert_eq!(bench.shown(), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_both_of_two_thin_listings_lack_leaves() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.change(|world| world.pages = vec![vec![(1, "o/a")]]);
+    bench.poll().await;
+    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
+    bench.change(|world| world.pages = vec![vec![(2, "o/b")]]);
+    bench.poll().await;
+    assert_eq!(bench.shown(), "1:fresh 2:fresh");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_incomplete_listing_removes_nothing_and_all_are_polled() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.asked();
+    bench.change(|world| {
+        world.pages = vec![vec![(2, "o/b"), (4, "o/d")]];
+        world.listing_breaks = true;
+    });
+    let outcome = bench.poll().await;
+    assert_eq!(outcome.listing.unwrap().what, "the listing broke".into());
+    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh 4:pending");
+    assert_eq!(bench.asked(), [4, 1, 2, 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn failing_data_are_told_until_they_are_stale_and_the_clock_goes_on() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.change(|world| world.completions.retain(|(id, _)| *id != 2));
+    bench.poll().await;
+    assert_eq!(bench.shown(), "1:fresh 2:failing 3:fresh");
+    pass(60).await;
+    assert_eq!(bench.shown(), "1:fresh 2:failing 3:fresh", "at the limit they are still told");
+    tokio::time::sleep(Duration::from_millis(2)).await;
+    bench.poll().await;
+    assert_eq!(bench.shown(), "1:fresh 2:stale 3:fresh");
+    bench.change(|world| world.completions.push((2, 20.0)));
+    bench.poll().await;
+    let snapshot = bench.poller.snapshot();
+    let Condition::Fresh(languages) = &snapshot.repositories[1].condition else { panic!("not fresh") };
+    assert_eq!(languages.readings[0].progress.unwrap().at, START);
+}
+
+#[tokio::test(start_paused = true)]
+async fn data_turn_stale_while_nothing_is_polled() {
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let world = bench().world;
+    let (sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let log = Arc::clone(&published);
+    let publish = move |snapshot: Arc<Snapshot>, _| {
+        let stale = snapshot.repositories.iter().filter(|shown| shown.condition.label() == "stale").count();
+        log.lock().unwrap().push((snapshot.taken_at.since(START).as_secs(), stale));
+    };
+    let clock = Clock::following_tokio(START);
+    let poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), publish);
+    // From its first answer on, the API wants to be left alone for a day.
+    world.0.lock().unwrap().held = Some(Duration::from_secs(86_400));
+    poller.run(pass(90)).await;
+    drop(sender);
+    assert_eq!(published.lock().unwrap().last(), Some(&(3600, 3)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
+    for (days, kept) in [(29, true), (31, false)] {
+        let mut bench = bench();
+        bench.poll().await;
+        bench.change(|world| world.pages = vec![vec![(1, "o/a"), (2, "o/b")]]);
+        bench.poll().await;
+        pass(days * 24 * 60).await;
+        bench.poll().await;
+        bench.change(|world| world.pages.push(vec![(3, "o/renamed")]));
+        bench.poll().await;
+        let snapshot = bench.poller.snapshot();
+        let languages = snapshot.repositories[2].condition.languages().unwrap();
+        assert_eq!(languages.readings[0].progress.unwrap().at == START, kept, "{days} days");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_poll_did_not_reach_the_next_reads_first() {
+    let mut bench = bench();
+    bench.change(|world| world.end_after = Some(2));
+    let outcome = bench.poll().await;
+    assert_eq!((outcome.read, outcome.unreached), (2, 1));
+    bench.poll().await;
+    assert_eq!(bench.asked(), [1, 2, 3, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_that_ran_over_is_followed_at_once_and_one_that_broke_by_a_whole_interval() {
+    for (end_after, starts) in [(None, [0, 600, 1200]), (Some(3), [0, 900, 1800])] {
+        let Bench { world, poller, _settings } = bench();
+        world.0.lock().unwrap().takes = Duration::from_secs(200);
+        world.0.lock().unwrap().end_after = end_after;
+        let begun = Arc::new(Mutex::new(Vec::new()));
+        let watched = Arc::clone(&begun);
+        let mut progress = poller.progress();
+        let start = Instant::now();
+        tokio::join!(poller.run(pass(35)), async move {
+            while progress.changed().await.is_ok() {
+                let progress = *progress.borrow_and_update();
+                if progress.is_listed && progress.done == 0 {
+                    watched.lock().unwrap().push(start.elapsed().as_secs());
+                }
+            }
+        });
+        assert_eq!(begun.lock().unwrap()[..3], starts);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_poll_publishes_at_least_every_five_seconds() {
+    let world = bench().world;
+    world.0.lock().unwrap().takes = Duration::from_secs(40);
+    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&times);
+    let publish = move |snapshot: Arc<Snapshot>, _| log.lock().unwrap().push(snapshot.taken_at);
+    let clock = Clock::following_tokio(START);
+    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), publish);
+    poller.poll().await;
+    let times = times.lock().unwrap();
+    let longest = times.windows(2).map(|pair| pair[1].since(pair[0])).max();
+    assert_eq!(longest, Some(PUBLISH_EVERY));
+    assert!(times[0].since(START) < Duration::from_secs(1));
+}

@@ -1,0 +1,121 @@
+//! The only place that wires the parts together and starts tasks: one function for each command.
+
+mod once;
+mod reload;
+mod serve;
+
+use crate::{
+    api::Client,
+    cli::{Cli, Command, Options},
+    config::{self, Config, ConfigError, Loaded},
+    demo,
+    poll::Settings,
+    web,
+};
+use anyhow::Context as _;
+use secrecy::{ExposeSecret as _, SecretString};
+use std::{io::Write as _, sync::Arc};
+
+/// Why the program ends without having done what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The command line or the configuration is wrong, or another process holds the state file: exit code 2.
+    #[error("{0:#}")]
+    Usage(anyhow::Error),
+    /// It failed while running: exit code 1.
+    #[error("{0:#}")]
+    Running(#[from] anyhow::Error),
+}
+
+impl Failure {
+    fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self::Usage(error.into())
+    }
+
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Running(_) => 1,
+            Self::Usage(_) => 2,
+        }
+    }
+}
+
+/// Does what the command line asks for. Returns when that is done, or when the process is told to stop.
+///
+/// # Errors
+/// Says what is wrong and how to mend it; the caller prints it and exits with [`Failure::exit_code`].
+pub fn run(cli: Cli) -> Result<(), Failure> {
+    if cli.command == Command::CheckConfig {
+        return check_config(&Loader { options: cli.options, demo: None });
+    }
+    // Two threads: a poll's decoding and a scrape do not wait for each other. What takes long runs beside them.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime's threads")?;
+    let result = runtime.block_on(async {
+        match cli.command {
+            Command::Demo { seed } => {
+                let api = demo::start(seed.unwrap_or_default()).await.context("cannot start the demo API")?;
+                let demo = Some((api.base_url.clone(), api.key.clone()));
+                serve::serve(Loader { options: cli.options, demo }).await
+            }
+            Command::Once { output } => once::once(&Loader { options: cli.options, demo: None }, output).await,
+            Command::Serve | Command::CheckConfig => serve::serve(Loader { options: cli.options, demo: None }).await,
+        }
+    });
+    // A thread that still waits for a disk must not hold the end up.
+    runtime.shutdown_background();
+    result
+}
+
+fn check_config(loader: &Loader) -> Result<(), Failure> {
+    let configuration = loader.load().map_err(Failure::usage)?;
+    let protection = validate(&configuration.config)?;
+    let text = config::describe(&configuration);
+    let text = format!("{text}\nThe web side: {}\n", protection.description().join("; "));
+    Ok(std::io::stdout().write_all(text.as_bytes()).context("cannot print the configuration")?)
+}
+
+/// Checks what [`config::load`] leaves to others: the web configuration file, the certificates.
+fn validate(config: &Config) -> Result<web::Protection, Failure> {
+    let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
+    Client::new(&config.api, Arc::new(crate::instruments::Instruments::new("/metrics"))).map_err(Failure::usage)?;
+    Ok(protection)
+}
+
+/// Reads the configuration, the first time and at each reload.
+#[derive(Debug, Clone)]
+struct Loader {
+    options: Options,
+    /// Address and key of the demo API.
+    demo: Option<(String, SecretString)>,
+}
+
+impl Loader {
+    fn load(&self) -> Result<Loaded, ConfigError> {
+        match &self.demo {
+            Some((base_url, key)) => {
+                config::load_demo(&self.options, std::env::vars_os(), base_url, key.expose_secret())
+            }
+            None => config::load(&self.options, std::env::vars_os()),
+        }
+    }
+
+    fn is_demo(&self) -> bool {
+        self.demo.is_some()
+    }
+}
+
+fn poll_settings(config: &Config, api: Client) -> Settings<Client> {
+    Settings {
+        api,
+        concurrency: config.api.concurrency,
+        interval: config.poll.interval,
+        stale_after: config.poll.stale_after,
+        filter: config.filter.clone(),
+        completion_scale: config.api.completion_scale,
+    }
+}

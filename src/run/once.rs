@@ -1,0 +1,84 @@
+//! `once`: poll once, print the result, and say by the exit code whether everything could be read.
+
+use super::{Failure, Loader, poll_settings};
+use crate::{
+    api::Client,
+    cli::Output,
+    clock::Clock,
+    exposition::Published,
+    instruments::{Format, Instruments},
+    poll::{PollProgress, Poller},
+    telemetry,
+};
+use anyhow::{Context as _, anyhow};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::{
+    io::{IsTerminal as _, Write as _},
+    sync::Arc,
+};
+use tokio::sync::watch;
+
+pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure> {
+    let config = loader.load().map_err(Failure::usage)?.config;
+    telemetry::init(&config.log);
+    let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
+    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
+    instruments.config_loaded(true, Clock::system().now());
+    // The sender may go: nothing changes while a single poll runs.
+    let (_, settings) = watch::channel(Arc::new(poll_settings(&config, client)));
+    let mut poller = Poller::new(settings, None, None, Clock::system(), Arc::clone(&instruments), |_, _| ());
+    let bar = tokio::spawn(draw(poller.progress()));
+    let outcome = poller.poll().await;
+    let (snapshot, status) = (poller.snapshot(), poller.status().clone());
+    drop(poller);
+    bar.await.context("the progress bar failed")?;
+
+    let text = match output {
+        Output::Table | Output::Json => String::new(),
+        Output::Openmetrics | Output::Text => {
+            let format = if output == Output::Text { Format::Text } else { Format::OpenMetrics };
+            Published::new(Arc::new(snapshot), status).text(format, &instruments)
+        }
+    };
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("cannot print the result")?;
+
+    if outcome.is_success() {
+        return Ok(());
+    }
+    let trouble = outcome.listing.as_ref().or(outcome.ended_early.as_ref());
+    let why = trouble.map_or_else(String::new, |trouble| format!(": {}; {}", trouble.what, trouble.mend));
+    let unread = outcome.failed + outcome.unreached;
+    Err(Failure::Running(match (outcome.listing.is_some(), unread) {
+        (true, 0) => anyhow!("the repositories could not all be listed{why}"),
+        (true, unread) => anyhow!("the repositories could not all be listed, and {unread} could not be read{why}"),
+        (false, unread) => anyhow!("{unread} repositories could not be read{why}; what was read is printed"),
+    }))
+}
+
+/// Shows on a terminal how far the poll has come.
+async fn draw(mut progress: watch::Receiver<PollProgress>) {
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let listing = ProgressStyle::with_template("{spinner} listing repositories: {pos}");
+    let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left");
+    let (Ok(listing), Ok(reading)) = (listing, reading) else { return };
+    bar.set_style(listing);
+    let mut is_listed = false;
+    while progress.changed().await.is_ok() {
+        let now = *progress.borrow_and_update();
+        if now.is_listed {
+            if !is_listed {
+                bar.set_style(reading.clone());
+                is_listed = true;
+            }
+            bar.set_length(now.of as u64);
+            bar.set_position(now.done as u64);
+        } else {
+            bar.set_position(now.of as u64);
+        }
+    }
+    bar.finish_and_clear();
+}

@@ -1,0 +1,177 @@
+//! `serve` and `demo`: poll on an interval and serve what was read, until the process is told to stop.
+
+use super::{Failure, Loader, poll_settings, reload::Reloader};
+use crate::{
+    api::Client,
+    clock::Clock,
+    config::Config,
+    exposition::Published,
+    instruments::Instruments,
+    poll::{Poller, Saver},
+    snapshot::{PollStatus, Snapshot},
+    state::{Memory, StateFile},
+    telemetry,
+    web::{self, App, ReloadRequest},
+};
+use anyhow::{Context as _, anyhow};
+use std::{io::Write as _, sync::Arc, time::Duration};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::{mpsc, watch},
+    task::JoinSet,
+    time::timeout,
+};
+
+/// How long everything together may take to end: below the 5 seconds that are promised.
+const SHUTDOWN: Duration = Duration::from_millis(4700);
+
+/// What the poller knows, on its way to be encoded.
+type Raw = Option<(Arc<Snapshot>, PollStatus)>;
+
+pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
+    let mut signals = Signals::listen()?;
+    let config = loader.load().map_err(Failure::usage)?.config;
+    let logs = telemetry::init(&config.log);
+    let clock = Clock::system();
+    let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
+    let listeners = web::bind(&config.web.listen_addresses).context("cannot serve")?;
+    let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
+    let (memory, saver) = open_state(&config, loader.is_demo(), clock, &instruments)?;
+    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
+    if loader.is_demo() {
+        announce(&listeners, &config);
+    }
+    instruments.config_loaded(true, clock.now());
+
+    let (shutdown, stopped) = watch::channel(false);
+    let (polling, poll_settings) = watch::channel(Arc::new(poll_settings(&config, client.clone())));
+    let (web, web_settings) = watch::channel(Arc::new(config.web.clone()));
+    let (reload, mut reloads) = mpsc::channel(1);
+    let (raw, encoding) = watch::channel(None);
+    let (publish, published) = watch::channel(None);
+    let app = App {
+        published,
+        instruments: Arc::clone(&instruments),
+        settings: web_settings,
+        reload: Some(reload),
+        protection: protection.clone(),
+        clock,
+    };
+    let hand_over = move |snapshot, status| drop(raw.send_replace(Some((snapshot, status))));
+    let poller = Poller::new(poll_settings, memory, saver, clock, Arc::clone(&instruments), hand_over);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(web::serve(listeners, app, until(stopped.clone())));
+    tasks.spawn(poller.run(until(stopped)));
+    tasks.spawn(encode(encoding, publish));
+    web::notify::ready();
+
+    let mut reloader = Reloader { loader, config, client, polling, web, protection, logs, instruments, clock };
+    let result = tokio::select! {
+        Some(ended) = tasks.join_next() => Err(match ended {
+            Ok(()) => anyhow!("a task of the exporter ended by itself; this is a bug"),
+            Err(error) => anyhow!("a task of the exporter failed; this is a bug: {error}"),
+        }),
+        () = control(&mut signals, &mut reloads, &mut reloader) => Ok(()),
+    };
+    web::notify::stopping();
+    shutdown.send_replace(true);
+    end(tasks).await;
+    Ok(result?)
+}
+
+/// Answers signals and requests for a reload until a signal says to stop.
+async fn control(signals: &mut Signals, reloads: &mut mpsc::Receiver<ReloadRequest>, reloader: &mut Reloader) {
+    loop {
+        tokio::select! {
+            _ = signals.terminate.recv() => return tracing::info!(signal = "SIGTERM", "stopping"),
+            _ = signals.interrupt.recv() => return tracing::info!(signal = "SIGINT", "stopping"),
+            Some(()) = signals.hangup.recv() => {
+                // The outcome is logged and counted; a signal has nobody else to tell it to.
+                let _ = tokio::task::block_in_place(|| reloader.reload());
+            }
+            Some(request) = reloads.recv() => {
+                let outcome = tokio::task::block_in_place(|| reloader.reload());
+                // Who asked may have gone away.
+                let _ = request.answer.send(outcome);
+            }
+        }
+    }
+}
+
+/// Encodes what the poller hands over, the newest alone, and publishes it.
+async fn encode(mut raw: watch::Receiver<Raw>, publish: watch::Sender<Option<Arc<Published>>>) {
+    while raw.changed().await.is_ok() {
+        let Some((snapshot, status)) = raw.borrow_and_update().clone() else { continue };
+        let encoded = tokio::task::spawn_blocking(move || Arc::new(Published::new(snapshot, status))).await;
+        let encoded = encoded.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        publish.send_replace(Some(encoded));
+    }
+}
+
+async fn end(mut tasks: JoinSet<()>) {
+    if timeout(SHUTDOWN, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
+        tracing::warn!("not everything ended in time; stopping all the same");
+    }
+}
+
+fn open_state(
+    config: &Config,
+    is_demo: bool,
+    clock: Clock,
+    instruments: &Arc<Instruments>,
+) -> Result<(Option<Memory>, Option<Saver>), Failure> {
+    let Some(path) = &config.state_file else {
+        tracing::info!("state.file is not set: the progress clock begins anew with each start");
+        return Ok((None, None));
+    };
+    // The demo's port is another at each start, and its repositories are the same.
+    let whose = if is_demo { "demo" } else { config.api.base_url.as_str() };
+    let (file, opened) = StateFile::open(path, whose, clock.now()).map_err(Failure::usage)?;
+    for problem in &opened.problems {
+        tracing::error!("{problem}");
+    }
+    Ok((opened.memory, Some(Saver::start(file, Arc::clone(instruments)))))
+}
+
+/// The one line of the demo: where to look.
+fn announce(listeners: &[web::Listener], config: &Config) {
+    let addresses = listeners.iter().map(|listener| {
+        let address = listener.address();
+        let host = if address.ip().is_unspecified() { "localhost".to_owned() } else { host(address) };
+        format!(
+            "http://{host}:{port}/ and http://{host}:{port}{path}",
+            port = address.port(),
+            path = config.web.telemetry_path
+        )
+    });
+    let line = format!("The demo is served at {} (Ctrl-C ends it)\n", addresses.collect::<Vec<_>>().join(", "));
+    // A closed stdout is no reason not to serve.
+    let _ = std::io::stdout().write_all(line.as_bytes());
+}
+
+fn host(address: std::net::SocketAddr) -> String {
+    if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() }
+}
+
+async fn until(mut stopped: watch::Receiver<bool>) {
+    // A sender that is gone means stop as well.
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+/// The signals that are answered.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn listen() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen to signals");
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hangup: listen(SignalKind::hangup())?,
+        })
+    }
+}

@@ -1,0 +1,296 @@
+//! What the state file does on the disk; what it looks like is in [`formatting`].
+
+mod formatting;
+
+use super::*;
+use crate::{
+    model::{Completion, Language, Visibility},
+    snapshot::Reading,
+};
+use std::os::unix::fs::PermissionsExt;
+use tempfile::TempDir;
+
+const API: &str = "https://api.example.com/";
+const NOW: Timestamp = Timestamp::from_millis(1_763_689_376_000);
+
+fn time(millis: i64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+fn clock(completion: f64, at: i64) -> Progress {
+    Progress { completion: Completion::new(completion).unwrap(), at: time(at) }
+}
+
+fn reading(code: &str, name: &str, completion: Option<f64>, progress: Option<Progress>) -> Reading {
+    let completion = completion.map(|completion| Completion::new(completion).unwrap());
+    Reading { language: Language { code: code.into(), name: name.into(), completion }, progress }
+}
+
+fn remembered(id: u64, name: &str, languages: Option<Vec<Reading>>) -> Remembered {
+    let repository = Repository {
+        id: RepositoryId::new(id).unwrap(),
+        name: name.into(),
+        visibility: Visibility::Private,
+        created_at: Some(time(1_600_000_000_000)),
+    };
+    let languages =
+        languages.map(|readings| Arc::new(Languages { read_at: time(1_700_000_000_000), readings: readings.into() }));
+    Remembered { repository: Arc::new(repository), languages }
+}
+
+fn departed(id: u64, code: &str) -> Departed {
+    let repository = RepositoryId::new(id).unwrap();
+    Departed { repository, code: code.into(), progress: clock(12.0, 3), left_at: time(4) }
+}
+
+/// One of everything.
+fn small() -> Memory {
+    let languages = vec![
+        reading("de", "German", Some(50.5), Some(clock(50.5, 1_650_000_000_000))),
+        reading("fr", "", None, Some(clock(12.0, 1))),
+        reading("nl", "Dutch \u{0}\"\\\u{2028}\u{1f980}", None, None),
+    ];
+    Memory {
+        last_full_poll: Some(Duration::new(3, 141_592_653)),
+        repositories: vec![
+            remembered(7, "owner/repo", Some(languages)),
+            remembered(RepositoryId::MAX, "owner/b", None),
+        ],
+        departed: vec![departed(7, "it")],
+    }
+}
+
+fn encoded(memory: &Memory) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    format::encode(memory, API, &mut bytes).unwrap();
+    bytes
+}
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+    fn names(&self) -> Vec<String> {
+        let names = fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    }
+    fn open(&self) -> (StateFile, Opened) {
+        StateFile::open(&self.path("state"), API, NOW).unwrap()
+    }
+    fn content(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+}
+
+#[test]
+fn a_first_start_is_empty_and_the_next_one_remembers() {
+    let folder = Folder::new();
+    let (mut state, opened) = folder.open();
+    assert!(opened.memory.is_none() && opened.problems.is_empty());
+    state.write(&Memory::default()).unwrap();
+    state.write(&small()).unwrap();
+    drop(state);
+    let (_state, opened) = folder.open();
+    assert_eq!(opened.memory, Some(small()));
+    assert!(opened.problems.is_empty());
+    assert_eq!(folder.names(), ["state", "state.lock"]);
+}
+
+#[test]
+fn only_the_user_of_the_exporter_may_read_its_files() {
+    let folder = Folder::new();
+    fs::write(folder.path("state"), encoded(&small())).unwrap();
+    fs::set_permissions(folder.path("state"), fs::Permissions::from_mode(0o666)).unwrap();
+    let (mut state, _) = folder.open();
+    state.write(&small()).unwrap();
+    for name in folder.names() {
+        assert_eq!(fs::metadata(folder.path(&name)).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_used_is_set_aside_and_never_overwritten() {
+    let future = [format::OPENING, b"2,\"more\":1}".as_slice()].concat();
+    let mut other_api = Vec::new();
+    format::encode(&small(), "https://other.example.com/", &mut other_api).unwrap();
+    for (bytes, name, reason) in [
+        (&b""[..], "damaged", "it is empty"),
+        (&encoded(&small())[..100], "damaged", "its end is missing"),
+        (&future, "other", "it has version 2 of the format, and this program reads up to version 1"),
+        (b"[1, 2, 3]", "other", "it does not begin as a state file of translation-exporter does"),
+        (&other_api, "other", "it is the state of https://other.example.com/, while api.base_url is"),
+    ] {
+        let folder = Folder::new();
+        for again in ["", "-2", "-3"] {
+            fs::write(folder.path("state"), bytes).unwrap();
+            let (mut state, opened) = folder.open();
+            let aside = format!("state.{name}-20251121T014256Z{again}");
+            assert!(opened.memory.is_none());
+            let [problem @ Problem::SetAside { .. }] = &opened.problems[..] else { panic!("{:?}", opened.problems) };
+            let message = problem.to_string();
+            assert!(message.contains(reason) && message.contains(&aside), "{message}");
+            assert_eq!(folder.content(&aside), bytes);
+            assert!(!folder.path("state").exists());
+            state.write(&small()).unwrap();
+            assert_eq!(folder.content(&aside), bytes);
+        }
+        assert_eq!(folder.names().len(), 5);
+    }
+}
+
+#[test]
+fn a_huge_file_of_something_else_is_set_aside_without_being_read() {
+    let folder = Folder::new();
+    File::create(folder.path("state")).unwrap().set_len(1 << 40).unwrap();
+    let (state, opened) = folder.open();
+    assert!(opened.problems[0].to_string().contains("it does not begin"), "{:?}", opened.problems);
+    fs::write(folder.path("state"), format::OPENING).unwrap();
+    OpenOptions::new().write(true).open(folder.path("state")).unwrap().set_len(1 << 40).unwrap();
+    drop(state);
+    let (_state, opened) = folder.open();
+    assert!(opened.problems[0].to_string().contains("it is 1099511627776 bytes long"), "{:?}", opened.problems);
+}
+
+#[test]
+fn a_second_opening_is_refused_and_names_the_file() {
+    let folder = Folder::new();
+    let (state, _) = folder.open();
+    let error = StateFile::open(&folder.path("state"), API, NOW).unwrap_err();
+    assert!(matches!(error, OpenError::Held { .. }));
+    assert!(error.to_string().contains(folder.path("state").to_str().unwrap()), "{error}");
+    drop(state);
+    folder.open();
+}
+
+#[test]
+fn a_path_that_cannot_name_a_file_is_refused() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("state")).unwrap();
+    for path in [folder.path("state"), PathBuf::from("/"), PathBuf::from(""), PathBuf::from("/dev/null")] {
+        let error = StateFile::open(&path, API, NOW).unwrap_err();
+        assert!(matches!(error, OpenError::NotAFile { .. }), "{error}");
+    }
+    assert_eq!(folder.names(), ["state"]);
+}
+
+#[test]
+fn what_a_killed_process_left_half_written_is_removed() {
+    let folder = Folder::new();
+    fs::write(folder.path("state"), encoded(&small())).unwrap();
+    fs::write(folder.path("state.tmp"), "{\"format\":").unwrap();
+    fs::write(folder.path("state.tmp.mine"), "not ours").unwrap();
+    let (_state, opened) = folder.open();
+    assert_eq!(opened.memory, Some(small()));
+    assert_eq!(folder.names(), ["state", "state.lock", "state.tmp.mine"]);
+}
+
+#[test]
+fn a_missing_folder_is_no_reason_not_to_start_and_is_used_once_it_is_there() {
+    let folder = Folder::new();
+    fs::write(folder.path("file"), "").unwrap();
+    for path in [folder.path("folder/state"), folder.path("file/state")] {
+        let (mut state, opened) = StateFile::open(&path, API, NOW).unwrap();
+        assert!(opened.memory.is_none());
+        assert!(matches!(&opened.problems[..], [Problem::Unlocked { .. }]), "{:?}", opened.problems);
+        let error = state.write(&small()).unwrap_err();
+        assert!(error.to_string().ends_with(": create its folder"), "{error}");
+        let _ = fs::remove_file(folder.path("file"));
+        fs::create_dir(path.parent().unwrap()).unwrap();
+        state.write(&small()).unwrap();
+        drop(state);
+        assert_eq!(StateFile::open(&path, API, NOW).unwrap().1.memory, Some(small()));
+    }
+}
+
+#[test]
+fn a_state_that_appears_while_it_could_not_be_locked_is_kept_beside() {
+    let folder = Folder::new();
+    let path = folder.path("folder/state");
+    let (mut state, _) = StateFile::open(&path, API, NOW).unwrap();
+    fs::create_dir(folder.path("folder")).unwrap();
+    fs::write(&path, encoded(&small())).unwrap();
+    state.write(&Memory::default()).unwrap();
+    assert_eq!(folder.content("folder/state.other-20251121T014256Z"), encoded(&small()));
+    assert_eq!(folder.content("folder/state"), encoded(&Memory::default()));
+}
+
+#[test]
+fn a_lock_that_was_removed_is_taken_anew_or_found_held() {
+    let folder = Folder::new();
+    let (mut state, _) = folder.open();
+    state.write(&small()).unwrap();
+    fs::remove_file(folder.path("state.lock")).unwrap();
+    state.write(&Memory::default()).unwrap();
+    assert!(StateFile::open(&folder.path("state"), API, NOW).is_err());
+    fs::remove_file(folder.path("state.lock")).unwrap();
+    let (mut second, _) = folder.open();
+    second.write(&small()).unwrap();
+    assert!(matches!(state.write(&Memory::default()), Err(WriteError::Held { .. })));
+    assert_eq!(folder.content("state"), encoded(&small()));
+    drop(second);
+    state.write(&Memory::default()).unwrap();
+    assert_eq!(
+        folder.content("state.other-20251121T014256Z"),
+        encoded(&small()),
+        "it knows what this process does not"
+    );
+}
+
+#[test]
+fn a_damaged_file_that_cannot_be_moved_is_not_overwritten_until_it_can() {
+    let folder = Folder::new();
+    // Nobody, not even root, can append to a name of 255 bytes; 250 leave room for the lock alone.
+    let name = "s".repeat(250);
+    fs::write(folder.path(&name), "damaged").unwrap();
+    let (mut state, opened) = StateFile::open(&folder.path(&name), API, NOW).unwrap();
+    assert!(matches!(&opened.problems[..], [Problem::InTheWay(_)]), "{:?}", opened.problems);
+    assert!(matches!(state.write(&small()), Err(WriteError::InTheWay(_))));
+    assert_eq!(folder.content(&name), b"damaged");
+    fs::rename(folder.path(&name), folder.path("moved by hand")).unwrap();
+    state.write(&small()).unwrap();
+    assert_eq!(folder.content(&name), encoded(&small()));
+}
+
+#[test]
+fn a_symbolic_link_stays_and_its_target_is_replaced() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("real")).unwrap();
+    std::os::unix::fs::symlink("hop", folder.path("state")).unwrap();
+    std::os::unix::fs::symlink("real/target", folder.path("hop")).unwrap();
+    let (mut state, opened) = folder.open();
+    assert!(opened.problems.is_empty());
+    state.write(&small()).unwrap();
+    assert!(folder.path("state").is_symlink() && folder.path("hop").is_symlink());
+    assert_eq!(folder.content("real/target"), encoded(&small()));
+    let by_another_way = StateFile::open(&folder.path("real/target"), API, NOW);
+    assert!(matches!(by_another_way, Err(OpenError::Held { .. })));
+}
+
+#[test]
+fn what_could_not_be_read_back_is_not_written() {
+    let folder = Folder::new();
+    let (mut state, _) = folder.open();
+    state.write(&small()).unwrap();
+    let twice = Memory { departed: vec![departed(1, "de"), departed(1, "de")], ..Memory::default() };
+    let unnamed = Memory { repositories: vec![remembered(1, "", None)], ..Memory::default() };
+    let never =
+        Memory { departed: vec![Departed { left_at: time(i64::MAX), ..departed(1, "de") }], ..Memory::default() };
+    for memory in [twice, unnamed, never] {
+        assert!(matches!(state.write(&memory), Err(WriteError::Impossible(_))));
+    }
+    assert_eq!(folder.content("state"), encoded(&small()));
+}
+
+#[test]
+fn a_file_in_the_working_folder_needs_no_folder_in_its_path() {
+    assert_eq!(sibling(Path::new("state"), ".tmp"), Path::new("state.tmp"));
+    sync_folder(Path::new("state")).unwrap();
+    assert_eq!(follow_links(Path::new("Cargo.toml")), Path::new("Cargo.toml"));
+}

@@ -1,0 +1,248 @@
+//! What a state file looks like, and what is none.
+
+use super::*;
+use proptest::{collection, option, prelude::*};
+
+/// The text with a checksum that fits, so that what is wrong with the content is found by reading it.
+fn sealed(text: &str) -> Vec<u8> {
+    format!("{text}\n\"crc32\":\"{:08x}\"}}\n", crc32fast::hash(text.as_bytes())).into_bytes()
+}
+
+#[test]
+fn the_format_is_what_the_documentation_says() {
+    let memory = Memory {
+        last_full_poll: Some(Duration::from_nanos(900)),
+        repositories: vec![
+            remembered(7, "owner/repo", Some(vec![reading("de", "German", Some(50.5), Some(clock(50.5, 17)))])),
+            remembered(8, "owner/b", None),
+        ],
+        departed: vec![departed(7, "fr")],
+    };
+    let expected = concat!(
+        r#"{"format":"translation-exporter state","version":1,"base_url":"https://api.example.com/","#,
+        r#""last_full_poll_ns":900,"#,
+        "\n\"repositories\":[\n",
+        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"read":{"at":1700000000000,"#,
+        r#""languages":[{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
+        "\n",
+        r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000}"#,
+        "\n],\n\"departed\":[\n",
+        r#"{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}"#,
+        "\n],\n\"crc32\":\"c3363e3c\"}\n"
+    );
+    assert_eq!(String::from_utf8(encoded(&memory)).unwrap(), expected);
+    assert_eq!(decode(expected.as_bytes()).unwrap().memory, memory);
+}
+
+#[test]
+fn nothing_known_is_a_state_too() {
+    let decoded = decode(&encoded(&Memory::default())).unwrap();
+    assert_eq!(decoded.memory, Memory::default());
+    assert_eq!(&*decoded.base_url, API);
+}
+
+#[test]
+fn a_file_cut_short_anywhere_is_damaged() {
+    let whole = encoded(&small());
+    assert_eq!(decode(&[]).unwrap_err(), DecodeError::Empty);
+    for length in 1..whole.len() {
+        let error = decode(&whole[..length]).unwrap_err();
+        assert!(matches!(error, DecodeError::Damaged(_)), "cut to {length}: {error}");
+    }
+}
+
+#[test]
+fn a_single_wrong_bit_anywhere_is_noticed() {
+    let mut bytes = encoded(&small());
+    for bit in 0..bytes.len() * 8 {
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        assert!(decode(&bytes).is_err(), "bit {bit}");
+        bytes[bit / 8] ^= 1 << (bit % 8);
+    }
+    assert!(decode(&bytes).is_ok());
+}
+
+#[test]
+fn what_is_appended_or_doubled_is_noticed() {
+    let whole = encoded(&small());
+    assert!(matches!(decode(&[&whole[..], b"\n"].concat()), Err(DecodeError::Damaged(_))));
+    assert!(matches!(decode(&[&whole[..], &whole[..]].concat()), Err(DecodeError::Damaged(_))));
+}
+
+#[test]
+fn other_versions_and_other_programs_are_told_apart() {
+    let version = |version: &str| decode(&[format::OPENING, version.as_bytes()].concat()).unwrap_err();
+    assert_eq!(version("2,\"anything\":[[["), DecodeError::FutureVersion(2));
+    assert_eq!(version("18446744073709551615}"), DecodeError::FutureVersion(u64::MAX));
+    for wrong in ["0,", "\"1\",", "-1,", "99999999999999999999,", "1", "1,", ""] {
+        assert!(matches!(version(wrong), DecodeError::Damaged(_)), "{wrong}");
+    }
+    for foreign in ["{}", "root:x:0:0:root", "\u{feff}{\"format\"", "[", "\n"] {
+        assert_eq!(decode(foreign.as_bytes()).unwrap_err(), DecodeError::Foreign, "{foreign}");
+    }
+}
+
+#[test]
+fn unknown_fields_are_passed_over_however_deep_they_are() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let text = format!(
+        r#"{{"format":"translation-exporter state","version":1,"base_url":"b","new":{deep},"repositories":[{{"id":1,"name":"a/b","new":{deep}}}],"departed":[],"#
+    );
+    assert_eq!(decode(&sealed(&text)).unwrap().memory.repositories.len(), 1);
+}
+
+#[test]
+fn no_impossible_value_gets_in() {
+    let state = |repositories: &str, departed: &str| {
+        let text = format!(
+            r#"{{"format":"translation-exporter state","version":1,"base_url":"b","repositories":[{repositories}],"departed":[{departed}],"#
+        );
+        decode(&sealed(&text))
+    };
+    let language = |language: &str| {
+        state(&format!(r#"{{"id":1,"name":"a/b","read":{{"at":1,"languages":[{language}]}}}}"#), "").unwrap_err()
+    };
+    assert!(state(r#"{"id":1,"name":"a/b"},{"id":9223372036854775807,"name":"c"}"#, "").is_ok());
+    for entry in [
+        r#"{"id":0,"name":"a/b"}"#,
+        r#"{"id":9223372036854775808,"name":"a/b"}"#,
+        r#"{"id":-1,"name":"a/b"}"#,
+        r#"{"id":1.5,"name":"a/b"}"#,
+        r#"{"id":"1","name":"a/b"}"#,
+        r#"{"id":1,"name":""}"#,
+        r#"{"id":1}"#,
+        r#"{"id":1,"id":1,"name":"a/b"}"#,
+        r#"{"id":1,"name":"\ud800"}"#,
+        r#"{"id":1,"name":"a/b","created_at":9223372036854775807}"#,
+        r#"{"id":1,"name":"a/b","read":{"at":-9223372036854775808,"languages":[]}}"#,
+        r#"{"id":1,"name":"a/b"},{"id":1,"name":"c/d"}"#,
+        r#"{"id":2,"name":"a/b"},{"id":1,"name":"c/d"}"#,
+        "[]",
+        "null",
+    ] {
+        assert!(matches!(state(entry, ""), Err(DecodeError::Damaged(_))), "{entry}");
+    }
+    for entry in [
+        r#"{"code":""}"#,
+        r#"{"name":"German"}"#,
+        r#"{"code":"de"},{"code":"de"}"#,
+        r#"{"code":"fr"},{"code":"de"}"#,
+        r#"{"code":"de","completion":1e400}"#,
+        r#"{"code":"de","completion":"1"}"#,
+        r#"{"code":"de","completion":NaN}"#,
+        r#"{"code":"de","clock":1}"#,
+        r#"{"code":"de","completion":1,"clock_completion":1}"#,
+        r#"{"code":"de","completion":1,"clock":1e3}"#,
+        r#"{"code":"de","completion":1,"clock":9223372036854775807}"#,
+    ] {
+        assert!(matches!(language(entry), DecodeError::Damaged(_)), "{entry}");
+    }
+    for entry in [
+        r#"{"id":1,"code":"","completion":1,"clock":1,"left_at":1}"#,
+        r#"{"id":1,"code":"de","completion":null,"clock":1,"left_at":1}"#,
+        r#"{"id":1,"code":"de","completion":1,"clock":1}"#,
+        r#"{"id":1,"code":"de","completion":1,"clock":1,"left_at":9223372036854775807}"#,
+    ] {
+        assert!(matches!(state("", entry), Err(DecodeError::Damaged(_))), "{entry}");
+    }
+}
+
+#[test]
+fn the_message_on_an_impossible_value_says_where_it_is() {
+    let text = r#"{"format":"translation-exporter state","version":1,"base_url":"b","repositories":[{"id":1,"name":"a"},{"id":0,"name":"b"}],"departed":[],"#;
+    assert_eq!(
+        decode(&sealed(text)).unwrap_err().to_string(),
+        "it is damaged: repository entry 2: 0 is no id of a repository"
+    );
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![any::<String>(), "[a-z]{2}(-[A-Z]{2})?"].prop_filter("not empty", |text| !text.is_empty())
+}
+
+fn any_completion() -> impl Strategy<Value = Completion> {
+    let any_bits = any::<u64>().prop_filter_map("finite", |bits| Completion::new(f64::from_bits(bits)));
+    let usual = (0.0..=100.0).prop_filter_map("finite", Completion::new);
+    prop_oneof![any_bits, usual, Just(Completion::new(-0.0).unwrap())]
+}
+
+fn any_time() -> impl Strategy<Value = Timestamp> {
+    (-377_705_023_201_000..=253_402_207_200_999_i64).prop_map(Timestamp::from_millis)
+}
+
+fn any_progress() -> impl Strategy<Value = Progress> {
+    (any_completion(), any_time()).prop_map(|(completion, at)| Progress { completion, at })
+}
+
+fn any_languages() -> impl Strategy<Value = Arc<Languages>> {
+    let fields = (any::<String>(), option::of(any_completion()), option::of(any_progress()), any::<bool>());
+    let readings = collection::btree_map(any_text(), fields, 0..6);
+    (any_time(), readings).prop_map(|(read_at, readings)| {
+        let readings = readings.into_iter().map(|(code, (name, completion, progress, in_step))| {
+            let completion = if in_step { progress.map(|progress| progress.completion) } else { completion };
+            Reading { language: Language { code: code.into(), name: name.into(), completion }, progress }
+        });
+        Arc::new(Languages { read_at, readings: readings.collect() })
+    })
+}
+
+fn any_memory() -> impl Strategy<Value = Memory> {
+    let visibility = prop_oneof![Just(Visibility::Public), Just(Visibility::Private), Just(Visibility::Unknown)];
+    let repository = (any_text(), visibility, option::of(any_time()), option::of(any_languages()));
+    let repositories = collection::btree_map(1..=RepositoryId::MAX, repository, 0..5);
+    let departed = collection::btree_map((1..=RepositoryId::MAX, any_text()), (any_progress(), any_time()), 0..5);
+    let took = option::of(any::<u64>().prop_map(Duration::from_nanos));
+    (took, repositories, departed).prop_map(|(last_full_poll, repositories, departed)| Memory {
+        last_full_poll,
+        repositories: repositories
+            .into_iter()
+            .map(|(id, (name, visibility, created_at, languages))| {
+                let id = RepositoryId::new(id).unwrap();
+                let repository = Repository { id, name: name.into(), visibility, created_at };
+                Remembered { repository: Arc::new(repository), languages }
+            })
+            .collect(),
+        departed: departed
+            .into_iter()
+            .map(|((id, code), (progress, left_at))| {
+                let repository = RepositoryId::new(id).unwrap();
+                Departed { repository, code: code.into(), progress, left_at }
+            })
+            .collect(),
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_remembered_is_read_back_bit_for_bit(memory in any_memory(), base_url in any::<String>()) {
+        let mut bytes = Vec::new();
+        format::encode(&memory, &base_url, &mut bytes).unwrap();
+        let decoded = decode(&bytes).unwrap();
+        // As text, in which 0 and -0 differ.
+        prop_assert_eq!(format!("{:?}", decoded.memory), format!("{memory:?}"));
+        prop_assert_eq!(&*decoded.base_url, &base_url);
+    }
+
+    #[test]
+    fn no_bytes_make_reading_panic(bytes in collection::vec(any::<u8>(), 0..200), tail in ".*") {
+        let _ = decode(&bytes);
+        let _ = decode(&[format::OPENING, tail.as_bytes()].concat());
+        let _ = decode(&sealed(&format!("{{\"format\":\"translation-exporter state\",\"version\":1,{tail}")));
+    }
+}
+
+#[test]
+fn a_write_that_fails_for_want_of_room_says_so() {
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    assert_eq!(format::encode(&small(), API, full).unwrap_err().kind(), ErrorKind::StorageFull);
+}
+
+#[test]
+fn texts_that_recur_are_kept_once() {
+    let repositories = (1..=2).map(|id| remembered(id, "a/b", Some(vec![reading("de", "German", None, None)])));
+    let memory = Memory { repositories: repositories.collect(), ..Memory::default() };
+    let read = decode(&encoded(&memory)).unwrap().memory;
+    let of = |n: usize| &read.repositories[n].languages.as_ref().unwrap().readings[0].language;
+    assert!(Arc::ptr_eq(&of(0).code, &of(1).code));
+    assert!(Arc::ptr_eq(&of(0).name, &of(1).name));
+}

@@ -1,0 +1,28 @@
+//! What systemd is told (`sd_notify`): ready, reloading, stopping. Without a `NOTIFY_SOCKET` nothing is sent.
+
+use sd_notify::NotifyState;
+
+/// The exporter serves.
+pub fn ready() {
+    send(&[NotifyState::Ready]);
+}
+
+/// The configuration is being read anew; [`ready`] must follow, whether or not it was taken.
+pub fn reloading() {
+    // Type=notify-reload wants to know which reload this is the answer to.
+    match NotifyState::monotonic_usec_now() {
+        Ok(now) => send(&[NotifyState::Reloading, now]),
+        Err(error) => tracing::warn!(%error, "cannot tell systemd about the reload: no monotonic clock"),
+    }
+}
+
+/// The exporter is about to end.
+pub fn stopping() {
+    send(&[NotifyState::Stopping]);
+}
+
+fn send(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::warn!(%error, "cannot tell systemd (NOTIFY_SOCKET); it may think that the service hangs");
+    }
+}

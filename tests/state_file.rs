@@ -1,0 +1,311 @@
+//! The state file among processes: two that want it, one that is killed while it writes, one whose disk is full, one that
+//! may not write to the folder.
+//!
+//! The processes are this test program itself, which runs [`the_child`] when it is told what to do in its environment;
+//! they speak on stderr, since the test harness keeps stdout.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests; clippy.toml excuses only what is marked #[test]")]
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Child, ChildStderr, Command, Stdio},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+use translation_exporter::{
+    model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
+    progress::Progress,
+    snapshot::{Languages, Reading},
+    state::{Memory, OpenError, Opened, Problem, Remembered, StateFile},
+};
+
+const API: &str = "https://api.example.com/";
+const NOW: Timestamp = Timestamp::from_millis(1_763_689_376_000);
+const CODES: [&str; 10] = ["ar", "cs", "de", "es", "fr", "it", "ja", "ko", "nl", "pt"];
+const NAMES: [&str; 10] =
+    ["Arabic", "Czech", "German", "Spanish", "French", "Italian", "Japanese", "Korean", "Dutch", "Portuguese"];
+
+/// The state of `repositories` with ten languages each, all of them at `generation`.
+fn memory(repositories: u64, generation: u32) -> Memory {
+    let completion = Completion::new(f64::from(generation)).unwrap();
+    let progress = Some(Progress { completion, at: Timestamp::from_millis(NOW.as_millis() + i64::from(generation)) });
+    let repository = |id| {
+        let readings = CODES.iter().zip(NAMES).map(|(code, name)| {
+            let language = Language { code: (*code).into(), name: name.into(), completion: Some(completion) };
+            Reading { language, progress }
+        });
+        let repository = Repository {
+            id: RepositoryId::new(id).unwrap(),
+            name: format!("owner/repository-{id}").into(),
+            visibility: Visibility::Private,
+            created_at: Some(NOW),
+        };
+        let languages = Languages { read_at: NOW, readings: readings.collect() };
+        Remembered { repository: Arc::new(repository), languages: Some(Arc::new(languages)) }
+    };
+    Memory { last_full_poll: None, repositories: (1..=repositories).map(repository).collect(), departed: Vec::new() }
+}
+
+fn open(path: &Path) -> (StateFile, Opened) {
+    StateFile::open(path, API, NOW).unwrap()
+}
+
+/// Answers a line on stderr to each line on stdin.
+#[test]
+#[ignore = "what the child processes of the other tests do; does nothing without one of them"]
+fn the_child() {
+    let Ok(path) = std::env::var("STATE_FILE_OF_CHILD").map(PathBuf::from) else { return };
+    let (mut state, opened) = match StateFile::open(&path, API, NOW) {
+        Ok(it) => it,
+        Err(error) => return eprintln!("refused: {error}"),
+    };
+    let found = opened.memory.map(|memory| memory.repositories.len());
+    eprintln!("opened: {found:?} {}", opened.problems.iter().map(ToString::to_string).collect::<String>());
+    for line in std::io::stdin().lines() {
+        let line = line.unwrap();
+        let (repositories, generation) = line.split_once(' ').unwrap();
+        let (repositories, first) = (repositories.parse().unwrap(), generation.trim_end_matches('+').parse().unwrap());
+        let last = if generation.ends_with('+') { u32::MAX } else { first };
+        for generation in first..=last {
+            match state.write(&memory(repositories, generation)) {
+                Ok(()) => eprintln!("wrote: {generation}"),
+                Err(error) => eprintln!("failed: {error}"),
+            }
+        }
+    }
+}
+
+struct Process {
+    child: Child,
+    says: BufReader<ChildStderr>,
+}
+
+impl Process {
+    fn start(path: &Path) -> Self {
+        Self::spawn(path, Command::new(std::env::current_exe().unwrap()))
+    }
+
+    fn spawn(path: &Path, mut program: Command) -> Self {
+        let mut child = program
+            .args(["--exact", "the_child", "--ignored", "--nocapture"])
+            .env("STATE_FILE_OF_CHILD", path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let says = BufReader::new(child.stderr.take().unwrap());
+        Self { child, says }
+    }
+
+    fn hears(&mut self) -> String {
+        let mut line = String::new();
+        self.says.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// Has it write so many repositories at this generation, or with a `+` at this and all that follow.
+    fn tell(&mut self, repositories: u64, generation: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{repositories} {generation}").unwrap();
+    }
+
+    fn asks(&mut self, repositories: u64, generation: &str) -> String {
+        self.tell(repositories, generation);
+        self.hears()
+    }
+
+    /// Lets it end by itself.
+    fn end(mut self) {
+        drop(self.child.stdin.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn two_processes_cannot_share_a_state_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.json");
+    let mut first = Process::start(&path);
+    assert_eq!(first.hears(), "opened: None");
+    assert_eq!(first.asks(1, "1"), "wrote: 1");
+
+    let refusal = Process::start(&path).hears();
+    assert!(refusal.starts_with(&format!("refused: state.file {} is in use by another process", path.display())));
+    assert!(matches!(StateFile::open(&path, API, NOW), Err(OpenError::Held { .. })));
+
+    first.end();
+    assert_eq!(open(&path).1.memory, Some(memory(1, 1)));
+}
+
+#[test]
+fn a_kill_at_any_instant_leaves_the_last_whole_state() {
+    let kills = std::env::var("STATE_KILLS").map_or(20, |kills| kills.parse().expect("STATE_KILLS is a number"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.json");
+    let mut random = fastrand::Rng::new();
+    let seed = random.get_seed();
+    let mut last = 0;
+    let mut unfinished = 0;
+    for kill in 1..=kills {
+        let mut process = Process::start(&path);
+        assert!(process.hears().starts_with("opened: "));
+        process.tell(300, &format!("{}+", last + 1));
+        assert_eq!(process.hears(), format!("wrote: {}", last + 1));
+        // The one place where time is waited for: the instant of the kill is to be any.
+        thread::sleep(Duration::from_micros(random.u64(0..20_000)));
+        process.child.kill().unwrap();
+        process.child.wait().unwrap();
+        let mut rest = String::new();
+        process.says.read_to_string(&mut rest).unwrap();
+        // The last line may be cut short, and then the write that it tells of was none the less finished.
+        let told = rest.split_inclusive('\n').rfind(|line| line.ends_with('\n'));
+        let told: u32 = told.map_or(last + 1, |line| line.trim_end().strip_prefix("wrote: ").unwrap().parse().unwrap());
+        unfinished += u32::from(folder.path().join("state.json.tmp").exists());
+
+        let (state, Opened { memory: found, problems }) = open(&path);
+        assert!(problems.is_empty(), "seed {seed}, kill {kill}: {problems:?}");
+        let found = found.unwrap();
+        last = [told, told + 1].into_iter().find(|generation| found == memory(300, *generation)).unwrap_or_else(|| {
+            panic!("seed {seed}, kill {kill}: what was written last is {told}, and not that was read")
+        });
+        drop(state);
+        let mut names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["state.json", "state.json.lock"], "seed {seed}, kill {kill}");
+    }
+    println!("{kills} kills, {unfinished} of them while a file was half written; {last} states written");
+}
+
+#[test]
+fn a_full_disk_leaves_the_last_good_state_and_is_overcome_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.json");
+    let mut shell = Command::new("sh");
+    // No file may grow beyond 64 blocks (32 KiB, or 64 KiB where the shell counts so); the signal is ignored, since on
+    // a disk that is full there is none.
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\""]).arg(std::env::current_exe().unwrap());
+    let mut process = Process::spawn(&path, shell);
+    assert_eq!(process.hears(), "opened: None");
+    assert_eq!(process.asks(5, "1"), "wrote: 1");
+    let good = fs::read(&path).unwrap();
+    for _ in 0..3 {
+        let failure = process.asks(1000, "2");
+        let expected = format!("failed: cannot write the state file {}.tmp: File too large", path.display());
+        assert!(failure.starts_with(&expected) && failure.ends_with("make room for it, twice its size"), "{failure}");
+        assert_eq!(fs::read(&path).unwrap(), good);
+        assert!(!folder.path().join("state.json.tmp").exists());
+    }
+    assert_eq!(process.asks(5, "3"), "wrote: 3");
+    process.end();
+    assert_eq!(open(&path).1.memory, Some(memory(5, 3)));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_read_and_is_written_once_it_can() {
+    const NOBODY: u32 = 65_534;
+    let outer = tempfile::tempdir().unwrap();
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    mode(outer.path(), 0o755);
+    let folder = outer.path().join("state");
+    fs::create_dir(&folder).unwrap();
+    let path = folder.join("state.json");
+    let (mut state, _) = open(&path);
+    state.write(&memory(3, 1)).unwrap();
+    drop(state);
+    fs::remove_file(folder.join("state.json.lock")).unwrap();
+
+    // Root may write anywhere; where this runs as root, the child runs as nobody, from where nobody can start it.
+    let program = outer.path().join("program");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let mut command = Command::new(&program);
+    if is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+        std::os::unix::fs::chown(&path, Some(NOBODY), None).unwrap();
+        std::os::unix::fs::chown(&folder, Some(NOBODY), None).unwrap();
+    }
+    mode(&folder, 0o555);
+    let mut process = Process::spawn(&path, command);
+    let opened = process.hears();
+    assert!(opened.starts_with("opened: Some(3) cannot lock the state file "), "{opened}");
+    for _ in 0..3 {
+        let failure = process.asks(4, "2");
+        assert!(failure.starts_with("failed: cannot write the state file "), "{failure}");
+        assert!(failure.ends_with(": let the user that runs the exporter write to its folder"), "{failure}");
+    }
+    mode(&folder, 0o755);
+    assert_eq!(process.asks(4, "3"), "wrote: 3");
+    process.end();
+    mode(&folder, 0o755);
+    assert_eq!(open(&path).1.memory, Some(memory(4, 3)));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+#[test]
+fn a_damaged_file_in_a_folder_that_cannot_be_written_is_not_overwritten() {
+    // Nobody can write to the folders of this filesystem, not even root; its files are no state.
+    let (mut state, opened) = open(Path::new("/proc/self/status"));
+    assert!(opened.memory.is_none());
+    let [Problem::Unlocked { .. }, Problem::InTheWay(_)] = &opened.problems[..] else {
+        panic!("{:?}", opened.problems)
+    };
+    state.write(&memory(1, 1)).unwrap_err();
+}
+
+/// Run with `cargo test --release --test state_file measure -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement, not a promise: prints time and memory of 300,000 languages"]
+fn measure_300_000_languages() {
+    /// Forgets the peak so far, and returns what is held now, in KiB.
+    fn reset_peak() -> i64 {
+        fs::write("/proc/self/clear_refs", "5").unwrap();
+        status("VmRSS:")
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.json");
+    // Another process writes it first, so that this one's memory is fresh when it reads.
+    let mut writer = Process::start(&path);
+    writer.hears();
+    assert_eq!(writer.asks(30_000, "50"), "wrote: 50");
+    writer.end();
+
+    let before = reset_peak();
+    let start = Instant::now();
+    let (mut state, opened) = open(&path);
+    let took = start.elapsed();
+    println!(
+        "read: {took:?}, {} KiB at its peak, {} KiB to stay",
+        status("VmHWM:") - before,
+        status("VmRSS:") - before
+    );
+
+    let memory = opened.memory.unwrap();
+    let before = reset_peak();
+    let start = Instant::now();
+    state.write(&memory).unwrap();
+    let took = start.elapsed();
+    let length = fs::metadata(&path).unwrap().len();
+    println!("write: {took:?}, {} KiB at its peak, a file of {} KiB", status("VmHWM:") - before, length / 1024);
+}
+
+/// What this process holds, in KiB.
+fn status(name: &str) -> i64 {
+    let text = fs::read_to_string("/proc/self/status").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}

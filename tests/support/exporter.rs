@@ -1,0 +1,254 @@
+//! The built program: started in an environment of its own, watched, and ended.
+
+use super::{
+    Api, Exposition,
+    api::KEY,
+    eventually,
+    exposition::{self, Format},
+    http::{self, Response},
+};
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    net::SocketAddr,
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+pub const OPENMETRICS: &str = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
+
+/// How the program is to be started: nothing of the test's own environment reaches it.
+#[derive(Debug)]
+pub struct Setup {
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    /// A folder of its own, which is its working directory.
+    pub folder: TempDir,
+}
+
+impl Setup {
+    pub fn new(arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(ToString::to_string).collect();
+        Self { arguments, environment: Vec::new(), folder: TempDir::new().unwrap() }
+    }
+
+    /// Polls this API every second, as fast as it answers, without pauses long enough to slow a test.
+    pub fn for_api(api: &Api) -> Self {
+        let setup = Self::for_url(&api.base_url());
+        match &api.authority {
+            None => setup,
+            Some(authority) => {
+                let file = setup.folder.path().join("authority.pem");
+                fs::write(&file, authority).unwrap();
+                let file = file.to_str().unwrap().to_owned();
+                setup.set("api.ca_file", &file)
+            }
+        }
+    }
+
+    pub fn for_url(base_url: &str) -> Self {
+        Self::new(&[])
+            .set("api.base_url", base_url)
+            .set("api.key", KEY)
+            .set("api.requests_per_second", "0")
+            .set("poll.interval", "1s")
+            .set("web.listen_addresses", "127.0.0.1:0")
+    }
+
+    /// Sets a key of the configuration, by its variable.
+    pub fn set(self, key: &str, value: &str) -> Self {
+        let name = format!("TRANSLATION_EXPORTER_{}", key.to_ascii_uppercase().replacen('.', "__", 1));
+        self.variable(&name, value)
+    }
+
+    pub fn unset(mut self, key: &str) -> Self {
+        let name = format!("TRANSLATION_EXPORTER_{}", key.to_ascii_uppercase().replacen('.', "__", 1));
+        self.environment.retain(|(known, _)| *known != name);
+        self
+    }
+
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.environment.retain(|(known, _)| known != name);
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    pub fn argument(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Writes a file into the folder and returns its path.
+    pub fn file(&self, name: &str, content: &str) -> String {
+        let path = self.folder.path().join(name);
+        fs::write(&path, content).unwrap();
+        path.to_str().unwrap().into()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_translation-exporter"));
+        command.args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it to its end, which has to come.
+    pub fn run(&self) -> Output {
+        let child = self.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let pid = child.id();
+        let (done, ended) = std::sync::mpsc::channel();
+        let watch = thread::spawn(move || {
+            if ended.recv_timeout(super::PATIENCE).is_err() {
+                signal(pid, "KILL");
+            }
+        });
+        let output = child.wait_with_output().unwrap();
+        let _ = done.send(());
+        watch.join().unwrap();
+        output
+    }
+
+    /// Starts it and waits until it listens.
+    pub fn start(self) -> Exporter {
+        let started = Instant::now();
+        let mut child = self.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = Log::default();
+        log.collect(child.stdout.take().unwrap());
+        log.collect(child.stderr.take().unwrap());
+        let mut exporter = Exporter { child, started, address: ([127, 0, 0, 1], 0).into(), log, folder: self.folder };
+        exporter.address = eventually("the exporter listens", || {
+            assert!(exporter.child.try_wait().unwrap().is_none(), "the exporter ended");
+            exporter.log.text().lines().find_map(listening_address)
+        });
+        exporter
+    }
+}
+
+/// The address in a line that tells it, in either log format.
+fn listening_address(line: &str) -> Option<SocketAddr> {
+    let (_, after) = line.contains("listening").then(|| line.split_once("address"))??;
+    let address = after.trim_start_matches(['=', '"', ':']);
+    address.split(['"', ' ', ',']).next()?.parse().ok()
+}
+
+/// Sends a signal; the shell's own `kill` is there on every system.
+fn signal(pid: u32, name: &str) {
+    let status = Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).stderr(Stdio::null()).status();
+    status.expect("a shell to send signals with");
+}
+
+#[derive(Debug, Clone, Default)]
+struct Log(Arc<Mutex<String>>);
+
+impl Log {
+    fn collect(&self, from: impl std::io::Read + Send + 'static) {
+        let log = self.clone();
+        thread::spawn(move || {
+            for line in BufReader::new(from).lines().map_while(Result::ok) {
+                let mut text = log.0.lock().unwrap_or_else(PoisonError::into_inner);
+                *text += &line;
+                *text += "\n";
+            }
+        });
+    }
+
+    fn text(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The running program; killed when this is dropped.
+#[derive(Debug)]
+pub struct Exporter {
+    child: Child,
+    pub started: Instant,
+    pub address: SocketAddr,
+    log: Log,
+    pub folder: TempDir,
+}
+
+impl Exporter {
+    /// All that it has written to stdout and stderr.
+    pub fn log(&self) -> String {
+        self.log.text()
+    }
+
+    pub fn get(&self, path: &str) -> Response {
+        http::get(self.address, path, &[]).unwrap_or_else(|error| panic!("GET {path}: {error}"))
+    }
+
+    pub fn status(&self, path: &str) -> u16 {
+        self.get(path).status
+    }
+
+    /// A scrape, read strictly.
+    pub fn metrics(&self) -> Exposition {
+        self.scrape(Format::OpenMetrics)
+    }
+
+    pub fn scrape(&self, format: Format) -> Exposition {
+        let text = self.scrape_text(format);
+        exposition::parse(&text, format).unwrap_or_else(|error| panic!("{error}\n\n{text}"))
+    }
+
+    pub fn scrape_text(&self, format: Format) -> String {
+        let accept = if format == Format::OpenMetrics { OPENMETRICS } else { "text/plain" };
+        let response = http::get(self.address, "/metrics", &[("accept", accept)]).expect("a scrape");
+        assert_eq!(response.status, 200);
+        response.text()
+    }
+
+    /// Waits until a scrape fulfils the condition, and returns that scrape.
+    pub fn wait_for(&self, what: &str, condition: impl Fn(&Exposition) -> bool) -> Exposition {
+        eventually(what, || Some(self.metrics()).filter(&condition))
+    }
+
+    /// Waits until so many more polls have ended than now, and returns the scrape that shows it.
+    pub fn wait_for_polls(&self, more: f64) -> Exposition {
+        let polls = |metrics: &Exposition| metrics.value("translation_exporter_polls_total", &[]).unwrap_or_default();
+        let now = polls(&self.metrics());
+        self.wait_for("polls go on", |metrics| polls(metrics) >= now + more)
+    }
+
+    pub fn signal(&self, name: &str) {
+        signal(self.child.id(), name);
+    }
+
+    /// Waits for its end.
+    pub fn wait(&mut self) -> ExitStatus {
+        eventually("the exporter ends", || self.child.try_wait().unwrap())
+    }
+
+    /// SIGTERM; how it ended, and how long that took.
+    pub fn terminate(&mut self) -> (ExitStatus, Duration) {
+        let begin = Instant::now();
+        self.signal("TERM");
+        (self.wait(), begin.elapsed())
+    }
+
+    /// A figure of `/proc/PID/status` in KiB: `VmRSS` or `VmHWM`.
+    pub fn memory(&self, field: &str) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("a field of the status");
+        line.trim_matches([':', ' ', '\t', 'k', 'B']).parse().unwrap()
+    }
+
+    pub fn open_files(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if thread::panicking() {
+            let log = self.log();
+            let tail = log.len().saturating_sub(6000);
+            eprintln!("--- the exporter's log\n{}", String::from_utf8_lossy(&log.as_bytes()[tail..]));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! An HTTP client of some lines: one request, one connection, every byte of the answer as it came.
+
+use flate2::read::GzDecoder;
+use std::{
+    io::{self, Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct Response {
+    pub status: u16,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
+    }
+
+    /// The body, decompressed where it says that it is compressed: as one gzip member and nothing after it.
+    pub fn text(&self) -> String {
+        let bytes = match self.header("content-encoding") {
+            None => self.body.clone(),
+            Some("gzip") => {
+                let mut decoder = GzDecoder::new(&*self.body);
+                let mut bytes = Vec::new();
+                decoder.read_to_end(&mut bytes).expect("a gzip member");
+                assert_eq!(decoder.into_inner().len(), 0, "bytes after the first gzip member");
+                bytes
+            }
+            Some(other) => panic!("content-encoding {other}"),
+        };
+        String::from_utf8(bytes).expect("UTF-8")
+    }
+}
+
+/// GET `path`, with these headers.
+pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> io::Result<Response> {
+    request("GET", address, path, headers)
+}
+
+/// A request without a body.
+pub fn request(method: &str, address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> io::Result<Response> {
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
+    for (name, value) in headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    stream.write_all((head + "\r\n").as_bytes())?;
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes)?;
+    parse(&bytes, method == "HEAD").ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no HTTP response"))
+}
+
+fn parse(bytes: &[u8], no_body: bool) -> Option<Response> {
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let head = str::from_utf8(&bytes[..end]).ok()?;
+    let mut lines = head.split("\r\n");
+    let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+    let headers = lines.filter_map(|line| line.split_once(':'));
+    let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
+    let mut response = Response { status, headers, body: bytes[end + 4..].to_vec() };
+    if response.header("transfer-encoding") == Some("chunked") {
+        response.body = dechunk(&response.body)?;
+    } else if let Some(length) = response.header("content-length").filter(|_| !no_body) {
+        let length: usize = length.parse().ok()?;
+        (length == response.body.len()).then_some(())?;
+    }
+    Some(response)
+}
+
+fn dechunk(mut bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let end = bytes.windows(2).position(|window| window == b"\r\n")?;
+        let length = usize::from_str_radix(str::from_utf8(&bytes[..end]).ok()?.split(';').next()?, 16).ok()?;
+        if length == 0 {
+            return Some(body);
+        }
+        body.extend(bytes.get(end + 2..end + 2 + length)?);
+        bytes = bytes.get(end + 4 + length..)?;
+    }
+}

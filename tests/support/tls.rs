@@ -1,0 +1,59 @@
+//! Certificates for the API, good and bad.
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
+use rustls::{
+    ServerConfig,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer},
+};
+use std::sync::Arc;
+
+/// What is wrong with the certificate that the API shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    None,
+    Expired,
+    SelfSigned,
+    WrongName,
+}
+
+/// An authority of one test, and what a server needs that shows its certificate.
+#[derive(Debug)]
+pub struct Identity {
+    /// The root to trust, in PEM.
+    pub authority: String,
+    pub server: Arc<ServerConfig>,
+}
+
+/// A certificate for `localhost` and 127.0.0.1 with this flaw.
+pub fn identity(flaw: Flaw) -> Identity {
+    let authority_key = KeyPair::generate().unwrap();
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    authority.distinguished_name.push(DnType::CommonName, "Root of one test");
+    let root = authority.self_signed(&authority_key).unwrap();
+    let issuer = Issuer::new(authority, &authority_key);
+
+    let key = KeyPair::generate().unwrap();
+    let names = if flaw == Flaw::WrongName { vec!["elsewhere.test"] } else { vec!["localhost", "127.0.0.1"] };
+    let mut params = CertificateParams::new(names.into_iter().map(str::to_owned).collect::<Vec<_>>()).unwrap();
+    if flaw == Flaw::Expired {
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(2020, 2, 1);
+    }
+    let certificate = if flaw == Flaw::SelfSigned {
+        params.self_signed(&key).unwrap()
+    } else {
+        params.signed_by(&key, &issuer).unwrap()
+    };
+    let server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from(certificate.der().to_vec())],
+            PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+        )
+        .unwrap();
+    Identity { authority: root.pem(), server: Arc::new(server) }
+}
