@@ -16,4 +16,5 @@ mod politeness;
 mod readme;
 mod secrecy;
 mod startup_shutdown;
+mod state;
 mod support_itself;
