@@ -22,7 +22,9 @@ use tokio::sync::watch;
 pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure> {
     let Loaded { config, warnings, .. } = loader.load().map_err(Failure::usage)?;
     telemetry::init(&config.log);
-    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    for warning in &warnings {
+        tracing::warn!("{warning}");
+    }
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
     let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
     instruments.config_loaded(true, Clock::system().now());

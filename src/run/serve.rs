@@ -32,7 +32,9 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
     let Loaded { config, warnings, .. } = loader.load().map_err(Failure::usage)?;
     let logs = telemetry::init(&config.log);
-    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    for warning in &warnings {
+        tracing::warn!("{warning}");
+    }
     let clock = Clock::system();
     let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
     let listeners = web::bind(&config.web.listen_addresses).context("cannot serve")?;
@@ -55,7 +57,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
         instruments: Arc::clone(&instruments),
         settings: web_settings,
         reload: Some(reload),
-        protection,
+        protection: protection.clone(),
         clock,
     };
     let hand_over = move |snapshot, status| drop(raw.send_replace(Some((snapshot, status))));
@@ -66,7 +68,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     tasks.spawn(encode(encoding, publish));
     web::notify::ready();
 
-    let mut reloader = Reloader { loader, config, client, polling, web, logs, instruments, clock };
+    let mut reloader = Reloader { loader, config, client, polling, web, protection, logs, instruments, clock };
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => Err(match ended {
             Ok(()) => anyhow!("a task of the exporter ended by itself; this is a bug"),
