@@ -197,7 +197,7 @@ impl Api for Client {
                 allowance: Allowance::new(),
                 key: tokio::sync::Mutex::new(Key { secret, generation: 0 }),
             }),
-            Err(error) => Err(End { what: error.to_string(), mend: KEY_MEND }),
+            Err(error) => Err(End { what: without_mend(&error), mend: error.mend() }),
         }
     }
 
@@ -206,7 +206,9 @@ impl Api for Client {
     }
 }
 
-const KEY_MEND: &str = "put a valid key where api.key_file says; it is read anew at each poll";
+fn without_mend(error: &KeyError) -> String {
+    format!("{} {}", error.place(), error.problem())
+}
 
 /// A key, and how many came before it in this poll.
 #[derive(Debug, Clone)]
@@ -292,7 +294,8 @@ impl Poll {
             }
             Ok(_) => false,
             Err(error) => {
-                self.allowance.end(format!("the API refuses the key (status 401), and {error}"), KEY_MEND);
+                let what = format!("the API refuses the key (status 401), and the {}", without_mend(&error));
+                self.allowance.end(what, error.mend());
                 false
             }
         }

@@ -270,8 +270,8 @@ fn http_labels(telemetry_path: &str, route: Route, code: u16) -> Labels<2> {
 fn build_labels() -> Labels<3> {
     [
         ("version", env!("CARGO_PKG_VERSION").into()),
-        ("revision", option_env!("TRANSLATION_EXPORTER_REVISION").unwrap_or("unknown").into()),
-        ("rustc", option_env!("TRANSLATION_EXPORTER_RUSTC").unwrap_or("unknown").into()),
+        ("revision", env!("TRANSLATION_EXPORTER_REVISION").into()),
+        ("rustc", env!("TRANSLATION_EXPORTER_RUSTC").into()),
     ]
 }
 

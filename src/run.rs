@@ -73,16 +73,24 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
 
 fn check_config(loader: &Loader) -> Result<(), Failure> {
     let configuration = loader.load().map_err(Failure::usage)?;
-    validate(&configuration.config)?;
-    let text = config::describe(&configuration);
+    let protection = validate(&configuration.config)?;
+    for warning in &configuration.warnings {
+        // Where stderr is closed there is nobody to warn.
+        let _ = writeln!(std::io::stderr(), "translation-exporter: warning: {warning}");
+    }
+    let mut text = config::describe(&configuration);
+    let protection = protection.description();
+    if !protection.is_empty() {
+        text = format!("{text}\nweb.config_file: {}\n", protection.join("; "));
+    }
     Ok(std::io::stdout().write_all(text.as_bytes()).context("cannot print the configuration")?)
 }
 
 /// Checks what [`config::load`] leaves to others: the web configuration file, the certificates.
-fn validate(config: &Config) -> Result<(), Failure> {
-    web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
+fn validate(config: &Config) -> Result<web::Protection, Failure> {
+    let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
     Client::new(&config.api, Arc::new(crate::instruments::Instruments::new("/metrics"))).map_err(Failure::usage)?;
-    Ok(())
+    Ok(protection)
 }
 
 /// Reads the configuration, the first time and at each reload.

@@ -3,20 +3,26 @@
 //! It only reads what was published: no request here ever waits for a poll or asks the API. Connections, requests and
 //! responses are bounded in number, size and time, so that no client can hold up another, or the shutdown.
 
+mod auth;
 mod connection;
+pub mod file;
+mod limit;
 mod listen;
 mod negotiate;
 pub mod notify;
 mod page;
+mod protection;
 mod scrape;
 mod service;
 #[cfg(test)]
 mod testing;
+mod tls;
 
 pub use listen::{BindError, Listener, bind};
+pub use protection::Protection;
 
 use crate::{clock::Clock, config::WebConfig, exposition::Published, instruments::Instruments};
-use std::{future::Future, path::Path, sync::Arc};
+use std::{future::Future, sync::Arc};
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// What the web side is made of.
@@ -25,10 +31,11 @@ pub struct App {
     /// `None` until something is published for the first time.
     pub published: watch::Receiver<Option<Arc<Published>>>,
     pub instruments: Arc<Instruments>,
-    /// Each change takes effect from the next request; it also reads the web configuration file anew.
+    /// Each change takes effect from the next request.
     pub settings: watch::Receiver<Arc<WebConfig>>,
     /// Takes the requests to `/-/reload`; `None` where there is nothing to reload.
     pub reload: Option<mpsc::Sender<ReloadRequest>>,
+    /// A reload puts a new web configuration file into force by [`Protection::replace_by`].
     pub protection: Protection,
     pub clock: Clock,
 }
@@ -40,20 +47,13 @@ pub struct ReloadRequest {
     pub answer: oneshot::Sender<Result<(), String>>,
 }
 
-/// TLS, passwords, headers and rate limit: what `web.config_file` says.
-#[derive(Debug, Default)]
-pub struct Protection {}
-
-impl Protection {
-    /// Reads and validates the web configuration file; without one nothing is protected.
-    pub fn load(config_file: Option<&Path>) -> Result<Self, std::io::Error> {
-        let _ = config_file;
-        Ok(Self::default())
-    }
-}
-
 /// Serves until `shutdown` is done; then stops accepting, finishes the requests under way, and returns, within 4
 /// seconds at most.
 pub async fn serve(listeners: Vec<Listener>, app: App, shutdown: impl Future<Output = ()>) {
-    connection::serve(listeners, Arc::new(service::Server::new(app)), shutdown).await;
+    let follow = app.protection.clone().follow(Arc::clone(&app.instruments), app.clock);
+    let server = Arc::new(service::Server::new(app));
+    tokio::select! {
+        () = connection::serve(listeners, server, shutdown) => {}
+        () = follow => {}
+    }
 }

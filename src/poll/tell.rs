@@ -40,18 +40,22 @@ pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
     let kind =
         |outcome: &PollOutcome| (told(&outcome.listing), told(&outcome.ended_early), outcome.failed, outcome.unreached);
     let PollOutcome { read, failed, unreached, .. } = *outcome;
-    let duration = outcome.duration.as_secs_f64();
+    let duration = format!("{:.3}s", outcome.duration.as_secs_f64());
     if before.map(kind) == Some(kind(outcome)) {
         tracing::debug!(read, failed, unreached, duration, "poll ended");
         return;
     }
-    if let Some(trouble) = &outcome.listing {
-        let (error, mend) = (&*trouble.what, &*trouble.mend);
-        tracing::error!(error, mend, "cannot list all repositories; those known are kept");
-    }
-    if let Some(trouble) = &outcome.ended_early {
-        let (error, mend) = (&*trouble.what, &*trouble.mend);
-        tracing::error!(error, mend, "the poll was ended early, to leave the API alone");
+    match (&outcome.ended_early, &outcome.listing) {
+        (Some(end), listing) => {
+            let listing = listing.as_ref().map(|trouble| &*trouble.what);
+            let (error, mend) = (&*end.what, &*end.mend);
+            tracing::error!(error, listing, mend, "the poll was ended early, to leave the API alone");
+        }
+        (None, Some(listing)) => {
+            let (error, mend) = (&*listing.what, &*listing.mend);
+            tracing::error!(error, mend, "cannot list all repositories; those known are kept");
+        }
+        (None, None) => {}
     }
     tracing::info!(read, failed, unreached, duration, "poll ended");
 }

@@ -5,6 +5,7 @@ use crate::{
     api::Client,
     cli::Output,
     clock::Clock,
+    config::Loaded,
     exposition::Published,
     instruments::{Format, Instruments},
     poll::{PollProgress, Poller},
@@ -19,8 +20,11 @@ use std::{
 use tokio::sync::watch;
 
 pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure> {
-    let config = loader.load().map_err(Failure::usage)?.config;
+    let Loaded { config, warnings, .. } = loader.load().map_err(Failure::usage)?;
     telemetry::init(&config.log);
+    for warning in &warnings {
+        tracing::warn!("{warning}");
+    }
     let instruments = Arc::new(Instruments::of_one_poll(&config.web.telemetry_path));
     let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
     instruments.config_loaded(true, Clock::system().now());
@@ -69,6 +73,7 @@ async fn draw(mut progress: watch::Receiver<PollProgress>) {
     let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left");
     let (Ok(listing), Ok(reading)) = (listing, reading) else { return };
     bar.set_style(listing);
+    telemetry::share_terminal_with(&bar);
     let mut is_listed = false;
     while progress.changed().await.is_ok() {
         let now = *progress.borrow_and_update();

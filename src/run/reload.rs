@@ -4,12 +4,12 @@ use super::{Loader, poll_settings};
 use crate::{
     api::Client,
     clock::Clock,
-    config::{Config, WebConfig, restart_needed},
+    config::{Config, Loaded, WebConfig, restart_needed},
     instruments::Instruments,
     poll::Settings,
     telemetry, web,
 };
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -22,6 +22,7 @@ pub(super) struct Reloader {
     pub client: Client,
     pub polling: watch::Sender<Arc<Settings<Client>>>,
     pub web: watch::Sender<Arc<WebConfig>>,
+    pub protection: web::Protection,
     pub logs: telemetry::Handle,
     pub instruments: Arc<Instruments>,
     pub clock: Clock,
@@ -51,15 +52,19 @@ impl Reloader {
     }
 
     fn take_up(&mut self) -> anyhow::Result<()> {
-        let config = self.loader.load()?.config;
+        let Loaded { config, warnings, .. } = self.loader.load()?;
         let fixed = restart_needed(&self.config, &config);
         if !fixed.is_empty() {
             bail!("a reload cannot change {}; restart the exporter instead", fixed.join(", "));
         }
-        web::Protection::load(config.web.config_file.as_deref()).context("web.config_file")?;
+        let protection = web::Protection::load(config.web.config_file.as_deref())?;
         let client = self.client.reconfigured(&config.api)?;
         self.logs.apply(&config.log);
+        for warning in &warnings {
+            tracing::warn!("{warning}");
+        }
         self.polling.send_replace(Arc::new(poll_settings(&config, client.clone())));
+        self.protection.replace_by(&protection);
         self.web.send_replace(Arc::new(config.web.clone()));
         self.client = client;
         self.config = config;

@@ -4,7 +4,7 @@ use super::{Failure, Loader, poll_settings, reload::Reloader};
 use crate::{
     api::Client,
     clock::Clock,
-    config::Config,
+    config::{Config, Loaded},
     exposition::Published,
     instruments::Instruments,
     poll::{Poller, Saver},
@@ -30,17 +30,20 @@ type Raw = Option<(Arc<Snapshot>, PollStatus)>;
 
 pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
-    let config = loader.load().map_err(Failure::usage)?.config;
+    let Loaded { config, warnings, .. } = loader.load().map_err(Failure::usage)?;
     let logs = telemetry::init(&config.log);
+    for warning in &warnings {
+        tracing::warn!("{warning}");
+    }
     let clock = Clock::system();
     let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
-    let listeners = web::bind(&config.web.listen_addresses).context("cannot serve")?;
+    let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
+    let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
+    let (memory, saver) = open_state(&config, loader.is_demo(), clock, &instruments)?;
+    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
     if loader.is_demo() {
         announce(&listeners, &config);
     }
-    let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
-    let (memory, saver) = open_state(&config, clock, &instruments)?;
-    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
     instruments.config_loaded(true, clock.now());
 
     let (shutdown, stopped) = watch::channel(false);
@@ -54,7 +57,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
         instruments: Arc::clone(&instruments),
         settings: web_settings,
         reload: Some(reload),
-        protection,
+        protection: protection.clone(),
         clock,
     };
     let hand_over = move |snapshot, status| drop(raw.send_replace(Some((snapshot, status))));
@@ -65,7 +68,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     tasks.spawn(encode(encoding, publish));
     web::notify::ready();
 
-    let mut reloader = Reloader { loader, config, client, polling, web, logs, instruments, clock };
+    let mut reloader = Reloader { loader, config, client, polling, web, protection, logs, instruments, clock };
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => Err(match ended {
             Ok(()) => anyhow!("a task of the exporter ended by itself; this is a bug"),
@@ -116,6 +119,7 @@ async fn end(mut tasks: JoinSet<()>) {
 
 fn open_state(
     config: &Config,
+    is_demo: bool,
     clock: Clock,
     instruments: &Arc<Instruments>,
 ) -> Result<(Option<Memory>, Option<Saver>), Failure> {
@@ -123,9 +127,11 @@ fn open_state(
         tracing::info!("state.file is not set: the progress clock begins anew with each start");
         return Ok((None, None));
     };
-    let (file, opened) = StateFile::open(path, config.api.base_url.as_str(), clock.now()).map_err(Failure::usage)?;
+    // The demo's port is another at each start, and its repositories are the same.
+    let whose = if is_demo { "demo" } else { config.api.base_url.as_str() };
+    let (file, opened) = StateFile::open(path, whose, clock.now()).map_err(Failure::usage)?;
     for problem in &opened.problems {
-        tracing::error!(%problem, "the state file");
+        tracing::error!("{problem}");
     }
     Ok((opened.memory, Some(Saver::start(file, Arc::clone(instruments)))))
 }

@@ -4,7 +4,7 @@
 //! each has [`DEADLINE`] for its TLS handshake, for the head of its next request (idling included), and for taking a
 //! response. A client that is slower than that is dropped.
 
-use super::{Listener, service::Server};
+use super::{Listener, protection::State, service::Server};
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -22,12 +22,13 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::{Semaphore, watch},
     task::JoinSet,
     time::{Instant, sleep, sleep_until, timeout},
 };
+use tokio_rustls::{TlsAcceptor, rustls::ServerConfig, server::TlsStream};
 
 /// For a TLS handshake, for the head of a request, and for a response.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -117,7 +118,7 @@ fn report(ended: &Result<(), tokio::task::JoinError>) {
     }
 }
 
-/// Ends when the value changes, and never where nobody can change it any more.
+/// Ends when the value has changed, and never where nobody can change it any more.
 async fn has_changed<T>(receiver: &mut watch::Receiver<T>) {
     if receiver.changed().await.is_err() {
         std::future::pending::<()>().await;
@@ -126,27 +127,60 @@ async fn has_changed<T>(receiver: &mut watch::Receiver<T>) {
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-async fn connect(stream: TcpStream, server: Arc<Server>, stopped: watch::Receiver<bool>) -> Result<(), Failure> {
+async fn connect(stream: TcpStream, server: Arc<Server>, mut stopped: watch::Receiver<bool>) -> Result<(), Failure> {
     // A response is written whole; waiting to fill packets only adds latency.
     stream.set_nodelay(true)?;
-    converse(stream, Protocol::Http1, server, stopped).await
+    let protection = server.app.protection.current();
+    let Some(tls) = protection.file.tls.clone() else {
+        return converse(stream, Protocol::Http1, server, protection, stopped).await;
+    };
+    let stream = tokio::select! {
+        stream = timeout(DEADLINE, handshake(stream, tls)) => match stream.map_err(|_| "no TLS handshake in time")?? {
+            Some(stream) => stream,
+            None => return Ok(()),
+        },
+        () = has_changed(&mut stopped) => return Ok(()),
+    };
+    let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    converse(stream, if http2 { Protocol::Http2 } else { Protocol::Http1 }, server, protection, stopped).await
+}
+
+/// `None` where the client speaks plain HTTP, which it is told.
+async fn handshake(mut stream: TcpStream, tls: Arc<ServerConfig>) -> Result<Option<TlsStream<TcpStream>>, Failure> {
+    let mut first = [0];
+    stream.peek(&mut first).await?;
+    // The first byte of a TLS record is its type, 22; that of a request a letter of its method.
+    if first[0].is_ascii_uppercase() {
+        let message = "this port speaks HTTPS\n";
+        let length = message.len();
+        let head = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n";
+        stream.write_all(format!("{head}Content-Length: {length}\r\n\r\n{message}").as_bytes()).await?;
+        stream.shutdown().await?;
+        // Closing with the request unread would reset the connection before the answer is read.
+        timeout(GOODBYE, tokio::io::copy(&mut stream, &mut tokio::io::sink())).await.ok();
+        return Ok(None);
+    }
+    Ok(Some(TlsAcceptor::from(tls).accept(stream).await?))
 }
 
 /// Which protocol a connection speaks: plain ones HTTP/1 only, those over TLS what was agreed on by ALPN.
 #[derive(Debug, Clone, Copy)]
 enum Protocol {
     Http1,
+    Http2,
 }
 
 async fn converse<Stream>(
     stream: Stream,
     protocol: Protocol,
     server: Arc<Server>,
+    protection: Arc<State>,
     mut stopped: watch::Receiver<bool>,
 ) -> Result<(), Failure>
 where
     Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let mut changes = server.app.protection.subscribe();
     let activity = Arc::new(Activity::new());
     let service = service_fn(|request: Request<Incoming>| {
         let (server, running) = (Arc::clone(&server), Activity::begin(&activity));
@@ -158,11 +192,14 @@ where
     });
     let builder = builder(protocol);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    let mut leaving = *stopped.borrow_and_update();
-    if leaving {
-        connection.as_mut().graceful_shutdown();
-    }
+    let mut leaving = false;
     loop {
+        // Nobody goes on under a certificate or a policy that is not in force any more.
+        let outdated = !same_tls(&changes.borrow_and_update(), &protection);
+        if !leaving && (outdated || *stopped.borrow_and_update()) {
+            leaving = true;
+            connection.as_mut().graceful_shutdown();
+        }
         let deadline = activity.deadline();
         tokio::select! {
             result = connection.as_mut() => return result,
@@ -174,11 +211,17 @@ where
                     return timeout(GOODBYE, connection).await.unwrap_or(Ok(()));
                 }
             },
-            () = has_changed(&mut stopped), if !leaving => {
-                leaving = true;
-                connection.as_mut().graceful_shutdown();
-            }
+            () = has_changed(&mut stopped), if !leaving => {}
+            () = has_changed(&mut changes), if !leaving => {}
         }
+    }
+}
+
+fn same_tls(one: &State, other: &State) -> bool {
+    match (&one.file.tls, &other.file.tls) {
+        (None, None) => true,
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        _ => false,
     }
 }
 
@@ -189,6 +232,7 @@ fn builder(protocol: Protocol) -> auto::Builder<TokioExecutor> {
     builder.http2().max_header_list_size(MAX_HEAD).max_concurrent_streams(MAX_STREAMS);
     match protocol {
         Protocol::Http1 => builder.http1_only(),
+        Protocol::Http2 => builder.http2_only(),
     }
 }
 
@@ -211,10 +255,10 @@ impl Deadline {
 
 /// What a connection is doing.
 #[derive(Debug)]
-struct Activity(Mutex<State>);
+struct Activity(Mutex<Doing>);
 
 #[derive(Debug)]
-struct State {
+struct Doing {
     idle_since: Instant,
     /// The requests under way, oldest first, each with its number.
     running: Vec<(u64, Instant)>,
@@ -223,10 +267,10 @@ struct State {
 
 impl Activity {
     fn new() -> Self {
-        Self(Mutex::new(State { idle_since: Instant::now(), running: Vec::new(), begun: 0 }))
+        Self(Mutex::new(Doing { idle_since: Instant::now(), running: Vec::new(), begun: 0 }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Doing> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

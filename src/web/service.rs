@@ -1,6 +1,6 @@
 //! What is answered to which request: methods and paths, and everything short enough to be said here.
 
-use super::{App, ReloadRequest, page, scrape};
+use super::{App, ReloadRequest, auth::Verdict, file::WebFile, limit::Limiter, page, scrape};
 use crate::{config::WebConfig, exposition::Published, instruments::Route, snapshot::PollStatus};
 use axum::{
     body::Body,
@@ -40,12 +40,19 @@ impl Server {
     /// Answers one request; its body is not looked at.
     pub async fn respond(&self, request: &Parts) -> Response {
         let route = route(request.uri.path(), &self.settings());
-        let mut response = self.answer(route, request).await;
+        let protection = self.app.protection.current();
+        let mut response = match admit(&protection.file, route, request).await {
+            Ok(()) => self.answer(route, request).await,
+            Err(refusal) => refusal,
+        };
         self.app.instruments.http_request(route, response.status().as_u16());
         let headers = response.headers_mut();
         headers.entry(header::X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));
         // Repository names are nobody else's business.
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        for (name, value) in &protection.file.headers {
+            headers.insert(name, value.clone());
+        }
         if request.method == Method::HEAD { without_body(response) } else { response }
     }
 
@@ -87,6 +94,33 @@ impl Server {
             Some(Ok(())) => "reloaded\n".into_response(),
             Some(Err(message)) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{message}\n")).into_response(),
             None => (StatusCode::SERVICE_UNAVAILABLE, "the exporter is about to end\n").into_response(),
+        }
+    }
+}
+
+/// Rate limit and basic authentication, which spare what an orchestrator probes. The limit comes first: it also slows
+/// down who tries passwords.
+async fn admit(protection: &WebFile, route: Route, request: &Parts) -> Result<(), Response> {
+    if matches!(route, Route::Healthy | Route::Ready) {
+        return Ok(());
+    }
+    if let Some(Err(wait)) = protection.limiter.as_ref().map(Limiter::admit) {
+        let seconds = HeaderValue::from(wait.as_secs().saturating_add(1));
+        let headers = [(header::RETRY_AFTER, seconds)];
+        let message = "too many requests (rate_limit of the web configuration file)\n";
+        return Err((StatusCode::TOO_MANY_REQUESTS, headers, message).into_response());
+    }
+    let Some(users) = &protection.users else { return Ok(()) };
+    match users.judge(&request.headers).await {
+        Verdict::Admitted => Ok(()),
+        Verdict::Refused => {
+            let challenge =
+                [fixed(header::WWW_AUTHENTICATE, "Basic realm=\"translation-exporter\", charset=\"UTF-8\"")];
+            Err((StatusCode::UNAUTHORIZED, challenge, "give a user and a password\n").into_response())
+        }
+        Verdict::Busy => {
+            Err((StatusCode::SERVICE_UNAVAILABLE, "too many passwords wait to be verified; try again\n")
+                .into_response())
         }
     }
 }

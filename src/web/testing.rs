@@ -109,3 +109,33 @@ pub async fn body(response: Response) -> String {
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
     String::from_utf8(bytes.to_vec()).unwrap()
 }
+
+/// An authority made for one test.
+pub struct Certificates {
+    issuer: rcgen::Issuer<'static, rcgen::KeyPair>,
+    pub pem: String,
+}
+
+/// A certificate and its key, in PEM.
+pub struct Issued {
+    pub pem: String,
+    pub key: String,
+}
+
+impl Certificates {
+    pub fn new() -> Self {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
+        parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let pem = parameters.self_signed(&key).unwrap().pem();
+        Self { issuer: rcgen::Issuer::new(parameters, key), pem }
+    }
+
+    pub fn issue(&self, names: &[&str]) -> Issued {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let parameters = rcgen::CertificateParams::new(names).unwrap();
+        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
+        Issued { pem: certificate.pem(), key: key.serialize_pem() }
+    }
+}
