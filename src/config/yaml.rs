@@ -29,7 +29,7 @@ pub(super) fn shape(path: &Path, text: &str) -> Result<Shape, Mistake> {
     serde_saphyr::from_str_with_options::<Shape>(text, options).map_err(|error| {
         let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
         let (problem, mend) = complaint(error.without_snippet());
-        Mistake::at(Source::File { path: path.to_owned(), line }, format!("is not valid YAML: {problem}"), mend)
+        Mistake::at(Source::File { path: path.to_owned(), line }, problem, mend)
     })
 }
 
@@ -37,14 +37,16 @@ pub(super) fn shape(path: &Path, text: &str) -> Result<Shape, Mistake> {
 fn complaint(error: &serde_saphyr::Error) -> (&'static str, &'static str) {
     use serde_saphyr::Error;
     match error {
-        Error::DuplicateMappingKey { .. } => ("a name stands twice in one mapping", "remove one of the two"),
-        Error::MultipleDocuments { .. } => ("a second document begins", "keep one document"),
-        Error::UnknownAnchor { .. } => {
-            ("an alias has no anchor", "put the value in quotes if it begins with an asterisk")
+        Error::DuplicateMappingKey { .. } => {
+            ("is not valid YAML: a name stands twice in one mapping", "remove one of the two")
         }
-        Error::NonFiniteFloat { .. } => ("a number is not finite", "give a finite one"),
+        Error::MultipleDocuments { .. } => ("begins a second document", "keep one document"),
+        Error::UnknownAnchor { .. } => {
+            ("is not valid YAML: an alias has no anchor", "put the value in quotes if it begins with an asterisk")
+        }
+        Error::NonFiniteFloat { .. } => ("holds a number that is not finite", "give a finite one"),
         _ => (
-            "something is malformed",
+            "is not valid YAML: something is malformed",
             "look at this line and the one before it: indentation, a missing colon, quote or bracket",
         ),
     }
