@@ -45,7 +45,7 @@ impl Repo {
     /// Codes and their completion; each is named as its code.
     pub fn languages(mut self, languages: &[(&str, f64)]) -> Self {
         let entry = |(code, completion): &(&str, f64)| json!({"code": code, "name": code, "completion": completion});
-        self.languages = serde_json::Value::from_iter(languages.iter().map(entry)).to_string();
+        self.languages = languages.iter().map(entry).collect::<serde_json::Value>().to_string();
         self
     }
 
@@ -70,8 +70,6 @@ pub struct Request {
     /// Path and query as they were sent.
     pub target: String,
     pub authorization: Option<String>,
-    /// All of the head as it was sent.
-    pub head: String,
     /// How many requests for the same endpoint of the same repository came before it.
     pub nth: usize,
 }
@@ -127,7 +125,6 @@ pub struct Api {
 }
 
 struct Shared {
-    address: SocketAddr,
     tls: Option<Arc<rustls::ServerConfig>>,
     world: Mutex<World>,
     rules: Mutex<Vec<(Target, Rule)>>,
@@ -164,7 +161,6 @@ impl Api {
         let (authority, tls) = identity.map(|identity| (identity.authority, identity.server)).unzip();
         let repositories = repositories.into_iter().map(|repo| (repo.id, repo)).collect();
         let shared = Arc::new(Shared {
-            address,
             tls,
             world: Mutex::new(World { repositories, page_cap: 1000, key: KEY.into() }),
             rules: Mutex::default(),
@@ -405,7 +401,6 @@ impl Request {
             method: words.next().unwrap_or_default(),
             target: words.next().unwrap_or_default(),
             authorization: header("authorization"),
-            head: head.into(),
             nth: 0,
         }
     }

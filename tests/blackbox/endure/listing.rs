@@ -171,7 +171,7 @@ fn an_empty_page_in_the_middle_of_a_growing_list_removes_nothing_for_good() {
     let polled = AtomicUsize::new(0);
     api.script(Target::Listing, move |request| {
         let in_the_middle = request.query("after") == Some("3");
-        (in_the_middle && polled.fetch_add(1, Ordering::SeqCst) % 3 == 0).then(|| page(&[]))
+        (in_the_middle && polled.fetch_add(1, Ordering::SeqCst).is_multiple_of(3)).then(|| page(&[]))
     });
     let begin = polls(&exporter.metrics());
     exporter.wait_for("five polls, and nothing left", |metrics| {
