@@ -74,8 +74,15 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
 fn check_config(loader: &Loader) -> Result<(), Failure> {
     let configuration = loader.load().map_err(Failure::usage)?;
     let protection = validate(&configuration.config)?;
-    let text = config::describe(&configuration);
-    let text = format!("{text}\nThe web side: {}\n", protection.description().join("; "));
+    for warning in &configuration.warnings {
+        // Where stderr is closed there is nobody to warn.
+        let _ = writeln!(std::io::stderr(), "translation-exporter: warning: {warning}");
+    }
+    let mut text = config::describe(&configuration);
+    let protection = protection.description();
+    if !protection.is_empty() {
+        text = format!("{text}\nweb.config_file: {}\n", protection.join("; "));
+    }
     Ok(std::io::stdout().write_all(text.as_bytes()).context("cannot print the configuration")?)
 }
 

@@ -14,7 +14,7 @@ const LARGEST: u64 = 16 * 1024;
 
 /// Why there is no key to send. The display says what was attempted, on what, and what to do.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {}; {}", self.place(), self.problem(), self.mend())]
+#[error("{} {}; {}", self.place(), self.problem(), self.mend())]
 pub struct KeyError {
     file: Option<PathBuf>,
     kind: Kind,
@@ -32,7 +32,7 @@ impl KeyError {
     /// What was looked at.
     #[must_use]
     pub fn place(&self) -> String {
-        self.file.as_ref().map_or_else(|| "api.key".to_owned(), |file| format!("API key file {}", file.display()))
+        self.file.as_ref().map_or_else(|| "api.key".to_owned(), |file| format!("the API key file {}", file.display()))
     }
 
     /// What is wrong with it.
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_key_that_cannot_be_sent_is_refused_without_being_told() {
-        let unfit = "API key file FILE: holds a character that cannot be sent in a header (a line break, a blank, or one \
+        let unfit = "the API key file FILE holds a character that cannot be sent in a header (a line break, a blank, or one \
                      that is not printable ASCII); write the API key, and nothing else, into the file";
         for content in [&b"se\ncret"[..], b"se cret", b" secret", b"s\xc3\xa9cret", b"se\xffcret", b"se\0cret"] {
             assert_eq!(from_file(content).unwrap_err(), unfit);
@@ -131,8 +131,8 @@ mod tests {
     #[test]
     fn an_empty_or_too_large_key_file_is_refused() {
         let rest = "write the API key, and nothing else, into the file";
-        assert_eq!(from_file(b"\n").unwrap_err(), format!("API key file FILE: is empty; {rest}"));
-        let large = "API key file FILE: is larger than 16384 bytes, which no key is";
+        assert_eq!(from_file(b"\n").unwrap_err(), format!("the API key file FILE is empty; {rest}"));
+        let large = "the API key file FILE is larger than 16384 bytes, which no key is";
         assert_eq!(from_file(&vec![b'a'; 16385]).unwrap_err(), format!("{large}; {rest}"));
         assert!(from_file(&vec![b'a'; 16384]).is_ok());
     }
@@ -141,7 +141,7 @@ mod tests {
     fn a_missing_key_file_and_a_folder_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let missing = read_key(&KeySource::File(folder.path().join("none"))).unwrap_err().to_string();
-        assert!(missing.contains("none: cannot be read: No such file or directory"), "{missing}");
+        assert!(missing.contains("none cannot be read: No such file or directory"), "{missing}");
         let folder = read_key(&KeySource::File(folder.path().to_owned())).unwrap_err().to_string();
         assert!(folder.contains("cannot be read: Is a directory"), "{folder}");
     }

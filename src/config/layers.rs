@@ -188,43 +188,41 @@ fn known_lines(path: &Path, document: Shape, mistakes: &mut Vec<Mistake>) -> BTr
 }
 
 fn unknown_section(name: &str, source: Source) -> Mistake {
-    let mend = if let Some(key) = Key::find(name) {
-        format!("write the section \"{}:\" and below it, indented, \"{}:\"", key.section(), key.name())
+    let (near, mend) = if let Some(key) = Key::find(name) {
+        (true, format!("write the section \"{}:\" and below it, indented, \"{}:\"", key.section(), key.name()))
     } else if let Some(key) = KEYS.iter().find(|key| key.name() == name) {
-        format!("indent it below the section \"{}\"", key.section())
+        (true, format!("indent it below the section \"{}\"", key.section()))
     } else if let Some(section) = nearest(name, sections()) {
-        format!("did you mean \"{section}\"?")
+        (true, format!("did you mean \"{section}\"?"))
     } else {
-        format!("the sections are {}", sections().join(", "))
+        (false, format!("the sections are {}", sections().join(", ")))
     };
-    Mistake::at(source, format!("unknown section{}", spelt(name, !mend.starts_with("the "))), mend)
+    let problem =
+        if can_be_told(name, near) { format!("unknown section \"{name}\"") } else { "unknown section".to_owned() };
+    Mistake::at(source, problem, mend)
 }
 
 fn unknown_key(section: &str, name: &str, source: Source) -> Mistake {
-    let own = KEYS.iter().filter(|key| key.section() == section);
-    let path = format!("{section}.{name}");
-    let mend = if let Some(key) = KEYS.iter().find(|key| key.name() == name) {
-        format!("it belongs in the section \"{}\"", key.section())
-    } else if let Some(key) = nearest(name, own.clone().map(Key::name)) {
-        format!("did you mean \"{section}.{key}\"?")
+    let own = KEYS.iter().filter(|key| key.section() == section).map(Key::name);
+    let (near, mend) = if let Some(key) = KEYS.iter().find(|key| key.name() == name) {
+        (true, format!("it belongs in the section \"{}\"", key.section()))
+    } else if let Some(key) = nearest(name, own.clone()) {
+        (true, format!("did you mean \"{section}.{key}\"?"))
     } else {
-        format!("the keys of {section} are {}", own.map(Key::name).collect::<Vec<_>>().join(", "))
+        (false, format!("the keys of {section} are {}", own.collect::<Vec<_>>().join(", ")))
     };
-    let near = !mend.starts_with("the ");
-    Mistake::at(
-        source,
-        format!(
-            "unknown key{}",
-            if spelt(name, near).is_empty() { format!(" in the section {section}") } else { spelt(&path, true) }
-        ),
-        mend,
-    )
+    let problem = if can_be_told(name, near) {
+        format!("unknown key \"{section}.{name}\"")
+    } else {
+        format!("unknown key in the section {section}")
+    };
+    Mistake::at(source, problem, mend)
 }
 
-/// The name of what is unknown, where it can be no part of a secret: `{key:abc}` is a name too, to YAML.
-fn spelt(name: &str, near: bool) -> String {
+/// Whether the name of what is unknown can be no part of a secret: to YAML, `{key:abc}` is one name.
+fn can_be_told(name: &str, near: bool) -> bool {
     let plain = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.') || (near && c.is_ascii_digit());
-    if name.len() <= 40 && name.chars().all(plain) { format!(" \"{name}\"") } else { String::new() }
+    name.len() <= 40 && name.chars().all(plain)
 }
 
 fn environment_layer(environment: &[(OsString, OsString)], mistakes: &mut Vec<Mistake>) -> Vec<(&'static Key, Value)> {

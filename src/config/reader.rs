@@ -194,9 +194,9 @@ fn single(value: &Value) -> Result<String, &'static str> {
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::String(..) | Value::Char(..) => "text",
-        Value::Bool(..) => "true or false",
+        Value::Bool(..) => "a boolean",
         Value::Num(..) => "a number",
-        Value::Empty(..) => "empty",
+        Value::Empty(..) => "nothing",
         Value::Dict(..) => "a mapping",
         Value::Array(..) => "a list",
     }

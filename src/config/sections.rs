@@ -122,14 +122,23 @@ fn key_file(read: &mut Reader<'_>) -> Option<PathBuf> {
 }
 
 fn checked(read: &mut Reader<'_>, path: &'static str, key: KeySource, source: Source) -> Option<KeySource> {
-    match read_key(&key) {
-        Ok(_) => Some(key),
-        Err(error) => {
-            let place = matches!(key, KeySource::File(_)).then(|| format!("{}: ", error.place())).unwrap_or_default();
-            read.mistake(path, source, format!("{place}{}", error.problem()), error.mend());
-            None
+    let Err(error) = read_key(&key) else { return Some(key) };
+    let place = match key {
+        KeySource::Inline(_) => String::new(),
+        KeySource::File(_)
+            if read.get(path).is_some_and(|(value, _)| may_be_key(value.as_str().unwrap_or_default())) =>
+        {
+            "the file (not named here, for it might be the key itself) ".to_owned()
         }
-    }
+        KeySource::File(_) => format!("{} ", error.place()),
+    };
+    read.mistake(path, source, format!("{place}{}", error.problem()), error.mend());
+    None
+}
+
+/// Whether what stands where a file should be named looks more like the key than like a file.
+fn may_be_key(name: &str) -> bool {
+    name.len() >= 16 && !name.contains(['/', '.'])
 }
 
 pub(super) fn poll(read: &mut Reader<'_>) -> Option<PollConfig> {
@@ -226,6 +235,8 @@ fn listen_addresses(read: &mut Reader<'_>) -> Option<Vec<String>> {
     }
     for (index, address) in addresses.iter().enumerate() {
         if let Err(problem) = syntax::listen_address(address) {
+            let port_alone = address.parse::<u16>().map(|port| format!("write \":{port}\""));
+            let mend = port_alone.unwrap_or_else(|_| mend.to_owned());
             read.mistake(PATH, source.clone(), format!("{} {problem}", quoted(address)), mend);
         } else if addresses[..index].contains(address) && !address.ends_with(":0") {
             read.mistake(PATH, source.clone(), format!("{} is given twice", quoted(address)), "remove one of the two");
@@ -237,8 +248,9 @@ fn listen_addresses(read: &mut Reader<'_>) -> Option<Vec<String>> {
 
 pub(super) fn log(read: &mut Reader<'_>) -> Option<LogConfig> {
     let level = read.parsed("log.level", "write error, warn, info, debug or trace", |text| {
-        let known = ["error", "warn", "info", "debug", "trace"].contains(&text);
-        known.then_some(text.to_owned()).ok_or_else(|| format!("{} is no level", quoted(text)))
+        let level = text.to_ascii_lowercase();
+        let known = ["error", "warn", "info", "debug", "trace"].contains(&level.as_str());
+        known.then_some(level).ok_or_else(|| format!("{} is no level", quoted(text)))
     });
     let format = read.parsed("log.format", "write logfmt or json", |text| match text {
         "logfmt" => Ok(LogFormat::Logfmt),

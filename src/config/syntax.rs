@@ -22,10 +22,10 @@ impl fmt::Display for Size {
 
 /// The root of the API, its path ending with a slash. The value may hold a secret in the wrong place: no error quotes it.
 pub(super) fn base_url(text: &str) -> Result<Url, String> {
-    let mut url = Url::parse(text).map_err(|error| {
-        let scheme = if text.contains("://") { "" } else { ", without https:// before it" };
-        format!("is no URL{scheme}: {error}")
-    })?;
+    if !text.contains("://") {
+        return Err("does not begin with https://".to_owned());
+    }
+    let mut url = Url::parse(text).map_err(|error| format!("is no URL: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err("is neither an https nor an http URL".to_owned());
     }
@@ -58,22 +58,19 @@ pub(super) fn is_loopback(url: &Url) -> bool {
 }
 
 /// host:port; the host may be missing, an IPv6 one stands in brackets.
-pub(super) fn listen_address(text: &str) -> Result<(), String> {
-    let Some((host, port)) = text.rsplit_once(':') else {
-        let mend = if text.parse::<u16>().is_ok() { format!("; did you mean \":{text}\"?") } else { String::new() };
-        return Err(format!("has no port{mend}"));
-    };
-    if text.parse::<Ipv6Addr>().is_ok() || (!host.starts_with('[') && host.contains(':')) {
-        return Err("holds an IPv6 address without brackets".to_owned());
+pub(super) fn listen_address(text: &str) -> Result<(), &'static str> {
+    let (host, port) = text.rsplit_once(':').ok_or("has no port")?;
+    if text.parse::<Ipv6Addr>().is_ok() || host.parse::<Ipv6Addr>().is_ok() {
+        return Err("holds an IPv6 address without brackets");
     }
     if !port.bytes().all(|byte| byte.is_ascii_digit()) || port.parse::<u16>().is_err() {
-        return Err("has a port that is no number from 0 to 65535".to_owned());
+        return Err("has a port that is no number from 0 to 65535");
     }
     let known = match host.strip_prefix('[') {
         Some(address) => address.strip_suffix(']').is_some_and(|address| address.parse::<Ipv6Addr>().is_ok()),
         None => host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')),
     };
-    if known { Ok(()) } else { Err("has a host that is neither a name nor an address".to_owned()) }
+    if known { Ok(()) } else { Err("has a host that is neither a name nor an address") }
 }
 
 /// A path at which the metrics can be served.

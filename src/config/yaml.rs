@@ -28,20 +28,27 @@ pub(super) fn shape(path: &Path, text: &str) -> Result<Shape, Mistake> {
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::from_str_with_options::<Shape>(text, options).map_err(|error| {
         let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
-        let source = Source::File { path: path.to_owned(), line };
-        Mistake::at(source, format!("is not valid YAML: {}", complaint(error.without_snippet())), "mend the file")
+        let (problem, mend) = complaint(error.without_snippet());
+        Mistake::at(Source::File { path: path.to_owned(), line }, problem, mend)
     })
 }
 
-/// What the parser says, in words that cannot hold anything from the file.
-fn complaint(error: &serde_saphyr::Error) -> &'static str {
+/// What the parser says and what to do, in words that cannot hold anything from the file.
+fn complaint(error: &serde_saphyr::Error) -> (&'static str, &'static str) {
     use serde_saphyr::Error;
     match error {
-        Error::DuplicateMappingKey { .. } => "a name stands twice in one mapping",
-        Error::MultipleDocuments { .. } => "it holds more than one document",
-        Error::UnknownAnchor { .. } => "an alias has no anchor",
-        Error::Eof { .. } => "it ends too early",
-        _ => "the line, or one just before it, is malformed (indentation, a missing colon, quote or bracket)",
+        Error::DuplicateMappingKey { .. } => {
+            ("is not valid YAML: a name stands twice in one mapping", "remove one of the two")
+        }
+        Error::MultipleDocuments { .. } => ("begins a second document", "keep one document"),
+        Error::UnknownAnchor { .. } => {
+            ("is not valid YAML: an alias has no anchor", "put the value in quotes if it begins with an asterisk")
+        }
+        Error::NonFiniteFloat { .. } => ("holds a number that is not finite", "give a finite one"),
+        _ => (
+            "is not valid YAML: something is malformed",
+            "look at this line and the one before it: indentation, a missing colon, quote or bracket",
+        ),
     }
 }
 

@@ -12,8 +12,11 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 /// Deflate, no flags, no time of modification, fastest algorithm, written on Unix.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3];
 
-/// Measured on expositions: higher levels save a third of the bytes for several times the CPU.
-const LEVEL: Compression = Compression::new(1);
+/// For what is compressed once: a quarter fewer bytes than at level 1 for a third more CPU. The levels above save
+/// little more for several times the CPU.
+const LEVEL_OF_BEGINNING: u32 = 2;
+/// For what is compressed at each scrape.
+const LEVEL_OF_END: u32 = 1;
 
 /// The beginning of a gzip member: header and complete, byte-aligned deflate blocks, none of them the last.
 #[derive(Debug)]
@@ -31,7 +34,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new() -> Self {
-        Self { deflate: Deflate::new(HEADER.to_vec()), checksum: Hasher::new() }
+        Self { deflate: Deflate::new(LEVEL_OF_BEGINNING, HEADER.to_vec()), checksum: Hasher::new() }
     }
 
     pub(super) fn write(&mut self, text: &[u8]) {
@@ -50,7 +53,7 @@ impl Writer {
 impl Beginning {
     /// The whole member: this, and `end` after it. `length` is that of the text of both, in bytes.
     pub(super) fn complete(&self, end: &[u8], length: u64) -> [Bytes; 2] {
-        let mut deflate = Deflate::new(Vec::with_capacity(4096));
+        let mut deflate = Deflate::new(LEVEL_OF_END, Vec::with_capacity(4096));
         deflate.write(end, FlushCompress::Finish);
         let mut checksum = self.checksum.clone();
         checksum.update(end);
@@ -70,8 +73,8 @@ struct Deflate {
 }
 
 impl Deflate {
-    fn new(out: Vec<u8>) -> Self {
-        Self { compress: Compress::new(LEVEL, false), out }
+    fn new(level: u32, out: Vec<u8>) -> Self {
+        Self { compress: Compress::new(Compression::new(level), false), out }
     }
 
     fn write(&mut self, mut text: &[u8], flush: FlushCompress) {

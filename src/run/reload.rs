@@ -4,7 +4,7 @@ use super::{Loader, poll_settings};
 use crate::{
     api::Client,
     clock::Clock,
-    config::{Config, WebConfig, restart_needed},
+    config::{Config, Loaded, WebConfig, restart_needed},
     instruments::Instruments,
     poll::Settings,
     telemetry, web,
@@ -52,7 +52,7 @@ impl Reloader {
     }
 
     fn take_up(&mut self) -> anyhow::Result<()> {
-        let config = self.loader.load()?.config;
+        let Loaded { config, warnings, .. } = self.loader.load()?;
         let fixed = restart_needed(&self.config, &config);
         if !fixed.is_empty() {
             bail!("a reload cannot change {}; restart the exporter instead", fixed.join(", "));
@@ -60,6 +60,9 @@ impl Reloader {
         let protection = web::Protection::load(config.web.config_file.as_deref())?;
         let client = self.client.reconfigured(&config.api)?;
         self.logs.apply(&config.log);
+        for warning in &warnings {
+            tracing::warn!("{warning}");
+        }
         self.polling.send_replace(Arc::new(poll_settings(&config, client.clone())));
         self.protection.replace_by(&protection);
         self.web.send_replace(Arc::new(config.web.clone()));

@@ -4,7 +4,7 @@ use super::{Failure, Loader, poll_settings, reload::Reloader};
 use crate::{
     api::Client,
     clock::Clock,
-    config::Config,
+    config::{Config, Loaded},
     exposition::Published,
     instruments::Instruments,
     poll::{Poller, Saver},
@@ -30,11 +30,14 @@ type Raw = Option<(Arc<Snapshot>, PollStatus)>;
 
 pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
-    let config = loader.load().map_err(Failure::usage)?.config;
+    let Loaded { config, warnings, .. } = loader.load().map_err(Failure::usage)?;
     let logs = telemetry::init(&config.log);
+    for warning in &warnings {
+        tracing::warn!("{warning}");
+    }
     let clock = Clock::system();
     let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
-    let listeners = web::bind(&config.web.listen_addresses).context("cannot serve")?;
+    let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
     let (memory, saver) = open_state(&config, loader.is_demo(), clock, &instruments)?;
     let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;

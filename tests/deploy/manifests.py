@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Holds the rendered manifests against what they promise: manifests.py CHECK FOLDER [ARGUMENT…]. FOLDER holds NAME.yaml of each rendering."""
+
+import json
+import pathlib
+import sys
+
+import yaml
+
+SCRAPED_BY_OPERATOR = ("prometheus-operator", "two-accounts")
+
+
+def renderings(folder):
+    return {file.stem: [one for one in yaml.safe_load_all(file.read_text()) if one] for file in sorted(pathlib.Path(folder).glob("*.yaml"))}
+
+
+def of_kind(objects, kind):
+    return [one for one in objects if one["kind"] == kind]
+
+
+def restricted(folder):
+    """Pod Security "restricted", and what the project promises beyond it."""
+    for name, objects in renderings(folder).items():
+        for one in of_kind(objects, "StatefulSet"):
+            spec = one["spec"]["template"]["spec"]
+            pod, (container,) = spec["securityContext"], spec["containers"]
+            own = container["securityContext"]
+            assert one["spec"]["replicas"] == 1, name
+            assert pod["runAsNonRoot"] is True and pod["runAsUser"] == pod["runAsGroup"] == pod["fsGroup"] == 65532, name
+            assert pod["seccompProfile"] == {"type": "RuntimeDefault"}, name
+            assert own["allowPrivilegeEscalation"] is False and own["readOnlyRootFilesystem"] is True, name
+            assert own["capabilities"] == {"drop": ["ALL"]} and not own.get("privileged"), name
+            assert not {"hostNetwork", "hostPID", "hostIPC", "initContainers"} & set(spec), name
+            assert all(set(volume) <= {"name", "configMap", "secret"} for volume in spec.get("volumes", [])), name
+            assert spec["automountServiceAccountToken"] is False and spec["enableServiceLinks"] is False, name
+            assert not container.get("env"), f"{name}: the key is a file, never a variable"
+            for probe in ("startupProbe", "livenessProbe"):
+                assert container[probe]["httpGet"]["path"] == "/-/healthy", name
+            assert container["readinessProbe"]["httpGet"]["path"] == "/-/ready", name
+            assert spec["terminationGracePeriodSeconds"] > 5, name
+            assert {"cpu", "memory"} <= set(container["resources"]["requests"]) & set(container["resources"]["limits"]), name
+            for claim in one["spec"].get("volumeClaimTemplates", []):
+                assert "app.kubernetes.io/version" not in claim["metadata"]["labels"], f"{name}: a claim's template cannot change"
+            # A new version must not change a selector, which cannot change.
+            labels = one["spec"]["template"]["metadata"]["labels"]
+            assert "app.kubernetes.io/version" in labels, name
+            assert "app.kubernetes.io/version" not in one["spec"]["selector"]["matchLabels"], name
+        assert not of_kind(objects, "Secret"), f"{name}: keys do not belong into manifests"
+        for one in of_kind(objects, "Namespace"):
+            assert one["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted", name
+
+
+def wired(folder):
+    """References lead somewhere: Services to pods, monitors to Services, pods to configuration; accounts do not share."""
+    for name, objects in renderings(folder).items():
+        present = {(one["kind"], one["metadata"]["name"]) for one in objects}
+        assert len(present) == len(objects), f"{name}: two objects share a name"
+        sets = of_kind(objects, "StatefulSet")
+        secrets = []
+        for one in sets:
+            spec = one["spec"]["template"]["spec"]
+            assert ("ServiceAccount", spec["serviceAccountName"]) in present, name
+            assert ("Service", one["spec"]["serviceName"]) in present, name
+            for volume in spec.get("volumes", []):
+                if "configMap" in volume:
+                    assert ("ConfigMap", volume["configMap"]["name"]) in present, name
+                    # The hash rolls the pod.
+                    assert volume["configMap"]["name"] != one["metadata"]["name"], name
+                if "secret" in volume:
+                    secrets.append(volume["secret"]["secretName"])
+        assert len(set(secrets)) == len(secrets), f"{name}: one key, two pollers"
+        for service in of_kind(objects, "Service"):
+            chosen = [one for one in sets if service["spec"]["selector"].items() <= one["spec"]["template"]["metadata"]["labels"].items()]
+            assert len(chosen) == 1, f"{name}: {service['metadata']['name']} selects {len(chosen)} StatefulSets"
+            assert service["spec"]["publishNotReadyAddresses"] is True, name
+        for monitor in of_kind(objects, "ServiceMonitor"):
+            wanted, (endpoint,) = monitor["spec"]["selector"]["matchLabels"], monitor["spec"]["endpoints"]
+            for service in of_kind(objects, "Service"):
+                assert wanted.items() <= service["metadata"]["labels"].items(), name
+                assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}, name
+                assert "translation-exporter" in service["metadata"]["name"], f"{name}: the rules know the job by this name"
+        for policy in of_kind(objects, "NetworkPolicy"):
+            for one in sets:
+                assert policy["spec"]["podSelector"]["matchLabels"].items() <= one["spec"]["template"]["metadata"]["labels"].items(), name
+        if name in SCRAPED_BY_OPERATOR:
+            for kind in ("ServiceMonitor", "PrometheusRule", "NetworkPolicy"):
+                assert of_kind(objects, kind), f"{name} has no {kind}"
+    assert len(of_kind(renderings(folder)["two-accounts"], "StatefulSet")) == 2
+
+
+def dashboards(folder, source):
+    """Every dashboard arrives unchanged, where Grafana's sidecar looks, and small enough to be applied."""
+    files = {file.name: file.read_text() for file in pathlib.Path(source).glob("*.json")}
+    assert files, f"no dashboards in {source}"
+    for name in (*SCRAPED_BY_OPERATOR, "component-grafana-dashboard"):
+        found = {}
+        for one in of_kind(renderings(folder)[name], "ConfigMap"):
+            if one["metadata"].get("labels", {}).get("grafana_dashboard") == "1":
+                found |= one["data"]
+                # kubectl apply keeps the object in an annotation, which holds 256 KiB.
+                assert len(json.dumps(one)) < 250_000, f"{name}: {one['metadata']['name']} is too large"
+        assert found == files, f"{name}: {sorted(found)} instead of {sorted(files)}"
+
+
+def versions(folder, version):
+    """One version, the crate's, wherever it is named."""
+    for name, objects in renderings(folder).items():
+        for one in of_kind(objects, "StatefulSet"):
+            template = one["spec"]["template"]
+            assert template["metadata"]["labels"]["app.kubernetes.io/version"] == version, name
+            (container,) = template["spec"]["containers"]
+            assert container["image"].endswith(f":{version}"), f"{name}: {container['image']}"
+    deploy = pathlib.Path(__file__).parent / "../../deploy"
+    compose = yaml.safe_load((deploy / "compose/compose.yaml").read_text())
+    assert compose["services"]["exporter"]["image"].endswith(f":{version}")
+    for service in compose["services"].values():
+        tag = service["image"].rpartition(":")[2]
+        assert tag[-1].isdigit() and "." in tag, f"{service['image']} is not pinned"
+    assert f"ARG VERSION={version}\n" in (deploy / "container/Dockerfile").read_text()
+
+
+def rolls(folder, changed):
+    """A changed configuration changes the pod's template, and so rolls the pod."""
+    before, after = (of_kind(list(yaml.safe_load_all(pathlib.Path(file).read_text())), "StatefulSet") for file in (f"{folder}/base.yaml", changed))
+    assert before[0]["spec"]["template"] != after[0]["spec"]["template"]
+    assert before[0]["spec"]["selector"] == after[0]["spec"]["selector"]
+
+
+def native(folder, into):
+    """Splits each rendering: what Kubernetes knows by itself to NAME.yaml, what the operator's CRDs define to NAME.crds.json."""
+    for name, objects in renderings(folder).items():
+        foreign = [one for one in objects if one["apiVersion"].startswith("monitoring.coreos.com/")]
+        (pathlib.Path(into) / f"{name}.yaml").write_text(yaml.safe_dump_all(one for one in objects if one not in foreign))
+        if foreign:
+            (pathlib.Path(into) / f"{name}.crds.json").write_text(json.dumps(foreign))
+
+
+def rules(folder, rendering, into):
+    """Takes the rules out of a rendering's PrometheusRules, back into files named like their sources."""
+    for one in of_kind(renderings(folder)[rendering], "PrometheusRule"):
+        file = one["metadata"]["name"].removeprefix("translation-exporter-") + ".yaml"
+        (pathlib.Path(into) / file).write_text(yaml.safe_dump(one["spec"]))
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

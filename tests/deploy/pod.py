@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Runs the pod of a rendered StatefulSet as a kubelet would, without a cluster: pod.py MANIFEST STATEFULSET IMAGE_ROOT IMAGE_CONFIG.
+
+The container's arguments, variables, mounted files, users and probes come from the manifest, the entry point from the image. Only
+the API's address is put in, and a short poll interval. An API on the loopback address must receive the key that was mounted.
+"""
+
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import time
+
+import sandbox
+import yaml
+from fake_api import FakeApi
+
+KEY, NEXT_KEY = "first-of-two-keys", "second-of-two-keys"
+# What Kubernetes sets in every container, and what it would add for a Service of this name if service links were on.
+INJECTED = {
+    "HOSTNAME": "translation-exporter-0",
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "KUBERNETES_SERVICE_HOST": "10.96.0.1",
+    "KUBERNETES_SERVICE_PORT": "443",
+    "KUBERNETES_SERVICE_PORT_HTTPS": "443",
+    "KUBERNETES_PORT": "tcp://10.96.0.1:443",
+    "KUBERNETES_PORT_443_TCP": "tcp://10.96.0.1:443",
+    "KUBERNETES_PORT_443_TCP_PROTO": "tcp",
+    "KUBERNETES_PORT_443_TCP_PORT": "443",
+    "KUBERNETES_PORT_443_TCP_ADDR": "10.96.0.1",
+    "TRANSLATION_EXPORTER_SERVICE_HOST": "10.96.10.18",
+    "TRANSLATION_EXPORTER_SERVICE_PORT": "10018",
+    "TRANSLATION_EXPORTER_SERVICE_PORT_METRICS": "10018",
+    "TRANSLATION_EXPORTER_PORT": "tcp://10.96.10.18:10018",
+    "TRANSLATION_EXPORTER_PORT_10018_TCP": "tcp://10.96.10.18:10018",
+    "TRANSLATION_EXPORTER_PORT_10018_TCP_PROTO": "tcp",
+    "TRANSLATION_EXPORTER_PORT_10018_TCP_PORT": "10018",
+    "TRANSLATION_EXPORTER_PORT_10018_TCP_ADDR": "10.96.10.18",
+}
+SUFFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+
+
+def bytes_of(quantity):
+    return int(quantity[:-2]) * SUFFIXES[quantity[-2:]]
+
+
+class Secret:
+    """A Secret's volume as the kubelet lays it: the files are links through ..data, which is swapped whole."""
+
+    def __init__(self, folder, volume, group):
+        self.folder, self.group, self.generation = folder, group, 0
+        self.mode, (self.item,) = volume["defaultMode"], volume["items"]
+        folder.mkdir()
+        os.symlink(f"..data/{self.item['path']}", folder / self.item["path"])
+
+    def write(self, key):
+        self.generation += 1
+        data = self.folder / f"..{self.generation}"
+        data.mkdir()
+        file = data / self.item["path"]
+        file.write_text(key + "\n")
+        file.chmod(self.mode)
+        os.chown(file, 0, self.group)
+        os.symlink(data.name, self.folder / "..data_tmp")
+        os.rename(self.folder / "..data_tmp", self.folder / "..data")
+
+
+class Pod:
+    def __init__(self, manifest, name, image, image_config, folder, api):
+        objects = list(yaml.safe_load_all(pathlib.Path(manifest).read_text()))
+        self.objects = {(one["kind"], one["metadata"]["name"]): one for one in objects}
+        stateful_set = self.objects["StatefulSet", name]["spec"]
+        self.spec = stateful_set["template"]["spec"]
+        (self.container,) = self.spec["containers"]
+        self.user = self.spec["securityContext"]
+        self.image = json.loads(pathlib.Path(image_config).read_text())["OCIv1"]["config"]
+        self.folder, self.secret, self.state = pathlib.Path(folder), None, None
+        claims = [one["metadata"]["name"] for one in stateful_set.get("volumeClaimTemplates", [])]
+        volumes = {one["name"]: one for one in self.spec.get("volumes", [])} | {claim: {} for claim in claims}
+        self.root = sandbox.Root(image, folder)
+        for where in self.container.get("volumeMounts", []):
+            source = self.make(where["name"], volumes[where["name"]], api)
+            self.root.volume(source, where["mountPath"], where.get("readOnly", False))
+        self.root.seal()
+
+    def make(self, name, volume, api):
+        source, group = self.folder / f"volume-{name}", self.user["fsGroup"]
+        if "configMap" in volume:
+            source.mkdir()
+            for file, text in self.objects["ConfigMap", volume["configMap"]["name"]]["data"].items():
+                text, found = re.subn(r"(?m)^(\s+base_url: ).*$", rf"\g<1>{api.url}", text)
+                assert found == 1, f"{file} has no place for the API's address"
+                (source / file).write_text(text + "\npoll:\n  interval: 2s\n")
+        elif "secret" in volume:
+            self.secret = Secret(source, volume["secret"], group)
+            self.secret.write(KEY)
+        else:
+            self.state = source
+            source.mkdir()
+            os.chown(source, 0, group)
+            source.chmod(0o2775)
+        return source
+
+    def start(self):
+        variables = {one["name"]: one["value"] for one in self.container.get("env", [])}
+        return self.root.start(
+            self.container.get("command", self.image["Entrypoint"]) + self.container["args"],
+            env=INJECTED | dict(one.split("=", 1) for one in self.image.get("Env") or []) | variables,
+            cwd=self.image["WorkingDir"],
+            user=self.user["runAsUser"],
+            group=self.user["runAsGroup"],
+            groups=[self.user["fsGroup"]],
+        )
+
+    def url(self, path):
+        (port,) = self.container["ports"]
+        return f"http://127.0.0.1:{port['containerPort']}{path}"
+
+    def probe(self, name):
+        """One go of a probe: None if it passed, else why not."""
+        ask = self.container[name]
+        status, body = sandbox.get(self.url(ask["httpGet"]["path"]), ask["timeoutSeconds"])
+        return None if status is not None and 200 <= status < 400 else f"{status}: {body.strip()}"
+
+    def budget(self, name):
+        return self.container[name]["periodSeconds"] * self.container[name]["failureThreshold"]
+
+    def watch(self, process, seconds, readiness):
+        """Lets the probes run for that long: liveness must never fail, readiness never stray from what is expected."""
+        end = time.monotonic() + seconds
+        due = {"livenessProbe": 0.0, "readinessProbe": 0.0}
+        while (now := time.monotonic()) < end:
+            assert process.poll() is None, f"ended by itself with {process.returncode}"
+            for name in due:
+                if now >= due[name]:
+                    due[name] = now + self.container[name]["periodSeconds"]
+                    failure = self.probe(name)
+                    expected = name == "livenessProbe" or readiness
+                    assert (failure is None) == expected, f"{name}: {failure or 'passed'}"
+            time.sleep(0.1)
+
+
+def run(pod, api):
+    lifetime = max(pod.budget(name) for name in ("startupProbe", "livenessProbe", "readinessProbe")) + 1
+    with sandbox.killed_at_the_end(pod.start()) as process:
+        sandbox.wait_for("startup probe", lambda: pod.probe("startupProbe") is None, pod.budget("startupProbe"))
+        if pod.secret:
+            print("a refused key: alive, scraped, not ready, and says why")
+            pod.watch(process, 3, readiness=False)
+            print("   ", pod.probe("readinessProbe"))
+            status, metrics = sandbox.get(pod.url("/metrics"), 5)
+            assert status == 200 and 'reason="unauthorized"' in metrics, metrics
+            api.key = KEY
+        sandbox.wait_for("readiness", lambda: pod.probe("readinessProbe") is None, 60)
+        pod.watch(process, lifetime / 2, readiness=True)
+        if pod.secret:
+            assert set(api.accepted) == {KEY}
+            api.key = NEXT_KEY
+            pod.secret.write(NEXT_KEY)
+            sandbox.wait_for("the rotated key", lambda: NEXT_KEY in api.accepted, 10)
+            print("the key was rotated without a restart")
+        pod.watch(process, lifetime / 2, readiness=True)
+        _, metrics = sandbox.get(pod.url("/metrics"), 5)
+        assert "\ntranslation_completion_ratio{" in metrics, metrics
+        memory, limit = sandbox.peak_memory(process), bytes_of(pod.container["resources"]["limits"]["memory"])
+        assert memory < limit, f"needed {memory} bytes of {limit}"
+        took = sandbox.stop(process, pod.spec["terminationGracePeriodSeconds"])
+    print(f"ran {lifetime} s at {memory // 2**20} MiB of {limit // 2**20}, stopped in {took:.2f} s")
+    if pod.state:
+        written = {str(file.relative_to(pod.state)) for file in pod.state.rglob("*")}
+        assert "state.json" in written, f"no state in its volume: {written}"
+        with sandbox.killed_at_the_end(pod.start()) as process:
+            api.key = None
+            sandbox.wait_for("readiness from the state of before", lambda: pod.probe("readinessProbe") is None, 10)
+            sandbox.stop(process, pod.spec["terminationGracePeriodSeconds"])
+        print("a restart is ready from its volume, without the API")
+
+
+def main():
+    manifest, name, image, image_config = sys.argv[1:]
+    sandbox.enter_own_namespaces()
+    api = FakeApi(key=None)
+    with tempfile.TemporaryDirectory(dir=os.environ.get("SANDBOX")) as folder:
+        # The way in for a user without privileges.
+        os.chmod(folder, 0o755)
+        pod = Pod(manifest, name, image, image_config, folder, api)
+        try:
+            run(pod, api)
+        finally:
+            pod.root.unmount()
+
+
+if __name__ == "__main__":
+    main()
