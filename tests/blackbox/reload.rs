@@ -69,14 +69,20 @@ fn yaml(base_url: &str, keys: &[(&str, &str)]) -> String {
         let (section, key) = key.split_once('.').unwrap();
         sections.entry(section).or_default().insert(key, value);
     }
-    let mut text = String::new();
-    for (section, keys) in sections {
-        text += &format!("{section}:\n");
-        for (key, value) in keys {
-            text += &format!("  {key}: {value}\n");
-        }
+    let section = |(section, keys): (&str, BTreeMap<_, _>)| {
+        let keys: Vec<_> = keys.into_iter().map(|(key, value)| format!("  {key}: {value}\n")).collect();
+        format!("{section}:\n{}", keys.concat())
+    };
+    sections.into_iter().map(section).collect()
+}
+
+/// Also a test that fails ends the threads that wait for this.
+struct SetAtTheEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtTheEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
     }
-    text
 }
 
 /// The page size of the newest request for the listing.
@@ -106,14 +112,7 @@ fn sighup_takes_a_good_change_up_without_a_lost_series_or_a_failed_scrape() {
                 scrapes.fetch_add(1, Ordering::SeqCst);
             }
         });
-        // Also where one of the waits below fails, the scrapes must end.
-        struct Done<'a>(&'a AtomicBool);
-        impl Drop for Done<'_> {
-            fn drop(&mut self) {
-                self.0.store(true, Ordering::SeqCst);
-            }
-        }
-        let _done = Done(&done);
+        let _done = SetAtTheEnd(&done);
         for change in 1..=10_u32 {
             let exclude = if change % 2 == 1 { "['*/two']" } else { "[]" };
             let size = (change + 1).to_string();
