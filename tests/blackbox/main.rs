@@ -3,6 +3,9 @@
 //! One binary for all of them, so that they are linked once and run beside each other. Those marked `#[ignore]` need
 //! something installed; `tests/run.sh` installs it and runs them too.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests; clippy.toml excuses only what is marked #[test]")]
+#![expect(clippy::float_cmp, reason = "a metric says digit for digit what was written")]
+
 #[path = "../support/mod.rs"]
 mod support;
 
