@@ -10,11 +10,12 @@ use crate::{
     config::{LogConfig, LogFormat},
     model::is_invisible,
 };
+use indicatif::ProgressBar;
 use std::{
     fmt::{self, Write as _},
     io::Write as _,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -30,6 +31,14 @@ use tracing_subscriber::{
 };
 
 const OURS: &str = env!("CARGO_CRATE_NAME");
+
+/// The progress bar that stands on the same terminal as the log.
+static BAR: OnceLock<ProgressBar> = OnceLock::new();
+
+/// From now on `bar` makes room for each line that is logged. Only the first call in a process takes effect.
+pub fn share_terminal_with(bar: &ProgressBar) {
+    let _ = BAR.set(bar.clone());
+}
 
 /// Changes what is logged.
 #[derive(Debug, Clone)]
@@ -51,8 +60,11 @@ impl Handle {
 #[expect(clippy::must_use_candidate, reason = "what polls once has nothing to change later")]
 pub fn init(config: &LogConfig) -> Handle {
     let (subscriber, telemetry) = subscriber(config, |line| {
-        // There is nowhere to tell that stderr is closed.
-        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        let write = || {
+            // There is nowhere to tell that stderr is closed.
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        };
+        BAR.get().map_or_else(write, |bar| bar.suspend(write));
     });
     let _ = tracing::subscriber::set_global_default(subscriber);
     telemetry

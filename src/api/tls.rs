@@ -19,9 +19,9 @@ pub enum BuildError {
     NoRoots,
     #[error("{variable}: not the address of a proxy; give one such as http://proxy.example.com:3128")]
     Proxy { variable: &'static str },
-    #[error("the HTTP client cannot be set up: {0}")]
+    #[error("the HTTP client cannot be set up")]
     Http(#[from] reqwest::Error),
-    #[error("TLS cannot be set up: {0}")]
+    #[error("TLS cannot be set up")]
     Tls(#[from] rustls::Error),
 }
 

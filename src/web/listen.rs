@@ -24,8 +24,8 @@ impl Listener {
 /// Why the exporter cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    #[error("cannot listen on {address:?} (web.listen_addresses): {source}; {mend}")]
-    Address { address: String, source: io::Error, mend: &'static str },
+    #[error("cannot listen on {address:?} (web.listen_addresses): {error}; {mend}")]
+    Address { address: String, error: io::Error, mend: &'static str },
     #[error(
         "cannot take over the sockets that systemd passes (LISTEN_FDS): {0}; let the .socket unit have TCP streams only"
     )]
@@ -62,9 +62,9 @@ fn passed_by_systemd() -> io::Result<Vec<Listener>> {
 }
 
 fn bind_one(address: &str) -> Result<Listener, BindError> {
-    let failed = |source: io::Error| {
-        let mend = mend(&source);
-        BindError::Address { address: address.to_owned(), source, mend }
+    let failed = |error: io::Error| {
+        let mend = mend(&error);
+        BindError::Address { address: address.to_owned(), error, mend }
     };
     if let Some(port) = address.strip_prefix(':') {
         let port: u16 = port.parse().map_err(|_| {

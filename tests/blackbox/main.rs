@@ -1,8 +1,22 @@
 //! The black-box tests: the built program against an API over real sockets, one file for each promise.
 //!
-//! One binary for all of them, so that they are linked once and run beside each other.
+//! One binary for all of them, so that they are linked once and run beside each other. Those marked `#[ignore]` need
+//! something installed; `tests/run.sh` installs it and runs them too.
 
 #[path = "../support/mod.rs"]
 mod support;
 
+mod completions;
+mod exposition_roundtrip;
+mod ids;
+mod kubernetes_environment;
+mod lifetime;
+mod once;
+mod pagination;
+mod politeness;
+mod readme;
+mod reload;
+mod secrecy;
+mod startup_shutdown;
+mod state;
 mod support_itself;

@@ -128,7 +128,8 @@ impl Reader {
         let slot = match keyword {
             "HELP" => &mut family.help,
             "TYPE" => &mut family.kind,
-            "UNIT" if self.format == Format::OpenMetrics => family.unit.get_or_insert_default(),
+            // To 0.0.4 it is a comment like any other.
+            "UNIT" => family.unit.get_or_insert_default(),
             _ => return Err("no known metadata".into()),
         };
         if !slot.is_empty() {

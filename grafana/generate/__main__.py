@@ -1,0 +1,43 @@
+"""Writes the dashboards: `python3 grafana/generate [FOLDER]`, by default into grafana/dashboards."""
+
+import json
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # the folder stays as it is checked out
+
+import exporter  # noqa: E402
+import progress  # noqa: E402
+import repository  # noqa: E402
+from blocks import Json  # noqa: E402
+
+WIDTH = 120
+
+
+def text(value: object, indent: int = 0, taken: int = 0) -> str:
+    """JSON that puts on one line what fits on one, so that a change is a short difference.
+
+    `taken` is how much of the line is already written: the indentation, a key, and the comma to come.
+    """
+    short = json.dumps(value, ensure_ascii=False)
+    if taken + len(short) <= WIDTH or not isinstance(value, dict | list) or not value:
+        return short
+    inner = indent + 2
+    if isinstance(value, dict):
+        keys = [f"{json.dumps(key)}: " for key in value]
+        parts = [key + text(item, inner, inner + len(key) + 1) for key, item in zip(keys, value.values(), strict=True)]
+        opening, closing = "{}"
+    else:
+        parts = [text(item, inner, inner + 1) for item in value]
+        opening, closing = "[]"
+    lines = ",\n".join(" " * inner + part for part in parts)
+    return f"{opening}\n{lines}\n{' ' * indent}{closing}"
+
+
+def write(folder: Path, dashboard: Json) -> None:
+    (folder / f"{dashboard['uid']}.json").write_text(text(dashboard) + "\n", encoding="utf-8")
+
+
+folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent / "dashboards"
+for module in (progress, repository, exporter):
+    write(folder, module.build())

@@ -1,0 +1,320 @@
+"""The dashboard of the exporter itself, instance by instance."""
+
+from blocks import (
+    AGE,
+    NEUTRAL,
+    NONE_WANTED,
+    Json,
+    Panel,
+    Query,
+    Row,
+    dashboard,
+    fields,
+    joined,
+    lines,
+    override,
+    stat,
+    table,
+    words,
+)
+from queries import EXPORTER, rate
+from variables import EXPORTERS
+
+DASHED = {"fill": "dash", "dash": [10, 10]}
+YES_NO = words({"0": ("no", "red"), "1": ("yes", "green")})
+
+
+def own(metric: str) -> str:
+    """A metric of the exporter's own, of each chosen instance."""
+    return f"translation_exporter_{metric}{{{EXPORTER}}}"
+
+
+def working() -> list[tuple[int, list[tuple[Panel, int]]]]:
+    figures = [
+        (
+            stat(
+                "Instances up",
+                "How many of the chosen instances Prometheus could scrape, and how many there are.",
+                [Query(f"sum(up{{{EXPORTER}}})", "up"), Query(f"count(up{{{EXPORTER}}})", "in total")],
+                fields(unit="short", steps=NEUTRAL),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "API",
+                "Whether the last poll of every chosen instance could list the repositories.",
+                [Query(f"min(translation_up{{{EXPORTER}}})")],
+                fields(
+                    unit="none",
+                    steps=NEUTRAL,
+                    mappings=words({"0": ("unreachable", "red"), "1": ("reachable", "green")}),
+                ),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "Listing",
+                "Whether the last listing of repositories reached its end. While it does not, nothing is removed.",
+                [Query(f"min({own('listing_complete')})")],
+                fields(
+                    unit="none",
+                    steps=NEUTRAL,
+                    mappings=words({"0": ("incomplete", "orange"), "1": ("complete", "green")}),
+                ),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "Last poll",
+                "How long ago the last poll ended, of the instance for which it is longest.",
+                [Query(f"max(time() - {own('last_poll_timestamp_seconds')})")],
+                fields(unit="s", decimals=0, steps=AGE),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "Last full poll",
+                "How long ago a poll read everything, of the instance for which it is longest.",
+                [Query(f"max(time() - {own('last_success_timestamp_seconds')})")],
+                fields(unit="s", decimals=0, steps=AGE, noValue="never"),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "Interval used",
+                "Share of poll.interval that the last poll took. Above 100 % polls overrun: raise the interval or the rate.",
+                [Query(f"max({own('last_poll_duration_seconds')} / {own('poll_interval_seconds')})")],
+                fields(unit="percentunit", decimals=0, steps=[(None, "green"), (0.8, "yellow"), (1, "red")]),
+            ),
+            4,
+        ),
+    ]
+    instances = table(
+        "Instances",
+        "What runs where, since when, how it is set up, and whether its last configuration was accepted.",
+        [
+            Query(own("build_info")),
+            Query(f"time() - process_start_time_seconds{{{EXPORTER}}}"),
+            Query(own("poll_interval_seconds")),
+            Query(own("completion_scale")),
+            Query(own("languages")),
+            Query(own("config_last_reload_successful")),
+            Query(f"{own('config_last_reload_success_timestamp_seconds')} * 1000"),
+        ],
+        fields(unit="short"),
+        transformations=joined(
+            ("job", "Job"),
+            ("instance", "Instance"),
+            ("version", "Version"),
+            ("revision", "Revision"),
+            ("rustc", "Rust"),
+            ("Value #B", "Up for"),
+            ("Value #C", "Poll interval"),
+            ("Value #D", "Completion scale"),
+            ("Value #E", "Languages"),
+            ("Value #F", "Configuration accepted"),
+            ("Value #G", "Configuration of"),
+        ),
+        overrides=[
+            override("Up for", unit="s", decimals=1),
+            override("Poll interval", unit="s"),
+            override("Completion scale", unit="none"),
+            override("Configuration accepted", mappings=YES_NO, custom__cellOptions={"type": "color-text"}),
+            override("Configuration of", unit="dateTimeAsIso", custom__minWidth=170),
+        ],
+        sort="Instance",
+    )
+    return [(4, figures), (5, [(instances, 24)])]
+
+
+def polls() -> list[tuple[int, list[tuple[Panel, int]]]]:
+    per_hour = lines(
+        "Polls per hour",
+        "How many polls ended, how many of them did not read everything, and how many took longer than the interval.",
+        [
+            Query(f"3600 * {rate(f'translation_exporter_{name}_total', 'instance')}", f"{{{{instance}}}} {legend}")
+            for name, legend in (("polls", "polls"), ("poll_failures", "failed"), ("poll_overruns", "overran"))
+        ],
+        fields(unit="short", min=0),
+    )
+    duration = lines(
+        "Poll duration",
+        "How long the last poll took, beside the interval that it has.",
+        [
+            Query(own("last_poll_duration_seconds"), "{{instance}} duration"),
+            Query(own("poll_interval_seconds"), "{{instance}} interval"),
+        ],
+        fields(unit="s", min=0),
+        overrides=[
+            {
+                "matcher": {"id": "byFrameRefID", "options": "B"},
+                "properties": [{"id": "custom.lineStyle", "value": DASHED}],
+            }
+        ],
+    )
+    colors = {"fresh": "green", "failing": "orange", "stale": "red", "pending": "blue", "filtered": "text"}
+    states = lines(
+        "Repositories by state",
+        "Fresh: the last read went well. Failing: it did not, the data from before are served. Stale: their data are gone. Pending: not read yet. Filtered: left out by the configuration. Of several instances, the largest number counts.",
+        [Query(f"max by (state) ({own('repositories')})", "{{state}}")],
+        fields(unit="short", min=0, decimals=0),
+        overrides=[override(name, color={"mode": "fixed", "fixedColor": color}) for name, color in colors.items()],
+        stacked=True,
+        stepped=True,
+    )
+    return [(8, [(per_hour, 8), (duration, 8), (states, 8)])]
+
+
+def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
+    requests = lines(
+        "Requests by status",
+        "Requests to the API, retries included. The code is the HTTP status, or error where there was no answer.",
+        [Query(rate("translation_exporter_api_requests_total", "endpoint, code"), "{{endpoint}} {{code}}")],
+        fields(unit="reqps", min=0),
+    )
+    buckets = rate("translation_exporter_api_request_duration_seconds_bucket", "endpoint, le")
+    latency = lines(
+        "Request duration",
+        "Duration of a request to the API, the whole body included: half of the requests, 90 % and 99 % of them took no longer.",
+        [
+            Query(f"histogram_quantile({quantile}, {buckets})", f"{{{{endpoint}}}} {legend}")
+            for quantile, legend in (("0.5", "50 %"), ("0.9", "90 %"), ("0.99", "99 %"))
+        ],
+        fields(unit="s", min=0),
+    )
+    mean = lines(
+        "Request duration, mean",
+        "Mean duration of a request to the API.",
+        [
+            Query(
+                rate("translation_exporter_api_request_duration_seconds_sum", "endpoint")
+                + " / "
+                + rate("translation_exporter_api_request_duration_seconds_count", "endpoint"),
+                "{{endpoint}}",
+            )
+        ],
+        fields(unit="s", min=0),
+    )
+    failures = lines(
+        "Failed requests by reason",
+        "Requests that failed, each try counted, by the reason. Unauthorized and forbidden: see to the key. Rate limited: lower api.requests_per_second. Decode, cursor and too large: the API answers in another shape.",
+        [Query(rate("translation_exporter_api_request_failures_total", "endpoint, reason"), "{{endpoint}} {{reason}}")],
+        fields(unit="reqps", min=0),
+        legend=("max", "lastNotNull"),
+    )
+    retries = lines(
+        "Retries and rate limiting",
+        "Requests tried once more, and requests that the API refused because there were too many.",
+        [
+            Query(rate("translation_exporter_api_retries_total", "endpoint"), "{{endpoint}} retries"),
+            Query(
+                rate("translation_exporter_api_request_failures_total", "endpoint", ', reason="rate_limited"'),
+                "{{endpoint}} rate limited",
+            ),
+        ],
+        fields(unit="reqps", min=0),
+    )
+    return [(8, [(requests, 8), (latency, 8), (mean, 8)]), (9, [(failures, 14), (retries, 10)])]
+
+
+def data() -> list[tuple[int, list[tuple[Panel, int]]]]:
+    invalid = lines(
+        "Invalid entries by reason",
+        "Entries that the API sent and that could not be used, or only in part. Each costs itself alone, at every poll.",
+        [
+            Query(
+                "3600 * " + rate("translation_exporter_invalid_entries_total", "endpoint, reason"),
+                "{{endpoint}} {{reason}}",
+            )
+        ],
+        fields(unit="short", min=0),
+        legend=("max", "lastNotNull"),
+    )
+    scale = stat(
+        "Scale",
+        "Suspect: something is above 0 and nothing is above 1 although api.completion_scale is above 1, so that the API seems to report 0 to 1.",
+        [Query(f"max({own('completion_scale_suspect')})")],
+        fields(
+            unit="none",
+            steps=NEUTRAL,
+            mappings=words({"0": ("plausible", "green"), "1": ("suspect", "red")}),
+        ),
+    )
+    out = stat(
+        "Out of scale",
+        "Languages whose completion is below 0 or above the scale, of the instance that has most.",
+        [Query(f"max({own('completion_out_of_scale')})")],
+        fields(unit="short", steps=NONE_WANTED),
+    )
+    languages = lines(
+        "Languages",
+        "How many languages each instance serves.",
+        [Query(own("languages"), "{{instance}}")],
+        fields(unit="short", min=0, decimals=0),
+        stepped=True,
+    )
+    return [(8, [(invalid, 10), (languages, 6), (scale, 4), (out, 4)])]
+
+
+def process() -> list[tuple[int, list[tuple[Panel, int]]]]:
+    state = lines(
+        "State writes per hour",
+        "How often the state file was written, and how often that failed. None where no state.file is configured.",
+        [
+            Query(
+                f"3600 * {rate(f'translation_exporter_{name}_total', 'instance')}",
+                f"{{{{instance}}}} {legend}",
+            )
+            for name, legend in (("state_writes", "written"), ("state_write_failures", "failed"))
+        ],
+        fields(unit="short", min=0),
+    )
+    served = lines(
+        "Requests served",
+        "Requests to the exporter's own web side, by path and status.",
+        [Query(rate("translation_exporter_http_requests_total", "path, code"), "{{path}} {{code}}")],
+        fields(unit="reqps", min=0),
+    )
+    memory = lines(
+        "Memory",
+        "Resident memory of each instance.",
+        [Query(f"process_resident_memory_bytes{{{EXPORTER}}}", "{{instance}}")],
+        fields(unit="bytes", min=0),
+    )
+    cpu = lines(
+        "CPU",
+        "CPU seconds used per second: 100 % is one core.",
+        [Query(rate("process_cpu_seconds_total", "instance"), "{{instance}}")],
+        fields(unit="percentunit", min=0),
+    )
+    descriptors = lines(
+        "Open files",
+        "Open file descriptors, as a share of the most that the process may have.",
+        [Query(f"process_open_fds{{{EXPORTER}}} / process_max_fds{{{EXPORTER}}}", "{{instance}}")],
+        fields(unit="percentunit", min=0),
+    )
+    return [(8, [(state, 12), (served, 12)]), (8, [(cpu, 8), (memory, 8), (descriptors, 8)])]
+
+
+def build() -> Json:
+    rows = [
+        Row("Does it work?", working()),
+        Row("Does it poll in time?", polls()),
+        Row("How does the API answer?", api()),
+        Row("Are the data plausible?", data()),
+        Row("What does it cost, and what does it serve?", process()),
+    ]
+    return dashboard(
+        "translation-exporter",
+        "Translation exporter",
+        "The exporter itself: its polls, the API's answers, the plausibility of the data, and what the process costs.",
+        EXPORTERS,
+        [],
+        rows,
+        since="now-6h",
+    )

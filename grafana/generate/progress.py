@@ -1,0 +1,364 @@
+"""The dashboard of all repositories: are we ready, what is behind, what has stopped, when is it done, is it true?"""
+
+from blocks import (
+    AGE,
+    COMPLETION,
+    KEPT,
+    NEUTRAL,
+    NONE_WANTED,
+    Json,
+    Panel,
+    Query,
+    Row,
+    bars,
+    dashboard,
+    fields,
+    joined,
+    lines,
+    link,
+    override,
+    stat,
+    table,
+    thresholds,
+    words,
+)
+from queries import (
+    AGE_OF_DATA,
+    CLOCK,
+    ESTIMATE,
+    EXPORTER,
+    IDLE,
+    RATIO,
+    READ_AT,
+    RECORDED_RATIO,
+    RECORDED_REPOSITORY,
+    REPOSITORY,
+    STALLED,
+    fold,
+    least_at_the_end,
+)
+from variables import ALL_REPOSITORIES, EVENTS
+
+STALLED_WORDS = words({"0": ("moving", "text"), "1": ("stalled", "orange")})
+PERCENT = {"unit": "percentunit", "decimals": 1}
+GAUGE = {"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}
+RATIO_CELL = {
+    **PERCENT,
+    "min": 0,
+    "max": 1,
+    "color": {"mode": "thresholds"},
+    "thresholds": thresholds(COMPLETION),
+    "custom__cellOptions": GAUGE,
+}
+
+
+def to_repository(field: str, *more: str) -> list[Json]:
+    """Opens the repository that a row names in this field."""
+    repo = f"var-repo=${{__data.fields{field}:percentencode}}"
+    return [link("Open the repository", "translation-repository", *KEPT, "${stalled_after:queryparam}", repo, *more)]
+
+
+def to_language() -> list[Json]:
+    language = "var-language=${__data.fields.Language:percentencode}"
+    return [{**to_repository(".Repository", language)[0], "title": "Open the language in its repository"}]
+
+
+def ready() -> list[tuple[Panel, int]]:
+    return [
+        (
+            stat(
+                "Mean completion",
+                "Completion averaged over all chosen languages of all chosen repositories, each counting the same. Green only at 100 %.",
+                [Query(f"avg({RATIO})")],
+                fields(**PERCENT, steps=COMPLETION),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "Minimum completion",
+                "Completion of the language that is furthest behind. Green means that everything chosen is complete.",
+                [Query(f"min({RATIO})")],
+                fields(**PERCENT, steps=COMPLETION),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "Languages complete",
+                "How many languages are complete, and how many report a completion at all; a language counts once for each repository.",
+                [Query(f"sum({RATIO} >= bool 1)", "complete"), Query(f"count({RATIO})", "in total")],
+                fields(unit="short", steps=NEUTRAL),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "Repositories ready",
+                "How many repositories have all chosen languages complete, and how many have a language with a completion at all.",
+                [
+                    Query(f"sum(min without (language) ({RATIO}) >= bool 1)", "ready"),
+                    Query(f"count(min without (language) ({RATIO}))", "in total"),
+                ],
+                fields(unit="short", steps=NEUTRAL),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "Languages stalled",
+                "Incomplete languages whose completion has not risen for longer than chosen above.",
+                [Query(f"sum({STALLED})")],
+                fields(unit="short", steps=NONE_WANTED),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "Age of the data",
+                "How long ago the repository was read whose figures here are the oldest. Data older than poll.stale_after are not shown at all.",
+                [Query(AGE_OF_DATA)],
+                fields(unit="s", decimals=0, steps=AGE),
+            ),
+            4,
+        ),
+    ]
+
+
+def matrix() -> Panel:
+    key = "repo\\language"
+    return table(
+        "Repositories by languages",
+        "Completion of each language in each repository, the repositories with the furthest to go first. "
+        "An empty cell: the repository does not have the language, or it reports no completion. A click opens the repository.",
+        [Query(RATIO)],
+        fields(
+            **PERCENT,
+            steps=COMPLETION,
+            links=to_repository("[0]"),
+            custom={"cellOptions": {"type": "color-background", "mode": "basic"}, "align": "center", "minWidth": 70},
+        ),
+        transformations=[
+            {
+                "id": "groupingToMatrix",
+                "options": {"columnField": "language", "rowField": "repo", "valueField": "Value", "emptyValue": "null"},
+            },
+            {
+                "id": "calculateField",
+                "options": {"mode": "reduceRow", "reduce": {"reducer": "min"}, "alias": "Minimum", "replaceFields": False},
+            },
+        ],
+        overrides=[
+            override(
+                key,
+                displayName="Repository",
+                custom__width=260,
+                custom__align="left",
+                custom__cellOptions={"type": "auto"},
+            ),
+            override("Minimum", custom__width=100),
+        ],
+        sort="Minimum",
+    )
+
+
+def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
+    languages = bars(
+        "Languages, worst first",
+        "Completion of each language, averaged over the chosen repositories that have it; the 30 furthest behind. A click shows that language alone.",
+        Query(f"sort(bottomk(30, avg without (repo) ({RATIO})))", "{{language}}"),
+        fields(
+            **PERCENT,
+            steps=COMPLETION,
+            min=0,
+            max=1,
+            links=[
+                link(
+                    "Show this language alone",
+                    "translation-progress",
+                    *KEPT,
+                    "${repo:queryparam}",
+                    "${stalled_after:queryparam}",
+                    "var-language=${__field.labels.language:percentencode}",
+                )
+            ],
+        ),
+    )
+    mean = f"avg without (repo) ({RECORDED_RATIO})"
+    over_time = lines(
+        "Completion by language",
+        "Completion of each language over time, averaged over the chosen repositories; the 20 furthest behind at the end of the time range.",
+        [Query(least_at_the_end(20, mean, f"avg without (repo) ({RECORDED_RATIO} @ end())"), "{{language}}")],
+        fields(**PERCENT, custom={"axisSoftMax": 1}),
+        legend=("lastNotNull", "min"),
+        descending=False,
+    )
+    return [(14, [(matrix(), 24)]), (11, [(languages, 8), (over_time, 16)])]
+
+
+def stopped() -> list[tuple[int, list[tuple[Panel, int]]]]:
+    longest = f"topk(100, {IDLE} and {RATIO} < 1)"
+    rows = table(
+        "Incomplete languages by the time since their last progress",
+        "The 100 incomplete languages whose completion has not risen for the longest time. The clock starts when the exporter first sees a language, or sees it fall from complete.",
+        [
+            Query(longest),
+            Query(f"{RATIO} and {longest}"),
+            Query(f"{CLOCK} * 1000 and {longest}"),
+            Query(f"{STALLED} and {longest}"),
+        ],
+        fields(unit="short"),
+        transformations=joined(
+            ("repo", "Repository"),
+            ("language", "Language"),
+            ("Value #D", "State"),
+            ("Value #A", "No progress for"),
+            ("Value #C", "Last progress"),
+            ("Value #B", "Completion"),
+        ),
+        overrides=[
+            override("Repository", links=to_repository(".Repository"), custom__minWidth=200),
+            override("Language", links=to_language(), custom__width=110),
+            override("State", mappings=STALLED_WORDS, custom__cellOptions={"type": "color-text"}, custom__width=90),
+            override("No progress for", unit="s", decimals=1, custom__width=140),
+            override("Last progress", unit="dateTimeAsIso", custom__width=180),
+            override("Completion", **RATIO_CELL, custom__minWidth=160),
+        ],
+        sort="No progress for",
+        descending=True,
+    )
+    counts = lines(
+        "Languages complete and stalled",
+        "How many languages of the chosen repositories were complete, and how many incomplete ones had not risen for 7 days. All languages count, whichever are chosen.",
+        [
+            Query(f"sum(repo:translation_languages_complete:count{{{RECORDED_REPOSITORY}}})", "complete"),
+            Query(f"sum(repo:translation_languages_stalled:count{{{RECORDED_REPOSITORY}}})", "stalled"),
+        ],
+        fields(unit="short", min=0, decimals=0),
+        overrides=[
+            override("complete", color={"mode": "fixed", "fixedColor": "green"}),
+            override("stalled", color={"mode": "fixed", "fixedColor": "orange"}),
+        ],
+        stepped=True,
+    )
+    return [(10, [(rows, 16), (counts, 8)])]
+
+
+def done() -> list[tuple[int, list[tuple[Panel, int]]]]:
+    latest = f"topk(100, {ESTIMATE})"
+    rows = table(
+        "Estimated completion",
+        "When each language will be complete if it goes on as in the last 14 days; the 100 that take longest. A language that is complete or does not rise has no estimate.",
+        [Query(f"{latest} * 1000"), Query(f"{RECORDED_RATIO} and {latest}"), Query(f"{latest} - time()")],
+        fields(unit="short"),
+        transformations=joined(
+            ("repo", "Repository"),
+            ("language", "Language"),
+            ("Value #A", "Complete on"),
+            ("Value #C", "In"),
+            ("Value #B", "Completion"),
+        ),
+        overrides=[
+            override("Repository", links=to_repository(".Repository"), custom__minWidth=160),
+            override("Language", links=to_language(), custom__width=100),
+            override("Complete on", unit="dateTimeAsIso", custom__width=170),
+            override("In", unit="s", decimals=1, custom__width=100),
+            override("Completion", **RATIO_CELL, custom__minWidth=120),
+        ],
+        sort="Complete on",
+        descending=True,
+    )
+    mean = f"avg without (language) ({RECORDED_RATIO})"
+    over_time = lines(
+        "Completion by repository",
+        "Completion of each repository over time, averaged over the chosen languages; the 20 furthest behind at the end of the time range.",
+        [Query(least_at_the_end(20, mean, f"avg without (language) ({RECORDED_RATIO} @ end())"), "{{repo}}")],
+        fields(**PERCENT, custom={"axisSoftMax": 1}),
+        legend=("lastNotNull", "min"),
+        descending=False,
+    )
+    return [(11, [(over_time, 12), (rows, 12)])]
+
+
+def trust() -> list[tuple[int, list[tuple[Panel, int]]]]:
+    states = fold("max", "translation_exporter_repositories", EXPORTER)
+    figures = [
+        (
+            stat(
+                "API",
+                "Whether the last poll could list the repositories. Unreachable: what is shown is what was read before.",
+                [Query(f"min(translation_up{{{EXPORTER}}})")],
+                fields(
+                    unit="none",
+                    steps=NEUTRAL,
+                    mappings=words({"0": ("unreachable", "red"), "1": ("reachable", "green")}),
+                ),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "Scale",
+                "Suspect: something is above 0 and nothing is above 1 although api.completion_scale is above 1, so that the API seems to report 0 to 1 and all ratios here are too small.",
+                [Query(f"max(translation_exporter_completion_scale_suspect{{{EXPORTER}}})")],
+                fields(
+                    unit="none",
+                    steps=NEUTRAL,
+                    mappings=words({"0": ("plausible", "green"), "1": ("suspect", "red")}),
+                ),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "Out of scale",
+                "Languages whose completion is below 0 or above api.completion_scale. They are shown as they are reported.",
+                [Query(f"sum({fold('max', 'translation_exporter_completion_out_of_scale', EXPORTER)})")],
+                fields(unit="short", steps=NONE_WANTED),
+            ),
+            4,
+        ),
+        (
+            stat(
+                "Repositories by state",
+                "Fresh: the last read went well. Failing: it did not, the data from before are shown. Stale: their data are gone. Pending: not read yet. Filtered: left out by the configuration. Of replicas, the larger number counts.",
+                [Query(f"sum by (state) ({states})", "{{state}}")],
+                fields(unit="short", steps=NEUTRAL),
+                textMode="value_and_name",
+                orientation="vertical",
+            ),
+            12,
+        ),
+    ]
+    age = lines(
+        "Time since each repository was last read",
+        "How old the data of each chosen repository were; the 20 oldest at the end of the time range. A line that climbs is a repository whose reads fail.",
+        [
+            Query(
+                f"(time() - {READ_AT}) and bottomk(20, {fold('max', 'translation_repository_last_success_timestamp_seconds', REPOSITORY, at_the_end=True)})",
+                "{{repo}}",
+            )
+        ],
+        fields(unit="s", min=0),
+        legend=("lastNotNull", "max"),
+    )
+    return [(4, figures), (9, [(age, 24)])]
+
+
+def build() -> Json:
+    rows = [
+        Row("Are we ready to release?", [(4, ready())]),
+        Row("What is behind?", behind()),
+        Row("What has stopped moving, and since when?", stopped()),
+        Row("When will it be done?", done()),
+        Row("Can these figures be trusted?", trust()),
+    ]
+    return dashboard(
+        "translation-progress",
+        "Translation progress",
+        "Which translation is behind, which has stopped, when it will be done, and whether the figures can be trusted.",
+        ALL_REPOSITORIES,
+        EVENTS,
+        rows,
+        since="now-7d",
+    )

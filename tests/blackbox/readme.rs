@@ -1,0 +1,126 @@
+//! The README's tables are what the program exposes, accepts and serves: no row too few, none too many.
+
+use crate::support::{Api, Exporter, Exposition, Repo, Setup, http};
+use std::collections::{BTreeMap, BTreeSet};
+
+const README: &str = include_str!("../../README.md");
+
+/// The rows of the first table whose header begins with `head`, then of all that have the same header; cells without
+/// backquotes.
+fn rows(head: &str) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let mut within = false;
+    for line in README.lines() {
+        if !line.starts_with('|') {
+            within = false;
+        } else if line.starts_with(head) {
+            within = true;
+        } else if within && !line.starts_with("|---") {
+            let cells = line.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', ""));
+            rows.push(cells.collect());
+        }
+    }
+    assert!(!rows.is_empty(), "no table begins with {head}");
+    rows
+}
+
+/// An exporter in whose metrics each family has samples.
+fn exporter_that_shows_everything(api: &Api) -> Exporter {
+    let setup = Setup::for_api(api).set("web.enable_lifecycle", "true");
+    let state = setup.folder.path().join("state.json");
+    let exporter = setup.set("state.file", state.to_str().unwrap()).start();
+    exporter.wait_for("all is read", |metrics| {
+        metrics.repositories("fresh") > 0.0 && metrics.value("translation_up", &[]) == Some(1.0)
+    });
+    exporter
+}
+
+fn api() -> Api {
+    Api::start([Repo::new(1, "owner/repo")])
+}
+
+#[test]
+fn the_table_of_metrics_is_what_is_exposed() {
+    let mut told = BTreeMap::new();
+    for row in rows("| metric | type | labels |") {
+        let labels: BTreeSet<_> = row[2].split(", ").filter(|label| !label.is_empty()).map(str::to_owned).collect();
+        assert!(!row[3].is_empty(), "{} has a meaning", row[0]);
+        assert_eq!(told.insert(row[0].clone(), (row[1].clone(), labels)), None, "{} is told once", row[0]);
+    }
+    let exposed = exposed(&exporter_that_shows_everything(&api()).metrics());
+    assert_eq!(told, exposed);
+}
+
+/// Names as they are stored, with the type and all labels, the exporter's and the domain's.
+fn exposed(metrics: &Exposition) -> BTreeMap<String, (String, BTreeSet<String>)> {
+    let mut exposed = BTreeMap::new();
+    for family in metrics.families.iter().filter(|family| !family.name.starts_with("process_")) {
+        let suffix = if family.kind == "counter" { "_total" } else { "" };
+        let labels = family.samples.iter().flat_map(|sample| sample.labels.keys().cloned());
+        let labels = labels.filter(|label| label != "le").collect();
+        assert!(!family.samples.is_empty(), "{} has samples", family.name);
+        exposed.insert(format!("{}{suffix}", family.name), (family.kind.clone(), labels));
+    }
+    exposed
+}
+
+#[test]
+fn the_table_of_the_configuration_is_what_is_accepted() {
+    let setup = Setup::for_url("http://127.0.0.1:1").unset("web.listen_addresses").unset("api.requests_per_second");
+    let output = setup.unset("poll.interval").argument("check-config").run();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let mut accepted = BTreeMap::new();
+    for line in shown.lines().skip(1) {
+        let mut words = line.split_whitespace();
+        let (key, value) = (words.next().unwrap().to_owned(), words.next().unwrap().to_owned());
+        let by_default = line.trim_end().ends_with("default");
+        accepted.insert(key, by_default.then_some(value));
+    }
+    let told: BTreeMap<_, _> =
+        rows("| key | default |").into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+    assert_eq!(told.keys().collect::<Vec<_>>(), accepted.keys().collect::<Vec<_>>(), "{shown}");
+
+    for (key, default) in &told {
+        let Some(accepted) = &accepted[key] else { continue };
+        let expected = match default.as_str() {
+            "none" | "[]" => "-",
+            "the larger of 1h and 3 × poll.interval" => "1h",
+            other => other.trim_matches(['[', ']', '"']),
+        };
+        assert_eq!(accepted, expected, "{key}");
+    }
+}
+
+#[test]
+fn a_key_that_is_not_in_the_table_is_refused() {
+    let output = Setup::for_url("http://127.0.0.1:1").set("api.page_sise", "10").argument("check-config").run();
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("PAGE_SIZE") || error.contains("page_size"), "{error}");
+}
+
+#[test]
+fn the_table_of_endpoints_is_what_is_served() {
+    let exporter = exporter_that_shows_everything(&api());
+    let mut paths = BTreeSet::new();
+    for row in rows("| path | methods |") {
+        let (path, methods) = (&row[0], row[1].split(", ").collect::<BTreeSet<_>>());
+        paths.insert(path.clone());
+        for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
+            let response = http::request(method, exporter.address, path, &[]).unwrap();
+            if methods.contains(method) {
+                assert_eq!(response.status, 200, "{method} {path}");
+            } else {
+                assert_eq!(response.status, 405, "{method} {path}");
+                let allowed: BTreeSet<_> = response.header("allow").unwrap().split(',').map(str::trim).collect();
+                assert_eq!(allowed, methods, "{method} {path}");
+            }
+        }
+    }
+    assert_eq!(exporter.status("/nothing-here"), 404);
+    let metrics = exporter.metrics();
+    let mut counted: BTreeSet<_> =
+        metrics.label_values("translation_exporter_http_requests_total", "path").into_iter().collect();
+    assert!(counted.remove("other"));
+    assert_eq!(paths, counted);
+}

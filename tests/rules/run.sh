@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The alert and recording rules, the example configurations, the runbook, and one alert on its whole way to a webhook.
+set -euo pipefail
+cd "$(dirname "$0")"
+# shellcheck source=tests/lib.sh
+source ../lib.sh
+
+need_debian promtool=prometheus prometheus=prometheus amtool=prometheus-alertmanager \
+    prometheus-alertmanager=prometheus-alertmanager
+need_python rules PyYAML==6.0.3
+deploy=$root/deploy/prometheus
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+say "promtool and amtool accept the rules and the example configurations"
+promtool check rules --lint=all --lint-fatal "$deploy/alerts.yaml" "$deploy/recording-rules.yaml"
+promtool check config "$deploy/prometheus.yaml"
+amtool check-config "$deploy/alertmanager.yaml"
+
+say "each alert tells what, how severe, how much and what to do, and is tested for firing and for silence"
+"$tools/rules/bin/python" check.py
+
+say "the rules fire when they should, and only then"
+printf '%s\n' *.yaml | xargs -P 2 -I{} sh -c 'promtool test rules "$1" >"$2/$1.log" 2>&1 || { cat "$2/$1.log"; exit 255; }' _ {} "$work"
+grep -L SUCCESS "$work"/*.log | (! grep .)
+echo "$(ls *.yaml | wc -l) files of rule tests passed"
+
+say "Prometheus and Alertmanager deliver a stalled translation, and its resolution, from a running exporter"
+if [ -z "${EXPORTER:-}" ]; then
+    (cd "$root" && cargo build --quiet --bin translation-exporter)
+    EXPORTER=${CARGO_TARGET_DIR:-$root/target}/debug/translation-exporter
+fi
+mkdir "$work/delivery"
+"$tools/rules/bin/python" delivery.py "$EXPORTER" "$work/delivery"

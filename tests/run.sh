@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# The whole test run: formatting, clippy, docs, every cargo test, then the areas that have a script of their own.
+# It installs what it needs and a fresh Debian or Ubuntu machine with Rust, git and a C compiler lacks.
+#
+#     tests/run.sh                        everything
+#     SKIP="grafana deploy" tests/run.sh  everything but these parts
+#
+# The last line says how many tests passed and failed; a part that is no cargo test counts as one. A part that cannot
+# run has failed. It exits with 0 where nothing failed.
+set -uo pipefail
+
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+cd "$root" || exit 1
+
+areas=(rules grafana deploy)
+parts=(format clippy docs cargo "${areas[@]}")
+
+need_component() {
+    cargo "$1" --version >/dev/null 2>&1 && return 0
+    if ! command -v rustup >/dev/null 2>&1; then
+        echo "cargo $1 is missing and there is no rustup to install it with; install ${2:-$1} for this Rust." >&2
+        return 1
+    fi
+    say "installing the Rust component ${2:-$1}"
+    rustup component add "${2:-$1}"
+}
+
+format() { need_component fmt rustfmt && cargo fmt --all --check; }
+
+clippy() { need_component clippy && cargo clippy --locked --all-targets -- --deny warnings; }
+
+docs() { RUSTDOCFLAGS="--deny warnings" cargo doc --locked --no-deps; }
+
+# The tests marked #[ignore] are those that need something installed; here it is.
+cargo_tests() {
+    need_debian prometheus=prometheus promtool=prometheus curl=curl || return 1
+    need_python exposition prometheus_client==0.25.0 || return 1
+    local status=0
+    PATH="$tools/exposition/bin:$PATH" cargo test --locked --no-fail-fast --lib --bins --tests -- --include-ignored || status=1
+    cargo test --locked --no-fail-fast --doc || status=1
+    return "$status"
+}
+
+area() {
+    local script=tests/$1/run.sh
+    [ -f "$script" ] || { echo "$script is missing" >&2; return 1; }
+    bash "$script"
+}
+
+run_part() {
+    case $1 in
+    format | clippy | docs) "$1" ;;
+    cargo) cargo_tests ;;
+    *) area "$1" ;;
+    esac
+}
+
+# Adds up what cargo's own summaries say in the file $1: "passed failed".
+cargo_counts() {
+    sed -nE 's/^test result: .* ([0-9]+) passed; ([0-9]+) failed;.*/\1 \2/p' "$1" |
+        awk '{ passed += $1; failed += $2 } END { print passed + 0, failed + 0 }'
+}
+
+for name in ${SKIP:-}; do
+    case " ${parts[*]} " in
+    *" $name "*) ;;
+    *) echo "SKIP names no part: $name (there are: ${parts[*]})" >&2; exit 2 ;;
+    esac
+done
+for script in tests/*/run.sh; do
+    [ -f "$script" ] || continue
+    name=$(basename "$(dirname "$script")")
+    case " ${areas[*]} bench " in
+    *" $name "*) ;;
+    *) echo "$script is no part of the run: add it to tests/run.sh" >&2; exit 2 ;;
+    esac
+done
+
+passed=0 failed=0 summary=()
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+
+for name in "${parts[@]}"; do
+    case " ${SKIP:-} " in
+    *" $name "*) summary+=("left out  $name, as SKIP asks"); continue ;;
+    esac
+    say "$name"
+    begin=$SECONDS
+    run_part "$name" </dev/null 2>&1 | tee "$output"
+    status=${PIPESTATUS[0]}
+    ok=0 bad=0
+    [ "$name" != cargo ] || read -r ok bad < <(cargo_counts "$output")
+    # Tests that do not even build leave no summary to count.
+    if [ "$status" -ne 0 ]; then [ "$bad" -gt 0 ] || bad=1; elif [ "$name" != cargo ]; then ok=1; fi
+    passed=$((passed + ok)) failed=$((failed + bad))
+    verdict=passed
+    [ "$status" -eq 0 ] || verdict=FAILED
+    mapfile -t names < <(sed -n 's/^test \(.*\) \.\.\. FAILED$/          \1/p' "$output" | sort -u)
+    summary+=("$(printf '%-8s  %s, %d s' "$verdict" "$name" $((SECONDS - begin)))" "${names[@]}")
+done
+
+say "summary, $SECONDS s in all"
+printf '%s\n' "${summary[@]}"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
