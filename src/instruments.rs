@@ -61,9 +61,18 @@ pub struct Instruments {
 }
 
 impl Instruments {
-    /// `telemetry_path` is the value of the label `path` for scrapes.
+    /// Those of a daemon; `telemetry_path` is the value of the label `path` for scrapes.
     #[must_use]
     pub fn new(telemetry_path: &str) -> Self {
+        let mut instruments = Self::of_one_poll(telemetry_path);
+        instruments.register_daemon();
+        instruments
+    }
+
+    /// Those of a poll whose result is printed: nothing of the process, whose `process_*` would collide with those of
+    /// whoever exposes that text, and nothing of HTTP.
+    #[must_use]
+    pub fn of_one_poll(telemetry_path: &str) -> Self {
         let http_at_start = [
             (Route::Page, 200),
             (Route::Metrics, 200),
@@ -149,14 +158,17 @@ impl Instruments {
             "Entries or fields in answers of the API that could not be used, by what was wrong",
             self.invalid_entries.clone(),
         );
-        registry.register(
+        registry.register_collector(Box::new(self.reload.clone()));
+    }
+
+    fn register_daemon(&mut self) {
+        self.registry.register(
             "translation_exporter_http_requests",
             "Requests that this exporter answered, by path and status",
             self.http_requests.clone(),
         );
-        registry.register_collector(Box::new(self.reload.clone()));
         if let Some(process) = ProcessCollector::new() {
-            registry.register_collector(Box::new(process));
+            self.registry.register_collector(Box::new(process));
         }
     }
 

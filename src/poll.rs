@@ -21,7 +21,7 @@ use crate::{
     state::Memory,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use ledger::{Ledger, Listing, News};
+use ledger::{Ledger, News};
 use publications::Publications;
 use std::{pin::pin, sync::Arc, time::Duration};
 use tokio::{
@@ -223,12 +223,22 @@ where
         settings: &Settings<A>,
         publications: &mut Publications,
     ) -> Option<End> {
-        let mut listing = Listing::default();
+        let mut listing = self.ledger.begin_listing();
         let mut flaws = Vec::new();
         let mut after = None;
         let mut shown = 0;
         let trouble = loop {
-            let mut page = match session.list_repositories(after).await {
+            let mut asked = pin!(session.list_repositories(after));
+            let answer = loop {
+                tokio::select! {
+                    answer = &mut asked => break answer,
+                    () = publications.wait() => {
+                        self.ledger.preview(&listing, &settings.filter, self.clock.now());
+                        self.publish();
+                    }
+                }
+            };
+            let mut page = match answer {
                 Ok(page) => page,
                 Err(ApiError::Failed(failure)) => break Some(End { what: failure.what, mend: failure.mend }),
                 Err(ApiError::NotAsked) => break session.ended(),
@@ -242,10 +252,6 @@ where
                 wire::Next::End => break None,
                 wire::Next::After(id) if follows => after = Some(id),
                 _ => break Some(broken_cursor(after)),
-            }
-            if publications.due() {
-                self.ledger.preview(&listing, &settings.filter, self.clock.now());
-                self.publish();
             }
         };
         let eclipsed = self.ledger.list(&listing, trouble.is_none(), &settings.filter, self.clock.now());
@@ -291,7 +297,7 @@ where
                 }
                 () = publications.wait() => self.publish(),
             }
-            if self.last_save.elapsed() >= SAVE_EVERY {
+            if self.unsaved && self.last_save.elapsed() >= SAVE_EVERY {
                 self.save();
             }
         }

@@ -173,3 +173,13 @@ fn help_texts_hold_no_quote_and_no_backslash() {
         assert!(!help.contains(['"', '\\']) && help.ends_with('.'), "{help}");
     }
 }
+
+#[test]
+fn what_is_printed_of_one_poll_tells_nothing_of_process_or_http() {
+    for format in [Format::Text, Format::OpenMetrics] {
+        let printed = encoded(&Instruments::of_one_poll("/metrics"), format);
+        let served = encoded(&Instruments::new("/metrics"), format);
+        assert!(!printed.contains("process_") && !printed.contains("http_requests"), "{printed}");
+        assert!(served.starts_with(&printed), "the rest is the same");
+    }
+}

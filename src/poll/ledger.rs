@@ -47,8 +47,10 @@ pub(super) struct Ledger {
 }
 
 /// A listing while it is read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Listing {
+    /// How many repositories were known when it began.
+    known_before: usize,
     seen: BTreeMap<RepositoryId, Arc<Repository>>,
     nameless: HashSet<RepositoryId>,
     unidentified: HashSet<Arc<str>>,
@@ -116,11 +118,25 @@ impl Ledger {
         }
     }
 
-    /// Takes in what is new of a listing that is still being read: nothing that is known changes yet.
+    /// A listing begins to be read.
+    pub fn begin_listing(&self) -> Listing {
+        Listing {
+            known_before: self.listed.len(),
+            seen: BTreeMap::new(),
+            nameless: HashSet::new(),
+            unidentified: HashSet::new(),
+        }
+    }
+
+    /// Takes in what is new of a listing that is still being read: nothing that is known changes yet. So who bears a
+    /// known name has to wait for the whole listing, which may show that the other has a new one.
     pub fn preview(&mut self, listing: &Listing, filter: &FilterConfig, now: Timestamp) {
+        let names: HashSet<_> = self.listed.values().map(|repository| Arc::clone(&repository.name)).collect();
         let before = self.listed.len();
         for (id, repository) in &listing.seen {
-            self.listed.entry(*id).or_insert_with(|| Arc::clone(repository));
+            if !names.contains(&repository.name) {
+                self.listed.entry(*id).or_insert_with(|| Arc::clone(repository));
+            }
         }
         if self.listed.len() > before {
             self.reselect(filter, now);
@@ -135,9 +151,8 @@ impl Ledger {
         filter: &FilterConfig,
         now: Timestamp,
     ) -> Vec<Arc<Repository>> {
-        let before = self.listed.len();
         if complete {
-            self.remove_missing(listing, before, now);
+            self.remove_missing(listing, now);
         }
         for (id, repository) in &listing.seen {
             if self.listed.get(id) != Some(repository) {
@@ -148,7 +163,8 @@ impl Ledger {
         self.reselect(filter, now)
     }
 
-    fn remove_missing(&mut self, listing: &Listing, before: usize, now: Timestamp) {
+    fn remove_missing(&mut self, listing: &Listing, now: Timestamp) {
+        let before = listing.known_before;
         let missing: BTreeSet<_> = self
             .listed
             .values()

@@ -25,19 +25,11 @@ impl Publications {
         self.count == 0
     }
 
-    /// Whether it is time; if so, the next time is set.
-    pub fn due(&mut self) -> bool {
-        let due = Instant::now() >= self.due;
-        if due {
-            self.count += 1;
-            self.wait = (self.wait * 2).min(PUBLISH_EVERY);
-            self.due = Instant::now() + self.wait;
-        }
-        due
-    }
-
+    /// Waits until it is time; the next time is set then.
     pub async fn wait(&mut self) {
         sleep_until(self.due).await;
-        self.due();
+        self.count += 1;
+        self.wait = (self.wait * 2).min(PUBLISH_EVERY);
+        self.due = Instant::now() + self.wait;
     }
 }

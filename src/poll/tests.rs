@@ -21,6 +21,8 @@ struct World {
     /// Pages of (id, name); after the last comes the empty page, unless `listing_breaks` says that it fails.
     pages: Vec<Vec<(u64, &'static str)>>,
     listing_breaks: bool,
+    /// How long a page of the listing takes.
+    page_takes: Duration,
     /// Completions by repository; a repository that is not here cannot be read.
     completions: Vec<(u64, f64)>,
     asked: Vec<u64>,
@@ -53,6 +55,8 @@ impl Api for Memory {
 
 impl Session for MemorySession {
     async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, ApiError> {
+        let page_takes = self.world.lock().unwrap().page_takes;
+        tokio::time::sleep(page_takes).await;
         let world = self.world.lock().unwrap();
         let after = after.map_or(0, RepositoryId::get);
         let page = world.pages.iter().find(|page| page.last().is_some_and(|(id, _)| *id > after));
@@ -308,4 +312,68 @@ async fn a_long_poll_publishes_at_least_every_five_seconds() {
     let longest = times.windows(2).map(|pair| pair[1].since(pair[0])).max();
     assert_eq!(longest, Some(PUBLISH_EVERY));
     assert!(times[0].since(START) < Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_listing_publishes_what_it_has_shown_at_least_every_five_seconds() {
+    let world = bench().world;
+    world.0.lock().unwrap().page_takes = Duration::from_secs(60);
+    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&published);
+    let publish = move |snapshot: Arc<Snapshot>, _| {
+        log.lock().unwrap().push((snapshot.taken_at.since(START), snapshot.repositories.len()));
+    };
+    let clock = Clock::following_tokio(START);
+    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), publish);
+    poller.poll().await;
+    let published = published.lock().unwrap();
+    let longest = published.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).max();
+    assert_eq!(longest, Some(PUBLISH_EVERY));
+    let first_with = |count| published.iter().find(|(_, shown)| *shown == count).unwrap().0.as_secs();
+    assert!((60..=65).contains(&first_with(2)), "{}", first_with(2));
+    assert!((120..=125).contains(&first_with(3)), "{}", first_with(3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_listing_of_others_is_a_thin_one_too() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.change(|world| {
+        world.pages = vec![vec![(4, "o/d"), (5, "o/e"), (6, "o/f")], vec![(7, "o/g")]];
+        world.page_takes = Duration::from_secs(60);
+    });
+    bench.poll().await;
+    assert!(bench.shown().starts_with("1:fresh 2:fresh 3:fresh "), "{}", bench.shown());
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_that_wander_during_a_slow_listing_cost_no_data() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.change(|world| {
+        // The first is renamed, and a new one bears the name that it had; both are seen long before the rest.
+        world.pages = vec![vec![(1, "o/renamed"), (4, "o/a")], vec![(5, "o/d")], vec![(6, "o/b"), (7, "o/c")]];
+        world.page_takes = Duration::from_secs(60);
+        world.completions.retain(|(id, _)| *id != 1);
+    });
+    bench.poll().await;
+    assert!(bench.shown().contains("1:failing"), "{}", bench.shown());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_changed_nothing_is_not_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.json");
+    let (file, _) = crate::state::StateFile::open(&path, "https://api.example.com/", START).unwrap();
+    let world = Memory::default();
+    world.0.lock().unwrap().pages = vec![vec![(1, "o/a")]];
+    world.0.lock().unwrap().listing_breaks = true;
+    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let instruments = Arc::new(Instruments::new("/metrics"));
+    let saver = Saver::start(file, Arc::clone(&instruments));
+    let clock = Clock::following_tokio(START);
+    let poller = Poller::new(receiver, None, Some(saver), clock, instruments, (|_, _| ()) as Publish);
+    poller.run(pass(60)).await;
+    assert!(!path.exists());
 }

@@ -25,7 +25,7 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure>
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
+    let instruments = Arc::new(Instruments::of_one_poll(&config.web.telemetry_path));
     let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
     instruments.config_loaded(true, Clock::system().now());
     // The sender may go: nothing changes while a single poll runs.
@@ -53,10 +53,13 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure>
     let trouble = outcome.listing.as_ref().or(outcome.ended_early.as_ref());
     let why = trouble.map_or_else(String::new, |trouble| format!(": {}; {}", trouble.what, trouble.mend));
     let unread = outcome.failed + outcome.unreached;
+    let all = outcome.read + unread;
     Err(Failure::Running(match (outcome.listing.is_some(), unread) {
         (true, 0) => anyhow!("the repositories could not all be listed{why}"),
-        (true, unread) => anyhow!("the repositories could not all be listed, and {unread} could not be read{why}"),
-        (false, unread) => anyhow!("{unread} repositories could not be read{why}; what was read is printed"),
+        (true, unread) => {
+            anyhow!("the repositories could not all be listed, and {unread} of {all} could not be read{why}")
+        }
+        (false, unread) => anyhow!("{unread} of {all} repositories could not be read{why}; what was read is printed"),
     }))
 }
 

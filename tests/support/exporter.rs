@@ -25,6 +25,8 @@ pub const OPENMETRICS: &str = "application/openmetrics-text;version=1.0.0,text/p
 pub struct Setup {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
+    /// Shell commands that run before it, in its process.
+    prelude: Option<String>,
     /// A folder of its own, which is its working directory.
     pub folder: TempDir,
 }
@@ -32,7 +34,7 @@ pub struct Setup {
 impl Setup {
     pub fn new(arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(ToString::to_string).collect();
-        Self { arguments, environment: Vec::new(), folder: TempDir::new().unwrap() }
+        Self { arguments, environment: Vec::new(), prelude: None, folder: TempDir::new().unwrap() }
     }
 
     /// Polls this API every second, as fast as it answers, without pauses long enough to slow a test.
@@ -81,6 +83,12 @@ impl Setup {
         self
     }
 
+    /// Runs shell commands first, which may set limits; the program then takes the shell's place.
+    pub fn after(mut self, prelude: &str) -> Self {
+        self.prelude = Some(prelude.into());
+        self
+    }
+
     /// Writes a file into the folder and returns its path.
     pub fn file(&self, name: &str, content: &str) -> String {
         let path = self.folder.path().join(name);
@@ -89,7 +97,15 @@ impl Setup {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_translation-exporter"));
+        let program = env!("CARGO_BIN_EXE_translation-exporter");
+        let mut command = match &self.prelude {
+            None => Command::new(program),
+            Some(prelude) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", &format!("{prelude}; exec \"$0\" \"$@\""), program]);
+                shell
+            }
+        };
         command.args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
         command.current_dir(self.folder.path()).stdin(Stdio::null());
         command
