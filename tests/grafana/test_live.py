@@ -54,6 +54,9 @@ class Live(unittest.TestCase):
         cls.prometheus = Prometheus(cls.exporter, cls.folder)
         cls.addClassCleanup(stop, cls.prometheus.process)
         cls.repo = cls.repository_with_most_work()
+        # What takes longest to be there: the forecast looks back.
+        forecast = f'repo_language:translation_completion_estimated_timestamp_seconds{{repo="{cls.repo}"}}'
+        wait_for("the recorded forecast", PATIENCE, lambda: cls.prometheus.now(forecast))
 
     @classmethod
     def repository_with_most_work(cls) -> str:
@@ -69,7 +72,7 @@ class Live(unittest.TestCase):
         values = {"job": ".+", "instance": ".+", "language": ".+", "stalled_after": str(STALLED_AFTER)}
         return values | {"__rate_interval": "10s", "repo": re.escape(repo).replace("\\", "\\\\") if repo else ".+"}
 
-    def test_1_every_query_of_every_panel_and_event_returns_data(self):
+    def test_every_query_of_every_panel_and_event_returns_data(self):
         waiting = [
             (query, interpolate(query.expr, self.chosen(dashboard)))
             for dashboard in DASHBOARDS
@@ -96,7 +99,7 @@ class Live(unittest.TestCase):
             return any(not math.isnan(value) for _, value in self.prometheus.now(expr))
         return any(not math.isnan(value) for _, values in self.prometheus.range(expr) for value in values)
 
-    def test_2_every_variable_offers_what_the_exporter_exposes(self):
+    def test_every_variable_offers_what_the_exporter_exposes(self):
         samples = self.exporter.samples()
         exposed = {
             "job": {JOB},
@@ -122,7 +125,7 @@ class Live(unittest.TestCase):
     def offered(self, expr: str, label: str) -> list[str]:
         return self.prometheus.ask(f"label/{label}/values", **{"match[]": expr, "start": time.time() - 10})
 
-    def test_3_every_stat_shows_what_the_exposition_says(self):
+    def test_every_stat_shows_what_the_exposition_says(self):
         for dashboard in DASHBOARDS:
             shown = {panel["title"] for panel in panels(dashboard) if panel["type"] == "stat"}
             self.assertEqual(shown, STATS[dashboard["uid"]].keys())
@@ -176,7 +179,7 @@ class Live(unittest.TestCase):
         estimates = [value for labels, value in recorded if labels["repo"] == self.repo]
         return {"": max(estimates) * 1000} if estimates else {}
 
-    def test_4_tables_have_the_columns_that_they_configure(self):
+    def test_tables_have_the_columns_that_they_configure(self):
         """Grafana's own code makes the tables from what Prometheus answers."""
         asked = []
         for dashboard in DASHBOARDS:
@@ -197,7 +200,7 @@ class Live(unittest.TestCase):
         print(done.stdout, end="")
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_5_overrides_name_series_that_are_there(self):
+    def test_overrides_name_series_that_are_there(self):
         for dashboard in DASHBOARDS:
             for panel in panels(dashboard):
                 if panel["type"] == "table":
@@ -215,7 +218,7 @@ class Live(unittest.TestCase):
                     if override["matcher"]["id"] == "byName":
                         self.assertIn(override["matcher"]["options"], names, panel["title"])
 
-    def test_6_every_metric_and_label_in_use_is_exposed_and_every_exposed_one_is_used(self):
+    def test_every_metric_and_label_in_use_is_exposed_and_every_exposed_one_is_used(self):
         exposed = {
             name: TARGET_LABELS.union(*(labels.keys() for labels, _ in values))
             for name, values in self.exporter.samples().items()
