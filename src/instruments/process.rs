@@ -3,18 +3,21 @@
 //! See <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. What the system does not tell is
 //! left out.
 
-use procfs::process::{LimitValue, Process};
+use procfs::{FromRead as _, process::Stat};
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, EncodeMetric},
     metrics::{counter::ConstCounter, gauge::ConstGauge},
     registry::Unit,
 };
-use std::fmt;
+use rustix::process::{Resource, getrlimit};
+use std::{fmt, fs::File, os::unix::fs::FileExt as _};
 
 /// Reads the system's account of this process at each scrape.
 #[derive(Debug)]
 pub(super) struct ProcessCollector {
+    /// Kept open: reading it anew is all that a scrape pays for.
+    stat: File,
     /// Seconds since the Unix epoch; never changes.
     started_at: Option<f64>,
     ticks_per_second: u64,
@@ -24,13 +27,20 @@ pub(super) struct ProcessCollector {
 impl ProcessCollector {
     /// `None` where there is no /proc.
     pub(super) fn new() -> Option<Self> {
-        let stat = Process::myself().and_then(|process| process.stat()).ok()?;
+        let file = File::open("/proc/self/stat").ok()?;
+        let started = read_stat(&file)?.starttime;
         let ticks_per_second = procfs::ticks_per_second();
-        let started_at = procfs::boot_time_secs()
-            .ok()
-            .map(|boot| seconds(boot * ticks_per_second + stat.starttime, ticks_per_second));
-        Some(Self { started_at, ticks_per_second, page_size: procfs::page_size() })
+        let started_at =
+            procfs::boot_time_secs().ok().map(|boot| seconds(boot * ticks_per_second + started, ticks_per_second));
+        Some(Self { stat: file, started_at, ticks_per_second, page_size: procfs::page_size() })
     }
+}
+
+fn read_stat(file: &File) -> Option<Stat> {
+    // Some 50 numbers and a name of at most 64 bytes.
+    let mut line = [0; 2048];
+    let read = file.read_at(&mut line, 0).ok()?;
+    Stat::from_read(&line[..read]).ok()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "ticks since 1970 and ticks per second stay below 2^53")]
@@ -51,17 +61,13 @@ fn open_fds() -> Option<u64> {
 }
 
 /// As the Go client tells it: no limit is the largest number.
-fn limit(value: LimitValue) -> u64 {
-    match value {
-        LimitValue::Unlimited => u64::MAX,
-        LimitValue::Value(value) => value,
-    }
+fn limit(resource: Resource) -> u64 {
+    getrlimit(resource).current.unwrap_or(u64::MAX)
 }
 
 impl Collector for ProcessCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Ok(process) = Process::myself() else { return Ok(()) };
-        if let Ok(stat) = process.stat() {
+        if let Some(stat) = read_stat(&self.stat) {
             counter(
                 &mut encoder,
                 "process_cpu",
@@ -98,17 +104,15 @@ impl Collector for ProcessCollector {
         if let Some(open) = open_fds() {
             gauge(&mut encoder, "process_open_fds", "Number of open file descriptors.", None, open)?;
         }
-        if let Ok(limits) = process.limits() {
-            let most = limit(limits.max_open_files.soft_limit);
-            gauge(&mut encoder, "process_max_fds", "Maximum number of open file descriptors.", None, most)?;
-            gauge(
-                &mut encoder,
-                "process_virtual_memory_max",
-                "Maximum amount of virtual memory available in bytes.",
-                Some(&Unit::Bytes),
-                limit(limits.max_address_space.soft_limit),
-            )?;
-        }
+        let most = limit(Resource::Nofile);
+        gauge(&mut encoder, "process_max_fds", "Maximum number of open file descriptors.", None, most)?;
+        gauge(
+            &mut encoder,
+            "process_virtual_memory_max",
+            "Maximum amount of virtual memory available in bytes.",
+            Some(&Unit::Bytes),
+            limit(Resource::As),
+        )?;
         Ok(())
     }
 }

@@ -1,0 +1,301 @@
+"""Runs every comparison and prints its figures. Started by compare.sh, which installs and builds what this needs."""
+
+import contextlib
+import json
+import os
+import pathlib
+import platform
+import re
+import resource
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+EXPORTER, TOOL = sys.argv[1:3]
+HERE = pathlib.Path(__file__).parent
+TICKS = os.sysconf("SC_CLK_TCK")
+LANGUAGES = 30
+SERIES_OF_REPOSITORY = 3 * LANGUAGES + 4
+# Each comparison is made this often, in turns, so that a neighbour's noise meets both sides. The median counts.
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+SECONDS = os.environ.get("BENCH_SECONDS", "5")
+
+
+def say(text):
+    print(f"== {text}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def started(command, **options):
+    """A server that prints its address first."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options)
+    try:
+        address = process.stdout.readline().strip()
+        if not address:
+            raise RuntimeError(f"{command} did not start")
+        yield process, address
+    finally:
+        process.kill()
+        process.wait()
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def environment(api, **settings):
+    defaults = {"API__KEY": "bench", "API__REQUESTS_PER_SECOND": "0", "API__CONCURRENCY": "32", "LOG__LEVEL": "error"}
+    settings = {"API__BASE_URL": api, **defaults, **settings}
+    return {**os.environ, **{f"TRANSLATION_EXPORTER_{key}": value for key, value in settings.items()}}
+
+
+def get(url, encoding="identity"):
+    request = urllib.request.Request(url, headers={"Accept-Encoding": encoding})
+    with urllib.request.urlopen(request) as response:
+        return response.read()
+
+
+def wait_for(condition, what, seconds=300):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"waited {seconds} s for {what}")
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def exporter(api, wait_for_poll=True, **settings):
+    """The exporter, after its first poll."""
+    port = free_port()
+    settings = {"WEB__LISTEN_ADDRESSES": f"127.0.0.1:{port}", "POLL__INTERVAL": "1h", **settings}
+    process = subprocess.Popen([EXPORTER], env=environment(api, **settings))
+    root = f"http://127.0.0.1:{port}"
+
+    def answers():
+        with contextlib.suppress(OSError):
+            text = get(f"{root}/metrics").decode()
+            return not wait_for_poll or "\ntranslation_exporter_last_success_timestamp_seconds " in text
+        return False
+
+    try:
+        wait_for(answers, "the exporter's first poll")
+        yield process, f"{root}/metrics"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def api(series=None, repositories=None):
+    repositories = repositories or series // SERIES_OF_REPOSITORY
+    with started([TOOL, "api", str(repositories), str(LANGUAGES)]) as (_, address):
+        yield address
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def memory(pid):
+    """Resident memory in MiB: now, and at its peak."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return [int(re.search(rf"{name}:\s+(\d+) kB", status)[1]) / 1024 for name in ("VmRSS", "VmHWM")]
+
+
+def load(url, pid, *options):
+    before = cpu_seconds(pid)
+    figures = json.loads(subprocess.check_output([TOOL, "load", url, SECONDS, *options]))
+    figures["cpu"] = (cpu_seconds(pid) - before) / (figures["requests"] + 1)
+    return figures
+
+
+def median(rounds, key):
+    return statistics.median(figures[key] for figures in rounds)
+
+
+def row(*cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def table(*head):
+    print(flush=True)
+    row(*head)
+    row(*["---"] * len(head))
+
+
+def compare_scrapes():
+    with api(series=100_000) as root, exporter(root) as (ours, url), tempfile.NamedTemporaryFile() as body:
+        body.write(get(url, "gzip"))
+        body.flush()
+        python = [sys.executable, str(HERE / "python_exporter.py"), root]
+        with started([TOOL, "fixed", body.name]) as (fixed, fixed_root), started(python) as (theirs, their_root):
+            fixed_url, their_url = f"{fixed_root}/metrics", f"{their_root}/metrics"
+            subjects = {
+                "exporter, gzip": (url, ours, "gzip"),
+                "the same bytes from memory": (fixed_url, fixed, "gzip"),
+                "Python, gzip": (their_url, theirs, "gzip"),
+                "exporter, uncompressed": (url, ours),
+                "Python, uncompressed": (their_url, theirs),
+            }
+            results = {name: [] for name in subjects}
+            for turn in range(ROUNDS):
+                for name, (address, process, *options) in subjects.items():
+                    if name.startswith("Python") and turn:
+                        continue  # It is slow, and as slow each time.
+                    say(f"scraping at 100,000 series, {turn + 1} of {ROUNDS}: {name}")
+                    results[name].append(load(address, process.pid, *options))
+            table("scrape of 100,000 series", "scrapes/s", "p50", "p99", "CPU a scrape", "bytes", "memory now", "at peak")
+            for name, rounds in results.items():
+                row(
+                    name,
+                    f"{median(rounds, 'rate'):,.1f}",
+                    f"{median(rounds, 'p50') * 1e3:.2f} ms",
+                    f"{median(rounds, 'p99') * 1e3:.2f} ms",
+                    f"{median(rounds, 'cpu') * 1e3:.3f} ms",
+                    f"{median(rounds, 'bytes'):,.0f}",
+                    *(f"{mib:.1f} MiB" for mib in memory(subjects[name][1].pid)),
+                )
+    rate = {name: median(rounds, "rate") for name, rounds in results.items()}
+    return [
+        ("gzip scrapes, times Python's rate", rate["exporter, gzip"] / rate["Python, gzip"], "at least 4000"),
+        ("the same bytes from memory, times the rate of gzip scrapes",
+         rate["the same bytes from memory"] / rate["exporter, gzip"], "at most 1.5"),
+        ("uncompressed scrapes, times Python's rate",
+         rate["exporter, uncompressed"] / rate["Python, uncompressed"], "at least 300"),
+    ]
+
+
+def scrape_during_polls():
+    say("scraping at 100,000 series while polls run")
+    settings = {"POLL__INTERVAL": "1s", "API__REQUESTS_PER_SECOND": "300"}
+    with api(series=100_000) as root, exporter(root, **settings) as (process, url):
+        rounds = [load(url, process.pid, "gzip") for _ in range(ROUNDS)]
+    return [("p99 of a gzip scrape while polls run, ms", median(rounds, "p99") * 1e3, "below 5")]
+
+
+def run_once(command, **options):
+    """Figures of a process from its start to its end."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    output = subprocess.run(command, stdout=subprocess.PIPE, check=True, **options).stdout
+    seconds, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"cpu": cpu, "wall": seconds, "output": output}
+
+
+def compare_polls():
+    repositories = 10_000
+    with api(repositories=repositories) as root:
+        once = [EXPORTER, "once", "--output", "text"]
+        subjects = {
+            "exporter": (once, {"env": environment(root)}),
+            "bare reqwest": ([TOOL, "poll", root, "32"], {}),
+            "Python aiohttp": ([sys.executable, str(HERE / "python_poller.py"), root, "32"], {}),
+        }
+        results = {name: [] for name in subjects}
+        for turn in range(ROUNDS):
+            for name, (command, options) in subjects.items():
+                say(f"polling {repositories:,} repositories, {turn + 1} of {ROUNDS}: {name}")
+                results[name].append(run_once(command, **options))
+        rate = 2000
+        say(f"polling {repositories:,} repositories at {rate:,} requests a second")
+        limited = run_once(once, env=environment(root, API__REQUESTS_PER_SECOND=str(rate)))
+    table("poll of 10,000 repositories at concurrency 32", "repositories/s", "CPU a repository")
+    for name, rounds in results.items():
+        row(
+            name,
+            f"{repositories / median(rounds, 'wall'):,.0f}",
+            f"{median(rounds, 'cpu') / repositories * 1e6:.0f} µs",
+        )
+    cpu, wall = ({name: median(rounds, key) for name, rounds in results.items()} for key in ("cpu", "wall"))
+    least = (repositories + 11) / rate
+    return [
+        ("CPU of a polled repository, times that of bare reqwest", cpu["exporter"] / cpu["bare reqwest"], "at most 1.25"),
+        ("polled repositories a second, times Python's", wall["Python aiohttp"] / wall["exporter"], "at least 5"),
+        ("time of a poll, times the least its rate allows", limited["wall"] / least, "at most 1.1"),
+    ]
+
+
+def measure_memory():
+    table("resident memory", "after a poll", "after a second poll and scrapes", "at peak")
+    results = []
+    for series, bound in ((100_000, 32), (1_000_000, 150)):
+        for state in (False, True):
+            say(f"memory at {series:,} series, {'with' if state else 'without'} a state file")
+            with api(series=series) as root, tempfile.TemporaryDirectory() as folder:
+                settings = {"POLL__INTERVAL": "10s"}
+                if state:
+                    settings["STATE__FILE"] = f"{folder}/state.json"
+                with exporter(root, **settings) as (process, url):
+                    first = memory(process.pid)[0]
+                    for _ in range(3):
+                        get(url, "gzip")
+                        get(url)
+                    polls = r"\ntranslation_exporter_polls_total (\d+)"
+                    wait_for(lambda url=url: int(re.search(polls, get(url).decode())[1]) >= 3, "a third poll")
+                    now, peak = memory(process.pid)
+            name = f"{series:,} series" + (", state file" if state else "")
+            row(name, f"{first:.1f} MiB", f"{now:.1f} MiB", f"{peak:.1f} MiB")
+            results.append((f"peak of resident memory at {name}, MiB", peak, f"below {bound}"))
+    return results
+
+
+def cost_per_series():
+    table("uncompressed scrape", "ms", "ns a series")
+    costs = []
+    for series in (10_000, 100_000, 1_000_000):
+        say(f"cost of a series at {series:,}")
+        with api(series=series) as root, exporter(root) as (process, url):
+            rounds = [load(url, process.pid) for _ in range(ROUNDS)]
+        costs.append(median(rounds, "p50") / series)
+        row(f"{series:,} series", f"{costs[-1] * series * 1e3:.2f}", f"{costs[-1] * 1e9:.1f}")
+    return [("cost of a series, largest over smallest from 10,000 to 1,000,000", max(costs) / min(costs), "at most 1.3")]
+
+
+def first_answer():
+    say("first answer after exec")
+    took = []
+    for _ in range(10):
+        port = free_port()
+        settings = environment("http://127.0.0.1:9", WEB__LISTEN_ADDRESSES=f"127.0.0.1:{port}")
+        began = time.monotonic()
+        process = subprocess.Popen([EXPORTER], env=settings)
+        while True:
+            try:
+                get(f"http://127.0.0.1:{port}/metrics")
+                break
+            except OSError:
+                time.sleep(0.0005)
+        took.append(time.monotonic() - began)
+        process.kill()
+        process.wait()
+    return [("first /metrics answer after exec, ms", statistics.median(took) * 1e3, "at most 50")]
+
+
+def main():
+    sections = {
+        "scrapes": compare_scrapes,
+        "during-polls": scrape_during_polls,
+        "polls": compare_polls,
+        "memory": measure_memory,
+        "cost": cost_per_series,
+        "start": first_answer,
+    }
+    cores = os.cpu_count()
+    print(f"{subprocess.check_output([EXPORTER, '--version'], text=True).splitlines()[0]}; "
+          f"{platform.machine()}, {cores} cores, Linux {platform.release().split('-')[0]}, Python {platform.python_version()}")
+    figures = []
+    for name in sys.argv[3:] or sections:
+        figures += sections[name]()
+    figures.append(("size of the binary, MiB", os.stat(EXPORTER).st_size / 2**20, "below 15"))
+    table("figure", "measured", "target")
+    for name, value, target in figures:
+        row(name, f"{value:,.2f}" if value < 100 else f"{value:,.0f}", target)
+
+
+main()

@@ -1,0 +1,124 @@
+//! What decoding, encoding, publishing and scraping cost, at one thousand to one million series:
+//!
+//!     cargo bench --bench exposition
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::{fmt::Write as _, hint::black_box, sync::Arc, time::Duration};
+use translation_exporter::{
+    api::wire::{Interner, decode_languages, decode_page},
+    exposition::Published,
+    instruments::{Format, Instruments},
+    model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
+    progress::Progress,
+    snapshot::{Condition, Languages, PollStatus, Reading, Shown, Snapshot},
+};
+
+const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
+const LANGUAGES: usize = 30;
+/// Three for each language; info, created, languages and last success.
+const SERIES_OF_REPOSITORY: usize = 3 * LANGUAGES + 4;
+
+/// A snapshot of about `series` series, at least one repository.
+fn snapshot(series: usize) -> Snapshot {
+    let mut random = fastrand::Rng::with_seed(7);
+    let codes: Vec<(Arc<str>, Arc<str>)> =
+        (0..LANGUAGES).map(|n| (format!("l{n:02}").into(), format!("Language {n}").into())).collect();
+    let repositories = (1..=series.div_ceil(SERIES_OF_REPOSITORY)).map(|n| {
+        let readings: Vec<Reading> = codes
+            .iter()
+            .map(|(code, name)| {
+                let completion = Completion::new(f64::from(random.u32(0..=1000)) / 10.0).expect("finite");
+                let at = Timestamp::from_millis(1_795_000_000_000 + random.i64(0..1_000_000_000));
+                Reading {
+                    language: Language { code: Arc::clone(code), name: Arc::clone(name), completion: Some(completion) },
+                    progress: Some(Progress { completion, at }),
+                }
+            })
+            .collect();
+        let id = n as u64;
+        Shown {
+            repository: Arc::new(Repository {
+                id: RepositoryId::new(id).expect("above 0"),
+                name: format!("organisation/project-{n:05}").into(),
+                visibility: Visibility::Public,
+                created_at: Some(Timestamp::from_millis(1_600_000_000_000 + random.i64(0..100_000_000) * 1000)),
+            }),
+            condition: Condition::Fresh(Arc::new(Languages {
+                read_at: Timestamp::from_millis(1_795_224_600_000 + random.i64(0..300_000)),
+                readings: readings.into(),
+            })),
+        }
+    });
+    Snapshot {
+        taken_at: Timestamp::from_millis(1_795_224_645_123),
+        repositories: repositories.collect(),
+        filtered: 0,
+        completion_scale: 100.0,
+    }
+}
+
+fn status() -> PollStatus {
+    PollStatus {
+        interval: Duration::from_secs(300),
+        running_since: None,
+        next_poll_at: None,
+        last: None,
+        last_success_at: None,
+        has_data: true,
+        state_is_kept: false,
+    }
+}
+
+fn exposition(criterion: &mut Criterion) {
+    let instruments = Instruments::new("/metrics");
+    let mut group = criterion.benchmark_group("exposition");
+    group.sample_size(20);
+    for size in SIZES {
+        let snapshot = Arc::new(snapshot(size));
+        let published = Arc::new(Published::new(Arc::clone(&snapshot), status()));
+        group.throughput(Throughput::Elements((snapshot.repositories.len() * SERIES_OF_REPOSITORY) as u64));
+        group.bench_function(BenchmarkId::new("publish", size), |bencher| {
+            bencher.iter(|| Published::new(Arc::clone(&snapshot), status()));
+        });
+        group.bench_function(BenchmarkId::new("encode", size), |bencher| {
+            bencher.iter(|| published.identity(Format::Text, &instruments).map(|part| part.len()).sum::<usize>());
+        });
+        group.bench_function(BenchmarkId::new("scrape", size), |bencher| {
+            bencher.iter(|| published.gzip(Format::Text, &instruments));
+        });
+    }
+    group.finish();
+}
+
+fn decode(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("decode");
+    let mut languages = String::from("[");
+    for n in 0..LANGUAGES {
+        let comma = if n == 0 { "" } else { "," };
+        let _ = write!(languages, "{comma}{{\"code\":\"l{n:02}\",\"name\":\"Language {n}\",\"completion\":{n}.5}}");
+    }
+    languages.push(']');
+    let interner = Interner::default();
+    group.throughput(Throughput::Elements(LANGUAGES as u64));
+    group.bench_function("languages", |bencher| {
+        bencher.iter(|| decode_languages(black_box(languages.as_bytes()), &interner).expect("an array"));
+    });
+    let mut page = String::from("[");
+    for id in 1..=1000 {
+        let comma = if id == 1 { "" } else { "," };
+        let _ = write!(
+            page,
+            "{comma}{{\"id\":\"{id}\",\"name\":\"organisation/project-{id}\",\"private\":false,\
+             \"created_at\":\"2024-05-17T09:30:00Z\"}}"
+        );
+    }
+    page.push(']');
+    group.throughput(Throughput::Elements(1000));
+    group.bench_function("repositories", |bencher| {
+        bencher.iter(|| decode_page(black_box(page.as_bytes())).expect("an array"));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, exposition, decode);
+criterion_main!(benches);

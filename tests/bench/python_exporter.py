@@ -1,0 +1,58 @@
+"""The exporter that people write today: prometheus_client with a custom collector over what was polled once.
+
+Serves on a free port of 127.0.0.1 and prints its address.
+"""
+
+import asyncio
+import sys
+import threading
+import time
+
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import GaugeMetricFamily
+
+from python_poller import poll
+
+
+class Collector:
+    def __init__(self, answers):
+        self.read_at = time.time()
+        self.answers = sorted(answers, key=lambda answer: answer[0]["name"])
+
+    def collect(self):
+        ratio = GaugeMetricFamily("translation_completion_ratio", "Completion.", labels=["repo", "language"])
+        progress = GaugeMetricFamily(
+            "translation_last_progress_timestamp_seconds", "Last progress.", labels=["repo", "language"]
+        )
+        language_info = GaugeMetricFamily("translation_language_info", "Name.", labels=["repo", "language", "name"])
+        info = GaugeMetricFamily("translation_repository_info", "Repository.", labels=["repo", "id", "private"])
+        created = GaugeMetricFamily(
+            "translation_repository_created_timestamp_seconds", "Creation time.", labels=["repo"]
+        )
+        count = GaugeMetricFamily("translation_repository_languages", "Languages.", labels=["repo"])
+        success = GaugeMetricFamily(
+            "translation_repository_last_success_timestamp_seconds", "Last success.", labels=["repo"]
+        )
+        for repository, languages in self.answers:
+            name = repository["name"]
+            for language in languages:
+                labels = [name, language["code"]]
+                ratio.add_metric(labels, language["completion"] / 100)
+                progress.add_metric(labels, self.read_at)
+                language_info.add_metric([*labels, language["name"]], 1)
+            info.add_metric([name, str(repository["id"]), str(repository["private"]).lower()], 1)
+            created.add_metric([name], 1.6e9 + repository["id"])
+            count.add_metric([name], len(languages))
+            success.add_metric([name], self.read_at)
+        return [ratio, progress, language_info, info, created, count, success]
+
+    def describe(self):
+        return []
+
+
+if __name__ == "__main__":
+    registry = CollectorRegistry()
+    registry.register(Collector(asyncio.run(poll(sys.argv[1], 32))))
+    server, _ = start_http_server(0, addr="127.0.0.1", registry=registry)
+    print(f"http://127.0.0.1:{server.server_port}", flush=True)
+    threading.Event().wait()

@@ -1,0 +1,119 @@
+//! An API of any size whose answers are made before the first request: it costs next to nothing beside its clients.
+
+use crate::Outcome;
+use axum::{
+    Router,
+    extract::{Path, Query, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::json;
+use std::{io::Write as _, sync::Arc};
+
+const LANGUAGES: [(&str, &str); 30] = [
+    ("ar", "Arabic"),
+    ("bg", "Bulgarian"),
+    ("cs", "Czech"),
+    ("da", "Danish"),
+    ("de", "German"),
+    ("el", "Greek"),
+    ("en-GB", "English (UK)"),
+    ("es", "Spanish"),
+    ("es-MX", "Spanish (Mexico)"),
+    ("et", "Estonian"),
+    ("fi", "Finnish"),
+    ("fr", "French"),
+    ("he", "Hebrew"),
+    ("hi", "Hindi"),
+    ("hr", "Croatian"),
+    ("hu", "Hungarian"),
+    ("id", "Indonesian"),
+    ("it", "Italian"),
+    ("ja", "Japanese"),
+    ("ko", "Korean"),
+    ("nl", "Dutch"),
+    ("nb", "Norwegian Bokmål"),
+    ("pl", "Polish"),
+    ("pt-BR", "Portuguese (Brazil)"),
+    ("ru", "Russian"),
+    ("sv", "Swedish"),
+    ("tr", "Turkish"),
+    ("uk", "Ukrainian"),
+    ("zh-Hans", "Chinese (Simplified)"),
+    ("zh-Hant", "Chinese (Traditional)"),
+];
+
+struct Api {
+    repositories: Vec<serde_json::Value>,
+    /// By the place of the repository.
+    languages: Vec<Bytes>,
+}
+
+#[derive(Deserialize)]
+struct Listing {
+    #[serde(default = "most")]
+    limit: usize,
+    #[serde(default)]
+    after: usize,
+}
+
+fn most() -> usize {
+    1000
+}
+
+pub fn serve(repositories: &str, languages: &str) -> Outcome {
+    let (repositories, languages): (usize, usize) = (repositories.parse()?, languages.parse()?);
+    let mut random = fastrand::Rng::with_seed(7);
+    let api = Api {
+        repositories: (1..=repositories)
+            .map(|id| {
+                json!({
+                    "id": id,
+                    "name": format!("organisation-{:02}/project-{id:05}", id % 40),
+                    "private": id % 3 == 0,
+                    "created_at": format!("20{:02}-{:02}-17T09:{:02}:00Z", 10 + id % 15, 1 + id % 12, id % 60),
+                })
+            })
+            .collect(),
+        languages: (0..repositories)
+            .map(|_| {
+                let entries = LANGUAGES.iter().take(languages).map(|(code, name)| {
+                    json!({ "code": code, "name": name, "completion": f64::from(random.u32(0..=1000)) / 10.0 })
+                });
+                Bytes::from(entries.collect::<serde_json::Value>().to_string())
+            })
+            .collect(),
+    };
+    crate::block_on(async {
+        let router = Router::new()
+            .route("/v1/repositories", get(list))
+            .route("/v1/repositories/{id}/languages", get(one))
+            .with_state(Arc::new(api));
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await?;
+        println!("http://{}", listener.local_addr()?);
+        std::io::stdout().flush()?;
+        axum::serve(listener, router).await?;
+        Ok(())
+    })
+}
+
+/// The ids are 1, 2, 3 and so on: the cursor is the place of the next.
+async fn list(State(api): State<Arc<Api>>, Query(Listing { limit, after }): Query<Listing>) -> Response {
+    let page = api.repositories.get(after..).unwrap_or_default();
+    let page = &page[..page.len().min(limit.min(most()))];
+    answer(serde_json::to_vec(page).unwrap_or_default().into())
+}
+
+async fn one(State(api): State<Arc<Api>>, Path(id): Path<usize>) -> Response {
+    match api.languages.get(id.wrapping_sub(1)) {
+        Some(languages) => answer(languages.clone()),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+fn answer(json: Bytes) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], json).into_response()
+}

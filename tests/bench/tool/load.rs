@@ -1,0 +1,109 @@
+//! One client that scrapes as fast as it can, over one connection for as long as the server keeps it.
+
+use crate::Outcome;
+use serde_json::json;
+use std::{
+    error::Error,
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    time::{Duration, Instant},
+};
+
+/// Takes 8 KiB a time and more at once, so that the client is no bottleneck.
+const BUFFER: usize = 1024 * 1024;
+
+/// Asks for at least this many answers, however long they take.
+const LEAST: usize = 5;
+
+pub fn run(url: &str, seconds: &str, gzip: bool) -> Outcome {
+    let (host, path) = url.trim_start_matches("http://").split_once('/').ok_or("the URL has no path")?;
+    let encoding = if gzip { "Accept-Encoding: gzip\r\n" } else { "" };
+    let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n{encoding}\r\n");
+    let mut client = Client { host, stream: None, buffer: vec![0; BUFFER] };
+    let mut size = client.scrape(&request)?;
+    let mut took = Vec::new();
+    let (started, limit) = (Instant::now(), Duration::from_secs_f64(seconds.parse()?));
+    while started.elapsed() < limit || took.len() < LEAST {
+        let before = Instant::now();
+        size = client.scrape(&request)?;
+        took.push(before.elapsed().as_secs_f64());
+    }
+    let rate = 1.0 / (took.iter().sum::<f64>() / f64::from(u32::try_from(took.len())?));
+    took.sort_by(f64::total_cmp);
+    let percentile = |hundredths: usize| took[(took.len() * hundredths / 100).min(took.len() - 1)];
+    let figures = json!({
+        "requests": took.len(), "rate": rate, "p50": percentile(50), "p99": percentile(99), "bytes": size,
+    });
+    println!("{figures}");
+    Ok(())
+}
+
+struct Client<'a> {
+    host: &'a str,
+    stream: Option<TcpStream>,
+    buffer: Vec<u8>,
+}
+
+/// Where a body ends.
+enum End {
+    Length(usize),
+    Chunks,
+    Close,
+}
+
+impl Client<'_> {
+    /// Takes one answer whole and returns the size of its body, framing included.
+    fn scrape(&mut self, request: &str) -> Result<usize, Box<dyn Error>> {
+        let mut stream = match self.stream.take() {
+            Some(stream) => stream,
+            None => TcpStream::connect(self.host)?,
+        };
+        stream.set_nodelay(true)?;
+        stream.write_all(request.as_bytes())?;
+        let mut head = Vec::new();
+        let body_start = loop {
+            let read = stream.read(&mut self.buffer)?;
+            if read == 0 {
+                return Err("the server closed the connection before it answered".into());
+            }
+            head.extend_from_slice(&self.buffer[..read]);
+            if let Some(at) = head.windows(4).position(|window| window == b"\r\n\r\n") {
+                break at + 4;
+            }
+        };
+        let headers = String::from_utf8_lossy(&head[..body_start]).to_ascii_lowercase();
+        if headers.split_whitespace().nth(1) != Some("200") {
+            return Err(format!("the server answered {}", headers.lines().next().unwrap_or_default()).into());
+        }
+        let end = if let Some((_, length)) = headers.split_once("content-length:") {
+            End::Length(length.split_whitespace().next().unwrap_or_default().parse()?)
+        } else if headers.contains("transfer-encoding: chunked") {
+            End::Chunks
+        } else {
+            End::Close
+        };
+        let mut size = head.len() - body_start;
+        let mut tail = head;
+        loop {
+            let is_whole = match end {
+                End::Length(length) => size >= length,
+                End::Chunks => tail.ends_with(b"\r\n0\r\n\r\n"),
+                End::Close => false,
+            };
+            if is_whole {
+                break;
+            }
+            let read = stream.read(&mut self.buffer)?;
+            if read == 0 {
+                return if matches!(end, End::Close) { Ok(size) } else { Err("the body was cut short".into()) };
+            }
+            size += read;
+            tail.drain(..tail.len().saturating_sub(8));
+            tail.extend_from_slice(&self.buffer[read.saturating_sub(8)..read]);
+        }
+        if !headers.contains("connection: close") && !headers.starts_with("http/1.0") {
+            self.stream = Some(stream);
+        }
+        Ok(size)
+    }
+}

@@ -1,0 +1,42 @@
+//! What the comparisons of `compare.sh` need besides the exporter, in one program:
+//!
+//!     bench-tool api REPOSITORIES LANGUAGES      serve an API of that size; prints its root
+//!     bench-tool fixed FILE                      serve the bytes of a file, the least that any scrape can cost
+//!     bench-tool load URL SECONDS [gzip]         ask for URL over one connection, one request after another
+//!     bench-tool poll ROOT CONCURRENCY           poll an API with bare reqwest calls, once
+//!
+//! All but the servers print their figures as JSON.
+
+mod api;
+mod fixed;
+mod load;
+mod poll;
+
+use std::{env, error::Error, process::ExitCode};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments[..] {
+        ["api", repositories, languages] => api::serve(repositories, languages),
+        ["fixed", file] => fixed::serve(file),
+        ["load", url, seconds] => load::run(url, seconds, false),
+        ["load", url, seconds, "gzip"] => load::run(url, seconds, true),
+        ["poll", root, concurrency] => poll::run(root, concurrency),
+        _ => Err("usage: see the head of tests/bench/tool/main.rs".into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench-tool: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs `task` as cheaply as tokio can: on one thread.
+fn block_on(task: impl Future<Output = Outcome>) -> Outcome {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(task)
+}

@@ -1,0 +1,182 @@
+//! Each mistake in a configuration ends the built program with code 2 and one message that names key, source and mend;
+//! and no message holds the API key, wherever it was put. What is right is told with its source.
+
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic")]
+
+mod bounds;
+mod keys;
+mod layers;
+
+use std::{
+    fs,
+    process::{Command, Output},
+};
+
+const HEAD: &str = "api:\n  base_url: https://api.example.com\n";
+const GOOD: &str = "api:\n  base_url: https://api.example.com\n  key: s3cret\n";
+
+/// Runs `check-config` in a folder of its own, where the file, if there is one, is `exporter.yml`.
+fn check(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_translation-exporter"));
+    command.current_dir(folder.path()).env_clear().envs(environment.iter().copied()).arg("check-config");
+    if let Some(file) = file {
+        fs::write(folder.path().join("exporter.yml"), file).unwrap();
+        command.arg("--config.file=exporter.yml");
+    }
+    command.args(flags).output().unwrap()
+}
+
+fn refused(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str], expected: &str) {
+    let output = check(file, environment, flags);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(told, format!("translation-exporter: {expected}\n"), "{file:?} {environment:?} {flags:?}");
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(output.stdout.is_empty());
+    for secret in ["s3cret", "S3CRET", "1234567890"] {
+        assert!(!told.contains(secret), "{told}");
+    }
+}
+
+fn refused_files(start: &str, mistakes: &[(&str, &str)]) {
+    for (rest, expected) in mistakes {
+        refused(Some(&format!("{start}{rest}")), &[], &[], expected);
+    }
+}
+
+/// The table that `check-config` prints, a line for each key.
+fn accepted(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> String {
+    let output = check(file, environment, flags);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.split_inclusive('\n').take_while(|line| *line != "\n").collect()
+}
+
+#[test]
+fn what_is_in_force_is_told_with_its_source_and_secrets_hidden() {
+    let file = "api:\n  base_url: https://api.example.com/v2\n  max_response_size: 1024\n\npoll: {interval: 90s}\nfilter:\n  \
+                include: [acme/*, \"other/*\"]\nlog:\n  level: debug\n";
+    let environment = [
+        ("TRANSLATION_EXPORTER_API__KEY", "1234567890"),
+        ("TRANSLATION_EXPORTER_POLL__INTERVAL", "2h"),
+        ("TRANSLATION_EXPORTER_FILTER__EXCLUDE", "{a,b}/*, acme/old"),
+    ];
+    let flags =
+        ["--log.level=warn", "--web.listen-address=:1", "--web.enable-lifecycle", "--web.listen-address", "[::1]:2"];
+    let expected = "\
+KEY                      VALUE                        SOURCE
+api.base_url             https://api.example.com/v2/  exporter.yml:2
+api.allow_http           false                        default
+api.key                  <hidden>                     TRANSLATION_EXPORTER_API__KEY
+api.key_file             -                            default
+api.page_size            1000                         default
+api.concurrency          8                            default
+api.requests_per_second  10                           default
+api.connect_timeout      10s                          default
+api.timeout              30s                          default
+api.max_attempts         4                            default
+api.max_response_size    1KiB                         exporter.yml:3
+api.ca_file              -                            default
+api.completion_scale     100                          default
+poll.interval            2h                           TRANSLATION_EXPORTER_POLL__INTERVAL
+poll.stale_after         6h                           default
+filter.include           acme/*, other/*              exporter.yml:7
+filter.exclude           {a,b}/*, acme/old            TRANSLATION_EXPORTER_FILTER__EXCLUDE
+filter.private           true                         default
+state.file               -                            default
+web.listen_addresses     :1, [::1]:2                  --web.listen-address
+web.telemetry_path       /metrics                     default
+web.config_file          -                            default
+web.enable_lifecycle     true                         --web.enable-lifecycle
+web.max_requests         40                           default
+log.level                warn                         --log.level
+log.format               logfmt                       default
+";
+    assert_eq!(accepted(Some(file), &environment, &flags), expected);
+}
+
+#[test]
+fn the_environment_that_kubernetes_injects_for_a_service_of_that_name_changes_nothing() {
+    let injected = [
+        ("TRANSLATION_EXPORTER_SERVICE_HOST", "10.0.0.1"),
+        ("TRANSLATION_EXPORTER_SERVICE_PORT", "10018"),
+        ("TRANSLATION_EXPORTER_SERVICE_PORT_METRICS", "10018"),
+        ("TRANSLATION_EXPORTER_PORT", "tcp://10.0.0.1:10018"),
+        ("TRANSLATION_EXPORTER_PORT_10018_TCP", "tcp://10.0.0.1:10018"),
+        ("TRANSLATION_EXPORTER_PORT_10018_TCP_PROTO", "tcp"),
+        ("TRANSLATION_EXPORTER_PORT_10018_TCP_PORT", "10018"),
+        ("TRANSLATION_EXPORTER_PORT_10018_TCP_ADDR", "10.0.0.1"),
+    ];
+    assert_eq!(accepted(Some(GOOD), &injected, &[]), accepted(Some(GOOD), &[], &[]));
+}
+
+#[test]
+fn sections_without_entries_and_empty_files_leave_the_defaults() {
+    let key = ("TRANSLATION_EXPORTER_API__KEY", "1234567890");
+    let url = ("TRANSLATION_EXPORTER_API__BASE_URL", "http://localhost:1");
+    let defaults = accepted(None, &[key, url], &[]);
+    for file in ["", "# nothing\n", "poll:\nweb:\n  # max_requests: 1\n", "api: {}\n"] {
+        assert_eq!(accepted(Some(file), &[key, url], &[]), defaults, "{file}");
+    }
+}
+
+#[test]
+fn http_is_allowed_to_loopback_and_where_it_is_asked_for() {
+    let with = |url: &str| format!("api:\n  base_url: {url}\n  key: s3cret\n");
+    for url in
+        ["http://127.0.0.1:1/a", "http://127.9.9.9", "http://[::1]:1", "http://localhost", "http://api.localhost:8080"]
+    {
+        accepted(Some(&with(url)), &[], &[]);
+    }
+    accepted(Some(&format!("{}  allow_http: true\n", with("http://api.example.com"))), &[], &[]);
+}
+
+#[test]
+fn a_relative_path_in_the_file_starts_at_the_folder_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("etc")).unwrap();
+    fs::write(folder.path().join("etc/key"), "s3cret\n").unwrap();
+    fs::write(folder.path().join("etc/exporter.yml"), format!("{HEAD}  key_file: key\n")).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_translation-exporter"))
+        .current_dir(folder.path())
+        .env_clear()
+        .args(["check-config", "--config.file", "etc/exporter.yml"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\napi.key_file             etc/key "), "{text}");
+}
+
+#[test]
+fn the_last_layer_wins_even_over_a_mistake_below_it() {
+    let file = format!("{GOOD}poll:\n  interval: nonsense\n");
+    let text = accepted(Some(&file), &[("TRANSLATION_EXPORTER_POLL__INTERVAL", "nonsense")], &["--poll.interval=7m"]);
+    assert!(text.contains("\npoll.interval            7m                        --poll.interval\n"), "{text}");
+}
+
+#[test]
+fn a_glob_that_can_match_nothing_is_warned_of() {
+    let output = check(Some(&format!("{GOOD}filter:\n  exclude: [acme]\n")), &[], &[]);
+    assert!(output.status.success());
+    let told = String::from_utf8(output.stderr).unwrap();
+    let expected = "filter.exclude (exporter.yml:5): the glob \"acme\" holds no slash and so matches no owner/repo; write \
+                    \"acme/*\" to mean all of an owner";
+    assert!(told.contains(expected), "{told}");
+}
+
+#[test]
+fn a_port_that_is_in_use_ends_it_with_1_and_is_named() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_translation-exporter"))
+        .env_clear()
+        .env("TRANSLATION_EXPORTER_API__KEY", "s3cret")
+        .args(["--api.base-url=http://127.0.0.1:1", "--web.listen-address", &address])
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    for part in [address.as_str(), "web.listen_addresses", "in use"] {
+        assert!(told.contains(part), "{told}");
+    }
+}

@@ -1,0 +1,123 @@
+"""Reads the dashboards and the rules: their panels, their queries, and what those select."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import promql_parser as promql
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FOLDER = ROOT / "grafana" / "dashboards"
+RULES = ROOT / "deploy" / "prometheus"
+
+Json = dict[str, Any]
+
+
+def load() -> list[Json]:
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
+
+
+def panels(dashboard: Json) -> list[Json]:
+    return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+
+
+def variables(dashboard: Json) -> dict[str, Json]:
+    return {variable["name"]: variable for variable in dashboard["templating"]["list"]}
+
+
+@dataclass
+class Query:
+    """A query with the place where it stands."""
+
+    where: str
+    expr: str
+    instant: bool = False
+    panel: Json | None = None
+    target: Json | None = None
+
+
+def targets(dashboard: Json) -> Iterator[Query]:
+    for panel in panels(dashboard):
+        for target in panel["targets"]:
+            where = f"{dashboard['title']} / {panel['title']} / {target['refId']}"
+            yield Query(where, target["expr"], target["instant"], panel, target)
+
+
+def events(dashboard: Json) -> Iterator[Query]:
+    for event in dashboard["annotations"]["list"]:
+        yield Query(f"{dashboard['title']} / {event['name']}", event["target"]["expr"])
+
+
+def choices(dashboard: Json) -> Iterator[tuple[Query, str]]:
+    """The metrics that the variables look at, each with the label whose values it offers."""
+    for variable in dashboard["templating"]["list"]:
+        if variable["type"] == "query":
+            match = re.fullmatch(r"label_values\((.+), (\w+)\)", variable["query"])
+            assert match, f"{variable['query']} is no label_values(metric, label)"
+            yield Query(f"{dashboard['title']} / ${variable['name']}", match[1]), match[2]
+
+
+def rules() -> Iterator[tuple[Query, str | None]]:
+    """The expressions of the recording and alerting rules, each with the name that it records."""
+    for name in ("recording-rules.yaml", "alerts.yaml"):
+        for group in yaml.safe_load((RULES / name).read_text(encoding="utf-8"))["groups"]:
+            for rule in group["rules"]:
+                yield Query(f"{name} / {rule.get('record') or rule['alert']}", rule["expr"]), rule.get("record")
+
+
+DURATIONS = {"__rate_interval": "1m", "__interval": "15s", "__range": "1h"}
+
+
+def interpolate(expr: str, values: dict[str, str]) -> str:
+    """Puts in the variables, those that Grafana itself knows too. An unknown one is an error."""
+    known = DURATIONS | values
+    return re.sub(r"\$(\w+)|\$\{(\w+)\}", lambda match: known[match[1] or match[2]], expr)
+
+
+def parse(expr: str) -> promql.Expr:
+    """The expression with its durations put in; other variables stay, as they stand in strings, but for numbers."""
+    for name, value in (DURATIONS | {"stalled_after": "604800"}).items():
+        expr = expr.replace(f"${name}", value)
+    return promql.parse(expr)
+
+
+def nodes(expr: promql.Expr, parents: tuple[promql.Expr, ...] = ()) -> Iterator[tuple[promql.Expr, tuple]]:
+    """Every node of an expression with those above it, the root first."""
+    yield expr, parents
+    below: list[promql.Expr | None] = []
+    match expr:
+        case promql.BinaryExpr():
+            below = [expr.lhs, expr.rhs]
+        case promql.AggregateExpr():
+            below = [expr.param, expr.expr]
+        case promql.Call():
+            below = list(expr.args)
+        case promql.ParenExpr() | promql.UnaryExpr() | promql.SubqueryExpr():
+            below = [expr.expr]
+        case promql.MatrixSelector():
+            below = [expr.vector_selector]
+    for node in below:
+        if node is not None:
+            yield from nodes(node, (*parents, expr))
+
+
+def selectors(expr: promql.Expr) -> Iterator[tuple[promql.VectorSelector, tuple]]:
+    for node, parents in nodes(expr):
+        if isinstance(node, promql.VectorSelector):
+            yield node, parents
+
+
+def labels_named(expr: promql.Expr) -> set[str]:
+    """The labels that aggregations and matchings name."""
+    named: set[str] = set()
+    for node, _ in nodes(expr):
+        modifier = getattr(node, "modifier", None)
+        if isinstance(node, promql.AggregateExpr) and modifier:
+            named |= set(modifier.labels)
+        if isinstance(node, promql.BinaryExpr) and modifier and modifier.matching:
+            named |= set(modifier.matching.labels)
+    return named

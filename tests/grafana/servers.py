@@ -1,0 +1,130 @@
+"""Starts the program's demo and a Prometheus that scrapes it as two replicas, and asks them."""
+
+import json
+import re
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+import yaml
+from dashboards import RULES
+from prometheus_client.parser import text_string_to_metric_families
+
+JOB = "translation-exporter"
+
+
+def get(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.read().decode()
+
+
+def wait_for(what: str, seconds: float, condition):
+    """The first true value of `condition`, which is asked again and again, for at most so many seconds."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            if value := condition():
+                return value
+        except (urllib.error.URLError, ConnectionError):
+            pass
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited {seconds} s in vain for: {what}")
+        time.sleep(0.2)
+
+
+class Exporter:
+    """`translation-exporter demo` on a free port."""
+
+    def __init__(self, program: str, folder: Path):
+        self.log = folder / "exporter.log"
+        with self.log.open("w") as log:
+            command = [program, "demo", "--web.listen-address", "127.0.0.1:0"]
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log, stdout=subprocess.DEVNULL)
+        self.port = int(wait_for("the exporter's address", 20, self.address)[1])
+        wait_for("the exporter's first data", 30, lambda: get(f"http://127.0.0.1:{self.port}/-/ready"))
+
+    def address(self):
+        if self.process.poll() is not None:
+            raise RuntimeError(f"the exporter ended: {self.log.read_text()}")
+        return re.search(r"address=\"?127\.0\.0\.1:(\d+)", self.log.read_text())
+
+    def samples(self) -> dict[str, list[tuple[dict[str, str], float]]]:
+        """What the exporter exposes now, by the name of the sample."""
+        found: dict[str, list[tuple[dict[str, str], float]]] = {}
+        for family in text_string_to_metric_families(get(f"http://127.0.0.1:{self.port}/metrics")):
+            for sample in family.samples:
+                found.setdefault(sample.name, []).append((dict(sample.labels), sample.value))
+        return found
+
+
+def shortened_rules() -> str:
+    """The recording rules, evaluated each second, with a forecast that needs 20 seconds of history instead of 5 minutes."""
+    text = (RULES / "recording-rules.yaml").read_text(encoding="utf-8")
+    for old, new in (("offset 5m", "offset 20s"), (") / 300", ") / 20"), ("interval: 1m", "interval: 1s")):
+        if old not in text:
+            raise ValueError(f"recording-rules.yaml has no {old!r} any more: shorten it in another way")
+        text = text.replace(old, new)
+    return text
+
+
+class Prometheus:
+    """Scrapes each of the exporter's two names once a second, as if they were two replicas."""
+
+    def __init__(self, exporter: Exporter, folder: Path):
+        (folder / "rules.yaml").write_text(shortened_rules())
+        targets = [
+            {"targets": [f"{host}:{exporter.port}"], "labels": {"pod": f"exporter-{at}"}}
+            for at, host in enumerate(("127.0.0.1", "localhost"))
+        ]
+        config = {
+            "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+            "rule_files": ["rules.yaml"],
+            "scrape_configs": [{"job_name": JOB, "static_configs": targets}],
+        }
+        (folder / "prometheus.yaml").write_text(yaml.safe_dump(config))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        with (folder / "prometheus.log").open("w") as log:
+            self.process = subprocess.Popen(
+                [
+                    "prometheus",
+                    f"--config.file={folder}/prometheus.yaml",
+                    f"--storage.tsdb.path={folder}/tsdb",
+                    f"--web.listen-address={self.url.removeprefix('http://')}",
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        self.started = time.time()
+        wait_for("Prometheus", 30, lambda: get(f"{self.url}/-/ready"))
+
+    def ask(self, path: str, **parameters):
+        url = f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(parameters, doseq=True)}"
+        try:
+            answer = json.loads(get(url))
+        except urllib.error.HTTPError as error:
+            raise ValueError(f"{url}: {error.read().decode()}") from None
+        return answer["data"]
+
+    def now(self, expr: str, at: float | None = None) -> list[tuple[dict[str, str], float]]:
+        found = self.ask("query", query=expr, time=at or time.time())["result"]
+        return [(series["metric"], float(series["value"][1])) for series in found]
+
+    def range(self, expr: str) -> list[tuple[dict[str, str], list[float]]]:
+        found = self.ask("query_range", query=expr, start=self.started, end=time.time(), step=1)["result"]
+        return [(series["metric"], [float(value) for _, value in series["values"]]) for series in found]
+
+
+def stop(process: subprocess.Popen) -> None:
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

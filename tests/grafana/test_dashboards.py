@@ -1,0 +1,337 @@
+"""What can be said of the dashboards without a server: how they are laid out, linked and asked, and what lint rules say.
+
+The classes named after lint rules follow grafana/dashboard-linter, which is written in Go and is no package that a test
+could install. Each applies to all panels, not only to the kinds that the linter knows.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import promql_parser as promql
+import yaml
+from dashboards import FOLDER, ROOT, Json, choices, events, load, panels, parse, rules, selectors, targets, variables
+
+DASHBOARDS = load()
+DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
+
+
+class ForEachDashboard(unittest.TestCase):
+    """Goes through all there is, and tells at a failure where it was."""
+
+    where: object = ""
+
+    def _formatMessage(self, msg, standardMsg):
+        return super()._formatMessage(msg, f"{self.where}: {standardMsg}")
+
+    def each_dashboard(self):
+        for dashboard in DASHBOARDS:
+            self.where = dashboard["title"]
+            yield dashboard
+
+    def each_panel(self):
+        for dashboard in self.each_dashboard():
+            for panel in panels(dashboard):
+                self.where = f"{dashboard['title']} / {panel['title']}"
+                yield panel
+
+    def each_query(self):
+        for dashboard in self.each_dashboard():
+            for query in [*targets(dashboard), *events(dashboard)]:
+                self.where = f"{query.where}: {query.expr}"
+                yield query
+
+    def each_selector(self):
+        for query in self.each_query():
+            for selector, parents in selectors(parse(query.expr)):
+                self.where = f"{query.where}: {selector}"
+                yield selector, parents
+
+    def each_variable(self):
+        for dashboard in self.each_dashboard():
+            for name, variable in variables(dashboard).items():
+                self.where = f"{dashboard['title']} / ${name}"
+                yield variable
+
+
+class Source(ForEachDashboard):
+    def test_the_dashboards_are_what_the_generator_writes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, ROOT / "grafana" / "generate", folder], check=True)
+            written = {path.name: path.read_text(encoding="utf-8") for path in Path(folder).iterdir()}
+        stored = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
+        self.assertEqual(written.keys(), stored.keys())
+        for name, text in written.items():
+            self.assertTrue(text == stored[name], f"{name} is not up to date: run python3 grafana/generate")
+
+    def test_the_readme_describes_every_panel(self):
+        readme = (ROOT / "grafana" / "README.md").read_text(encoding="utf-8")
+        for panel in self.each_panel():
+            self.assertIn(f"**{panel['title']}**", readme)
+
+
+class Form(ForEachDashboard):
+    def test_each_can_be_provisioned_as_it_is(self):
+        for dashboard in self.each_dashboard():
+            self.assertIsNone(dashboard["id"])
+            self.assertRegex(dashboard["uid"], r"^[a-z-]{8,40}$")
+            self.assertTrue((FOLDER / f"{dashboard['uid']}.json").exists())
+            self.assertLessEqual(dashboard["schemaVersion"], 42)
+            self.assertFalse([key for key in dashboard if key.startswith("__")])
+
+    def test_ids_are_unique(self):
+        for dashboard in self.each_dashboard():
+            ids = [panel["id"] for panel in dashboard["panels"]]
+            self.assertEqual(len(ids), len(set(ids)))
+        for panel in self.each_panel():
+            letters = [target["refId"] for target in panel["targets"]]
+            self.assertEqual(len(letters), len(set(letters)))
+
+    def test_panels_fill_the_grid_of_24_columns_without_overlap_or_gap(self):
+        for dashboard in self.each_dashboard():
+            covered: dict[tuple[int, int], str] = {}
+            for panel in dashboard["panels"]:
+                place = panel["gridPos"]
+                for x in range(place["x"], place["x"] + place["w"]):
+                    for y in range(place["y"], place["y"] + place["h"]):
+                        self.assertNotIn((x, y), covered, f"{panel['title']} lies on {covered.get((x, y))}")
+                        covered[x, y] = panel["title"]
+            height = max(y for _, y in covered) + 1
+            missing = {(x, y) for x in range(24) for y in range(height)} - covered.keys()
+            self.assertFalse(missing)
+            self.assertEqual(len(covered), 24 * height)
+
+    def test_every_dashboard_begins_with_a_question(self):
+        for dashboard in self.each_dashboard():
+            rows = [panel["title"] for panel in dashboard["panels"] if panel["type"] == "row"]
+            self.assertEqual(dashboard["panels"][0]["type"], "row")
+            self.assertTrue(all(title.endswith("?") for title in rows), rows)
+
+    def test_thresholds_rise_from_minus_infinity(self):
+        for panel in self.each_panel():
+            steps = panel["fieldConfig"]["defaults"].get("thresholds", {"steps": [{"value": None}]})["steps"]
+            self.assertIsNone(steps[0]["value"])
+            values = [step["value"] for step in steps[1:]]
+            self.assertEqual(values, sorted(values))
+
+    def test_charts_of_several_series_name_them(self):
+        for panel in self.each_panel():
+            if panel["type"] in ("timeseries", "bargauge"):
+                self.assertTrue(all(target.get("legendFormat") for target in panel["targets"]))
+
+
+class Links(ForEachDashboard):
+    def links(self, panel: Json):
+        config = panel["fieldConfig"]
+        yield from config["defaults"].get("links", [])
+        for override in config["overrides"]:
+            for item in override["properties"]:
+                if item["id"] == "links":
+                    yield from item["value"]
+
+    def test_each_keeps_time_data_source_job_and_instance_and_sets_variables_that_exist(self):
+        by_uid = {dashboard["uid"]: dashboard for dashboard in DASHBOARDS}
+        seen = set()
+        for panel in self.each_panel():
+            for link in self.links(panel):
+                uid, first, *rest = re.split("[?&]", link["url"].removeprefix("/d/"))
+                seen.add(uid)
+                self.assertEqual(first, "${__url_time_range}")
+                given = [
+                    re.fullmatch(r"(?:\$\{(\w+):queryparam\}|var-(\w+)=\$\{__\S+:percentencode\})", part) for part in rest
+                ]
+                names = [match[1] or match[2] for match in given if match]
+                self.assertEqual(len(names), len(rest), link["url"])
+                self.assertEqual(len(names), len(set(names)), "a variable is given twice")
+                self.assertLessEqual({"datasource", "job", "instance"}, set(names))
+                self.assertLessEqual(set(names), variables(by_uid[uid]).keys())
+        self.assertEqual(seen, {"translation-repository", "translation-progress"})
+
+    def test_the_dashboards_lead_to_each_other_keeping_variables_and_time(self):
+        for dashboard in self.each_dashboard():
+            link = dashboard["links"][0]
+            self.assertTrue(link["type"] == "dashboards" and link["includeVars"] and link["keepTime"])
+            self.assertEqual(link["tags"], dashboard["tags"])
+
+    def test_the_runbook_that_they_lead_to_is_in_this_repository(self):
+        for dashboard in self.each_dashboard():
+            path = dashboard["links"][1]["url"].split("/blob/main/")[1]
+            self.assertTrue((ROOT / path).exists(), path)
+
+
+class Folding(ForEachDashboard):
+    """A second replica changes no figure about translations."""
+
+    FOLDS = {
+        "translation_completion_ratio": "max",
+        "translation_last_progress_timestamp_seconds": "min",
+        "translation_language_info": "max",
+        "translation_repository_info": "max",
+        "translation_repository_created_timestamp_seconds": "max",
+        "translation_repository_languages": "max",
+        "translation_repository_last_success_timestamp_seconds": "max",
+    }
+
+    def test_a_ratio_is_folded_by_max_and_a_clock_by_min_without_instance_and_pod(self):
+        for selector, parents in self.each_selector():
+            if selector.name in self.FOLDS:
+                fold = parents[-1]
+                self.assertIsInstance(fold, promql.AggregateExpr)
+                self.assertEqual(str(fold.op), self.FOLDS[selector.name])
+                self.assertEqual(fold.modifier.type, promql.AggModifierType.Without)
+                self.assertEqual(set(fold.modifier.labels), {"instance", "pod"})
+
+    def test_charts_over_time_read_recorded_series_of_the_languages(self):
+        for query in self.each_query():
+            if not query.instant:
+                names = {selector.name for selector, _ in selectors(parse(query.expr))}
+                self.assertFalse(
+                    names & {"translation_completion_ratio", "translation_last_progress_timestamp_seconds"}
+                )
+
+
+class TemplateRules(ForEachDashboard):
+    def test_template_datasource(self):
+        for dashboard in self.each_dashboard():
+            found = [item for item in variables(dashboard).values() if item["type"] == "datasource"]
+            self.assertEqual(
+                [(item["name"], item["label"], item["query"]) for item in found],
+                [("datasource", "Data source", "prometheus")],
+            )
+
+    def check_template(self, name: str, label: str):
+        for dashboard in self.each_dashboard():
+            variable = variables(dashboard)[name]
+            self.assertEqual(variable["datasource"], DATASOURCE)
+            self.assertEqual(variable["type"], "query")
+            self.assertEqual(variable["label"], label)
+            self.assertTrue(variable["multi"])
+            self.assertEqual(variable["allValue"], ".+")
+
+    def test_template_job(self):
+        self.check_template("job", "Job")
+
+    def test_template_instance(self):
+        self.check_template("instance", "Instance")
+
+    def test_template_label_promql(self):
+        for dashboard in self.each_dashboard():
+            for query, _ in choices(dashboard):
+                self.assertIsInstance(parse(query.expr), promql.VectorSelector)
+
+    def test_template_on_time_change_reload(self):
+        for variable in self.each_variable():
+            if variable["type"] == "query":
+                self.assertEqual(variable["refresh"], 2)
+
+    def test_variables_are_explained(self):
+        for variable in self.each_variable():
+            self.assertTrue(variable["label"] and variable["description"])
+
+    def test_variables_are_asked_for_in_an_order_in_which_each_may_use_those_before(self):
+        for dashboard in self.each_dashboard():
+            before: set[str] = set()
+            for variable in dashboard["templating"]["list"]:
+                used = set(re.findall(r"\$(\w+)", str(variable.get("query", ""))))
+                self.assertLessEqual(used, before)
+                before.add(variable["name"])
+
+    def test_uneditable_dashboard(self):
+        for dashboard in self.each_dashboard():
+            self.assertIs(dashboard["editable"], False)
+
+
+class PanelRules(ForEachDashboard):
+    def test_panel_datasource(self):
+        for panel in self.each_panel():
+            self.assertEqual(panel["datasource"], DATASOURCE)
+            for target in panel["targets"]:
+                self.assertEqual(target["datasource"], DATASOURCE)
+
+    def test_panel_title_description(self):
+        for panel in self.each_panel():
+            self.assertTrue(panel["title"])
+            self.assertRegex(panel["description"], r"\.$")
+
+    def test_panel_units(self):
+        # That Grafana knows the unit is asked of Grafana's own code in the test of the tables.
+        for panel in self.each_panel():
+            self.assertTrue(panel["fieldConfig"]["defaults"]["unit"])
+
+    def test_panel_no_targets(self):
+        for panel in self.each_panel():
+            self.assertTrue(panel["targets"])
+
+
+class TargetRules(ForEachDashboard):
+    def test_target_promql(self):
+        for query in self.each_query():
+            self.assertTrue(query.expr)
+            parse(query.expr)
+
+    def test_target_rate_interval(self):
+        for query in self.each_query():
+            # One look-back in the whole: the parser sees $__rate_interval as it is put in.
+            self.assertEqual(set(re.findall(r"\[(.*?)\]", query.expr)) - {"$__rate_interval"}, set())
+
+    def matchers(self, selector: promql.VectorSelector, label: str):
+        return [(item.op, item.value) for item in selector.matchers.matchers if item.name == label]
+
+    def test_target_job(self):
+        for selector, _ in self.each_selector():
+            self.assertEqual(self.matchers(selector, "job"), [(promql.MatchOp.Re, "$job")])
+
+    def test_target_instance(self):
+        # Except: what a rule recorded, as it stands for all instances of a job and has no such label.
+        recorded = {name for _, name in rules() if name}
+        for selector, _ in self.each_selector():
+            expected = [] if selector.name in recorded else [(promql.MatchOp.Re, "$instance")]
+            self.assertEqual(self.matchers(selector, "instance"), expected)
+
+    def test_target_repo_and_language(self):
+        """The choice of repositories and languages holds wherever a series has these labels."""
+        both = {"translation_completion_ratio", "translation_last_progress_timestamp_seconds", "translation_language_info"}
+        for selector, _ in self.each_selector():
+            name = selector.name
+            per_language = name in both or name.startswith("repo_language:")
+            per_repository = per_language or name.startswith(("repo:", "translation_repository_"))
+            self.assertEqual(self.matchers(selector, "repo"), [(promql.MatchOp.Re, "$repo")] * per_repository)
+            self.assertEqual(self.matchers(selector, "language"), [(promql.MatchOp.Re, "$language")] * per_language)
+
+    def test_target_counter_agg(self):
+        for selector, parents in self.each_selector():
+            if selector.name.endswith(("_total", "_bucket", "_sum", "_count")):
+                self.assertIsInstance(parents[-1], promql.MatrixSelector)
+                self.assertIsInstance(parents[-2], promql.Call)
+                self.assertIn(parents[-2].func.name, ("rate", "irate", "increase"))
+
+
+class Provisioning(unittest.TestCase):
+    def read(self, path: str):
+        return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+    def test_rates_span_four_scrapes_of_the_example_prometheus(self):
+        [source] = self.read("grafana/provisioning/datasources/prometheus.yaml")["datasources"]
+        scrape = self.read("deploy/prometheus/prometheus.yaml")["global"]["scrape_interval"]
+        self.assertEqual(source["jsonData"]["timeInterval"], scrape)
+
+    def test_compose_mounts_the_dashboards_where_they_are_looked_for(self):
+        [provider] = self.read("grafana/provisioning/dashboards/translation-exporter.yaml")["providers"]
+        volumes = self.read("deploy/compose/compose.yaml")["services"]["grafana"]["volumes"]
+        self.assertIn(f"../../grafana/dashboards:{provider['options']['path']}:ro", volumes)
+        self.assertIn("../../grafana/provisioning:/etc/grafana/provisioning:ro", volumes)
+
+    def test_the_component_makes_a_config_map_of_every_dashboard(self):
+        component = self.read("grafana/kustomization.yaml")
+        self.assertEqual(component["kind"], "Component")
+        files = [file for item in component["configMapGenerator"] for file in item["files"]]
+        self.assertEqual(sorted(files), sorted(f"dashboards/{path.name}" for path in FOLDER.iterdir()))
+        for item in component["configMapGenerator"]:
+            self.assertEqual(item["options"]["labels"], {"grafana_dashboard": "1"})
+
+
+if __name__ == "__main__":
+    unittest.main()
