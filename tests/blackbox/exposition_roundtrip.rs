@@ -311,7 +311,7 @@ impl Prometheus {
 
     /// The series of an instant query: labels and value.
     fn query(&self, query: &str) -> Vec<(Value, String)> {
-        let encoded: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let encoded = query.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat();
         let response = http::get(self.address, &format!("/api/v1/query?query={encoded}"), &[]).unwrap();
         let answer: Value = serde_json::from_str(&response.text()).unwrap();
         assert_eq!(answer["status"], "success", "{query}: {answer}");
