@@ -1,23 +1,90 @@
-//! The status page.
+//! The status page: is it well, what fails since when and what to do about it, and how far every translation is.
+//!
+//! Rendered on the server, without a script, off the runtime's threads. All that it needs is in the one response, so
+//! that it holds under a policy that lets it load nothing.
 
-use super::service::{Server, fixed};
+mod grid;
+mod html;
+mod overview;
+mod query;
+mod table;
+mod when;
+
+#[cfg(test)]
+mod tests;
+
+use super::{
+    negotiate::Negotiated,
+    service::{Server, fixed},
+};
 use axum::{
-    http::{header, request::Parts},
+    http::{HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
+use base64::{Engine, engine::general_purpose::STANDARD};
+use flate2::{Compression, write::GzEncoder};
+use query::Query;
+use std::{io::Write, sync::LazyLock};
+use tokio::sync::Semaphore;
 
-#[expect(clippy::unused_async, reason = "the whole page is rendered off the runtime")]
-pub(super) async fn respond(server: &Server, _request: &Parts) -> Response {
-    let telemetry_path = &server.settings().telemetry_path;
-    let page = maud::html! {
-        (maud::DOCTYPE)
-        html lang="en" {
-            head { meta charset="utf-8"; title { "translation-exporter" } }
-            body {
-                h1 { "translation-exporter " (env!("CARGO_PKG_VERSION")) }
-                a href=(telemetry_path) { "Metrics" }
-            }
-        }
-    };
-    ([fixed(header::CONTENT_TYPE, "text/html; charset=utf-8")], page.into_string()).into_response()
+/// The page's stylesheet; it stands in the page.
+const STYLE: &str = include_str!("page/style.css");
+
+/// Nothing may be loaded, run or framed; the style in the page is known by its hash, the icon is in the page too.
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let hash = STANDARD.encode(ring::digest::digest(&ring::digest::SHA256, STYLE.as_bytes()));
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; form-action 'self'; base-uri 'none'; \
+         frame-ancestors 'none'"
+    );
+    HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
+});
+
+/// How many pages are rendered at once: people may wait a moment, scrapes may not.
+static TURNS: Semaphore = Semaphore::const_new(2);
+
+/// What the page is made from.
+struct Page<'a> {
+    published: Option<&'a crate::exposition::Published>,
+    query: Query,
+    now: crate::model::Timestamp,
+    telemetry_path: &'a str,
+}
+
+pub(super) async fn respond(server: &Server, request: &Parts) -> Response {
+    let headers = [
+        fixed(header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        fixed(header::VARY, "Accept-Encoding"),
+        fixed(header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_SECURITY_POLICY, POLICY.clone()),
+    ];
+    let gzip = Negotiated::from_headers(&request.headers).gzip;
+    let encoding = gzip.then_some([fixed(header::CONTENT_ENCODING, "gzip")]);
+    if request.method == Method::HEAD {
+        return (headers, encoding, ()).into_response();
+    }
+    let (published, settings) = (server.published(), server.settings());
+    let (query, now) = (Query::of(&request.uri), server.app.clock.now());
+    let Ok(_turn) = TURNS.acquire().await else { return broken() };
+    let rendered = tokio::task::spawn_blocking(move || {
+        let telemetry_path = &settings.telemetry_path;
+        let page = Page { published: published.as_deref(), query, now, telemetry_path };
+        let text = html::render(&page).into_string().into_bytes();
+        if gzip { compressed(&text) } else { Ok(text) }
+    });
+    match rendered.await {
+        Ok(Ok(body)) => (headers, encoding, body).into_response(),
+        _ => broken(),
+    }
+}
+
+fn compressed(text: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 6), Compression::fast());
+    encoder.write_all(text)?;
+    encoder.finish()
+}
+
+fn broken() -> Response {
+    const CLOSE: (HeaderName, HeaderValue) = fixed(header::CONNECTION, "close");
+    (StatusCode::INTERNAL_SERVER_ERROR, [CLOSE], "the page could not be rendered; the log says why\n").into_response()
 }

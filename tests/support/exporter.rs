@@ -134,7 +134,7 @@ impl Setup {
         let log = Log::default();
         log.collect(child.stdout.take().unwrap());
         log.collect(child.stderr.take().unwrap());
-        let mut exporter = Exporter { child, started, address: ([127, 0, 0, 1], 0).into(), log, _folder: self.folder };
+        let mut exporter = Exporter { child, started, address: ([127, 0, 0, 1], 0).into(), log, folder: self.folder };
         exporter.address = eventually("the exporter listens", || {
             assert!(exporter.child.try_wait().unwrap().is_none(), "the exporter ended");
             exporter.log.text().lines().find_map(listening_address)
@@ -183,7 +183,7 @@ pub struct Exporter {
     pub started: Instant,
     pub address: SocketAddr,
     log: Log,
-    _folder: TempDir,
+    pub folder: TempDir,
 }
 
 impl Exporter {

@@ -1,0 +1,271 @@
+//! The page as HTML.
+
+use super::{
+    Page, STYLE,
+    grid::{Percent, grid, legend},
+    overview::{Counts, Level, Overview, grouped, repositories},
+    query::{Query, Sort},
+    table::{self, Table},
+    when::{Rough, ago, ahead},
+};
+use crate::{exposition::Published, model::Timestamp, snapshot::PollStatus};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// Three bars of a heat map.
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
+    %3Crect width='16' height='4' y='1' rx='1.5' fill='%231d9a8a'/%3E\
+    %3Crect width='11' height='4' y='6' rx='1.5' fill='%2366bdb0'/%3E\
+    %3Crect width='6' height='4' y='11' rx='1.5' fill='%23f09a78'/%3E%3C/svg%3E";
+
+pub(super) fn render(page: &Page<'_>) -> Markup {
+    let overview = page.published.map(|published| Overview::new(published, page.now));
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title(overview.as_ref())) }
+                link rel="icon" href=(ICON);
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#repositories" { "Skip to the repositories" }
+                (top(page))
+                main {
+                    @match (page.published, &overview) {
+                        (Some(published), Some(overview)) => {
+                            (state(overview, &published.status, page.now))
+                            @if !overview.attention.is_empty() { (attention(overview, page.now)) }
+                            @if overview.counts.repositories() > 0 {
+                                (numbers(overview, published.snapshot.filtered))
+                            }
+                            (repository_section(published, page))
+                        }
+                        _ => (unborn()),
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn title(overview: Option<&Overview<'_>>) -> String {
+    let mark = match overview.map(|overview| overview.level) {
+        Some(Level::Well) => "\u{2713} ",
+        Some(Level::Degraded) => "! ",
+        Some(Level::Failing) => "\u{2717} ",
+        Some(Level::Waiting) | None => "\u{2026} ",
+    };
+    format!("{mark}Translation progress")
+}
+
+fn top(page: &Page<'_>) -> Markup {
+    let metrics = page.telemetry_path.trim_start_matches('/');
+    html! {
+        header.top {
+            h1 { "Translation progress" }
+            p { "translation-exporter " (env!("CARGO_PKG_VERSION")) }
+            nav aria-label="Endpoints" {
+                a href=(metrics) { "Metrics" }
+                a href="-/ready" { "Ready" }
+                a href="-/healthy" { "Healthy" }
+            }
+        }
+    }
+}
+
+/// Nothing has been published yet.
+fn unborn() -> Markup {
+    html! {
+        section.state.waiting #repositories {
+            span.mark aria-hidden="true" { "\u{2026}" }
+            h2 { "The exporter has just started" }
+            p { "Nothing has been read yet. Load this page again in a moment." }
+        }
+    }
+}
+
+fn state(overview: &Overview<'_>, status: &PollStatus, now: Timestamp) -> Markup {
+    let (class, mark) = match overview.level {
+        Level::Well => ("well", "\u{2713}"),
+        Level::Waiting => ("waiting", "\u{2026}"),
+        Level::Degraded => ("degraded", "!"),
+        Level::Failing => ("failing", "\u{2717}"),
+    };
+    html! {
+        section class={ "state " (class) } aria-labelledby="state" {
+            span.mark aria-hidden="true" { (mark) }
+            h2 #state { (overview.headline) "." }
+            dl {
+                div { dt { "Last poll" } dd { (last_poll(status, now)) } }
+                div { dt { "Next poll" } dd { (next_poll(status, now)) } }
+                div { dt { "Last without a failure" } dd {
+                    @match status.last_success_at { Some(at) => (moment(at, &ago(at, now))), None => "not yet" }
+                } }
+            }
+        }
+    }
+}
+
+fn last_poll(status: &PollStatus, now: Timestamp) -> Markup {
+    let Some(last) = &status.last else { return html! { "none has ended yet" } };
+    let (seconds, read) = (last.duration.as_secs_f64(), grouped(last.read));
+    html! {
+        (moment(last.ended_at, &ago(last.ended_at, now)))
+        span.detail { "took " (format!("{seconds:.1}")) " s, read " (read) }
+        @if last.failed > 0 { span.detail { (grouped(last.failed)) " failed" } }
+        @if last.unreached > 0 { span.detail { (grouped(last.unreached)) " not reached" } }
+    }
+}
+
+fn next_poll(status: &PollStatus, now: Timestamp) -> Markup {
+    let every = format!("every {}", humantime::format_duration(status.interval));
+    html! {
+        @match (status.running_since, status.next_poll_at) {
+            (Some(since), _) => { "under way" span.detail { "since " (moment(since, &ago(since, now))) } },
+            (None, Some(at)) => { (moment(at, &ahead(at, now))) span.detail { (every) } },
+            (None, None) => { "soon" span.detail { (every) } },
+        }
+    }
+}
+
+/// A time in words, with the exact one behind it.
+pub(super) fn moment(at: Timestamp, words: &str) -> Markup {
+    html! { time datetime=(at) title=(at) { (words) } }
+}
+
+fn attention(overview: &Overview<'_>, now: Timestamp) -> Markup {
+    html! {
+        section.attention aria-labelledby="attention" {
+            h2 #attention { "What needs attention" }
+            ul {
+                @for item in &overview.attention {
+                    li {
+                        p {
+                            @for (index, subject) in item.subjects.iter().enumerate() {
+                                @if index > 0 { ", " }
+                                bdi.subject { (subject) }
+                            }
+                            @if item.more > 0 { " and " (grouped(item.more)) " more" }
+                            span.detail { " for " (moment(item.trouble.since, &Rough(now.since(item.trouble.since)).to_string())) }
+                        }
+                        p.what { @if item.subjects.len() > 1 { "Such as: " } (item.trouble.what) }
+                        p.mend { (item.trouble.mend) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn numbers(overview: &Overview<'_>, filtered: usize) -> Markup {
+    let Counts { fresh, failing, stale, pending, languages, complete, stalled } = overview.counts;
+    html! {
+        section.numbers aria-label="Numbers" {
+            div.figure {
+                (ring(overview.completion))
+                p { b { (percent(overview.completion)) } " translated" }
+            }
+            div.figure { p { b { (grouped(overview.counts.repositories())) } " repositories" }
+                p.detail {
+                    (grouped(fresh)) " up to date"
+                    @for (count, what) in [(failing, "failing"), (stale, "too old to show"), (pending, "not read yet"), (filtered, "left out by filters")] {
+                        @if count > 0 { ", " (grouped(count)) " " (what) }
+                    }
+                }
+            }
+            div.figure { p { b { (grouped(languages)) } " translations" }
+                p.detail { (grouped(complete)) " complete" }
+            }
+            div.figure { p { b { (grouped(stalled)) } " stalled" }
+                p.detail { "incomplete, and no progress for 7 days" }
+            }
+        }
+    }
+}
+
+fn ring(completion: Option<f64>) -> Markup {
+    let part = format!("{:.1} 100", completion.unwrap_or(0.0) * 100.0);
+    html! {
+        svg.ring viewBox="0 0 40 40" width="56" height="56" aria-hidden="true" {
+            circle.track cx="20" cy="20" r="16" fill="none" stroke-width="6" {}
+            circle.part cx="20" cy="20" r="16" fill="none" stroke-width="6" pathLength="100" stroke-dasharray=(part) transform="rotate(-90 20 20)" {}
+        }
+    }
+}
+
+/// Rounded down, so that only what is complete is told as 100 %.
+fn percent(ratio: Option<f64>) -> String {
+    ratio.map_or("\u{2013}".to_owned(), |ratio| format!("{} %", Percent(ratio)))
+}
+
+fn repository_section(published: &Published, page: &Page<'_>) -> Markup {
+    let table = Table::new(&published.snapshot, &page.query, page.now);
+    html! {
+        section.repositories #repositories aria-labelledby="heading" {
+            div.bar {
+                h2 #heading { "Repositories" }
+                (search(&page.query))
+            }
+            p.found role="status" { (found(&table, &page.query)) }
+            @if !table.rows.is_empty() {
+                div.scroll role="region" aria-labelledby="heading" tabindex="0" { (grid(&table, &page.query, page.now)) }
+                (pager(&table, &page.query))
+                (legend(&table, published.status.state_is_kept))
+            }
+        }
+    }
+}
+
+fn search(query: &Query) -> Markup {
+    html! {
+        form role="search" method="get" action="?" {
+            label for="q" { "Search" }
+            input #q type="search" name="q" value=(query.search) placeholder="owner/repo" maxlength="200" autocomplete="off" spellcheck="false";
+            label for="sort" { "Sort" }
+            select #sort name="sort" {
+                @for (sort, parameter, name) in Sort::ALL {
+                    option value=(parameter) selected[sort == query.sort] { (name) }
+                }
+            }
+            button type="submit" { "Show" }
+        }
+    }
+}
+
+fn found(table: &Table<'_>, query: &Query) -> Markup {
+    let first = (table.page - 1) * table::ROWS + 1;
+    let searched = !query.search.is_empty();
+    html! {
+        @match (table.found, searched) {
+            (0, false) => "There is no repository to show.",
+            (0, true) => "No repository",
+            (found, _) => (repositories(found)),
+        }
+        @if searched { " found for \u{201c}" bdi { (query.search) } "\u{201d}" }
+        @if table.pages > 1 { ", " (grouped(first)) " to " (grouped(first + table.rows.len() - 1)) " shown" }
+        @if searched { ". " a href=(Query { search: String::new(), page: 1, ..query.clone() }.link()) { "Show all" } }
+    }
+}
+
+fn pager(table: &Table<'_>, query: &Query) -> Markup {
+    let link = |page: usize, words: &str, rel: Option<&str>| {
+        html! {
+            @if page == table.page { span aria-disabled="true" { (words) } }
+            @else { a href={ (query.at_page(page).link()) "#repositories" } rel=[rel] { (words) } }
+        }
+    };
+    html! {
+        @if table.pages > 1 {
+            nav.pager aria-label="Pages" {
+                (link(1, "First", None))
+                (link(table.page.saturating_sub(1).max(1), "Previous", Some("prev")))
+                span aria-current="page" { "Page " (table.page) " of " (table.pages) }
+                (link((table.page + 1).min(table.pages), "Next", Some("next")))
+                (link(table.pages, "Last", None))
+            }
+        }
+    }
+}
