@@ -29,7 +29,7 @@ format() { need_component fmt rustfmt && cargo fmt --all --check; }
 
 clippy() { need_component clippy && cargo clippy --locked --all-targets -- --deny warnings; }
 
-docs() { RUSTDOCFLAGS="--deny warnings" cargo doc --locked --no-deps; }
+docs() { RUSTDOCFLAGS="--deny warnings" cargo doc --locked --no-deps --document-private-items; }
 
 # The tests marked #[ignore] are those that need something installed; here it is.
 cargo_tests() {
