@@ -3,11 +3,15 @@
 //! Rendered on the server, without a script, off the runtime's threads. All that it needs is in the one response, so
 //! that it holds under a policy that lets it load nothing.
 
+mod grid;
 mod html;
 mod overview;
 mod query;
 mod table;
 mod when;
+
+#[cfg(test)]
+mod tests;
 
 use super::{
     negotiate::Negotiated,
