@@ -26,7 +26,10 @@ pub enum Command {
     /// Poll once and print the result.
     Once { output: Output },
     /// Validate the configuration and print what is in force.
-    CheckConfig,
+    CheckConfig {
+        /// Ask the API as well, once in each way.
+        online: bool,
+    },
     /// Serve from the embedded demo API.
     Demo {
         /// What the demo's world is grown from; `None` leaves the choice to the demo.
@@ -98,6 +101,9 @@ enum Subcommands {
     },
     /// Validate the configuration, print what is in force, exit
     CheckConfig {
+        /// Ask the API as well, once in each way, and say what it found
+        #[arg(long)]
+        online: bool,
         #[command(flatten)]
         options: Options,
     },
@@ -234,7 +240,7 @@ pub fn parse_from(words: impl IntoIterator<Item = impl Into<OsString>>) -> Resul
         None => (Options::default(), Command::Serve),
         Some(Subcommands::Serve { options }) => (options, Command::Serve),
         Some(Subcommands::Once { output, options }) => (options, Command::Once { output }),
-        Some(Subcommands::CheckConfig { options }) => (options, Command::CheckConfig),
+        Some(Subcommands::CheckConfig { online, options }) => (options, Command::CheckConfig { online }),
         Some(Subcommands::Demo { seed, options }) => (options, Command::Demo { seed }),
     };
     Ok(Cli { options: arguments.options.then(later), command })

@@ -14,7 +14,11 @@ use prometheus_client::{
     metrics::{counter::Counter, gauge::ConstGauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
-use std::{borrow::Cow, time::Duration};
+use std::{
+    borrow::Cow,
+    sync::{PoisonError, RwLock},
+    time::Duration,
+};
 
 /// Upper bounds in seconds, up to the default of `api.timeout`.
 const REQUEST_BUCKETS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
@@ -45,7 +49,7 @@ type Labels<const N: usize> = [(&'static str, Cow<'static, str>); N];
 #[derive(Debug)]
 pub struct Instruments {
     registry: Registry,
-    telemetry_path: String,
+    telemetry_path: RwLock<String>,
     polls: Counter,
     poll_failures: Counter,
     poll_overruns: Counter,
@@ -85,7 +89,7 @@ impl Instruments {
         ];
         let mut instruments = Self {
             registry: Registry::default(),
-            telemetry_path: telemetry_path.to_owned(),
+            telemetry_path: RwLock::new(telemetry_path.to_owned()),
             polls: Counter::default(),
             poll_failures: Counter::default(),
             poll_overruns: Counter::default(),
@@ -221,7 +225,13 @@ impl Instruments {
 
     /// A request was answered with status `code`.
     pub fn http_request(&self, route: Route, code: u16) {
-        self.http_requests.get(&http_labels(&self.telemetry_path, route, code)).inc();
+        let telemetry_path = self.telemetry_path.read().unwrap_or_else(PoisonError::into_inner);
+        self.http_requests.get(&http_labels(&telemetry_path, route, code)).inc();
+    }
+
+    /// Scrapes are answered at this path from now on.
+    pub fn telemetry_path_changed(&self, telemetry_path: &str) {
+        telemetry_path.clone_into(&mut self.telemetry_path.write().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Appends the exposition of all own metrics; the closing `# EOF` is not among it.

@@ -7,6 +7,7 @@
 mod ledger;
 mod publications;
 mod save;
+mod schedule;
 mod tell;
 
 pub use save::Saver;
@@ -24,10 +25,7 @@ use futures_util::{StreamExt, stream::FuturesUnordered};
 use ledger::{Ledger, News};
 use publications::Publications;
 use std::{pin::pin, sync::Arc, time::Duration};
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep_until},
-};
+use tokio::{sync::watch, time::Instant};
 
 /// How often a long poll is saved on its way.
 const SAVE_EVERY: Duration = Duration::from_secs(5 * 60);
@@ -68,6 +66,8 @@ pub struct Poller<A, P> {
     ledger: Ledger,
     status: PollStatus,
     last_full_poll: Option<Duration>,
+    /// When the poll under way began.
+    began: Option<Instant>,
     progress: watch::Sender<PollProgress>,
     /// Whether something was read that is not saved yet.
     unsaved: bool,
@@ -104,15 +104,19 @@ where
             state_is_kept: saver.is_some(),
         };
         let last_full_poll = memory.as_ref().and_then(|memory| memory.last_full_poll);
+        let mut ledger = memory.map_or_else(Ledger::default, Ledger::restore);
+        // The filters may be others than those of the process that kept it.
+        ledger.reselect(&settings.borrow().filter, clock.now());
         Self {
             settings,
             publish,
             clock,
             instruments,
             saver,
-            ledger: memory.map_or_else(Ledger::default, Ledger::restore),
+            ledger,
             status,
             last_full_poll,
+            began: None,
             progress: watch::Sender::default(),
             unsaved: false,
             last_save: Instant::now(),
@@ -127,68 +131,11 @@ where
         self.progress.subscribe()
     }
 
-    /// Polls until `shutdown`, then saves what is not saved yet.
-    pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
-        let mut shutdown = pin!(shutdown);
-        loop {
-            let started = Instant::now();
-            let outcome = tokio::select! {
-                biased;
-                () = &mut shutdown => break,
-                outcome = self.poll() => outcome,
-            };
-            tokio::select! {
-                biased;
-                () = &mut shutdown => break,
-                () = self.wait(started, &outcome) => {}
-            }
-        }
-        if self.unsaved {
-            self.save();
-        }
-        if let Some(saver) = self.saver.take() {
-            saver.finish().await;
-        }
-    }
-
-    /// Waits for the time of the next poll, and publishes anew what grows stale in the meantime.
-    async fn wait(&mut self, started: Instant, outcome: &PollOutcome) {
-        let ended = Instant::now();
-        let failed = outcome.listing.is_some() || outcome.ended_early.is_some();
-        let mut told = None;
-        loop {
-            let settings = Arc::clone(&self.settings.borrow());
-            let interval = settings.interval;
-            let due = if failed { ended + interval } else { (started + interval).max(ended) };
-            let now = Instant::now();
-            let due = due.max(now + settings.api.held_for().unwrap_or_default());
-            if due <= now {
-                return;
-            }
-            if told != Some(due) {
-                told = Some(due);
-                self.status.interval = interval;
-                self.status.next_poll_at = Some(self.clock.now().saturating_add(due - now));
-                self.publish();
-            }
-            let now = self.clock.now();
-            let expiry = self.ledger.next_expiry(self.staleness_limit(), now);
-            let until_expiry = expiry.map_or(Duration::MAX, |expiry| expiry.since(now));
-            tokio::select! {
-                () = sleep_until(due) => return,
-                () = tokio::time::sleep(until_expiry), if expiry.is_some() => {
-                    tracing::warn!("data have become too old to be shown: see poll.stale_after");
-                    self.publish();
-                }
-                Ok(()) = self.settings.changed() => {}
-            }
-        }
-    }
-
     /// Polls once.
     pub async fn poll(&mut self) -> PollOutcome {
         let settings = Arc::clone(&self.settings.borrow_and_update());
         let started = Instant::now();
+        self.began = Some(started);
         self.status.interval = settings.interval;
         self.status.running_since = Some(self.clock.now());
         self.status.next_poll_at = None;
@@ -371,6 +318,7 @@ where
             self.status.last_success_at = Some(ended_at);
         }
         tell::outcome(self.status.last.as_ref(), &outcome);
+        self.began = None;
         self.status.running_since = None;
         self.status.last = Some(outcome.clone());
         self.publish();
@@ -378,7 +326,9 @@ where
     }
 
     fn staleness_limit(&self) -> Duration {
-        staleness_limit(self.settings.borrow().stale_after, self.last_full_poll)
+        // Until one poll was full, the one under way tells best how long such a poll takes.
+        let full_poll = self.last_full_poll.or_else(|| self.began.map(|began| began.elapsed()));
+        staleness_limit(self.settings.borrow().stale_after, full_poll)
     }
 
     /// What is known now.

@@ -1,1 +1,72 @@
-//! report
+//! What `once` prints of what it read: a table for people, JSON for programs.
+//!
+//! # The table
+//!
+//! Repositories by languages, the least complete of both first, a bar for each repository and, where a number does not
+//! fit, for each language. It keeps within [`Look::width`] columns, however many languages there are: see [`table`].
+//! Nothing in a name reaches the terminal as a control sequence.
+//!
+//! # The JSON, version 1
+//!
+//! One object. Within a version, members are added but never removed, renamed or given another meaning.
+//!
+//! | member | type | meaning |
+//! |---|---|---|
+//! | `version` | 1 | version of this schema |
+//! | `taken_at` | time | when the poll ended; times are RFC 3339 in UTC |
+//! | `complete` | boolean | whether everything could be read; the exit code says the same |
+//! | `completion_scale` | number | `api.completion_scale`: the completion that means finished |
+//! | `listing.complete` | boolean | whether all repositories could be listed |
+//! | `listing.error` | error or null | why not; an error is an object of `what` and `mend`, both text for people |
+//! | `poll.duration_seconds` | number | |
+//! | `poll.read`, `.failed`, `.unreached` | integer | repositories read in full; failed; not asked for |
+//! | `poll.error` | error or null | why the poll was ended before it had asked for everything |
+//! | `filtered` | integer | repositories left out by the filters, or for a duplicate name |
+//! | `repositories` | array | in the order of their names |
+//! | `repositories[].id` | text | decimal, because it may exceed what a JSON number holds exactly |
+//! | `repositories[].name` | text | owner/repo |
+//! | `repositories[].private` | boolean or null | null where the API did not say |
+//! | `repositories[].created_at` | time or null | |
+//! | `repositories[].state` | text | `fresh`: read in full; `failing`, `stale`: an earlier read was; `pending`: never read |
+//! | `repositories[].error` | error or null | why it could not be read |
+//! | `repositories[].languages` | array or null | in the order of their codes; null where they could not be read |
+//! | `repositories[].languages[].code` | text | |
+//! | `repositories[].languages[].name` | text | empty where the API gave none |
+//! | `repositories[].languages[].completion` | number or null | as the API reported it; null where it gave none |
+//! | `repositories[].languages[].ratio` | number or null | completion divided by the scale, not clamped |
+
+mod cells;
+mod json;
+mod layout;
+mod table;
+
+pub use json::json;
+pub use table::table;
+
+use std::io::IsTerminal as _;
+
+/// How the table is to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Columns of the terminal.
+    pub width: usize,
+    pub color: bool,
+}
+
+impl Look {
+    /// What suits stdout: as wide as the terminal, or as COLUMNS says, or 80 columns; coloured only on a terminal that
+    /// can, and without `NO_COLOR`.
+    #[must_use]
+    pub fn of_stdout() -> Self {
+        let stdout = std::io::stdout();
+        let set = |name| std::env::var_os(name).is_some_and(|value: std::ffi::OsString| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let terminal = terminal_size::terminal_size_of(&stdout).map(|(width, _)| usize::from(width.0));
+        let asked = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let width = terminal.filter(|width| *width > 0).or_else(asked).unwrap_or(80);
+        Self { width, color: stdout.is_terminal() && !dumb && !set("NO_COLOR") }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! The only place that wires the parts together and starts tasks: one function for each command.
 
 mod once;
+mod online;
 mod reload;
 mod serve;
 
@@ -46,9 +47,6 @@ impl Failure {
 /// # Errors
 /// Says what is wrong and how to mend it; the caller prints it and exits with [`Failure::exit_code`].
 pub fn run(cli: Cli) -> Result<(), Failure> {
-    if cli.command == Command::CheckConfig {
-        return check_config(&Loader { options: cli.options, demo: None });
-    }
     // Two threads: a poll's decoding and a scrape do not wait for each other. What takes long runs beside them.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -63,7 +61,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
                 serve::serve(Loader { options: cli.options, demo }).await
             }
             Command::Once { output } => once::once(&Loader { options: cli.options, demo: None }, output).await,
-            Command::Serve | Command::CheckConfig => serve::serve(Loader { options: cli.options, demo: None }).await,
+            Command::CheckConfig { online } => check_config(&Loader { options: cli.options, demo: None }, online).await,
+            Command::Serve => serve::serve(Loader { options: cli.options, demo: None }).await,
         }
     });
     // A thread that still waits for a disk must not hold the end up.
@@ -71,7 +70,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     result
 }
 
-fn check_config(loader: &Loader) -> Result<(), Failure> {
+async fn check_config(loader: &Loader, online: bool) -> Result<(), Failure> {
     let configuration = loader.load().map_err(Failure::usage)?;
     let protection = validate(&configuration.config)?;
     for warning in &configuration.warnings {
@@ -83,7 +82,12 @@ fn check_config(loader: &Loader) -> Result<(), Failure> {
     if !protection.is_empty() {
         text = format!("{text}\nweb.config_file: {}\n", protection.join("; "));
     }
-    Ok(std::io::stdout().write_all(text.as_bytes()).context("cannot print the configuration")?)
+    let print = |text: &str| std::io::stdout().write_all(text.as_bytes()).context("cannot print the configuration");
+    print(&text)?;
+    if online {
+        print(&format!("\nonline:\n{}", online::check(&configuration.config).await?))?;
+    }
+    Ok(())
 }
 
 /// Checks what [`config::load`] leaves to others: the web configuration file, the certificates.

@@ -8,6 +8,7 @@
 use crate::{
     clock::Clock,
     config::{LogConfig, LogFormat},
+    model::is_invisible,
 };
 use indicatif::ProgressBar;
 use std::{
@@ -185,11 +186,6 @@ impl fmt::Display for Quoted<'_> {
         }
         f.write_char('"')
     }
-}
-
-/// Characters without a shape of their own that change how others are shown.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]

@@ -99,7 +99,11 @@ def override(name: str, **properties: Any) -> Json:
 
 def link(title: str, dashboard: str, *variables: str) -> Json:
     """A link from a value to another dashboard, at the same time range and with these variables."""
-    return {"title": title, "url": "&".join([f"/d/{dashboard}?${{__url_time_range}}", *variables]), "targetBlank": False}
+    return {
+        "title": title,
+        "url": "&".join([f"/d/{dashboard}?${{__url_time_range}}", *variables]),
+        "targetBlank": False,
+    }
 
 
 KEPT = ["${datasource:queryparam}", "${job:queryparam}", "${instance:queryparam}"]

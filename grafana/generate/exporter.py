@@ -29,6 +29,11 @@ def own(metric: str) -> str:
     return f"translation_exporter_{metric}{{{EXPORTER}}}"
 
 
+def of_instance(expr: str, more: str = "") -> str:
+    """A value for each instance, without the metric's name: it would keep rows from being joined."""
+    return f"max by (job, instance{more}) ({expr})"
+
+
 def working() -> list[tuple[int, list[tuple[Panel, int]]]]:
     figures = [
         (
@@ -98,13 +103,13 @@ def working() -> list[tuple[int, list[tuple[Panel, int]]]]:
         "Instances",
         "What runs where, since when, how it is set up, and whether its last configuration was accepted.",
         [
-            Query(own("build_info")),
-            Query(f"time() - process_start_time_seconds{{{EXPORTER}}}"),
-            Query(own("poll_interval_seconds")),
-            Query(own("completion_scale")),
-            Query(own("languages")),
-            Query(own("config_last_reload_successful")),
-            Query(f"{own('config_last_reload_success_timestamp_seconds')} * 1000"),
+            Query(of_instance(own("build_info"), ", version, revision, rustc")),
+            Query(f"time() - {of_instance(f'process_start_time_seconds{{{EXPORTER}}}')}"),
+            Query(of_instance(own("poll_interval_seconds"))),
+            Query(of_instance(own("completion_scale"))),
+            Query(of_instance(own("languages"))),
+            Query(of_instance(own("config_last_reload_successful"))),
+            Query(f"{of_instance(own('config_last_reload_success_timestamp_seconds'))} * 1000"),
         ],
         fields(unit="short"),
         transformations=joined(

@@ -129,9 +129,9 @@ def matrix() -> Panel:
     key = "repo\\language"
     return table(
         "Repositories by languages",
-        "Completion of each language in each repository, the repositories with the furthest to go first. "
+        "Completion of each language in each repository, the 200 repositories with the furthest to go, these first. "
         "An empty cell: the repository does not have the language, or it reports no completion. A click opens the repository.",
-        [Query(RATIO)],
+        [Query(f"{RATIO} and ignoring (language) bottomk(200, min without (language) ({RATIO}))")],
         fields(
             **PERCENT,
             steps=COMPLETION,
@@ -145,7 +145,12 @@ def matrix() -> Panel:
             },
             {
                 "id": "calculateField",
-                "options": {"mode": "reduceRow", "reduce": {"reducer": "min"}, "alias": "Minimum", "replaceFields": False},
+                "options": {
+                    "mode": "reduceRow",
+                    "reduce": {"reducer": "min"},
+                    "alias": "Minimum",
+                    "replaceFields": False,
+                },
             },
         ],
         overrides=[

@@ -193,7 +193,8 @@ impl Ledger {
         self.missed = missing.difference(&gone).copied().collect();
     }
 
-    fn reselect(&mut self, filter: &FilterConfig, now: Timestamp) -> Vec<Arc<Repository>> {
+    /// Applies the filters to all that is listed, and returns those that are eclipsed by another of their name.
+    pub fn reselect(&mut self, filter: &FilterConfig, now: Timestamp) -> Vec<Arc<Repository>> {
         let Selection { polled, eclipsed } = select(&self.listed, filter);
         let left: Vec<_> = self.known.keys().filter(|id| !polled.contains_key(id)).copied().collect();
         for known in left.into_iter().filter_map(|id| self.known.remove(&id)).collect::<Vec<_>>() {

@@ -7,7 +7,7 @@ use crate::{
         wire::{Flaw, LanguageList, Next, Page},
     },
     model::{Completion, Language, Reason, Repository, Visibility},
-    snapshot::Condition,
+    snapshot::{Condition, Shown},
 };
 use globset::GlobSet;
 use publications::PUBLISH_EVERY;
@@ -328,7 +328,7 @@ async fn a_slow_listing_publishes_what_it_has_shown_at_least_every_five_seconds(
     let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), publish);
     poller.poll().await;
     let published = published.lock().unwrap();
-    let longest = published.windows(2).map(|pair| pair[1].0 - pair[0].0).max();
+    let longest = published.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).max();
     assert_eq!(longest, Some(PUBLISH_EVERY));
     let first_with = |count| published.iter().find(|(_, shown)| *shown == count).unwrap().0.as_secs();
     assert!((60..=65).contains(&first_with(2)), "{}", first_with(2));
@@ -376,4 +376,43 @@ async fn what_changed_nothing_is_not_saved() {
     let poller = Poller::new(receiver, None, Some(saver), clock, instruments, (|_, _| ()) as Publish);
     poller.run(pass(60)).await;
     assert!(!path.exists());
+}
+
+/// What a process kept that read the three repositories at [`START`].
+async fn kept() -> crate::state::Memory {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.poller.ledger.memory(None)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_filters_leave_out_is_not_shown_after_a_restart_either() {
+    let memory = kept().await;
+    let world = Memory::default();
+    let mut settings = settings(&world);
+    settings.filter.exclude = globset::GlobSet::builder().add(globset::Glob::new("o/b").unwrap()).build().unwrap();
+    let (_sender, receiver) = watch::channel(Arc::new(settings));
+    let clock = Clock::following_tokio(START);
+    let instruments = Arc::new(Instruments::new("/metrics"));
+    let poller = Poller::new(receiver, Some(memory), None, clock, instruments, (|_, _| ()) as Publish);
+    let names = poller.snapshot().repositories.iter().map(|shown| shown.repository.id.get()).collect::<Vec<_>>();
+    assert_eq!(names, [1, 3]);
+    assert_eq!(poller.snapshot().filtered, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_poll_that_takes_longer_than_data_may_be_old_loses_nothing() {
+    let world = bench().world;
+    world.0.lock().unwrap().takes = Duration::from_secs(45 * 60);
+    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let stale = Arc::new(Mutex::new(0));
+    let counter = Arc::clone(&stale);
+    let publish = move |snapshot: Arc<Snapshot>, _| {
+        let is_stale = |shown: &&Shown| shown.condition.label() == "stale";
+        *counter.lock().unwrap() += snapshot.repositories.iter().filter(is_stale).count();
+    };
+    let clock = Clock::following_tokio(START);
+    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), publish);
+    assert!(poller.poll().await.is_success());
+    assert_eq!(*stale.lock().unwrap(), 0);
 }

@@ -9,6 +9,7 @@ use crate::{
     exposition::Published,
     instruments::{Format, Instruments},
     poll::{PollProgress, Poller},
+    report::{self, Look},
     telemetry,
 };
 use anyhow::{Context as _, anyhow};
@@ -38,7 +39,8 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure>
     bar.await.context("the progress bar failed")?;
 
     let text = match output {
-        Output::Table | Output::Json => String::new(),
+        Output::Table => report::table(&snapshot, &status, Look::of_stdout()),
+        Output::Json => report::json(&snapshot, &status),
         Output::Openmetrics | Output::Text => {
             let format = if output == Output::Text { Format::Text } else { Format::OpenMetrics };
             Published::new(Arc::new(snapshot), status).text(format, &instruments)

@@ -52,7 +52,7 @@ fn samples(exposition: &Exposition) -> Vec<Sample> {
 }
 
 /// All samples as the official Python parser of this format reads them.
-fn read_by_python(text: &str, format: &str) -> Vec<Sample> {
+pub(super) fn read_by_python(text: &str, format: &str) -> Vec<Sample> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/blackbox/read_exposition.py");
     let output = piped(Command::new("python3").args([script, format]), text.as_bytes());
     let sample = |line: &str| {
@@ -65,7 +65,7 @@ fn read_by_python(text: &str, format: &str) -> Vec<Sample> {
 }
 
 /// Runs a program that has to succeed with this on its stdin.
-fn piped(command: &mut Command, input: &[u8]) -> String {
+pub(super) fn piped(command: &mut Command, input: &[u8]) -> String {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it is installed by tests/run.sh");
     let mut stdin = child.stdin.take().unwrap();
@@ -311,7 +311,7 @@ impl Prometheus {
 
     /// The series of an instant query: labels and value.
     fn query(&self, query: &str) -> Vec<(Value, String)> {
-        let encoded: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let encoded = query.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat();
         let response = http::get(self.address, &format!("/api/v1/query?query={encoded}"), &[]).unwrap();
         let answer: Value = serde_json::from_str(&response.text()).unwrap();
         assert_eq!(answer["status"], "success", "{query}: {answer}");

@@ -3,10 +3,15 @@
 //! One binary for all of them, so that they are linked once and run beside each other. Those marked `#[ignore]` need
 //! something installed; `tests/run.sh` installs it and runs them too.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end; helpers do so for it")]
+#![expect(clippy::float_cmp, reason = "counts and ratios are to come back exactly")]
+#![expect(clippy::format_push_string, reason = "an allocation more costs a test nothing")]
+
 #[path = "../support/mod.rs"]
 mod support;
 
 mod completions;
+mod endure;
 mod exposition_roundtrip;
 mod ids;
 mod kubernetes_environment;

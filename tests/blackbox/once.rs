@@ -1,1 +1,198 @@
+<<<<<<< HEAD
 
+=======
+//! `once`: polls once, prints what was read, and says by its exit code whether that is everything.
+
+use super::exposition_roundtrip::{piped, read_by_python};
+use crate::support::{
+    Api, Exposition, Reply, Repo, Setup, Target, eventually,
+    exposition::{self, Format},
+    http,
+};
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::{Command, Output, Stdio},
+    thread,
+};
+
+fn two() -> Api {
+    Api::start([Repo::new(1, "owner/one"), Repo::new(2, "owner/two \"\\\n").languages(&[("fr", 12.5)])])
+}
+
+fn once(api: &Api, output: &str) -> Setup {
+    Setup::for_api(api).set("api.max_attempts", "1").argument("once").argument("--output").argument(output)
+}
+
+fn stdout(output: &Output) -> &str {
+    str::from_utf8(&output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> &str {
+    str::from_utf8(&output.stderr).unwrap()
+}
+
+/// What was printed, read strictly.
+fn printed(output: &Output, format: Format) -> Exposition {
+    exposition::parse(stdout(output), format).unwrap_or_else(|error| panic!("{error}\n\n{}", stdout(output)))
+}
+
+#[test]
+fn a_whole_poll_is_printed_and_ends_with_0() {
+    let api = two();
+    for (format, name) in [(Format::OpenMetrics, "openmetrics"), (Format::Text, "text")] {
+        let output = once(&api, name).run();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let metrics = printed(&output, format);
+        assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
+        assert_eq!(metrics.ratio("owner/two \"\\\n", "fr"), Some(0.125));
+        assert_eq!(metrics.value("translation_up", &[]), Some(1.0));
+        assert_eq!(metrics.value("translation_exporter_polls_total", &[]), Some(1.0));
+        assert_eq!(metrics.repositories("fresh"), 2.0);
+    }
+    let default = Setup::for_api(&api).argument("once").run();
+    printed(&default, Format::OpenMetrics);
+}
+
+#[test]
+fn nothing_is_printed_of_the_process_which_whoever_exposes_the_text_tells_of_itself() {
+    let api = two();
+    for (format, name) in [(Format::OpenMetrics, "openmetrics"), (Format::Text, "text")] {
+        let metrics = printed(&once(&api, name).run(), format);
+        for family in metrics.families {
+            assert!(family.name.starts_with("translation_"), "{}", family.name);
+            assert!(!family.name.contains("http"), "{}", family.name);
+        }
+    }
+}
+
+#[test]
+fn one_repository_that_fails_ends_with_1_and_the_rest_is_printed() {
+    let api = two();
+    api.fault(Target::Languages(2), Reply::status(500));
+    let output = once(&api, "text").run();
+    assert_eq!(output.status.code(), Some(1));
+    let metrics = printed(&output, Format::Text);
+    assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
+    assert_eq!(metrics.repositories("pending"), 1.0);
+    let last = stderr(&output).lines().last().unwrap();
+    assert!(last.contains("1 of 2 repositories could not be read"), "{last}");
+}
+
+#[test]
+fn a_listing_that_breaks_ends_with_1_and_what_it_had_shown_is_printed() {
+    let api = two();
+    api.cap_pages(1);
+    api.script(Target::Listing, |request| request.query("after").map(|_| Reply::status(503)));
+    let output = once(&api, "openmetrics").run();
+    assert_eq!(output.status.code(), Some(1));
+    let metrics = printed(&output, Format::OpenMetrics);
+    assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
+    assert_eq!(metrics.value("translation_up", &[]), Some(0.0));
+    let last = stderr(&output).lines().last().unwrap();
+    assert!(last.contains("could not all be listed") && last.contains("503"), "{last}");
+}
+
+#[test]
+fn an_api_that_refuses_or_is_gone_ends_with_1_and_a_valid_exposition() {
+    let api = two();
+    api.accept_key("another");
+    let refused = once(&api, "text").run();
+    api.refuse();
+    let gone = once(&api, "text").run();
+    for (output, said) in [(refused, "401"), (gone, "api.base_url")] {
+        assert_eq!(output.status.code(), Some(1));
+        let metrics = printed(&output, Format::Text);
+        assert_eq!(metrics.value("translation_up", &[]), Some(0.0));
+        assert_eq!(metrics.samples("translation_repository_info").count(), 0);
+        let last = stderr(&output).lines().last().unwrap();
+        assert!(last.contains(said), "{last}");
+    }
+}
+
+#[test]
+fn a_bad_command_line_or_configuration_ends_with_2_and_nothing_is_printed() {
+    let api = two();
+    for setup in [
+        once(&api, "xml"),
+        once(&api, "text").set("poll.interval", "soon"),
+        once(&api, "text").unset("api.key"),
+        once(&api, "text").argument("--no-such-option"),
+    ] {
+        let output = setup.run();
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(stdout(&output), "");
+        assert!(!stderr(&output).is_empty());
+    }
+    assert_eq!(api.requests(Target::Everything).len(), 0);
+}
+
+#[test]
+fn the_state_file_is_neither_locked_nor_written() {
+    let api = two();
+    let daemon = Setup::for_api(&api).set("state.file", "state.json").set("poll.interval", "12h").start();
+    let folder = daemon.folder.path().to_owned();
+    let path = folder.join("state.json");
+    let written = "translation_exporter_state_writes_total";
+    daemon.wait_for("the state is written", |metrics| metrics.value(written, &[]) == Some(1.0));
+    let before = (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
+    let beside = || once(&api, "text").set("state.file", path.to_str().unwrap()).run();
+    let output = beside();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(before, (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap()));
+    drop(daemon);
+
+    let setup = once(&api, "text");
+    let alone = setup.folder.path().join("state.json");
+    let setup = setup.set("state.file", alone.to_str().unwrap());
+    assert_eq!(setup.run().status.code(), Some(0));
+    assert_eq!(fs::read_dir(setup.folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+#[ignore = "needs Python's prometheus_client: tests/run.sh installs it"]
+fn the_official_python_parsers_read_what_is_printed() {
+    let api = two();
+    for name in ["openmetrics", "text"] {
+        let samples = read_by_python(stdout(&once(&api, name).run()), name);
+        let ratios = samples.iter().filter(|sample| sample.name == "translation_completion_ratio");
+        assert_eq!(ratios.map(|sample| sample.value).collect::<Vec<_>>(), [0.5, 0.125], "{name}");
+    }
+}
+
+#[test]
+#[ignore = "needs promtool: tests/run.sh installs it"]
+fn promtool_finds_nothing_in_what_is_printed() {
+    let output = once(&two(), "text").run();
+    assert_eq!(piped(Command::new("promtool").args(["check", "metrics"]), &output.stdout), "");
+}
+
+#[test]
+#[ignore = "needs prometheus-node-exporter: tests/run.sh installs it"]
+fn the_textfile_collector_of_node_exporter_exposes_what_is_printed() {
+    let api = two();
+    let setup = once(&api, "text");
+    let folder = setup.folder.path().to_owned();
+    fs::write(folder.join("translations.prom"), setup.run().stdout).unwrap();
+    let mut node_exporter = Command::new("prometheus-node-exporter")
+        .args(["--collector.disable-defaults", "--collector.textfile", "--web.listen-address=127.0.0.1:0"])
+        .arg(format!("--collector.textfile.directory={}", folder.display()))
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("prometheus-node-exporter: tests/run.sh installs it");
+    let mut log = BufReader::new(node_exporter.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let address = log.find_map(|line| line.split_once("address=")?.1.split(' ').next()?.parse().ok());
+    thread::spawn(move || log.for_each(drop));
+    let scrape = address.map(|address| {
+        eventually("node_exporter answers", || http::get(address, "/metrics", &[("accept", "text/plain")]).ok())
+    });
+    node_exporter.kill().unwrap();
+    node_exporter.wait().unwrap();
+    let scrape = scrape.expect("the address of node_exporter");
+    let text = scrape.text();
+    assert_eq!(scrape.status, 200, "{text}");
+    assert!(text.contains("\nnode_textfile_scrape_error 0\n"), "{text}");
+    assert!(text.contains("translation_completion_ratio{language=\"de\",repo=\"owner/one\"} 0.5\n"), "{text}");
+    assert_eq!(text.matches("\nprocess_start_time_seconds ").count(), 1, "its own alone");
+}
+>>>>>>> main

@@ -179,7 +179,7 @@ fn a_kill_at_any_instant_leaves_a_whole_state_and_every_clock_that_did_not_move(
         assert_eq!(kept.names(), ["state.json", "state.json.lock"], "{at}");
 
         let (previous, opened_at, killed_at) = last;
-        let (mut moved, mut moves) = (0, 0);
+        let (mut kept_moves, mut all_moves) = (0, 0);
         for (key @ (id, language), (was, stood_at)) in &before {
             let told = completion(previous, *id, *language);
             let (is, stands_at) = served[key];
@@ -191,13 +191,13 @@ fn a_kill_at_any_instant_leaves_a_whole_state_and_every_clock_that_did_not_move(
                 );
                 continue;
             }
-            moves += 1;
-            moved += u32::from(!same);
+            all_moves += 1;
+            kept_moves += u32::from(!same);
             let is_new = (is - told).abs() < 0.5 && (opened_at - 0.002..=killed_at).contains(&stands_at);
             assert!(same || is_new, "{at}: {key:?} went from {was} to {told}, and is {is} since {stands_at}");
         }
-        assert!(moved == 0 || moved == moves, "{at}: {moved} of {moves} moves are in the state");
-        saved += u32::from(moved > 0);
+        assert!(kept_moves == 0 || kept_moves == all_moves, "{at}: {kept_moves} of {all_moves} moves are in the state");
+        saved += u32::from(kept_moves > 0);
         before = served;
 
         api.put(repositories(session));

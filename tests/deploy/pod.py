@@ -2,21 +2,21 @@
 """Runs the pod of a rendered StatefulSet as a kubelet would, without a cluster: pod.py MANIFEST STATEFULSET IMAGE_ROOT IMAGE_CONFIG.
 
 The container's arguments, variables, mounted files, users and probes come from the manifest, the entry point from the image. Only
-the API's address is put in, and a short poll interval. An API on the loopback address must receive the key that was mounted.
+a short poll interval is put in. The API's name leads to one on the loopback address, by https: it must receive the mounted key.
 """
 
 import json
 import os
 import pathlib
-import re
 import sys
 import tempfile
 import time
 
 import sandbox
 import yaml
-from fake_api import FakeApi
+from fake_api import FakeApi, serve_names
 
+HOST = "translations.example.com"
 KEY, NEXT_KEY = "first-of-two-keys", "second-of-two-keys"
 # What Kubernetes sets in every container, and what it would add for a Service of this name if service links were on.
 INJECTED = {
@@ -83,6 +83,7 @@ class Pod:
         for where in self.container.get("volumeMounts", []):
             source = self.make(where["name"], volumes[where["name"]], api)
             self.root.volume(source, where["mountPath"], where.get("readOnly", False))
+        self.root.trust(pathlib.Path(folder) / "ca.pem")
         self.root.seal()
 
     def make(self, name, volume, api):
@@ -90,8 +91,7 @@ class Pod:
         if "configMap" in volume:
             source.mkdir()
             for file, text in self.objects["ConfigMap", volume["configMap"]["name"]]["data"].items():
-                text, found = re.subn(r"(?m)^(\s+base_url: ).*$", rf"\g<1>{api.url}", text)
-                assert found == 1, f"{file} has no place for the API's address"
+                assert f"base_url: {api.url}\n" in text, f"{file} names no API, or another"
                 (source / file).write_text(text + "\npoll:\n  interval: 2s\n")
         elif "secret" in volume:
             self.secret = Secret(source, volume["secret"], group)
@@ -181,8 +181,9 @@ def run(pod, api):
 def main():
     manifest, name, image, image_config = sys.argv[1:]
     sandbox.enter_own_namespaces()
-    api = FakeApi(key=None)
+    serve_names(HOST)
     with tempfile.TemporaryDirectory(dir=os.environ.get("SANDBOX")) as folder:
+        api = FakeApi(key=None, host=HOST, folder=folder)
         # The way in for a user without privileges.
         os.chmod(folder, 0o755)
         pod = Pod(manifest, name, image, image_config, folder, api)

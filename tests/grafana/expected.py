@@ -49,9 +49,7 @@ class View:
 
     def stalled(self) -> float:
         clocks = self.of("translation_last_progress_timestamp_seconds")
-        return len(
-            [key for key, ratio in self.ratios.items() if ratio < 1 and self.now - clocks[key] > STALLED_AFTER]
-        )
+        return len([key for key, ratio in self.ratios.items() if ratio < 1 and self.now - clocks[key] > STALLED_AFTER])
 
     def age(self) -> float:
         served = self.of("translation_repository_languages")
@@ -102,8 +100,10 @@ STATS = {
         "Last poll": one(lambda view: view.now - view.own("translation_exporter_last_poll_timestamp_seconds")),
         "Last full poll": one(lambda view: view.now - view.own("translation_exporter_last_success_timestamp_seconds")),
         "Interval used": one(
-            lambda view: view.own("translation_exporter_last_poll_duration_seconds")
-            / view.own("translation_exporter_poll_interval_seconds")
+            lambda view: (
+                view.own("translation_exporter_last_poll_duration_seconds")
+                / view.own("translation_exporter_poll_interval_seconds")
+            )
         ),
         "Scale": one(lambda view: view.own("translation_exporter_completion_scale_suspect")),
         "Out of scale": one(lambda view: view.own("translation_exporter_completion_out_of_scale")),

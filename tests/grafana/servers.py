@@ -45,12 +45,15 @@ class Exporter:
             command = [program, "demo", "--web.listen-address", "127.0.0.1:0"]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log, stdout=subprocess.DEVNULL)
         self.port = int(wait_for("the exporter's address", 20, self.address)[1])
-        wait_for("the exporter's first data", 30, lambda: get(f"http://127.0.0.1:{self.port}/-/ready"))
+        wait_for("the exporter's first whole poll", 60, self.has_read_everything)
 
     def address(self):
         if self.process.poll() is not None:
             raise RuntimeError(f"the exporter ended: {self.log.read_text()}")
         return re.search(r"address=\"?127\.0\.0\.1:(\d+)", self.log.read_text())
+
+    def has_read_everything(self) -> bool:
+        return "translation_exporter_last_success_timestamp_seconds" in self.samples()
 
     def samples(self) -> dict[str, list[tuple[dict[str, str], float]]]:
         """What the exporter exposes now, by the name of the sample."""

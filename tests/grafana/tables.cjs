@@ -8,7 +8,7 @@ const load = createRequire(`${process.argv[2]}/package.json`);
 // Made for browsers: it reads these as it is loaded. react-use must not see them, or it takes this for a browser.
 load("react-use");
 globalThis.window = { addEventListener() {}, location: {} };
-globalThis.navigator ??= { language: "en" };
+globalThis.navigator ??= { languages: ["en"] };
 const grafana = load("@grafana/data");
 const { firstValueFrom } = load("rxjs");
 
@@ -56,29 +56,38 @@ async function check({ dashboard, panel, frames }) {
     );
     if (made.length !== 1) return wrong(`${made.length} tables instead of one`);
     const [{ fields, length }] = made;
-    const names = fields.map((field) => field.name);
+    const names = fields.map((field) => grafana.getFieldDisplayName(field, made[0], made));
+    const found = (name) => fields[names.indexOf(name)];
     if (length === 0) wrong("no row");
     for (const override of panel.fieldConfig.overrides) {
-        if (!names.includes(override.matcher.options)) wrong(`no column ${override.matcher.options} among ${names}`);
+        if (!found(override.matcher.options)) wrong(`no column ${override.matcher.options} among ${names}`);
+        // One title may replace another.
+        const title = override.properties.find(({ id }) => id === "displayName");
+        if (title) names[names.indexOf(override.matcher.options)] = title.value;
     }
     for (const { displayName } of panel.options.sortBy) {
-        if (!names.includes(displayName)) wrong(`cannot be sorted by ${displayName}`);
+        if (!found(displayName)) wrong(`cannot be sorted by ${displayName}`);
     }
     for (const name of names) {
         if (/^(Time|Value.*|instance|pod)$/.test(name)) wrong(`a column is called ${name}`);
     }
-    for (const field of fields) {
-        if (field.values.every((value) => value === null || value === undefined || value === "")) wrong(`${field.name} is empty`);
-    }
+    const absent = (value) => value === null || value === undefined || value === "";
+    fields.forEach(({ values }, at) => {
+        if (values.every(absent)) wrong(`the column ${names[at]} is empty`);
+    });
+    // Rows that could not be joined lie below each other, each with its own holes.
+    const keys = new Set(fields.filter(({ type }) => type === "string").map(({ values }) => values).reduce(
+        (rows, values) => rows.map((row, at) => `${row}\n${values[at]}`), Array(length).fill("")));
+    if (keys.size !== length) wrong(`${length} rows about ${keys.size} things`);
     for (const [id, links] of properties(panel)) {
         for (const { url } of id === "links" ? links : []) {
             for (const [, name, at] of url.matchAll(/__data\.fields(?:\.(\w+)|\[(\d+)\])/g)) {
-                const field = name ? fields.find((each) => each.name === name) : fields[Number(at)];
+                const field = name ? found(name) : fields[Number(at)];
                 if (field?.type !== "string") wrong(`the link ${url} finds no text`);
             }
         }
     }
-    const row = fields.map((field) => `${field.name}=${field.values[0]}`).slice(0, 12).join("  ");
+    const row = fields.map(({ values }, at) => `${names[at]}=${values[0]}`).slice(0, 12).join("  ");
     console.log(`${dashboard} / ${panel.title}: ${length} rows of ${fields.length} columns\n    ${row}`);
 }
 

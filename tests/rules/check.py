@@ -1,5 +1,9 @@
-"""Checks what promtool does not: what each alert tells, its runbook, its tests, and that thresholds agree."""
+"""Checks what promtool does not: what each alert tells, its runbook, its tests, and that thresholds agree.
 
+`check.py expressions` prints the expressions of all rules as a JSON array instead.
+"""
+
+import json
 import pathlib
 import re
 import sys
@@ -66,6 +70,9 @@ def check_alert(rule, sections):
 
 def main():
     alerts, recorded = rules("alerts.yaml", "alert"), rules("recording-rules.yaml", "record")
+    if sys.argv[1:] == ["expressions"]:
+        json.dump([rule["expr"] for rule in alerts + recorded], sys.stdout)
+        return 0
     sections = runbook_sections()
     for rule in alerts:
         check_alert(rule, sections)

@@ -8,6 +8,8 @@ source ../lib.sh
 need_debian promtool=prometheus prometheus=prometheus amtool=prometheus-alertmanager \
     prometheus-alertmanager=prometheus-alertmanager
 need_python rules PyYAML==6.0.3
+need_npm rules-npm @prometheus-io/codemirror-promql@0.314.0 @prometheus-io/lezer-promql@0.314.0 @codemirror/state@6 @codemirror/language@6 \
+    @codemirror/view@6 @codemirror/lint@6 @codemirror/autocomplete@6 @lezer/common@1 @lezer/lr@1 @lezer/highlight@1
 deploy=$root/deploy/prometheus
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -16,6 +18,9 @@ say "promtool and amtool accept the rules and the example configurations"
 promtool check rules --lint=all --lint-fatal "$deploy/alerts.yaml" "$deploy/recording-rules.yaml"
 promtool check config "$deploy/prometheus.yaml"
 amtool check-config "$deploy/alertmanager.yaml"
+
+say "the editor of Prometheus 3 accepts the expressions too"
+"$tools/rules/bin/python" check.py expressions | node prometheus3.cjs "$tools/rules-npm"
 
 say "each alert tells what, how severe, how much and what to do, and is tested for firing and for silence"
 "$tools/rules/bin/python" check.py

@@ -45,7 +45,7 @@ impl Repo {
     /// Codes and their completion; each is named as its code.
     pub fn languages(mut self, languages: &[(&str, f64)]) -> Self {
         let entry = |(code, completion): &(&str, f64)| json!({"code": code, "name": code, "completion": completion});
-        self.languages = serde_json::Value::from_iter(languages.iter().map(entry)).to_string();
+        self.languages = languages.iter().map(entry).collect::<serde_json::Value>().to_string();
         self
     }
 
@@ -70,8 +70,6 @@ pub struct Request {
     /// Path and query as they were sent.
     pub target: String,
     pub authorization: Option<String>,
-    /// All of the head as it was sent.
-    pub head: String,
     /// How many requests for the same endpoint of the same repository came before it.
     pub nth: usize,
 }
@@ -127,7 +125,6 @@ pub struct Api {
 }
 
 struct Shared {
-    address: SocketAddr,
     tls: Option<Arc<rustls::ServerConfig>>,
     world: Mutex<World>,
     rules: Mutex<Vec<(Target, Rule)>>,
@@ -164,7 +161,6 @@ impl Api {
         let (authority, tls) = identity.map(|identity| (identity.authority, identity.server)).unzip();
         let repositories = repositories.into_iter().map(|repo| (repo.id, repo)).collect();
         let shared = Arc::new(Shared {
-            address,
             tls,
             world: Mutex::new(World { repositories, page_cap: 1000, key: KEY.into() }),
             rules: Mutex::default(),
@@ -296,7 +292,13 @@ impl Shared {
         loop {
             // A reset is what Linux sends where a socket is closed with bytes unread: so the head is only looked at
             // until it is known what becomes of the connection.
-            let head = peek_head(&stream)?;
+            let head = match peek_head(&stream) {
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    return stream
+                        .write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+                }
+                head => head?,
+            };
             let (reply, _in_flight) = self.receive(&head);
             if reply.end() != End::Reset {
                 stream.read_exact(&mut vec![0; head.len()])?;
@@ -399,7 +401,6 @@ impl Request {
             method: words.next().unwrap_or_default(),
             target: words.next().unwrap_or_default(),
             authorization: header("authorization"),
-            head: head.into(),
             nth: 0,
         }
     }
@@ -418,6 +419,7 @@ fn head_of(bytes: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
+/// The head of the request that comes next; invalid data where it is none of HTTP.
 fn peek_head(stream: &TcpStream) -> io::Result<String> {
     let mut bytes = vec![0; 1 << 14];
     let mut known = 0;
@@ -425,6 +427,7 @@ fn peek_head(stream: &TcpStream) -> io::Result<String> {
         let length = stream.peek(&mut bytes)?;
         match head_of(&bytes[..length]) {
             Some(head) => return Ok(head),
+            None if length > 0 && !bytes[0].is_ascii_uppercase() => return Err(io::ErrorKind::InvalidData.into()),
             None if length == 0 || length == bytes.len() => return Err(closed()),
             // A peek gives at once what the one before gave.
             None if length == known => thread::sleep(Duration::from_millis(1)),

@@ -71,10 +71,6 @@ impl Exposition {
     pub fn ratio(&self, repo: &str, language: &str) -> Option<f64> {
         self.value("translation_completion_ratio", &[("repo", repo), ("language", language)])
     }
-
-    pub fn family(&self, name: &str) -> Option<&Family> {
-        self.families.iter().find(|family| family.name == name)
-    }
 }
 
 impl Sample {

@@ -10,7 +10,7 @@ pub mod http;
 pub mod reply;
 pub mod tls;
 
-pub use api::{Api, Repo, Request, Target};
+pub use api::{Api, Repo, Target};
 pub use exporter::{Exporter, Setup};
 pub use exposition::Exposition;
 pub use reply::Reply;

@@ -110,6 +110,15 @@ impl Reply {
         bytes
     }
 
+    pub fn garbage() -> Self {
+        Self::Wire(vec![Part::Bytes(b"SSH-2.0-OpenSSH_9.2\r\n\r\n".to_vec())], End::Close)
+    }
+
+    pub fn bad_chunk() -> Self {
+        let bytes = format!("{HEAD}transfer-encoding: chunked\r\n\r\n2\r\n[]\r\nno-size\r\n\r\n");
+        Self::Wire(vec![Part::Bytes(bytes.into())], End::Close)
+    }
+
     /// `body`, one byte a second.
     pub fn drip(body: &str) -> Self {
         let head = format!("{HEAD}content-length: {}\r\n\r\n", body.len());

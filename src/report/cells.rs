@@ -1,0 +1,122 @@
+//! How one completion, one bar and one name are written.
+
+use crate::model::is_invisible;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// What one language of one repository shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Cell {
+    /// Not a target language of the repository.
+    Absent,
+    /// A target language whose completion the API does not tell.
+    Unknown,
+    /// Completion divided by the scale.
+    Ratio(f64),
+}
+
+/// Writes with colours, or without.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Brush(pub(super) bool);
+
+impl Brush {
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.0 && !text.trim().is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    pub(super) fn strong(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    pub(super) fn faint(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    pub(super) fn alarming(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    /// Red below half, yellow below nine tenths, green where finished; between, the terminal's own colour.
+    fn graded(self, ratio: f64, text: &str) -> String {
+        match ratio {
+            _ if ratio < 0.5 => self.paint("31", text),
+            _ if ratio < 0.9 => self.paint("33", text),
+            _ if ratio < 1.0 => text.to_owned(),
+            _ => self.paint("32", text),
+        }
+    }
+
+    /// A bar of `width` columns.
+    pub(super) fn bar(self, ratio: f64, width: usize) -> String {
+        let eighths = fraction(ratio, width * 8);
+        let mut bar = "█".repeat(eighths / 8);
+        if !eighths.is_multiple_of(8) {
+            bar.push(EIGHTHS[eighths % 8]);
+        }
+        let rest = "·".repeat(width - bar.chars().count());
+        self.graded(ratio, &bar) + &self.faint(&rest)
+    }
+
+    /// Three columns.
+    pub(super) fn number(self, cell: Cell) -> String {
+        match cell {
+            Cell::Absent => self.faint("  ·"),
+            Cell::Unknown => "  ?".to_owned(),
+            Cell::Ratio(ratio) => self.graded(ratio, &format!("{:>3}", percent(ratio))),
+        }
+    }
+
+    /// One column.
+    pub(super) fn height(self, cell: Cell) -> String {
+        match cell {
+            Cell::Absent => self.faint("·"),
+            Cell::Unknown => "?".to_owned(),
+            Cell::Ratio(ratio) => self.graded(ratio, &HEIGHTS[fraction(ratio, 7)].to_string()),
+        }
+    }
+}
+
+/// The ratio as a whole number of `parts`, rounded down, so that only what is finished looks so.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the parts, which are few")]
+#[expect(clippy::cast_precision_loss, reason = "the parts are few")]
+fn fraction(ratio: f64, parts: usize) -> usize {
+    (ratio.clamp(0.0, 1.0) * parts as f64).floor() as usize
+}
+
+/// Percent, rounded down, in at most three columns.
+pub(super) fn percent(ratio: f64) -> String {
+    // 0.29 * 100 is a little less than 29.
+    match (ratio * 100.0 + 1e-9).floor() {
+        _ if ratio < 0.0 => "<0".to_owned(),
+        percent if percent > 999.0 => ">1k".to_owned(),
+        percent => format!("{percent:.0}"),
+    }
+}
+
+/// A name that cannot steer a terminal, in at most `width` columns; what does not fit is cut off in front, where owners
+/// repeat.
+pub(super) fn name(text: &str, width: usize) -> String {
+    let shown: String = text.chars().map(|c| if c.is_control() || is_invisible(c) { '\u{fffd}' } else { c }).collect();
+    if shown.width() <= width {
+        return shown;
+    }
+    let mut kept = Vec::new();
+    let mut left = width.saturating_sub(1);
+    for c in shown.chars().rev() {
+        let Some(rest) = left.checked_sub(c.width().unwrap_or(0)) else { break };
+        left = rest;
+        kept.push(c);
+    }
+    // A mark that combines would now combine with the ellipsis.
+    while kept.last().is_some_and(|c| c.width() == Some(0)) {
+        kept.pop();
+    }
+    std::iter::once('…').chain(kept.into_iter().rev()).collect()
+}
+
+/// `text` and blanks up to `width` columns.
+pub(super) fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+}

@@ -1,0 +1,123 @@
+//! The JSON of `once`; its schema is told in the documentation of [`super`].
+
+use crate::{
+    model::{Repository, Visibility},
+    snapshot::{Condition, PollStatus, Reading, Snapshot, Trouble},
+};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u8,
+    taken_at: String,
+    complete: bool,
+    completion_scale: f64,
+    listing: Listing<'a>,
+    poll: Poll<'a>,
+    filtered: usize,
+    repositories: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Listing<'a> {
+    complete: bool,
+    error: Option<Error<'a>>,
+}
+
+#[derive(Serialize)]
+struct Poll<'a> {
+    duration_seconds: f64,
+    read: usize,
+    failed: usize,
+    unreached: usize,
+    error: Option<Error<'a>>,
+}
+
+#[derive(Serialize)]
+struct Error<'a> {
+    what: &'a str,
+    mend: &'a str,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    id: String,
+    name: &'a str,
+    private: Option<bool>,
+    created_at: Option<String>,
+    state: &'static str,
+    error: Option<Error<'a>>,
+    languages: Option<Vec<Language<'a>>>,
+}
+
+#[derive(Serialize)]
+struct Language<'a> {
+    code: &'a str,
+    name: &'a str,
+    completion: Option<f64>,
+    ratio: Option<f64>,
+}
+
+/// What is known, as one JSON object and a line break.
+///
+/// # Panics
+/// Never: what it writes is text, numbers and lists alone.
+#[must_use]
+pub fn json(snapshot: &Snapshot, status: &PollStatus) -> String {
+    let last = status.last.as_ref();
+    let listing = last.and_then(|poll| poll.listing.as_ref());
+    let document = Document {
+        version: 1,
+        taken_at: snapshot.taken_at.to_string(),
+        complete: last.is_some_and(crate::snapshot::PollOutcome::is_success),
+        completion_scale: snapshot.completion_scale,
+        listing: Listing { complete: last.is_some() && listing.is_none(), error: listing.map(error) },
+        poll: Poll {
+            duration_seconds: last.map_or(0.0, |poll| poll.duration.as_secs_f64()),
+            read: last.map_or(0, |poll| poll.read),
+            failed: last.map_or(0, |poll| poll.failed),
+            unreached: last.map_or(0, |poll| poll.unreached),
+            error: last.and_then(|poll| poll.ended_early.as_ref()).map(error),
+        },
+        filtered: snapshot.filtered,
+        repositories: snapshot
+            .repositories
+            .iter()
+            .map(|shown| entry(&shown.repository, &shown.condition, snapshot.completion_scale))
+            .collect(),
+    };
+    let text = serde_json::to_string_pretty(&document).expect("text, numbers and lists alone always become JSON");
+    text + "\n"
+}
+
+fn entry<'a>(repository: &'a Repository, condition: &'a Condition, scale: f64) -> Entry<'a> {
+    Entry {
+        id: repository.id.to_string(),
+        name: &repository.name,
+        private: match repository.visibility {
+            Visibility::Public => Some(false),
+            Visibility::Private => Some(true),
+            Visibility::Unknown => None,
+        },
+        created_at: repository.created_at.map(|time| time.to_string()),
+        state: condition.label(),
+        error: condition.trouble().map(error),
+        languages: condition
+            .languages()
+            .map(|languages| languages.readings.iter().map(|reading| language(reading, scale)).collect()),
+    }
+}
+
+fn language(reading: &Reading, scale: f64) -> Language<'_> {
+    let completion = reading.language.completion.map(crate::model::Completion::get);
+    Language {
+        code: &reading.language.code,
+        name: &reading.language.name,
+        completion,
+        ratio: completion.map(|completion| completion / scale),
+    }
+}
+
+fn error(trouble: &Trouble) -> Error<'_> {
+    Error { what: &trouble.what, mend: &trouble.mend }
+}

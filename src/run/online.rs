@@ -1,0 +1,99 @@
+//! `check-config --online`: one call of each kind, and in words what it found.
+
+use super::Failure;
+use crate::{
+    api::{Api as _, ApiError, Client, End, Session as _},
+    config::{ApiConfig, Config},
+    instruments::Instruments,
+    model::{Language, Repository},
+};
+use anyhow::anyhow;
+use std::sync::Arc;
+
+/// Asks the API for the first page of the listing and for one repository's languages, each once.
+pub(super) async fn check(config: &Config) -> Result<String, Failure> {
+    let api = ApiConfig { max_attempts: 1, ..config.api.clone() };
+    let client = Client::new(&api, Arc::new(Instruments::of_one_poll("/metrics"))).map_err(Failure::usage)?;
+    let session = client.begin().await.map_err(|End { what, mend }| anyhow!("{what}; {mend}"))?;
+    let page = session.list_repositories(None).await.map_err(|error| told("the listing", error))?;
+    let mut lines = vec![format!("{} answers and accepts the key", config.api.base_url)];
+    let count = page.repositories.len();
+    lines.push(match count {
+        0 => "the listing is empty: connect repositories to the account of this key".to_owned(),
+        1 => "the first page of the listing has 1 repository".to_owned(),
+        _ => format!("the first page of the listing has {count} repositories"),
+    });
+    if !page.flaws.is_empty() {
+        lines.push(format!("entries of it with something bad: {}", page.flaws.len()));
+    }
+    if let Some(repository) = page.repositories.first() {
+        let list = session.list_languages(repository.id).await.map_err(|error| told(&repository.name, error))?;
+        lines.push(describe_languages(repository, &list.languages));
+        lines.push(describe_scale(&list.languages, config.api.completion_scale));
+    }
+    Ok(format!("  {}\n", lines.join("\n  ")))
+}
+
+fn told(of: &str, error: ApiError) -> anyhow::Error {
+    match error {
+        ApiError::Failed(failure) => anyhow!("{of} cannot be read: {}; {}", failure.what, failure.mend),
+        ApiError::NotAsked => anyhow!("{of} was not asked for, because the API refused what came before"),
+    }
+}
+
+fn describe_languages(repository: &Repository, languages: &[Language]) -> String {
+    let with = languages.iter().filter(|language| language.completion.is_some()).count();
+    format!("repository {:?} has {} languages, {with} of them with a completion", repository.name, languages.len())
+}
+
+/// What scale the completions seem to have, beside the one that is configured.
+fn describe_scale(languages: &[Language], scale: f64) -> String {
+    let reported = languages.iter().filter_map(|language| language.completion).map(crate::model::Completion::get);
+    let Some(highest) = reported.reduce(f64::max).filter(|highest| *highest > 0.0) else {
+        return format!("no completion above 0 to tell the scale by; api.completion_scale is {scale}");
+    };
+    if highest > scale {
+        format!(
+            "its highest completion is {highest}, above api.completion_scale, {scale}: set that to what means finished"
+        )
+    } else if highest <= 1.0 && scale > 1.0 {
+        format!(
+            "its highest completion is {highest}: if 1 means finished, set api.completion_scale, now {scale}, to 1; if {scale} \
+             does, all is well"
+        )
+    } else {
+        format!("its highest completion is {highest}, which fits api.completion_scale, {scale}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Completion;
+
+    fn described(completions: &[f64], scale: f64) -> String {
+        let language = |completion: &f64| Language {
+            code: "de".into(),
+            name: "German".into(),
+            completion: Completion::new(*completion),
+        };
+        describe_scale(&completions.iter().map(language).collect::<Vec<_>>(), scale)
+    }
+
+    #[test]
+    fn the_scale_is_told_by_the_highest_completion() {
+        assert_eq!(
+            described(&[3.0, 87.5], 100.0),
+            "its highest completion is 87.5, which fits api.completion_scale, 100"
+        );
+        assert_eq!(
+            described(&[0.2, 1.0], 100.0),
+            "its highest completion is 1: if 1 means finished, set api.completion_scale, now 100, to 1; if 100 does, all is well"
+        );
+        assert_eq!(
+            described(&[87.5], 1.0),
+            "its highest completion is 87.5, above api.completion_scale, 1: set that to what means finished"
+        );
+        assert_eq!(described(&[0.0], 100.0), "no completion above 0 to tell the scale by; api.completion_scale is 100");
+    }
+}

@@ -1,0 +1,76 @@
+//! What the exporter does when the API, or what stands between, does its worst.
+//!
+//! Each row of a table is a fault, and what the metrics must say of it. Throughout, each scrape is read strictly, the
+//! series that should be there are there, and after the fault ends one interval brings everything back.
+
+mod entries;
+mod key;
+mod languages;
+mod listing;
+mod rate_limit;
+mod soak;
+mod tls;
+
+use crate::support::{Exposition, Reply, api::Request};
+
+/// Builds what is done to a request.
+type Fault = fn(&Request) -> Reply;
+
+/// A fault, its name, and the reason that it is counted under.
+type Row = (&'static str, Fault, &'static str);
+
+const LIST: &str =
+    r#"[{"id":1,"code":"de","name":"owner/repo","completion":77.0,"created_at":"2024-05-06T07:08:09Z"}]"#;
+
+/// The faults that can befall any request and leave the poll to go on.
+const FAULTS: [Row; 40] = [
+    ("reset", |_| Reply::reset(), "connect"),
+    ("closed before headers", |_| Reply::close(), "connect"),
+    ("closed in the middle of the body", |_| Reply::cut_short(LIST), "truncated"),
+    ("reset in the middle of the body", |_| Reply::reset_in_the_middle(LIST), "truncated"),
+    ("never answered", |_| Reply::never(), "timeout"),
+    ("one byte a second", |_| Reply::drip(LIST), "timeout"),
+    ("headers without end", |_| Reply::endless_headers(), "decode"),
+    ("no HTTP at all", |_| Reply::garbage(), "decode"),
+    ("status 204", |_| Reply::json("").with_status(204), "decode"),
+    ("status 400", |_| Reply::status(400), "client_error"),
+    ("status 404", |_| Reply::status(404), "not_found"),
+    ("status 408", |_| Reply::status(408), "client_error"),
+    ("status 409", |_| Reply::status(409), "client_error"),
+    ("status 410", |_| Reply::status(410), "client_error"),
+    ("status 418", |_| Reply::status(418), "client_error"),
+    ("status 500", |_| Reply::status(500), "server_error"),
+    ("status 502", |_| Reply::html().with_status(502), "server_error"),
+    ("status 503", |_| Reply::status(503), "server_error"),
+    ("status 504", |_| Reply::status(504), "server_error"),
+    ("an HTML page with status 200", |_| Reply::html(), "decode"),
+    ("redirect to itself", |request| Reply::redirect(&request.target), "redirect"),
+    ("redirect to another path", |_| Reply::redirect("/v1/elsewhere"), "redirect"),
+    ("redirect to another host", |_| Reply::redirect("https://elsewhere.test/"), "redirect"),
+    ("redirect to http", |request| Reply::redirect(&format!("http://localhost{}", request.target)), "redirect"),
+    ("redirect to nowhere", |_| Reply::status(307), "redirect"),
+    ("empty body", |_| Reply::json(""), "decode"),
+    ("truncated JSON", |_| Reply::json(&LIST[..LIST.len() - 9]), "decode"),
+    ("an object", |_| Reply::json(r#"{"repositories":[],"languages":[]}"#), "decode"),
+    ("null", |_| Reply::json("null"), "decode"),
+    ("a string", |_| Reply::json("\"[]\""), "decode"),
+    ("two arrays", |_| Reply::json("[] []"), "decode"),
+    ("brackets without end", |_| Reply::json("[".repeat(100_000)), "decode"),
+    ("invalid UTF-8", |_| Reply::json(*b"[{\"code\":\"d\xffe\",\"id\":\"\xc3\"}]"), "decode"),
+    ("a zero byte", |_| Reply::json(*b"[]\0"), "decode"),
+    ("NaN", |_| Reply::json(r#"[{"id":1,"code":"de","completion":NaN}]"#), "decode"),
+    ("no gzip though it says so", |_| Reply::json(LIST).header("content-encoding", "gzip"), "decode"),
+    ("a body of 1 GiB", |_| Reply::gibibyte(), "too_large"),
+    ("gzip of 1 GiB of zeros", |_| Reply::gzip_bomb(), "too_large"),
+    ("chunks without end", |_| Reply::endless_chunks(), "too_large"),
+    ("a chunk size that is none", |_| Reply::bad_chunk(), "decode"),
+];
+
+fn failures(metrics: &Exposition, endpoint: &str, reason: &str) -> f64 {
+    let labels = [("endpoint", endpoint), ("reason", reason)];
+    metrics.value("translation_exporter_api_request_failures_total", &labels).expect("it starts at 0")
+}
+
+fn polls(metrics: &Exposition) -> f64 {
+    metrics.value("translation_exporter_polls_total", &[]).expect("it starts at 0")
+}

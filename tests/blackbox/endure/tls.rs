@@ -1,0 +1,58 @@
+//! What can be wrong with the way to the API.
+
+use super::failures;
+use crate::support::{Api, Repo, Setup, Target, tls::Flaw};
+
+fn repo() -> [Repo; 1] {
+    [Repo::new(1, "owner/repo")]
+}
+
+/// Nothing may be read, and nothing sent; the failure is counted and told.
+fn fails(setup: Setup, reason: &str) {
+    let exporter = setup.set("api.max_attempts", "1").set("poll.interval", "1h").start();
+    let metrics = exporter.wait_for("the poll fails", |metrics| metrics.value("translation_up", &[]) == Some(0.0));
+    assert_eq!(failures(&metrics, "repositories", reason), 1.0, "{}", exporter.log());
+    assert_eq!(metrics.samples("translation_completion_ratio").count(), 0);
+    let ready = exporter.get("/-/ready");
+    assert_eq!(ready.status, 503);
+    assert!(!ready.text().is_empty());
+}
+
+#[test]
+fn a_trusted_certificate_is_accepted_by_address_and_by_name() {
+    let api = Api::start_tls(repo(), Flaw::None);
+    let setup = Setup::for_api(&api);
+    let by_name = Setup::for_api(&api).set("api.base_url", &format!("https://localhost:{}", api.address.port()));
+    for setup in [setup, by_name] {
+        let exporter = setup.start();
+        exporter.wait_for("it is read", |metrics| metrics.ratio("owner/repo", "de") == Some(0.5));
+    }
+}
+
+#[test]
+fn bad_certificates_get_no_key() {
+    for flaw in [Flaw::Expired, Flaw::SelfSigned, Flaw::WrongName] {
+        let api = Api::start_tls(repo(), flaw);
+        fails(Setup::for_api(&api), "tls");
+        assert_eq!(api.requests(Target::Everything).len(), 0, "{flaw:?}");
+    }
+}
+
+#[test]
+fn an_authority_that_is_not_trusted_gets_no_key() {
+    let api = Api::start_tls(repo(), Flaw::None);
+    fails(Setup::for_api(&api).unset("api.ca_file"), "tls");
+    assert_eq!(api.requests(Target::Everything).len(), 0);
+}
+
+#[test]
+fn plain_http_on_the_port_of_tls_gets_no_key() {
+    let api = Api::start(repo());
+    fails(Setup::for_url(&api.base_url().replace("http:", "https:")), "tls");
+    assert_eq!(api.requests(Target::Everything).len(), 0);
+}
+
+#[test]
+fn a_name_that_does_not_exist() {
+    fails(Setup::for_url("https://no-such-host.invalid"), "connect");
+}
