@@ -12,7 +12,7 @@ set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root" || exit 1
 
-areas=(rules grafana deploy web_config)
+areas=(rules grafana deploy web_config web)
 parts=(format clippy docs cargo "${areas[@]}")
 
 need_component() {
