@@ -208,23 +208,31 @@ config_change_rolls_the_pod() {
 
 # ---- container -------------------------------------------------------------------------------------------------------
 
-# The build stage's work, in a folder that holds nothing but what the Dockerfile copies there; unoptimised, to save minutes.
+# The build stage's two steps, in a folder that holds nothing but what the Dockerfile copies there; unoptimised, to save minutes.
 dockerfile_inputs_build_a_static_program() {
-    local context=$work/context from copied target
-    mkdir -p "$context"
-    copied=$(sed -n '/^FROM scratch/q; s/^COPY \([^-].*\) [^ ]*$/\1/p' "$deploy/container/Dockerfile")
-    for from in $copied; do
-        grep -qx "!${from#./}" "$deploy/container/Dockerfile.dockerignore"
-        rm -rf "${context:?}/$from"
-        cp -a "$root/${from#./}" "$context/$from"
-    done
+    local context=$work/context copied from target
     target=$(rustc --print host-tuple)
-    (
-        cd "$context"
-        # shellcheck disable=SC2030,SC2031
-        export RUSTFLAGS="-C target-feature=+crt-static" TRANSLATION_EXPORTER_REVISION=test
-        cargo build --locked --target "$target" --target-dir "$work/target"
-    )
+    rm -rf "$context"
+    mkdir -p "$context/src"
+    build() {
+        RUSTFLAGS="-C target-feature=+crt-static" TRANSLATION_EXPORTER_REVISION=test \
+            cargo build --locked --target "$target" --target-dir "$work/target" --manifest-path "$context/Cargo.toml"
+    }
+    for from in Cargo.toml Cargo.lock; do
+        cp "$root/$from" "$context/$from"
+    done
+    echo 'fn main() {}' >"$context/src/main.rs"
+    cp "$context/src/main.rs" "$context/src/build.rs"
+    touch "$context/src/lib.rs"
+    build
+    copied=$(sed -n '/^FROM scratch/q; s/^COPY \([^-].*\) [^ ]*$/\1/p' "$deploy/container/Dockerfile" | xargs)
+    [ "$copied" = "Cargo.toml Cargo.lock src" ]
+    for from in $copied LICENSE; do
+        grep -qxF "!$from" "$deploy/container/Dockerfile.dockerignore"
+    done
+    cp -a "$root/src" "$context"
+    touch "$context"/src/*.rs
+    build
     install -D "$work/target/$target/debug/translation-exporter" "$stage/image/usr/bin/translation-exporter"
     strip "$stage/image/usr/bin/translation-exporter"
     if readelf --program-headers "$program" | grep -q INTERP; then

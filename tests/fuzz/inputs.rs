@@ -1,0 +1,66 @@
+//! What is done with the bytes of a stranger: one function for each of the doors that they come in by.
+//!
+//! The fuzz targets call these with what they invent, and the ordinary tests with the committed corpus. They panic
+//! where a promise is broken, and nowhere else.
+
+use std::{fs, path::Path};
+use translation_exporter::{api::wire, cli::Options, config, model::Timestamp, state::StateFile};
+
+/// A page of the listing.
+pub fn decode_page(bytes: &[u8]) {
+    let Ok(page) = wire::decode_page(bytes) else { return };
+    for repository in &page.repositories {
+        assert!(!repository.name.is_empty());
+        assert!((1..=i64::MAX.unsigned_abs()).contains(&repository.id.get()));
+    }
+    if let (wire::Next::After(next), Some(last)) = (page.next, page.repositories.last()) {
+        assert!(next == last.id || page.nameless.contains(&next));
+    }
+}
+
+/// The languages of a repository.
+pub fn decode_languages(bytes: &[u8]) {
+    let Ok(list) = wire::decode_languages(bytes, &wire::Interner::default()) else { return };
+    assert!(list.languages.is_sorted_by(|a, b| a.code < b.code), "in the order of their codes, each code once");
+    for language in &list.languages {
+        assert!(!language.code.is_empty());
+        assert!(language.completion.is_none_or(|completion| completion.get().is_finite()));
+    }
+}
+
+/// The configuration file.
+pub fn configuration(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("config.yaml");
+    fs::write(&file, bytes).expect("a file");
+    let mut options = Options::default();
+    options.config_file = Some(file);
+    match config::load(&options, [("", ""); 0]) {
+        Ok(loaded) => assert!(loaded.config.poll.stale_after >= 2 * loaded.config.poll.interval),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// The state file, as it is and with the checksum that its content would need: whatever it holds, the exporter can
+/// start, and what it then writes is what it reads again.
+pub fn state_file(bytes: &[u8]) {
+    start_with(bytes);
+    let seal = format!("\n\"crc32\":\"{:08x}\"}}\n", crc32fast::hash(bytes));
+    start_with(&[bytes, seal.as_bytes()].concat());
+}
+
+fn start_with(content: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("state.json");
+    fs::write(&path, content).expect("a file");
+    let now = Timestamp::from_millis(1_800_000_000_000);
+    let open = |path: &Path| StateFile::open(path, "https://api.example.com/", now).expect("nobody else uses it");
+    let (mut state, opened) = open(&path);
+    assert!(opened.memory.is_some() || !opened.problems.is_empty(), "what is set aside is told");
+    let memory = opened.memory.unwrap_or_default();
+    state.write(&memory).expect("the folder is there");
+    drop(state);
+    let (_state, again) = open(&path);
+    assert_eq!(again.memory, Some(memory));
+    assert!(again.problems.is_empty());
+}
