@@ -1,6 +1,3 @@
-<<<<<<< HEAD
-
-=======
 //! `once`: polls once, prints what was read, and says by its exit code whether that is everything.
 
 use super::exposition_roundtrip::{piped, read_by_python};
@@ -195,4 +192,3 @@ fn the_textfile_collector_of_node_exporter_exposes_what_is_printed() {
     assert!(text.contains("translation_completion_ratio{language=\"de\",repo=\"owner/one\"} 0.5\n"), "{text}");
     assert_eq!(text.matches("\nprocess_start_time_seconds ").count(), 1, "its own alone");
 }
->>>>>>> main

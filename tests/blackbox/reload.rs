@@ -1,6 +1,3 @@
-<<<<<<< HEAD
-
-=======
 //! A configuration that is read anew while the exporter runs: what is good is taken up whole, what is bad not at all.
 
 use crate::support::{
@@ -283,4 +280,3 @@ fn reloading_over_http_is_forbidden_unless_it_is_enabled_and_by_signal_it_never_
     eventually("it is read anew", || (daemon.told().1 > loaded_at).then_some(()));
     assert_eq!(daemon.reload("POST").status, 200);
 }
->>>>>>> main

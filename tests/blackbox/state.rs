@@ -377,12 +377,7 @@ fn a_second_process_on_one_state_file_exits_with_2_and_names_it() {
     assert!(message.contains(kept.path.to_str().unwrap()) && message.contains("another process"), "{message}");
     first.wait_for_polls(1.0);
     assert_eq!(errors(&first), [""; 0]);
-<<<<<<< HEAD
     kept.holds_nothing_else();
-=======
-    // A write may be under way.
-    eventually("nothing else lies there", || (kept.names() == ["state.json", "state.json.lock"]).then_some(()));
->>>>>>> demo
 }
 
 #[test]
