@@ -193,3 +193,6 @@ fn valid(layers: &layers::Layers) -> Result<Loaded, ConfigError> {
         _ => Err(ConfigError(read.mistakes)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root" || exit 1
 
-areas=(rules grafana deploy web_config)
+areas=(rules grafana deploy web_config web)
 parts=(format clippy docs cargo "${areas[@]}")
 
 need_component() {
@@ -29,7 +29,11 @@ format() { need_component fmt rustfmt && cargo fmt --all --check; }
 
 clippy() { need_component clippy && cargo clippy --locked --all-targets -- --deny warnings; }
 
-docs() { RUSTDOCFLAGS="--deny warnings" cargo doc --locked --no-deps --document-private-items; }
+# These docs are for readers of the source.
+docs() {
+    RUSTDOCFLAGS="--deny warnings --allow rustdoc::private-intra-doc-links" \
+        cargo doc --locked --no-deps --document-private-items
+}
 
 # The tests marked #[ignore] are those that need something installed; here it is.
 cargo_tests() {

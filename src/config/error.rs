@@ -81,6 +81,16 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+/// A single value that should be short for people: quoted, unless it is so long that it might hold a key which wrong
+/// indentation made a part of it.
+pub(super) fn short(value: &str) -> String {
+    const LONGEST: usize = 16;
+    match value.chars().count() {
+        length if length > LONGEST => format!("a text of {length} characters"),
+        _ => quoted(value),
+    }
+}
+
 /// A value for people: quoted, without control characters, not too long.
 pub(super) fn quoted(value: &str) -> String {
     const LONGEST: usize = 60;

@@ -2,7 +2,7 @@
 //! one run tells every mistake.
 
 use super::{
-    error::{Mistake, Source, quoted},
+    error::{Mistake, Source, short},
     keys::Key,
     layers::Layers,
 };
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn switch(&mut self, path: &'static str) -> Option<bool> {
         self.parsed(path, "write true or false", |text| {
-            text.parse().map_err(|_| format!("{} is neither true nor false", quoted(text)))
+            text.parse().map_err(|_| format!("{} is neither true nor false", short(text)))
         })
     }
 
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         self.parsed(path, &mend, |text| match text.parse() {
             Ok(number) if bounds.contains(&number) => Ok(number),
             _ if text.parse::<i128>().is_ok() => Err(format!("{text} is out of bounds")),
-            _ => Err(format!("{} is no whole number", quoted(text))),
+            _ => Err(format!("{} is no whole number", short(text))),
         })
     }
 
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         self.parsed(path, mend, |text| match text.parse() {
             Ok(number) if fits(number) => Ok(number),
             Ok(_) => Err(format!("{text} is out of bounds")),
-            Err(_) => Err(format!("{} is no number", quoted(text))),
+            Err(_) => Err(format!("{} is no number", short(text))),
         })
     }
 
@@ -112,11 +112,11 @@ impl<'a> Reader<'a> {
         let least = humantime::format_duration(shortest);
         let mend = format!("give at least {least} with its unit, such as 30s, 5m or 1h 30m");
         self.parsed(path, &mend, |text| match humantime::parse_duration(text) {
-            Ok(duration) if duration < shortest => Err(format!("{} is too short", quoted(text))),
-            Ok(duration) if duration > LONGEST => Err(format!("{} is longer than 100 years", quoted(text))),
+            Ok(duration) if duration < shortest => Err(format!("{} is too short", short(text))),
+            Ok(duration) if duration > LONGEST => Err(format!("{} is longer than 100 years", short(text))),
             Ok(duration) => Ok(humantime::Duration::from(duration)),
-            Err(_) if text.parse::<f64>().is_ok() => Err(format!("{} has no unit", quoted(text))),
-            Err(_) => Err(format!("{} is no duration", quoted(text))),
+            Err(_) if text.parse::<f64>().is_ok() => Err(format!("{} has no unit", short(text))),
+            Err(_) => Err(format!("{} is no duration", short(text))),
         })
         .map(Into::into)
     }

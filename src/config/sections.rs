@@ -2,7 +2,7 @@
 
 use super::{
     ApiConfig, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig,
-    error::{Mistake, Source, quoted},
+    error::{Mistake, Source, quoted, short},
     key::read_key,
     reader::{Reader, kind},
     syntax,
@@ -39,9 +39,9 @@ pub(super) fn api(read: &mut Reader<'_>) -> Option<ApiConfig> {
     let max_attempts = read.whole("api.max_attempts", 1..=10);
     let max_response_size = read.parsed("api.max_response_size", "give at least 1B, such as 512KiB or 16MiB", |text| {
         match text.parse::<ByteSize>() {
-            Ok(ByteSize(0)) => Err(format!("{} is too small", quoted(text))),
+            Ok(ByteSize(0)) => Err(format!("{} is too small", short(text))),
             Ok(ByteSize(bytes)) => Ok(syntax::Size(bytes)),
-            Err(_) => Err(format!("{} is no size", quoted(text))),
+            Err(_) => Err(format!("{} is no size", short(text))),
         }
     });
     let ca_file = read.path("api.ca_file");
@@ -250,12 +250,12 @@ pub(super) fn log(read: &mut Reader<'_>) -> Option<LogConfig> {
     let level = read.parsed("log.level", "write error, warn, info, debug or trace", |text| {
         let level = text.to_ascii_lowercase();
         let known = ["error", "warn", "info", "debug", "trace"].contains(&level.as_str());
-        known.then_some(level).ok_or_else(|| format!("{} is no level", quoted(text)))
+        known.then_some(level).ok_or_else(|| format!("{} is no level", short(text)))
     });
     let format = read.parsed("log.format", "write logfmt or json", |text| match text {
         "logfmt" => Ok(LogFormat::Logfmt),
         "json" => Ok(LogFormat::Json),
-        _ => Err(format!("{} is no format", quoted(text))),
+        _ => Err(format!("{} is no format", short(text))),
     });
     Some(LogConfig { level: level?.parse().ok()?, format: format? })
 }

@@ -75,7 +75,7 @@ pub(super) fn listen_address(text: &str) -> Result<(), &'static str> {
 
 /// A path at which the metrics can be served.
 pub(super) fn telemetry_path(text: &str) -> Result<String, String> {
-    let quoted = super::error::quoted(text);
+    let quoted = super::error::short(text);
     if !text.starts_with('/') {
         return Err(format!("{quoted} does not begin with a slash"));
     }

@@ -4,7 +4,11 @@
 //! comment. Writing can stop after any sample and go on later: a scrape that reads slowly holds one chunk, not the whole.
 
 use super::number::{push_f64, push_integer, push_timestamp};
-use crate::snapshot::{Reading, Shown, Snapshot};
+use crate::{
+    model::{Language, Timestamp},
+    snapshot::{Reading, Shown, Snapshot},
+};
+use std::sync::Arc;
 
 /// What is told once for all samples of a name.
 struct Family {
@@ -87,28 +91,25 @@ pub(super) fn fill(snapshot: &Snapshot, cursor: &mut Cursor, out: &mut Vec<u8>, 
         match writer.cursor.step {
             0 => writer.per_language(
                 &COMPLETION_RATIO,
+                |_, label| label.extend_from_slice(b"\"} "),
                 |reading| reading.language.completion,
-                |out, completion| {
-                    out.extend_from_slice(b"\"} ");
-                    push_f64(out, completion.get() / scale);
-                },
+                |out, completion| push_f64(out, completion.get() / scale),
             ),
             1 => writer.per_language(
                 &LAST_PROGRESS,
+                |_, label| label.extend_from_slice(b"\"} "),
                 |reading| reading.progress,
-                |out, progress| {
-                    out.extend_from_slice(b"\"} ");
-                    push_timestamp(out, progress.at);
-                },
+                |out, progress| push_timestamp(out, progress.at),
             ),
             2 => writer.per_language(
                 &LANGUAGE_INFO,
-                |reading| Some(&reading.language.name),
-                |out, name| {
-                    out.extend_from_slice(b"\",name=\"");
-                    push_escaped(out, name);
-                    out.extend_from_slice(b"\"} 1");
+                |language, label| {
+                    label.extend_from_slice(b"\",name=\"");
+                    push_escaped(label, &language.name);
+                    label.extend_from_slice(b"\"} 1");
                 },
+                |_| Some(()),
+                |_, ()| {},
             ),
             3 => writer.per_repository(
                 &REPOSITORY_INFO,
@@ -136,7 +137,7 @@ pub(super) fn fill(snapshot: &Snapshot, cursor: &mut Cursor, out: &mut Vec<u8>, 
     }
 }
 
-fn push_timestamp_value(out: &mut Vec<u8>, at: crate::model::Timestamp) {
+fn push_timestamp_value(out: &mut Vec<u8>, at: Timestamp) {
     out.extend_from_slice(b"\"} ");
     push_timestamp(out, at);
 }
@@ -153,24 +154,31 @@ impl<'a> Writer<'a> {
         self.out.len() >= self.limit
     }
 
-    /// `pick` says what a reading has to tell, if anything; `write` writes what follows the code of the language.
+    /// `label` writes what stands between the code of a language and the value; `pick` says what a reading has to tell,
+    /// if anything, and `write` writes that.
     fn per_language<V>(
         &mut self,
         family: &Family,
-        pick: impl Fn(&'a Reading) -> Option<V>,
+        label: impl Fn(&Language, &mut Vec<u8>),
+        pick: impl Fn(&Reading) -> Option<V>,
         write: impl Fn(&mut Vec<u8>, V),
     ) {
         let mut prefix = Vec::with_capacity(256);
+        // Repositories have much the same languages in the same order, in texts that they share.
+        let mut labels: Vec<Label<'a>> = Vec::new();
         let repositories = self.repositories;
         while let Some(shown) = repositories.get(self.cursor.repository) {
             if self.is_full() {
                 return;
             }
             let readings = shown.condition.languages().map_or(&[][..], |languages| &languages.readings);
+            labels.resize_with(labels.len().max(readings.len()), Label::default);
             prefix.clear();
             push_first_label(&mut prefix, family, &shown.repository.name);
             prefix.extend_from_slice(b"\",language=\"");
-            while let Some(reading) = readings.get(self.cursor.reading) {
+            while let (Some(reading), Some(known)) =
+                (readings.get(self.cursor.reading), labels.get_mut(self.cursor.reading))
+            {
                 if self.is_full() {
                     return;
                 }
@@ -178,7 +186,7 @@ impl<'a> Writer<'a> {
                 if let Some(value) = pick(reading) {
                     self.announce(family);
                     self.out.extend_from_slice(&prefix);
-                    push_escaped(self.out, &reading.language.code);
+                    self.out.extend_from_slice(known.of(&reading.language, &label));
                     write(self.out, value);
                     self.out.push(b'\n');
                 }
@@ -217,6 +225,28 @@ impl<'a> Writer<'a> {
             self.cursor.announced = true;
             push_metadata(self.out, family.name, family.help, family.unit);
         }
+    }
+}
+
+/// What was last written after the prefix for the languages at one place of their repositories.
+#[derive(Default)]
+struct Label<'a> {
+    language: Option<&'a Language>,
+    text: Vec<u8>,
+}
+
+impl<'a> Label<'a> {
+    fn of(&mut self, language: &'a Language, write: impl Fn(&Language, &mut Vec<u8>)) -> &[u8] {
+        let is_known = self
+            .language
+            .is_some_and(|known| Arc::ptr_eq(&known.code, &language.code) && Arc::ptr_eq(&known.name, &language.name));
+        if !is_known {
+            self.text.clear();
+            push_escaped(&mut self.text, &language.code);
+            write(language, &mut self.text);
+            self.language = Some(language);
+        }
+        &self.text
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) fn push_f64(out: &mut Vec<u8>, value: f64) {
         #[expect(clippy::cast_precision_loss, reason = "at most 10^12")]
         let is_exact = (millionths as f64 / MILLION).to_bits() == value.to_bits();
         if is_exact {
-            return push_decimal::<6>(out, millionths / 1_000_000, millionths % 1_000_000);
+            return push_decimal(out, millionths / 1_000_000, millionths % 1_000_000);
         }
     }
     out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
@@ -25,7 +25,7 @@ pub(super) fn push_f64(out: &mut Vec<u8>, value: f64) {
 pub(super) fn push_timestamp(out: &mut Vec<u8>, at: Timestamp) {
     match u64::try_from(at.as_millis()) {
         // Up to here, which is the year 33658, the digits are those of the shortest form; see push_f64.
-        Ok(millis) if millis < 1_000_000_000_000_000 => push_decimal::<3>(out, millis / 1000, millis % 1000),
+        Ok(millis) if millis < 1_000_000_000_000_000 => push_decimal(out, millis / 1000, millis % 1000 * 1000),
         _ => push_f64(out, at.as_seconds()),
     }
 }
@@ -35,16 +35,54 @@ pub(super) fn push_integer(out: &mut Vec<u8>, count: usize) {
     out.extend_from_slice(itoa::Buffer::new().format(count).as_bytes());
 }
 
-/// Appends `whole` + `fraction` / 10^N, with at least one decimal and no zero beyond it.
-fn push_decimal<const N: usize>(out: &mut Vec<u8>, whole: u64, mut fraction: u64) {
-    out.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes());
-    let mut digits = [b'.'; 8];
-    for digit in digits[1..=N].iter_mut().rev() {
-        *digit = b'0' + (fraction % 10) as u8;
-        fraction /= 10;
+/// Appends `whole` + `millionths` / 10^6, with at least one decimal and no zero beyond it.
+fn push_decimal(out: &mut Vec<u8>, whole: u64, millionths: u64) {
+    match whole {
+        0..10 => out.push(three_digits(whole)[2]),
+        // Timestamps of our times.
+        1_000_000_000..10_000_000_000 => {
+            out.push(three_digits(whole / 1_000_000_000)[2]);
+            out.extend_from_slice(&three_digits(whole / 1_000_000 % 1000));
+            out.extend_from_slice(&three_digits(whole / 1000 % 1000));
+            out.extend_from_slice(&three_digits(whole % 1000));
+        }
+        _ => out.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes()),
     }
-    let last = digits[1..=N].iter().rposition(|digit| *digit != b'0').unwrap_or(0);
-    out.extend_from_slice(&digits[..last + 2]);
+    let (high, low) = (millionths / 1000, millionths % 1000);
+    let [hundreds, tens, ones] = three_digits(high);
+    out.extend_from_slice(&[b'.', hundreds, tens, ones]);
+    let needless = if low == 0 {
+        zeros_at_end(high).min(2)
+    } else {
+        out.extend_from_slice(&three_digits(low));
+        zeros_at_end(low)
+    };
+    out.truncate(out.len() - needless);
+}
+
+/// The digits of each number below 1000, zeros in front.
+static THREE_DIGITS: [[u8; 3]; 1000] = {
+    let mut digits = [[b'0'; 3]; 1000];
+    let mut number = 0;
+    while number < 1000 {
+        #[expect(clippy::cast_possible_truncation, reason = "single digits")]
+        {
+            digits[number] = [b'0' + (number / 100) as u8, b'0' + (number / 10 % 10) as u8, b'0' + (number % 10) as u8];
+        }
+        number += 1;
+    }
+    digits
+};
+
+/// `number` is below 1000.
+#[expect(clippy::cast_possible_truncation, reason = "below 1000")]
+fn three_digits(number: u64) -> [u8; 3] {
+    THREE_DIGITS[number as usize % 1000]
+}
+
+/// How many of the three digits of `number` are zeros with no other digit behind them.
+fn zeros_at_end(number: u64) -> usize {
+    usize::from(number.is_multiple_of(10)) + usize::from(number.is_multiple_of(100)) + usize::from(number == 0)
 }
 
 #[cfg(test)]

@@ -47,7 +47,11 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure>
         }
     };
     let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("cannot print the result")?;
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        // Who reads has seen enough, as `head` does.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+        printed => printed.context("cannot print the result")?,
+    }
 
     if outcome.is_success() {
         return Ok(());

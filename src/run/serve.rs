@@ -42,7 +42,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     let (memory, saver) = open_state(&config, loader.is_demo(), clock, &instruments)?;
     let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
     if loader.is_demo() {
-        announce(&listeners, &config);
+        announce(&listeners, &config, protection.has_tls());
     }
     instruments.config_loaded(true, clock.now());
 
@@ -137,12 +137,13 @@ fn open_state(
 }
 
 /// The one line of the demo: where to look.
-fn announce(listeners: &[web::Listener], config: &Config) {
+fn announce(listeners: &[web::Listener], config: &Config, has_tls: bool) {
+    let scheme = if has_tls { "https" } else { "http" };
     let addresses = listeners.iter().map(|listener| {
         let address = listener.address();
         let host = if address.ip().is_unspecified() { "localhost".to_owned() } else { host(address) };
         format!(
-            "http://{host}:{port}/ and http://{host}:{port}{path}",
+            "{scheme}://{host}:{port}/ and {scheme}://{host}:{port}{path}",
             port = address.port(),
             path = config.web.telemetry_path
         )

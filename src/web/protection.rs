@@ -59,6 +59,12 @@ impl Protection {
         self.0.borrow().file.description().to_vec()
     }
 
+    /// Whether connections are TLS at this moment.
+    #[must_use]
+    pub fn has_tls(&self) -> bool {
+        self.0.borrow().file.tls.is_some()
+    }
+
     pub(super) fn current(&self) -> Arc<State> {
         Arc::clone(&self.0.borrow())
     }

@@ -5,7 +5,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end; helpers do so for it")]
 #![expect(clippy::float_cmp, reason = "counts and ratios are to come back exactly")]
-#![expect(clippy::format_collect, reason = "an allocation more costs a test nothing")]
 #![expect(clippy::format_push_string, reason = "an allocation more costs a test nothing")]
 
 #[path = "../support/mod.rs"]
@@ -19,6 +18,7 @@ mod ids;
 mod kubernetes_environment;
 mod lifetime;
 mod once;
+mod page;
 mod pagination;
 mod politeness;
 mod properties;

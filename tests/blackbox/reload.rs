@@ -153,6 +153,20 @@ fn a_shorter_interval_does_not_wait_for_the_end_of_the_longer_one() {
 }
 
 #[test]
+fn a_new_key_is_sent_from_the_next_poll_on() {
+    let api = three();
+    let daemon = Reloadable::start(&api, &[]);
+    api.accept_key("another-key-of-the-tests");
+    daemon.exporter.wait_for("it is refused", |metrics| metrics.value("translation_up", &[]) == Some(0.0));
+    daemon.write(&[("api.key", "another-key-of-the-tests")]);
+    assert_eq!(daemon.reload("POST").status, 200);
+    let metrics =
+        daemon.exporter.wait_for("it is accepted", |metrics| metrics.value("translation_up", &[]) == Some(1.0));
+    assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
+    assert!(!daemon.exporter.log().contains("another-key"));
+}
+
+#[test]
 fn level_and_format_of_the_log_the_scale_and_the_path_of_the_metrics_change() {
     let api = three();
     let daemon = Reloadable::start(&api, &[]);

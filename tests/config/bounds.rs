@@ -101,6 +101,10 @@ fn durations_outside_their_bounds_are_refused() {
                 r#"api.timeout (exporter.yml:4): "soon" is no duration; give at least 1ms with its unit, such as 30s, 5m or 1h 30m"#,
             ),
             (
+                "  timeout: 30s\n    and more than a duration\n",
+                "api.timeout (exporter.yml:4): a text of 28 characters is no duration; give at least 1ms with its unit, such as 30s, 5m or 1h 30m",
+            ),
+            (
                 "  connect_timeout: 0ms\n",
                 r#"api.connect_timeout (exporter.yml:4): "0ms" is too short; give at least 1ms with its unit, such as 30s, 5m or 1h 30m"#,
             ),

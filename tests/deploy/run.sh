@@ -116,7 +116,7 @@ kustomize_renders_everything() {
     done
     render_with all-components "$deploy"/kubernetes/components/*
     "$python" "$here/manifests.py" native "$rendered" "$native"
-    echo "note: $(find "$rendered" -name '*.yaml' | wc -l) renderings, $(grep -h '^kind:' "$rendered"/*.yaml | wc -l) objects"
+    echo "note: $(find "$rendered" -name '*.yaml' | wc -l) renderings, $(cat "$rendered"/*.yaml | grep -c '^kind:') objects"
 }
 
 kubernetes_accepts_every_object() {
@@ -208,23 +208,31 @@ config_change_rolls_the_pod() {
 
 # ---- container -------------------------------------------------------------------------------------------------------
 
-# The build stage's work, in a folder that holds nothing but what the Dockerfile copies there; unoptimised, to save minutes.
+# The build stage's two steps, in a folder that holds nothing but what the Dockerfile copies there; unoptimised, to save minutes.
 dockerfile_inputs_build_a_static_program() {
-    local context=$work/context from copied target
-    mkdir -p "$context"
-    copied=$(sed -n '/^FROM scratch/q; s/^COPY \([^-].*\) [^ ]*$/\1/p' "$deploy/container/Dockerfile")
-    for from in $copied; do
-        grep -qx "!${from#./}" "$deploy/container/Dockerfile.dockerignore"
-        rm -rf "${context:?}/$from"
-        cp -a "$root/${from#./}" "$context/$from"
-    done
+    local context=$work/context copied from target
     target=$(rustc --print host-tuple)
-    (
-        cd "$context"
-        # shellcheck disable=SC2030,SC2031
-        export RUSTFLAGS="-C target-feature=+crt-static" TRANSLATION_EXPORTER_REVISION=test
-        cargo build --locked --target "$target" --target-dir "$work/target"
-    )
+    rm -rf "$context"
+    mkdir -p "$context/src"
+    build() {
+        RUSTFLAGS="-C target-feature=+crt-static" TRANSLATION_EXPORTER_REVISION=test \
+            cargo build --locked --target "$target" --target-dir "$work/target" --manifest-path "$context/Cargo.toml"
+    }
+    for from in Cargo.toml Cargo.lock; do
+        cp "$root/$from" "$context/$from"
+    done
+    echo 'fn main() {}' >"$context/src/main.rs"
+    cp "$context/src/main.rs" "$context/src/build.rs"
+    touch "$context/src/lib.rs"
+    build
+    copied=$(sed -n '/^FROM scratch/q; s/^COPY \([^-].*\) [^ ]*$/\1/p' "$deploy/container/Dockerfile" | xargs)
+    [ "$copied" = "Cargo.toml Cargo.lock src" ]
+    for from in $copied LICENSE; do
+        grep -qxF "!$from" "$deploy/container/Dockerfile.dockerignore"
+    done
+    cp -a "$root/src" "$context"
+    touch "$context"/src/*.rs
+    build
     install -D "$work/target/$target/debug/translation-exporter" "$stage/image/usr/bin/translation-exporter"
     strip "$stage/image/usr/bin/translation-exporter"
     if readelf --program-headers "$program" | grep -q INTERP; then
@@ -365,11 +373,11 @@ system_calls_pass_the_filter() {
     { expand @system-service; expand @default; } | sort -u >"$work/allowed"
     { expand @privileged; expand @resources; } | sort -u >"$work/denied"
     # A refused call answers EPERM; only these may be asked for in vain.
-    for call in $(cat "$work/unit/system-calls"); do
+    while read -r call; do
         if ! grep -qx "$call" "$work/allowed" || grep -qx "$call" "$work/denied"; then
             refused+=("$call")
         fi
-    done
+    done <"$work/unit/system-calls"
     echo "note: $(wc -l <"$work/unit/system-calls") different calls"
     [ ${#refused[@]} -eq 0 ] || { echo "refused: ${refused[*]}"; return 1; }
 }

@@ -15,8 +15,9 @@ import socket
 import sys
 
 import sandbox
-from fake_api import FakeApi
+from fake_api import FakeApi, serve_names
 
+HOST = "translations.example.com"
 KEY = "the-key-of-the-credential"
 INSTALLED = "/usr/local/bin/translation-exporter"
 CONFIG = "/etc/translation-exporter/config.yaml"
@@ -71,8 +72,11 @@ def main():
     program, service, socket_file, folder = sys.argv[1:]
     sandbox.enter_own_namespaces()
     shutil.rmtree(folder, ignore_errors=True)
-    api = FakeApi(KEY)
     manager = Manager(program, service, folder)
+    (manager.folder / "resolv.conf").write_text("nameserver 127.0.0.1\n")
+    sandbox.mount("--bind", manager.folder / "resolv.conf", pathlib.Path("/etc/resolv.conf").resolve())
+    serve_names(HOST)
+    api = FakeApi(KEY, HOST, folder)
     grace = int(manager.service["TimeoutStopSec"].removesuffix("s"))
 
     manager.config.write_text("api:\n  base_url: https://user@nonsense\n")
@@ -81,7 +85,7 @@ def main():
     assert code == int(manager.service["RestartPreventExitStatus"]), f"a wrong configuration ended with {code}"
     print("a wrong configuration is not restarted")
 
-    manager.config.write_text(f"api:\n  base_url: {api.url}\n")
+    manager.config.write_text(f"api:\n  base_url: {api.url}\n  ca_file: {folder}/ca.pem\n")
     with sandbox.killed_at_the_end(manager.start()) as process:
         manager.notified("READY=1")
         sandbox.wait_for("data", lambda: sandbox.get("http://127.0.0.1:10018/-/ready", 1)[0] == 200, 20)

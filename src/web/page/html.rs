@@ -211,7 +211,7 @@ fn repository_section(published: &Published, page: &Page<'_>) -> Markup {
             }
             p.found role="status" { (found(&table, &page.query)) }
             @if !table.rows.is_empty() {
-                div.scroll role="region" aria-labelledby="heading" tabindex="0" { (grid(&table, &page.query, page.now)) }
+                section.scroll aria-label="Table of repositories, which scrolls" tabindex="0" { (grid(&table, &page.query, page.now)) }
                 (pager(&table, &page.query))
                 (legend(&table, published.status.state_is_kept))
             }

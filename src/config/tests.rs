@@ -1,0 +1,128 @@
+use super::*;
+use proptest::prelude::*;
+use std::path::Path;
+
+const KEY: &str = "sk-Zw7Qx2Lm9Kp4Rt8";
+
+fn options(file: &Path) -> Options {
+    let mut options = Options::default();
+    options.config_file = Some(file.to_owned());
+    options
+}
+
+fn load_text(text: &str) -> Result<Loaded, ConfigError> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    load(&options(file.path()), Vec::<(String, String)>::new())
+}
+
+fn good() -> Loaded {
+    load_text(&format!("api: {{base_url: \"https://api.example.com/a\", key: {KEY}}}\n")).unwrap()
+}
+
+#[test]
+fn the_path_of_the_base_url_ends_with_a_slash() {
+    assert_eq!(good().config.api.base_url.as_str(), "https://api.example.com/a/");
+}
+
+#[test]
+fn defaults_are_those_of_the_table_of_keys() {
+    let Config { api, poll, filter, state_file, web, log } = good().config;
+    assert_eq!((api.page_size, api.concurrency, api.max_attempts), (1000, 8, 4));
+    assert_eq!((api.requests_per_second, api.completion_scale), (Some(10.0), 100.0));
+    assert_eq!((api.connect_timeout, api.timeout), (Duration::from_secs(10), Duration::from_secs(30)));
+    assert_eq!((api.max_response_size, api.ca_file), (16 * 1024 * 1024, None));
+    assert_eq!((poll.interval, poll.stale_after), (Duration::from_secs(300), Duration::from_secs(3600)));
+    assert!(filter.include.is_none() && filter.exclude.is_empty() && filter.private);
+    assert_eq!(state_file, None);
+    assert_eq!((web.listen_addresses, web.telemetry_path), (vec![":10018".to_owned()], "/metrics".to_owned()));
+    assert_eq!((web.config_file, web.enable_lifecycle, web.max_requests), (None, false, 40));
+    assert_eq!((log.level, log.format), (tracing::Level::INFO, LogFormat::Logfmt));
+}
+
+#[test]
+fn a_star_stays_within_a_segment() {
+    let text = format!(
+        "api: {{base_url: \"https://a\", key: {KEY}}}\nfilter: {{include: [\"acme/*\"], exclude: [\"**/x\"]}}\n"
+    );
+    let filter = load_text(&text).unwrap().config.filter;
+    let include = filter.include.unwrap();
+    assert!(include.is_match("acme/app") && !include.is_match("acme/app/deep") && !include.is_match("other/app"));
+    assert!(filter.exclude.is_match("a/x") && filter.exclude.is_match("a/b/x"));
+}
+
+#[test]
+fn zero_requests_per_second_are_unlimited() {
+    let text = format!("api: {{base_url: \"https://a\", key: {KEY}, requests_per_second: 0}}\n");
+    assert_eq!(load_text(&text).unwrap().config.api.requests_per_second, None);
+}
+
+#[test]
+fn changes_that_need_a_restart_are_named() {
+    let old = good().config;
+    assert_eq!(restart_needed(&old, &old), Vec::<&str>::new());
+    let mut new = old.clone();
+    new.api.base_url = "https://other.example.com/".parse().unwrap();
+    new.state_file = Some("state.json".into());
+    new.web.listen_addresses.push(":1".into());
+    new.poll.interval = Duration::from_secs(1);
+    assert_eq!(restart_needed(&old, &new), ["api.base_url", "state.file", "web.listen_addresses"]);
+}
+
+#[test]
+fn the_demo_needs_no_account_and_leaves_that_of_the_environment_aside() {
+    let environment = [
+        ("TRANSLATION_EXPORTER_API__KEY_FILE", "/none/such"),
+        ("TRANSLATION_EXPORTER_API__BASE_URL", "https://api.example.com"),
+        ("TRANSLATION_EXPORTER_LOG__LEVEL", "debug"),
+    ];
+    let loaded = load_demo(&Options::default(), environment, "http://127.0.0.1:1/", KEY).unwrap();
+    assert_eq!(loaded.config.api.base_url.as_str(), "http://127.0.0.1:1/");
+    assert!(matches!(loaded.config.api.key, KeySource::Inline(_)));
+    assert_eq!(loaded.config.poll.interval, Duration::from_secs(5));
+    assert_eq!(loaded.config.log.level, tracing::Level::DEBUG);
+    let slower = [("TRANSLATION_EXPORTER_POLL__INTERVAL", "7s")];
+    let loaded = load_demo(&Options::default(), slower, "http://127.0.0.1:1/", KEY).unwrap();
+    assert_eq!(loaded.config.poll.interval, Duration::from_secs(7));
+}
+
+#[test]
+fn debug_output_and_description_hide_the_key() {
+    let loaded = good();
+    assert!(!format!("{loaded:?}{}", describe(&loaded)).contains(KEY));
+}
+
+#[test]
+fn every_key_is_described_once() {
+    let loaded = good();
+    let mut keys: Vec<_> = loaded.settings.iter().map(|setting| setting.key).collect();
+    keys.sort_unstable();
+    let mut all: Vec<_> = KEYS.iter().map(|key| key.path).collect();
+    all.sort_unstable();
+    assert_eq!(keys, all);
+}
+
+proptest! {
+    /// Slips of the finger around the key: whatever the file then says, no message repeats the key.
+    #[test]
+    fn no_slip_makes_an_error_tell_the_key(
+        slips in proptest::collection::vec((0_usize..200, prop_oneof![Just(None), "[ \n:#\"'\\[\\]{}&*!|>?,-]".prop_map(Some)]), 1..4),
+    ) {
+        let mut text = format!(
+            "api:\n  timeout: 30s\n  key: {KEY}\n  base_url: https://api.example.com\n  page_size: 7\nfilter:\n  include: [a/*]\n"
+        );
+        for (at, slip) in slips {
+            let at = at % (text.len() + 1);
+            match slip {
+                // The key itself stays as it is.
+                _ if text.find(KEY).is_some_and(|key| (key..=key + KEY.len()).contains(&at) && at != key) => {}
+                Some(slip) => text.insert_str(at, &slip),
+                None if text.find(KEY) == Some(at) || at == text.len() => {}
+                None => { text.remove(at); }
+            }
+        }
+        if let Err(error) = load_text(&text) {
+            prop_assert!(!error.to_string().contains(KEY), "{text}\n{error}");
+        }
+    }
+}
