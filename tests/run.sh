@@ -33,7 +33,8 @@ docs() { RUSTDOCFLAGS="--deny warnings" cargo doc --locked --no-deps; }
 
 # The tests marked #[ignore] are those that need something installed; here it is.
 cargo_tests() {
-    need_debian prometheus=prometheus promtool=prometheus prometheus-node-exporter=prometheus-node-exporter curl=curl || return 1
+    need_debian prometheus=prometheus promtool=prometheus prometheus-node-exporter=prometheus-node-exporter curl=curl \
+        chromium=chromium chromedriver=chromium-driver || return 1
     need_python exposition prometheus_client==0.25.0 || return 1
     local status=0
     PATH="$tools/exposition/bin:$PATH" cargo test --locked --no-fail-fast --lib --bins --tests -- --include-ignored || status=1

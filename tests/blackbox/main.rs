@@ -25,6 +25,7 @@ mod properties;
 mod readme;
 mod reload;
 mod secrecy;
+mod slow_clients;
 mod startup_shutdown;
 mod state;
 mod support_itself;

@@ -191,7 +191,7 @@ fn polling<'a>(last: Option<&PollOutcome>) -> impl Iterator<Item = Attention<'a>
     let listing = last.and_then(|last| last.listing.clone());
     let ended_early = last.and_then(|last| last.ended_early.clone());
     // A listing that ends the poll is one trouble, not two.
-    let ended_early = ended_early.filter(|trouble| listing.as_ref().is_none_or(|listing| listing.what != trouble.what));
+    let ended_early = ended_early.filter(|trouble| listing.as_ref().is_none_or(|listing| listing.mend != trouble.mend));
     let listing = listing.map(|trouble| Attention::new("The listing", trouble));
     listing.into_iter().chain(ended_early.map(|trouble| Attention::new("The poll", trouble)))
 }
