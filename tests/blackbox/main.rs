@@ -24,6 +24,7 @@ mod politeness;
 mod properties;
 mod readme;
 mod reload;
+mod scrapers;
 mod secrecy;
 mod slow_clients;
 mod startup_shutdown;
