@@ -18,6 +18,7 @@ mod ids;
 mod kubernetes_environment;
 mod lifetime;
 mod once;
+mod page;
 mod pagination;
 mod politeness;
 mod properties;

@@ -116,7 +116,7 @@ kustomize_renders_everything() {
     done
     render_with all-components "$deploy"/kubernetes/components/*
     "$python" "$here/manifests.py" native "$rendered" "$native"
-    echo "note: $(find "$rendered" -name '*.yaml' | wc -l) renderings, $(grep -h '^kind:' "$rendered"/*.yaml | wc -l) objects"
+    echo "note: $(find "$rendered" -name '*.yaml' | wc -l) renderings, $(cat "$rendered"/*.yaml | grep -c '^kind:') objects"
 }
 
 kubernetes_accepts_every_object() {
@@ -373,11 +373,11 @@ system_calls_pass_the_filter() {
     { expand @system-service; expand @default; } | sort -u >"$work/allowed"
     { expand @privileged; expand @resources; } | sort -u >"$work/denied"
     # A refused call answers EPERM; only these may be asked for in vain.
-    for call in $(cat "$work/unit/system-calls"); do
+    while read -r call; do
         if ! grep -qx "$call" "$work/allowed" || grep -qx "$call" "$work/denied"; then
             refused+=("$call")
         fi
-    done
+    done <"$work/unit/system-calls"
     echo "note: $(wc -l <"$work/unit/system-calls") different calls"
     [ ${#refused[@]} -eq 0 ] || { echo "refused: ${refused[*]}"; return 1; }
 }

@@ -5,13 +5,18 @@ const { createRequire } = require("node:module");
 const tools = createRequire(`${process.argv[2]}/`);
 const { parser } = tools("@prometheus-io/lezer-promql");
 const { EditorState } = tools("@codemirror/state");
-const { LRLanguage } = tools("@codemirror/language");
+const { LRLanguage, ensureSyntaxTree } = tools("@codemirror/language");
 const { Parser } = tools("@prometheus-io/codemirror-promql/dist/cjs/parser/parser.js");
 
 const language = LRLanguage.define({ parser: parser.configure({ top: "PromQL" }) });
 
 function problems(expression) {
-  const check = new Parser(EditorState.create({ doc: expression, extensions: [language] }));
+  const state = EditorState.create({ doc: expression, extensions: [language] });
+  // An editor parses for some milliseconds and goes on later; this is the way to have all of it now.
+  if (!ensureSyntaxTree(state, expression.length, 60_000)) {
+    throw new Error(`not parsed within a minute: ${expression}`);
+  }
+  const check = new Parser(state.update({}).state);
   check.analyze();
   return check.getDiagnostics().map((found) => `${found.message} at ${expression.slice(found.from, found.to)}`);
 }

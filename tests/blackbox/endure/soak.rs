@@ -20,7 +20,8 @@ fn luck(random: &mut fastrand::Rng) -> Option<Reply> {
         30..32 => Reply::html(),
         32..34 => Reply::redirect("/"),
         34 => Reply::never(),
-        35 => Reply::drip("[]"),
+        // Longer than the timeout: a whole empty list would be an answer.
+        35 => Reply::drip("[1,2,3]"),
         36 => Reply::gzip_bomb(),
         37 => Reply::status(429).header("retry-after", "1"),
         38 => Reply::endless_headers(),
