@@ -1,7 +1,7 @@
 //! The poller: when it polls, what one poll does, and what is published of it.
 //!
 //! A poll lists all repositories and then reads each one's languages, the oldest attempt first. What was read is
-//! published while the poll goes on, and what was known stays until something better is known: see [`ledger`].
+//! published while the poll goes on, and what was known stays until something better is known: see `ledger`.
 //! Nothing here knows HTTP or metrics; the API is asked through [`Api`].
 
 mod ledger;

@@ -6,6 +6,7 @@
 mod auth;
 mod connection;
 pub mod file;
+mod joined;
 mod limit;
 mod listen;
 mod negotiate;

@@ -4,7 +4,7 @@
 //! each has [`DEADLINE`] for its TLS handshake, for the head of its next request (idling included), and for taking a
 //! response. A client that is slower than that is dropped.
 
-use super::{Listener, protection::State, service::Server};
+use super::{Listener, joined::Joined, protection::State, service::Server};
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -187,7 +187,7 @@ where
         async move {
             let (head, _body) = request.into_parts();
             let response = server.respond(&head).await;
-            Ok::<_, Infallible>(response.map(|body| Tracked { body, _running: running }))
+            Ok::<_, Infallible>(response.map(|body| Joined::new(Tracked { body, _running: running })))
         }
     });
     let builder = builder(protocol);
@@ -424,7 +424,9 @@ mod tests {
         seconds(0..=0, idle.task.await.unwrap());
         stream.read_to_end(&mut answer).await.unwrap();
         let answer = String::from_utf8(answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n0\r\n\r\n"), "{answer}");
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        assert!(head.contains(&format!("\r\ncontent-length: {}\r\n", body.len())), "{answer}");
         seconds(0..=0, task.await.unwrap());
     }
 
