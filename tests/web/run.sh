@@ -145,6 +145,30 @@ status 000 --cacert ca.pem --cert burglar.pem --key burglar.key "$mutual/metrics
 got=$(curl --silent --output /dev/null --cacert ca.pem --cert prometheus.pem --key prometheus.key --http2 --write-out '%{http_version}' "$mutual/-/healthy")
 [ "$got" = 1.1 ] || fail "HTTP/2 is served although http2 is false"
 
+say "the five policies for client certificates, and the alias"
+# policy POLICY EXPECTED-WITHOUT EXPECTED-FROM-A-STRANGER EXPECTED-FROM-THE-AUTHORITY
+printf 'tls_server_config: {cert_file: server.pem, key_file: server.key}\n' >policy.yml
+start policy demo --web.config.file=policy.yml
+policy() {
+    local before authorities='client_ca_file: ca.pem, '
+    [ "$1" != NoClientCert ] || authorities=
+    before=$(grep -c 'the configuration was read anew' policy.log || true)
+    printf 'tls_server_config: {cert_file: server.pem, key_file: server.key, %sclient_auth_type: %s}\n' "$authorities" "$1" >policy.new
+    mv policy.new policy.yml
+    kill -HUP "$pid"
+    eventually "the reload for $1" sh -c "[ \$(grep -c 'the configuration was read anew' policy.log) -gt $before ]"
+    local at=https://localhost:$port/metrics
+    status "$2" --cacert ca.pem "$at"
+    status "$3" --cacert ca.pem --cert burglar.pem --key burglar.key "$at"
+    status "$4" --cacert ca.pem --cert prometheus.pem --key prometheus.key "$at"
+}
+policy NoClientCert 200 200 200
+policy RequestClientCert 200 200 200
+policy RequireAnyClientCert 000 200 200
+policy RequireClientCert 000 200 200
+policy VerifyClientCertIfGiven 200 000 200
+policy RequireAndVerifyClientCert 000 000 200
+
 say "a real Prometheus"
 # Another port than anybody's own Prometheus.
 listen=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')

@@ -197,10 +197,19 @@ fn add_means(languages: &mut [Language<'_>], rows: &[Row<'_>], scale: f64) {
 
 /// The row's reading of each language. Both are in the order of the codes, which spares looking each one up.
 pub fn cells<'r>(row: &Row<'r>, languages: &[Language<'_>]) -> impl Iterator<Item = Option<&'r Reading>> {
-    let mut rest = readings(row.shown).iter().peekable();
+    let mut rest = readings(row.shown);
     languages.iter().map(move |language| {
-        while rest.next_if(|reading| &*reading.language.code < language.code).is_some() {}
-        rest.next_if(|reading| &*reading.language.code == language.code)
+        while let Some((first, others)) = rest.split_first() {
+            match (*first.language.code).cmp(language.code) {
+                Ordering::Less => rest = others,
+                Ordering::Equal => {
+                    rest = others;
+                    return Some(first);
+                }
+                Ordering::Greater => break,
+            }
+        }
+        None
     })
 }
 
