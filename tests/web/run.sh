@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../lib.sh"
 
 need_debian prometheus=prometheus openssl=openssl curl=curl perl=perl python3=python3 jq=jq
-need_npm html-validate html-validate@9
+need_npm html-validate html-validate@9.7.1
 program=${TRANSLATION_EXPORTER:-}
 if [ -z "$program" ]; then
     (cd "$root" && cargo build --quiet)
