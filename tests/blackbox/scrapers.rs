@@ -1,10 +1,10 @@
 //! Many scrapers at once, while a large account is polled: each gets a whole answer, or the 503 of `web.max_requests`.
 
-use crate::support::{Api, Repo, Setup, Target, eventually, exporter::OPENMETRICS, http};
+use crate::support::{Api, PATIENCE, Repo, Setup, Target, eventually, exporter::OPENMETRICS, http};
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 const SCRAPERS: usize = 100;
@@ -22,10 +22,12 @@ fn a_hundred_scrapers_get_whole_answers_while_10000_repositories_are_polled() {
     let exporter = Setup::for_api(&api).set("api.concurrency", "32").start();
 
     let (done, served, refused) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
+    let begin = Instant::now();
     thread::scope(|scope| {
         for _ in 0..SCRAPERS {
             scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
+                // The second bound ends them where the test has failed.
+                while !done.load(Ordering::Relaxed) && begin.elapsed() < duration() + 2 * PATIENCE {
                     let headers = [("accept", OPENMETRICS), ("accept-encoding", "gzip")];
                     let response = http::get(exporter.address, "/metrics", &headers).expect("an answer");
                     match response.status {
