@@ -39,7 +39,8 @@ impl Browser {
         let port: u16 = port.expect("chromedriver says its port");
         let folder = profile.path().to_str().unwrap();
         // A container has no sandbox to give, and little shared memory.
-        let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"];
+        let arguments =
+            ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"];
         let arguments: Vec<String> =
             arguments.into_iter().map(str::to_owned).chain([format!("--user-data-dir={folder}")]).collect();
         let capabilities: Capabilities =
@@ -59,7 +60,8 @@ impl Browser {
 
     /// The names in the rows, from top to bottom.
     async fn names(&self) -> Vec<String> {
-        let names = self.script("return [...document.querySelectorAll('tbody bdi.name')].map(e => e.textContent)").await;
+        let names =
+            self.script("return [...document.querySelectorAll('tbody bdi.name')].map(e => e.textContent)").await;
         serde_json::from_value(names).unwrap()
     }
 
@@ -195,7 +197,8 @@ async fn names_that_try_to_break_out_are_text() {
     assert_eq!(browser.names().await, [evil[1]]);
     browser.goto(&exporter, "/").await;
     assert_eq!(browser.names().await, evil);
-    let codes = browser.script("return [...document.querySelectorAll('thead bdi.code')].map(e => e.textContent).sort()").await;
+    let codes =
+        browser.script("return [...document.querySelectorAll('thead bdi.code')].map(e => e.textContent).sort()").await;
     let mut expected = evil.map(str::to_owned);
     expected.sort();
     assert_eq!(codes, json!(expected));
