@@ -262,7 +262,7 @@ fn reason_labels(endpoint: Endpoint, reason: &'static str) -> Labels<2> {
 }
 
 fn request_labels(endpoint: Endpoint, code: Option<u16>) -> Labels<2> {
-    [("endpoint", endpoint.label().into()), ("code", code.map_or("error".into(), |code| code.to_string().into()))]
+    [("endpoint", endpoint.label().into()), ("code", code.map_or("error".into(), code_label))]
 }
 
 fn http_labels(telemetry_path: &str, route: Route, code: u16) -> Labels<2> {
@@ -274,7 +274,12 @@ fn http_labels(telemetry_path: &str, route: Route, code: u16) -> Labels<2> {
         Route::Reload => "/-/reload".into(),
         Route::Other => "other".into(),
     };
-    [("path", path), ("code", code.to_string().into())]
+    [("path", path), ("code", code_label(code))]
+}
+
+/// Without an allocation for the code of nearly all answers.
+fn code_label(code: u16) -> Cow<'static, str> {
+    if code == 200 { "200".into() } else { code.to_string().into() }
 }
 
 fn build_labels() -> Labels<3> {

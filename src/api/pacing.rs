@@ -68,7 +68,11 @@ impl Pacer {
 
     /// Waits for a place in the line, and until nothing is held any more.
     pub async fn turn(&self, spacing: Duration) {
-        sleep_until(self.reserve(spacing)).await;
+        let slot = self.reserve(spacing);
+        // The timer counts milliseconds, and would sleep up to one for a moment that has come.
+        if slot > Instant::now() {
+            sleep_until(slot).await;
+        }
         let mut was_held = false;
         while let Some(until) = self.held_until() {
             was_held = true;
