@@ -80,10 +80,14 @@ impl Instruments {
         let http_at_start = [
             (Route::Page, 200),
             (Route::Metrics, 200),
+            (Route::Metrics, 401),
+            (Route::Metrics, 429),
+            (Route::Metrics, 503),
             (Route::Healthy, 200),
             (Route::Ready, 200),
             (Route::Ready, 503),
             (Route::Reload, 200),
+            (Route::Reload, 403),
             (Route::Reload, 500),
             (Route::Other, 404),
         ];
@@ -262,7 +266,7 @@ fn reason_labels(endpoint: Endpoint, reason: &'static str) -> Labels<2> {
 }
 
 fn request_labels(endpoint: Endpoint, code: Option<u16>) -> Labels<2> {
-    [("endpoint", endpoint.label().into()), ("code", code.map_or("error".into(), |code| code.to_string().into()))]
+    [("endpoint", endpoint.label().into()), ("code", code.map_or("error".into(), code_label))]
 }
 
 fn http_labels(telemetry_path: &str, route: Route, code: u16) -> Labels<2> {
@@ -274,7 +278,12 @@ fn http_labels(telemetry_path: &str, route: Route, code: u16) -> Labels<2> {
         Route::Reload => "/-/reload".into(),
         Route::Other => "other".into(),
     };
-    [("path", path), ("code", code.to_string().into())]
+    [("path", path), ("code", code_label(code))]
+}
+
+/// Without an allocation for the code of nearly all answers.
+fn code_label(code: u16) -> Cow<'static, str> {
+    if code == 200 { "200".into() } else { code.to_string().into() }
 }
 
 fn build_labels() -> Labels<3> {

@@ -47,12 +47,15 @@ impl Failure {
 /// # Errors
 /// Says what is wrong and how to mend it; the caller prints it and exits with [`Failure::exit_code`].
 pub fn run(cli: Cli) -> Result<(), Failure> {
-    // Two threads: a poll's decoding and a scrape do not wait for each other. What takes long runs beside them.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("cannot start the runtime's threads")?;
+    let runtime = match cli.command {
+        Command::Once { .. } => runtime_of_one_thread()?,
+        // Two threads: scrapes do not wait for each other. Polls, and all that takes long, run beside them.
+        _ => tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .context("cannot start the runtime's threads")?,
+    };
     let result = runtime.block_on(async {
         match cli.command {
             Command::Demo { seed } => {
@@ -68,6 +71,10 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     // A thread that still waits for a disk must not hold the end up.
     runtime.shutdown_background();
     result
+}
+
+fn runtime_of_one_thread() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")
 }
 
 async fn check_config(loader: &Loader, online: bool) -> Result<(), Failure> {

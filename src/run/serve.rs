@@ -37,9 +37,10 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     }
     let clock = Clock::system();
     let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
-    let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
+    // Before the listeners: whoever starts a second process is to hear of the state file, not of the port.
     let (memory, saver) = open_state(&config, loader.is_demo(), clock, &instruments)?;
+    let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
     let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
     if loader.is_demo() {
         announce(&listeners, &config, protection.has_tls());
@@ -64,7 +65,10 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     let poller = Poller::new(poll_settings, memory, saver, clock, Arc::clone(&instruments), hand_over);
     let mut tasks = JoinSet::new();
     tasks.spawn(web::serve(listeners, app, until(stopped.clone())));
-    tasks.spawn(poller.run(until(stopped)));
+    // One thread has all of a poll: its tasks wake each other hundreds of times a second, which costs twice the CPU
+    // across threads. And scrapes do not wait for it.
+    let polling_runtime = super::runtime_of_one_thread()?;
+    tasks.spawn_blocking(move || polling_runtime.block_on(poller.run(until(stopped))));
     tasks.spawn(encode(encoding, publish));
     web::notify::ready();
 

@@ -4,7 +4,7 @@ use super::{
     negotiate::Negotiated,
     service::{Server, fixed},
 };
-use crate::instruments::{Format, Instruments};
+use crate::exposition;
 use axum::{
     body::Body,
     http::{HeaderValue, Method, StatusCode, header, request::Parts},
@@ -38,7 +38,8 @@ pub(super) fn respond(server: &Server, request: &Parts) -> Response {
     };
     let instruments = &server.app.instruments;
     let Some(published) = published else {
-        return (headers, before_the_first_publication(negotiated.format, instruments)).into_response();
+        // Nothing is known of the world yet, but what the exporter does itself can be told.
+        return (headers, exposition::own(negotiated.format, instruments)).into_response();
     };
     if gzip {
         let chunks = published.gzip(negotiated.format, instruments);
@@ -46,18 +47,10 @@ pub(super) fn respond(server: &Server, request: &Parts) -> Response {
         let length = [(header::CONTENT_LENGTH, HeaderValue::from(length))];
         (headers, length, place.kept_by(chunks.into_iter())).into_response()
     } else {
-        (headers, place.kept_by(published.identity(negotiated.format, instruments))).into_response()
+        let chunks = published.identity(negotiated.format, instruments);
+        let length = [(header::CONTENT_LENGTH, HeaderValue::from(chunks.remaining()))];
+        (headers, length, place.kept_by(chunks)).into_response()
     }
-}
-
-/// Nothing is known of the world yet, but what the exporter does itself can be told.
-fn before_the_first_publication(format: Format, instruments: &Instruments) -> String {
-    let mut body = String::new();
-    instruments.encode(format, &mut body);
-    if format == Format::OpenMetrics {
-        body.push_str("# EOF\n");
-    }
-    body
 }
 
 /// One of the places of `web.max_requests`.
