@@ -76,6 +76,7 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 #[cfg(test)]
 mod tests {
     use super::{super::decode_flawed_languages, *};
+    use crate::model::Completion;
     use proptest::{collection::vec, prelude::*, sample::select};
 
     fn entry() -> impl Strategy<Value = String> {
@@ -123,11 +124,8 @@ mod tests {
     fn an_answer_without_a_flaw_goes_the_short_way() {
         let body = br#"[{"code":"fr","name":"Fran\u00e7ais","completion":1.5,"new":{}},{"name":"","code":"de"}]"#;
         let list = languages(body, &Interner::default()).unwrap();
-        let told: Vec<_> = list
-            .languages
-            .iter()
-            .map(|one| (&*one.code, &*one.name, one.completion.map(|value| value.get())))
-            .collect();
+        let told: Vec<_> =
+            list.languages.iter().map(|one| (&*one.code, &*one.name, one.completion.map(Completion::get))).collect();
         assert_eq!(told, [("de", "", None), ("fr", "Français", Some(1.5))]);
     }
 
