@@ -14,7 +14,7 @@ pub use pacing::End;
 pub use tls::BuildError;
 
 use crate::{
-    config::{ApiConfig, KeyError, KeySource, read_key},
+    config::{ApiConfig, KeySource, read_key},
     instruments::Instruments,
     model::{Endpoint, Reason, RepositoryId},
 };
@@ -69,6 +69,7 @@ pub struct Client {
     page_size: u16,
     key: KeySource,
     spacing: Duration,
+    timeout: Duration,
     max_attempts: u32,
     max_response_size: u64,
     pacer: Arc<Pacer>,
@@ -108,6 +109,7 @@ impl Client {
             spacing: config.requests_per_second.map_or(Duration::ZERO, |rate| {
                 Duration::try_from_secs_f64(rate.recip()).unwrap_or(Duration::from_secs(u64::from(u32::MAX)))
             }),
+            timeout: config.timeout,
             max_attempts: config.max_attempts,
             max_response_size: config.max_response_size,
             pacer,
@@ -116,10 +118,19 @@ impl Client {
         })
     }
 
-    async fn read_key(&self) -> Result<SecretString, KeyError> {
+    async fn read_key(&self) -> Result<SecretString, End> {
         let source = self.key.clone();
         let read = tokio::task::spawn_blocking(move || read_key(&source));
-        read.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+        match timeout(self.timeout, read).await {
+            Ok(Ok(key)) => {
+                key.map_err(|error| End { what: format!("{} {}", error.place(), error.problem()), mend: error.mend() })
+            }
+            Ok(Err(panic)) => std::panic::resume_unwind(panic.into_panic()),
+            Err(_) => Err(End {
+                what: "the API key file could not be read within api.timeout".to_owned(),
+                mend: "see why the disk that holds it does not answer",
+            }),
+        }
     }
 
     /// Sends one request and reads its body.
@@ -197,17 +208,13 @@ impl Api for Client {
                 allowance: Allowance::new(),
                 key: tokio::sync::Mutex::new(Key { secret, generation: 0 }),
             }),
-            Err(error) => Err(End { what: without_mend(&error), mend: error.mend() }),
+            Err(end) => Err(end),
         }
     }
 
     fn held_for(&self) -> Option<Duration> {
         self.pacer.held_until().map(|until| until - Instant::now())
     }
-}
-
-fn without_mend(error: &KeyError) -> String {
-    format!("{} {}", error.place(), error.problem())
 }
 
 /// A key, and how many came before it in this poll.
@@ -293,9 +300,8 @@ impl Poll {
                 true
             }
             Ok(_) => false,
-            Err(error) => {
-                let what = format!("the API refuses the key (status 401), and the {}", without_mend(&error));
-                self.allowance.end(what, error.mend());
+            Err(End { what, mend }) => {
+                self.allowance.end(format!("the API refuses the key (status 401), and {what}"), mend);
                 false
             }
         }
@@ -327,8 +333,10 @@ impl Poll {
             Err(error) => {
                 instruments.api_failure(endpoint, Reason::Decode);
                 // The error's own text may quote the body: only its place is told.
-                let (line, column) = (error.line(), error.column());
-                let how = format!("the body is no JSON array (line {line}, column {column})");
+                let how = match (error.line(), error.column()) {
+                    (0, _) => "the body is not UTF-8".to_owned(),
+                    (line, column) => format!("the body is no JSON array (line {line}, column {column})"),
+                };
                 Err(ApiError::Failed(self.failure(&Refusal::new(Reason::Decode, how), url)))
             }
         }

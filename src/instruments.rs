@@ -80,10 +80,14 @@ impl Instruments {
         let http_at_start = [
             (Route::Page, 200),
             (Route::Metrics, 200),
+            (Route::Metrics, 401),
+            (Route::Metrics, 429),
+            (Route::Metrics, 503),
             (Route::Healthy, 200),
             (Route::Ready, 200),
             (Route::Ready, 503),
             (Route::Reload, 200),
+            (Route::Reload, 403),
             (Route::Reload, 500),
             (Route::Other, 404),
         ];

@@ -1,7 +1,7 @@
 //! The poller: when it polls, what one poll does, and what is published of it.
 //!
 //! A poll lists all repositories and then reads each one's languages, the oldest attempt first. What was read is
-//! published while the poll goes on, and what was known stays until something better is known: see [`ledger`].
+//! published while the poll goes on, and what was known stays until something better is known: see `ledger`.
 //! Nothing here knows HTTP or metrics; the API is asked through [`Api`].
 
 mod ledger;
@@ -59,6 +59,8 @@ pub struct PollProgress {
 #[derive(Debug)]
 pub struct Poller<A, P> {
     settings: watch::Receiver<Arc<Settings<A>>>,
+    /// Those of the last poll, until the next one begins.
+    in_force: Arc<Settings<A>>,
     publish: P,
     clock: Clock,
     instruments: Arc<Instruments>,
@@ -75,8 +77,9 @@ pub struct Poller<A, P> {
     /// When the listing began to fail, and when polls began to be ended early.
     listing_fails_since: Option<Timestamp>,
     ended_early_since: Option<Timestamp>,
-    /// Digest of the listing's flaws, so that they are logged once per change.
-    listing_flaws: u64,
+    /// Digests of the flaws of the last listing that broke off and of the last complete one, so that they are logged
+    /// once per change.
+    listing_flaws: [u64; 2],
 }
 
 impl<A, P> Poller<A, P>
@@ -107,8 +110,10 @@ where
         let mut ledger = memory.map_or_else(Ledger::default, Ledger::restore);
         // The filters may be others than those of the process that kept it.
         ledger.reselect(&settings.borrow().filter, clock.now());
+        let in_force = Arc::clone(&settings.borrow());
         Self {
             settings,
+            in_force,
             publish,
             clock,
             instruments,
@@ -122,7 +127,7 @@ where
             last_save: Instant::now(),
             listing_fails_since: None,
             ended_early_since: None,
-            listing_flaws: 0,
+            listing_flaws: [0; 2],
         }
     }
 
@@ -134,6 +139,7 @@ where
     /// Polls once.
     pub async fn poll(&mut self) -> PollOutcome {
         let settings = Arc::clone(&self.settings.borrow_and_update());
+        self.in_force = Arc::clone(&settings);
         let started = Instant::now();
         self.began = Some(started);
         self.status.interval = settings.interval;
@@ -207,7 +213,10 @@ where
             let entry = format!("id {} ({:?})", repository.id, repository.name);
             flaws.push(wire::Flaw { entry, defect: Defect::DuplicateName });
         }
-        if std::mem::replace(&mut self.listing_flaws, tell::digest(&flaws)) != tell::digest(&flaws) {
+        // A listing that broke off shows but some of what is wrong: it is compared with its like.
+        let digest = tell::digest(&flaws);
+        let before = std::mem::replace(&mut self.listing_flaws[usize::from(trouble.is_none())], digest);
+        if before != digest && (trouble.is_none() || digest != 0) {
             tell::flaws("the listing", &flaws);
         }
         self.unsaved |= trouble.is_none();
@@ -311,7 +320,8 @@ where
         if duration > self.status.interval {
             self.instruments.poll_overran();
         }
-        if outcome.listing.is_none() && outcome.ended_early.is_none() {
+        // One that was ended when it had asked for everything is as full as any.
+        if outcome.listing.is_none() && outcome.unreached == 0 {
             self.last_full_poll = Some(duration);
         }
         if outcome.is_success() {
@@ -328,12 +338,12 @@ where
     fn staleness_limit(&self) -> Duration {
         // Until one poll was full, the one under way tells best how long such a poll takes.
         let full_poll = self.last_full_poll.or_else(|| self.began.map(|began| began.elapsed()));
-        staleness_limit(self.settings.borrow().stale_after, full_poll)
+        staleness_limit(self.in_force.stale_after, full_poll)
     }
 
     /// What is known now.
     pub fn snapshot(&self) -> Snapshot {
-        self.ledger.snapshot(self.settings.borrow().completion_scale, self.staleness_limit(), self.clock.now())
+        self.ledger.snapshot(self.in_force.completion_scale, self.staleness_limit(), self.clock.now())
     }
 
     /// How the polling goes.

@@ -29,11 +29,21 @@ format() { need_component fmt rustfmt && cargo fmt --all --check; }
 
 clippy() { need_component clippy && cargo clippy --locked --all-targets -- --deny warnings; }
 
-docs() { RUSTDOCFLAGS="--deny warnings" cargo doc --locked --no-deps; }
+# These docs are for readers of the source.
+docs() {
+    RUSTDOCFLAGS="--deny warnings --allow rustdoc::private-intra-doc-links" \
+        cargo doc --locked --no-deps --document-private-items
+}
 
 # The tests marked #[ignore] are those that need something installed; here it is.
 cargo_tests() {
     need_debian prometheus=prometheus promtool=prometheus prometheus-node-exporter=prometheus-node-exporter curl=curl || return 1
+    # Ubuntu has Chromium under other names.
+    if grep -q '^ID=ubuntu' /etc/os-release 2>/dev/null; then
+        need_debian chromium-browser=chromium-browser chromedriver=chromium-chromedriver || return 1
+    else
+        need_debian chromium=chromium chromedriver=chromium-driver || return 1
+    fi
     need_python exposition prometheus_client==0.25.0 || return 1
     local status=0
     PATH="$tools/exposition/bin:$PATH" cargo test --locked --no-fail-fast --lib --bins --tests -- --include-ignored || status=1

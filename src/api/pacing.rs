@@ -27,6 +27,8 @@ const TROUBLE_REPOSITORIES: usize = 5;
 const FORBIDDEN_LIMIT: u32 = 3;
 /// Retries that every poll may make, besides a fifth of its requests.
 const FREE_RETRIES: u32 = 10;
+/// How late a turn may be for the next ones to make up for it: more than the timer's coarseness, and no burst.
+const CATCH_UP: Duration = Duration::from_millis(10);
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 
@@ -37,51 +39,34 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Spaces all requests out, and holds them while the API wants to be left alone. Outlives polls and reloads.
 #[derive(Debug, Default)]
-pub(super) struct Pacer(Mutex<Slots>);
-
-#[derive(Debug, Default)]
-struct Slots {
-    next: Option<Instant>,
-    held_until: Option<Instant>,
+pub(super) struct Pacer {
+    /// When the next request may go. Those who wait stand in line at this lock; who leaves takes no turn along.
+    line: tokio::sync::Mutex<Option<Instant>>,
+    held_until: Mutex<Option<Instant>>,
 }
 
 impl Pacer {
-    /// Takes the next place in the line: the time at which the request may go.
-    fn reserve(&self, spacing: Duration) -> Instant {
-        let mut slots = lock(&self.0);
-        let now = Instant::now();
-        let slot = slots.next.map_or(now, |next| next.max(now));
-        slots.next = Some(slot + spacing);
-        slot
-    }
-
     /// Until when the API wants to be left alone.
     pub fn held_until(&self) -> Option<Instant> {
-        lock(&self.0).held_until.filter(|until| *until > Instant::now())
+        lock(&self.held_until).filter(|until| *until > Instant::now())
     }
 
     fn hold(&self, duration: Duration) {
-        let mut slots = lock(&self.0);
         let until = Instant::now() + duration.min(LONGEST_HOLD);
-        slots.held_until = Some(slots.held_until.map_or(until, |held| held.max(until)));
+        let mut held_until = lock(&self.held_until);
+        *held_until = Some(held_until.map_or(until, |held| held.max(until)));
     }
 
-    /// Waits for a place in the line, and until nothing is held any more.
+    /// Waits for a turn: until those who came before are gone, their spacing is over, and nothing is held any more.
     pub async fn turn(&self, spacing: Duration) {
-        let slot = self.reserve(spacing);
+        let mut next = self.line.lock().await;
         // The timer counts milliseconds, and would sleep up to one for a moment that has come.
-        if slot > Instant::now() {
-            sleep_until(slot).await;
+        while let Some(due) = next.max(self.held_until()).filter(|due| *due > Instant::now()) {
+            sleep_until(due).await;
         }
-        let mut was_held = false;
-        while let Some(until) = self.held_until() {
-            was_held = true;
-            sleep_until(until).await;
-        }
-        if was_held {
-            // All who waited for the hold come out of it in one moment: line them up again.
-            sleep_until(self.reserve(spacing)).await;
-        }
+        let now = Instant::now();
+        let turn = next.map_or(now, |next| next.max(now.checked_sub(CATCH_UP).unwrap_or(now)));
+        *next = Some(turn + spacing);
     }
 }
 
@@ -321,6 +306,35 @@ mod tests {
         pacer.turn(spacing).await;
         assert_eq!(start.elapsed().as_millis(), 10_200);
         assert_eq!(pacer.held_until(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hold_that_begins_while_some_wait_holds_them_all() {
+        let pacer = Pacer::default();
+        let start = Instant::now();
+        let spacing = Duration::from_millis(100);
+        pacer.hold(Duration::from_secs(10));
+        let first = async {
+            pacer.turn(spacing).await;
+            pacer.hold(Duration::from_secs(10));
+        };
+        let second = async {
+            pacer.turn(spacing).await;
+            start.elapsed().as_millis()
+        };
+        assert_eq!(tokio::join!(first, second).1, 20_000);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_stops_waiting_takes_no_turn() {
+        let pacer = Pacer::default();
+        let start = Instant::now();
+        let spacing = Duration::from_secs(1);
+        pacer.turn(spacing).await;
+        let waiting = futures_util::future::join_all((0..100).map(|_| pacer.turn(spacing)));
+        assert!(tokio::time::timeout(Duration::from_millis(500), waiting).await.is_err());
+        pacer.turn(spacing).await;
+        assert_eq!(start.elapsed().as_millis(), 1000);
     }
 
     #[tokio::test(start_paused = true)]

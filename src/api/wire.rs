@@ -10,7 +10,7 @@ mod plain;
 use crate::model::{Completion, Defect, Language, Repository, RepositoryId, Timestamp, Visibility};
 use serde::{
     Deserializer,
-    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor},
+    de::{Error as _, IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
 use std::{
@@ -305,7 +305,9 @@ impl<'de, const N: usize> Visitor<'de> for Fields<N> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut fields = [Field::Missing; N];
-        while let Some(index) = map.next_key_seed(Place(&self.0))? {
+        // Keys are taken raw: one that is no text, such as half a surrogate pair, is just another unknown one.
+        while let Some(key) = map.next_key::<&'de RawValue>()? {
+            let index = self.0.iter().position(|name| spells(key.get(), name));
             if let Some(field) = index.map(|index| &mut fields[index]) {
                 let raw: &'de RawValue = map.next_value()?;
                 *field = match field {
@@ -320,26 +322,12 @@ impl<'de, const N: usize> Visitor<'de> for Fields<N> {
     }
 }
 
-/// The place of a key among the wanted names.
-struct Place<'n>(&'n [&'static str]);
-
-impl<'de> DeserializeSeed<'de> for Place<'_> {
-    type Value = Option<usize>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for Place<'_> {
-    type Value = Option<usize>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(self.0.iter().position(|name| *name == key))
+/// Whether a raw JSON string is that text.
+fn spells(raw: &str, text: &str) -> bool {
+    if raw.contains('\\') {
+        serde_json::from_str::<String>(raw).is_ok_and(|key| key == text)
+    } else {
+        raw.trim_matches('"') == text
     }
 }
 
@@ -434,6 +422,12 @@ mod tests {
         assert_eq!(shown(r#""private":false"#), (Visibility::Public, vec![Defect::CreatedAt]));
         let both = vec![Defect::Private, Defect::CreatedAt];
         assert_eq!(shown(r#""private":"false","created_at":"yesterday""#), (Visibility::Unknown, both));
+    }
+
+    #[test]
+    fn keys_may_be_escaped_and_unknown_ones_may_be_anything() {
+        let page = repository(r#""\ud800":1,"":2,"Id":9,"\u0069d":3,"name":"o/r""#);
+        assert_eq!((page.repositories[0].id.get(), page.flaws.len()), (3, 0));
     }
 
     #[test]

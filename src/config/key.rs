@@ -23,6 +23,7 @@ pub struct KeyError {
 #[derive(Debug)]
 enum Kind {
     Unreadable(io::Error),
+    NotAFile,
     TooLarge,
     Empty,
     Unfit,
@@ -40,6 +41,7 @@ impl KeyError {
     pub fn problem(&self) -> String {
         match &self.kind {
             Kind::Unreadable(error) => format!("cannot be read: {error}"),
+            Kind::NotAFile => "is no regular file, and could not be read anew at each poll".to_owned(),
             Kind::TooLarge => format!("is larger than {LARGEST} bytes, which no key is"),
             Kind::Empty => "is empty".to_owned(),
             Kind::Unfit => "holds a character that cannot be sent in a header (a line break, a blank, or one that is \
@@ -72,6 +74,10 @@ pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Kind> {
+    // A pipe could make the exporter wait for ever.
+    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return Err(Kind::NotAFile);
+    }
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
     match read {

@@ -229,23 +229,36 @@ async fn failing_data_are_told_until_they_are_stale_and_the_clock_goes_on() {
     assert_eq!(languages.readings[0].progress.unwrap().at, START);
 }
 
-#[tokio::test(start_paused = true)]
-async fn data_turn_stale_while_nothing_is_polled() {
+/// When was published how many stale repositories, in seconds, while the API wants to be left alone for a day after a
+/// poll in which each repository took so long.
+async fn growing_stale(takes: Duration) -> Vec<(u64, usize)> {
     let published = Arc::new(Mutex::new(Vec::new()));
     let world = bench().world;
-    let (sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
     let log = Arc::clone(&published);
     let publish = move |snapshot: Arc<Snapshot>, _| {
         let stale = snapshot.repositories.iter().filter(|shown| shown.condition.label() == "stale").count();
-        log.lock().unwrap().push((snapshot.taken_at.since(START).as_secs(), stale));
+        if stale > 0 {
+            log.lock().unwrap().push((snapshot.taken_at.since(START).as_secs(), stale));
+        }
     };
     let clock = Clock::following_tokio(START);
     let poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), publish);
-    // From its first answer on, the API wants to be left alone for a day.
     world.0.lock().unwrap().held = Some(Duration::from_secs(86_400));
+    world.0.lock().unwrap().takes = takes;
     poller.run(pass(90)).await;
-    drop(sender);
-    assert_eq!(published.lock().unwrap().last(), Some(&(3600, 3)));
+    let published = published.lock().unwrap();
+    published.clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn data_turn_stale_while_nothing_is_polled() {
+    assert_eq!(growing_stale(Duration::ZERO).await, [(3600, 3)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_turns_stale_bit_by_bit_is_not_published_bit_by_bit() {
+    assert_eq!(growing_stale(Duration::from_secs(1)).await, [(3601, 1), (3606, 3)]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -37,9 +37,10 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     }
     let clock = Clock::system();
     let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
-    let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
+    // Before the listeners: whoever starts a second process is to hear of the state file, not of the port.
     let (memory, saver) = open_state(&config, loader.is_demo(), clock, &instruments)?;
+    let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
     let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
     if loader.is_demo() {
         announce(&listeners, &config, protection.has_tls());

@@ -33,8 +33,8 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig, server::TlsStream};
 /// For a TLS handshake, for the head of a request, and for a response.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// How long a connection that idled too long may take to say goodbye.
-const GOODBYE: Duration = Duration::from_secs(1);
+/// How long a connection may take to say goodbye once it is to end and nothing is under way but bytes already written.
+const GOODBYE: Duration = Duration::from_secs(3);
 
 /// How long the requests under way may take once the exporter is to end: it has 5 seconds in all.
 const SHUTDOWN: Duration = Duration::from_secs(4);
@@ -192,27 +192,27 @@ where
     });
     let builder = builder(protocol);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    let mut leaving = false;
+    let mut leaving: Option<Instant> = None;
     loop {
         // Nobody goes on under a certificate or a policy that is not in force any more.
         let outdated = !same_tls(&changes.borrow_and_update(), &protection);
-        if !leaving && (outdated || *stopped.borrow_and_update()) {
-            leaving = true;
+        if leaving.is_none() && (outdated || *stopped.borrow_and_update()) {
+            leaving = Some(Instant::now());
             connection.as_mut().graceful_shutdown();
         }
-        let deadline = activity.deadline();
         tokio::select! {
             result = connection.as_mut() => return result,
-            () = sleep_until(deadline.at()) => match activity.deadline() {
+            () = sleep_until(activity.deadline(leaving).at()) => match activity.deadline(leaving) {
                 later if later.at() > Instant::now() => {}
                 Deadline::Response(_) => return Err("the client took too long to take a response".into()),
+                Deadline::Request(_) if leaving.is_some() => return Ok(()),
                 Deadline::Request(_) => {
+                    leaving = Some(Instant::now());
                     connection.as_mut().graceful_shutdown();
-                    return timeout(GOODBYE, connection).await.unwrap_or(Ok(()));
                 }
             },
-            () = has_changed(&mut stopped), if !leaving => {}
-            () = has_changed(&mut changes), if !leaving => {}
+            () = has_changed(&mut stopped), if leaving.is_none() => {}
+            () = has_changed(&mut changes), if leaving.is_none() => {}
         }
     }
 }
@@ -282,11 +282,13 @@ impl Activity {
         Running { activity: Arc::clone(activity), number }
     }
 
-    fn deadline(&self) -> Deadline {
+    /// Who is leaving may finish what is under way, and has a moment to say goodbye otherwise.
+    fn deadline(&self, leaving: Option<Instant>) -> Deadline {
         let state = self.state();
-        match state.running.first() {
-            Some((_, since)) => Deadline::Response(*since + DEADLINE),
-            None => Deadline::Request(state.idle_since + DEADLINE),
+        match (state.running.first(), leaving) {
+            (Some((_, since)), _) => Deadline::Response(*since + DEADLINE),
+            (None, Some(since)) => Deadline::Request(since.max(state.idle_since) + GOODBYE),
+            (None, None) => Deadline::Request(state.idle_since + DEADLINE),
         }
     }
 }
@@ -365,7 +367,7 @@ mod tests {
     async fn who_never_says_a_word_is_dropped_after_the_deadline() {
         for protocol in [Protocol::Http1, Protocol::Http2] {
             let client = connected(protocol);
-            seconds(30..=31, client.task.await.unwrap());
+            seconds(30..=33, client.task.await.unwrap());
         }
     }
 
@@ -378,7 +380,7 @@ mod tests {
                 sleep(Duration::from_secs(1)).await;
             }
         });
-        seconds(30..=31, task.await.unwrap());
+        seconds(30..=33, task.await.unwrap());
     }
 
     #[tokio::test(start_paused = true)]
@@ -390,7 +392,7 @@ mod tests {
                 sleep(Duration::from_secs(1)).await;
             }
         });
-        seconds(30..=61, task.await.unwrap());
+        seconds(30..=63, task.await.unwrap());
     }
 
     #[tokio::test(start_paused = true)]
@@ -407,7 +409,7 @@ mod tests {
             }
             stream
         });
-        seconds(70..=71, task.await.unwrap());
+        seconds(70..=73, task.await.unwrap());
         client.await.unwrap();
     }
 

@@ -18,7 +18,7 @@ use super::{
     service::{Server, fixed},
 };
 use axum::{
-    http::{HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderValue, Method, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -85,6 +85,5 @@ fn compressed(text: &[u8]) -> std::io::Result<Vec<u8>> {
 }
 
 fn broken() -> Response {
-    const CLOSE: (HeaderName, HeaderValue) = fixed(header::CONNECTION, "close");
-    (StatusCode::INTERNAL_SERVER_ERROR, [CLOSE], "the page could not be rendered; the log says why\n").into_response()
+    (StatusCode::INTERNAL_SERVER_ERROR, "the page could not be rendered; the log says why\n").into_response()
 }

@@ -58,8 +58,7 @@ impl Server {
 
     async fn answer(&self, route: Route, request: &Parts) -> Response {
         if announced_length(request) > MAX_BODY {
-            let close = [(header::CONNECTION, HeaderValue::from_static("close"))];
-            return (StatusCode::PAYLOAD_TOO_LARGE, close, "no request here has a body\n").into_response();
+            return (StatusCode::PAYLOAD_TOO_LARGE, "no request here has a body\n").into_response();
         }
         let allowed = allowed_methods(route);
         if !allowed.is_empty() && !allowed.split(", ").any(|method| request.method == method) {

@@ -32,10 +32,9 @@ impl Browser {
         let profile = tempfile::tempdir().unwrap();
         let mut driver =
             Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
         let port = lines
-            .filter_map(|line| line.split("started successfully on port ").nth(1)?.trim_end_matches('.').parse().ok())
-            .next();
+            .find_map(|line| line.split("started successfully on port ").nth(1)?.trim_end_matches('.').parse().ok());
         let port: u16 = port.expect("chromedriver says its port");
         let folder = profile.path().to_str().unwrap();
         // A container has no sandbox to give, and little shared memory.

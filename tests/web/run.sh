@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../lib.sh"
 
 need_debian prometheus=prometheus openssl=openssl curl=curl perl=perl python3=python3 jq=jq
-need_npm html-validate html-validate@9
+need_npm html-validate html-validate@9.7.1
 program=${TRANSLATION_EXPORTER:-}
 if [ -z "$program" ]; then
     (cd "$root" && cargo build --quiet)
@@ -145,6 +145,30 @@ status 000 --cacert ca.pem --cert burglar.pem --key burglar.key "$mutual/metrics
 got=$(curl --silent --output /dev/null --cacert ca.pem --cert prometheus.pem --key prometheus.key --http2 --write-out '%{http_version}' "$mutual/-/healthy")
 [ "$got" = 1.1 ] || fail "HTTP/2 is served although http2 is false"
 
+say "the five policies for client certificates, and the alias"
+# policy POLICY EXPECTED-WITHOUT EXPECTED-FROM-A-STRANGER EXPECTED-FROM-THE-AUTHORITY
+printf 'tls_server_config: {cert_file: server.pem, key_file: server.key}\n' >policy.yml
+start policy demo --web.config.file=policy.yml
+policy() {
+    local before authorities='client_ca_file: ca.pem, '
+    [ "$1" != NoClientCert ] || authorities=
+    before=$(grep -c 'the configuration was read anew' policy.log || true)
+    printf 'tls_server_config: {cert_file: server.pem, key_file: server.key, %sclient_auth_type: %s}\n' "$authorities" "$1" >policy.new
+    mv policy.new policy.yml
+    kill -HUP "$pid"
+    eventually "the reload for $1" sh -c "[ \$(grep -c 'the configuration was read anew' policy.log) -gt $before ]"
+    local at=https://localhost:$port/metrics
+    status "$2" --cacert ca.pem "$at"
+    status "$3" --cacert ca.pem --cert burglar.pem --key burglar.key "$at"
+    status "$4" --cacert ca.pem --cert prometheus.pem --key prometheus.key "$at"
+}
+policy NoClientCert 200 200 200
+policy RequestClientCert 200 200 200
+policy RequireAnyClientCert 000 200 200
+policy RequireClientCert 000 200 200
+policy VerifyClientCertIfGiven 200 000 200
+policy RequireAndVerifyClientCert 000 000 200
+
 say "a real Prometheus"
 # Another port than anybody's own Prometheus.
 listen=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -207,6 +231,48 @@ status 200 "$limited/metrics"
 status 429 "$limited/metrics"
 status 429 "$limited/"
 status 200 "$limited/-/healthy"
+
+say "sockets from systemd, and what it is told"
+cat >systemd.py <<'PYTHON'
+# Does what systemd does for a unit with a socket and Type=notify-reload: listens, starts the program, writes down what it
+# says. The port goes to the file "port", the notifications to "notifications".
+import os, socket, subprocess, sys, threading
+
+listener = socket.create_server(("127.0.0.1", 0))
+told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+told.bind("notify.sock")
+with open("port.new", "w") as file:
+    print(listener.getsockname()[1], file=file)
+os.rename("port.new", "port")
+# The shell's exec keeps its process id, which is the one that the sockets are for.
+program = subprocess.Popen(
+    ["sh", "-c", 'exec env LISTEN_PID=$$ "$0" "$@"', *sys.argv[1:]],
+    env={**os.environ, "LISTEN_FDS": "1", "NOTIFY_SOCKET": "notify.sock"},
+    preexec_fn=lambda: os.dup2(listener.fileno(), 3) if listener.fileno() != 3 else os.set_inheritable(3, True),
+    pass_fds=[3, listener.fileno()],
+)
+with open("systemd.pid", "w") as file:
+    print(program.pid, file=file)
+
+def write_down():
+    with open("notifications", "w") as file:
+        while True:
+            print(told.recv(4096).decode().strip().replace("\n", " "), file=file, flush=True)
+
+threading.Thread(target=write_down, daemon=True).start()
+sys.exit(program.wait())
+PYTHON
+python3 systemd.py "$program" demo --web.listen-address=127.0.0.1:1 >systemd.log 2>&1 &
+systemd=$!
+pids+=($systemd)
+eventually "it is served on the socket that was passed" sh -c 'curl --silent --fail "http://127.0.0.1:$(cat port)/-/healthy"'
+eventually "it is ready" grep -qx READY=1 notifications
+kill -HUP "$(cat systemd.pid)"
+eventually "it reloads and says when" grep -Eqx 'RELOADING=1 MONOTONIC_USEC=[0-9]+' notifications
+eventually "it is ready again" sh -c '[ "$(grep -cx READY=1 notifications)" = 2 ]'
+kill "$(cat systemd.pid)"
+wait "$systemd" || fail "it did not end with 0 under systemd"
+grep -qx STOPPING=1 notifications || fail "systemd is not told of the end"
 
 say "the page is valid HTML"
 cat >api.py <<'PYTHON'

@@ -5,7 +5,7 @@ use super::{
     grid::{Percent, grid, legend},
     overview::{Counts, Level, Overview, grouped, repositories},
     query::{Query, Sort},
-    table::{self, Table},
+    table::{self, Row, Table},
     when::{Rough, ago, ahead},
 };
 use crate::{exposition::Published, model::Timestamp, snapshot::PollStatus};
@@ -18,7 +18,8 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
     %3Crect width='6' height='4' y='11' rx='1.5' fill='%23f09a78'/%3E%3C/svg%3E";
 
 pub(super) fn render(page: &Page<'_>) -> Markup {
-    let overview = page.published.map(|published| Overview::new(published, page.now));
+    let rows = page.published.map(|published| table::rows(&published.snapshot, page.now)).unwrap_or_default();
+    let overview = page.published.map(|published| Overview::new(published, &rows, page.now));
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -41,7 +42,7 @@ pub(super) fn render(page: &Page<'_>) -> Markup {
                             @if overview.counts.repositories() > 0 {
                                 (numbers(overview, published.snapshot.filtered))
                             }
-                            (repository_section(published, page))
+                            (repository_section(published, rows, page))
                         }
                         _ => (unborn()),
                     }
@@ -201,8 +202,8 @@ fn percent(ratio: Option<f64>) -> String {
     ratio.map_or("\u{2013}".to_owned(), |ratio| format!("{} %", Percent(ratio)))
 }
 
-fn repository_section(published: &Published, page: &Page<'_>) -> Markup {
-    let table = Table::new(&published.snapshot, &page.query, page.now);
+fn repository_section(published: &Published, rows: Vec<Row<'_>>, page: &Page<'_>) -> Markup {
+    let table = Table::new(rows, published.snapshot.completion_scale, &page.query);
     html! {
         section.repositories #repositories aria-labelledby="heading" {
             div.bar {

@@ -1,7 +1,7 @@
 //! Is it well? What fails, since when, and what to do.
 
 use super::{
-    table::{Mean, is_stalled, ratio},
+    table::{self, Row},
     when::Rough,
 };
 use crate::{
@@ -85,13 +85,14 @@ impl Counts {
 }
 
 impl<'a> Overview<'a> {
-    pub fn new(published: &'a Published, now: Timestamp) -> Self {
+    /// `rows` are all repositories of what was published.
+    pub fn new(published: &'a Published, rows: &[Row<'a>], now: Timestamp) -> Self {
         let snapshot = &*published.snapshot;
-        let (counts, completion, largest) = count(snapshot, now);
+        let counts = count(rows);
         let last = published.status.last.as_ref();
         let (level, headline) = judge(published, &counts, now);
-        let attention = polling(last).chain(suspect_scale(snapshot, largest)).chain(by_mend(snapshot)).collect();
-        Self { level, headline, attention, counts, completion }
+        let attention = polling(last).chain(suspect_scale(snapshot, rows)).chain(by_mend(snapshot)).collect();
+        Self { level, headline, attention, counts, completion: table::overall(rows) }
     }
 }
 
@@ -111,25 +112,20 @@ fn by_mend(snapshot: &Snapshot) -> Vec<Attention<'_>> {
     groups
 }
 
-fn count(snapshot: &Snapshot, now: Timestamp) -> (Counts, Option<f64>, f64) {
-    let (mut counts, mut mean, mut largest) = (Counts::default(), Mean::default(), f64::MIN);
-    for shown in &snapshot.repositories {
-        match shown.condition {
+fn count(rows: &[Row<'_>]) -> Counts {
+    let mut counts = Counts::default();
+    for row in rows {
+        match row.shown.condition {
             Condition::Fresh(_) => counts.fresh += 1,
             Condition::Failing(..) => counts.failing += 1,
             Condition::Stale { .. } => counts.stale += 1,
             Condition::Pending(_) => counts.pending += 1,
         }
-        for reading in shown.condition.languages().iter().flat_map(|languages| languages.readings.iter()) {
-            let ratio = ratio(reading, snapshot.completion_scale);
-            counts.languages += 1;
-            counts.complete += usize::from(ratio.is_some_and(|ratio| ratio >= 1.0));
-            counts.stalled += usize::from(is_stalled(reading, snapshot.completion_scale, now));
-            largest = largest.max(ratio.unwrap_or(f64::MIN));
-            mean.extend(ratio);
-        }
+        counts.languages += row.languages();
+        counts.complete += row.complete;
+        counts.stalled += row.stalled;
     }
-    (counts, mean.get(), largest)
+    counts
 }
 
 fn judge(published: &Published, counts: &Counts, now: Timestamp) -> (Level, String) {
@@ -191,15 +187,15 @@ fn polling<'a>(last: Option<&PollOutcome>) -> impl Iterator<Item = Attention<'a>
     let listing = last.and_then(|last| last.listing.clone());
     let ended_early = last.and_then(|last| last.ended_early.clone());
     // A listing that ends the poll is one trouble, not two.
-    let ended_early = ended_early.filter(|trouble| listing.as_ref().is_none_or(|listing| listing.what != trouble.what));
+    let ended_early = ended_early.filter(|trouble| listing.as_ref().is_none_or(|listing| listing.mend != trouble.mend));
     let listing = listing.map(|trouble| Attention::new("The listing", trouble));
     listing.into_iter().chain(ended_early.map(|trouble| Attention::new("The poll", trouble)))
 }
 
 /// The API does not say whether it reports 0 to 100 or 0 to 1.
-fn suspect_scale<'a>(snapshot: &Snapshot, largest: f64) -> Option<Attention<'a>> {
+fn suspect_scale<'a>(snapshot: &Snapshot, rows: &[Row<'_>]) -> Option<Attention<'a>> {
     let scale = snapshot.completion_scale;
-    let reported = largest * scale;
+    let reported = rows.iter().filter_map(|row| row.largest).fold(0.0, f64::max) * scale;
     (scale > 1.0 && reported > 0.0 && reported <= 1.0).then(|| {
         let trouble = Trouble {
             since: snapshot.taken_at,

@@ -28,6 +28,31 @@ pub struct Row<'a> {
     pub completion: Option<f64>,
     pub last_progress: Option<Timestamp>,
     pub stalled: usize,
+    pub complete: usize,
+    /// Of all its languages; not clamped.
+    pub largest: Option<f64>,
+    mean: Mean,
+}
+
+impl Row<'_> {
+    pub fn languages(&self) -> usize {
+        readings(self.shown).len()
+    }
+}
+
+/// All repositories, in the order of their names. This is the one pass over every language that a page costs.
+pub fn rows(snapshot: &Snapshot, now: Timestamp) -> Vec<Row<'_>> {
+    snapshot.repositories.iter().map(|shown| row(shown, snapshot.completion_scale, now)).collect()
+}
+
+/// The mean of all languages of these repositories.
+pub fn overall(rows: &[Row<'_>]) -> Option<f64> {
+    let mut all = Mean::default();
+    for row in rows {
+        all.sum += row.mean.sum;
+        all.count += row.mean.count;
+    }
+    all.get()
 }
 
 /// A language that the table shows.
@@ -58,12 +83,12 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    pub fn new(snapshot: &'a Snapshot, query: &Query, now: Timestamp) -> Self {
-        let scale = snapshot.completion_scale;
-        let wanted = query.search.to_lowercase();
-        let matches = |shown: &&Shown| wanted.is_empty() || shown.repository.name.to_lowercase().contains(&wanted);
-        let mut rows: Vec<Row<'a>> =
-            snapshot.repositories.iter().filter(matches).map(|shown| row(shown, scale, now)).collect();
+    /// Of all rows, in the order of their names, those that are asked for.
+    pub fn new(mut rows: Vec<Row<'a>>, scale: f64, query: &Query) -> Self {
+        if !query.search.is_empty() {
+            let wanted = query.search.to_lowercase();
+            rows.retain(|row| row.shown.repository.name.to_lowercase().contains(&wanted));
+        }
         sort(&mut rows, query);
         let found = rows.len();
         let pages = found.div_ceil(ROWS).max(1);
@@ -98,13 +123,16 @@ fn readings(shown: &Shown) -> &[Reading] {
 
 fn row(shown: &Shown, scale: f64, now: Timestamp) -> Row<'_> {
     let mut mean = Mean::default();
-    let (mut last_progress, mut stalled) = (None, 0);
+    let (mut last_progress, mut largest, mut stalled, mut complete) = (None, None, 0, 0);
     for reading in readings(shown) {
-        mean.extend(ratio(reading, scale));
+        let ratio = ratio(reading, scale);
+        mean.extend(ratio);
         last_progress = last_progress.max(reading.progress.map(|progress| progress.at));
+        largest = ratio.map_or(largest, |ratio| Some(largest.map_or(ratio, |largest: f64| largest.max(ratio))));
         stalled += usize::from(is_stalled(reading, scale, now));
+        complete += usize::from(ratio.is_some_and(|ratio| ratio >= 1.0));
     }
-    Row { shown, completion: mean.get(), last_progress, stalled }
+    Row { shown, completion: mean.get(), last_progress, stalled, complete, largest, mean }
 }
 
 /// What is unknown stands last, whichever way the rest goes; of equals the name decides.
@@ -169,29 +197,38 @@ fn add_means(languages: &mut [Language<'_>], rows: &[Row<'_>], scale: f64) {
 
 /// The row's reading of each language. Both are in the order of the codes, which spares looking each one up.
 pub fn cells<'r>(row: &Row<'r>, languages: &[Language<'_>]) -> impl Iterator<Item = Option<&'r Reading>> {
-    let mut rest = readings(row.shown).iter().peekable();
+    let mut rest = readings(row.shown);
     languages.iter().map(move |language| {
-        while rest.next_if(|reading| &*reading.language.code < language.code).is_some() {}
-        rest.next_if(|reading| &*reading.language.code == language.code)
+        while let Some((first, others)) = rest.split_first() {
+            match (*first.language.code).cmp(language.code) {
+                Ordering::Less => rest = others,
+                Ordering::Equal => {
+                    rest = others;
+                    return Some(first);
+                }
+                Ordering::Greater => break,
+            }
+        }
+        None
     })
 }
 
 /// A mean of ratios, each clamped to 0 to 1 so that one absurd value does not outweigh all others.
-#[derive(Debug, Default)]
-pub struct Mean {
+#[derive(Debug, Clone, Copy, Default)]
+struct Mean {
     sum: f64,
     count: u32,
 }
 
 impl Mean {
-    pub fn extend(&mut self, ratio: Option<f64>) {
+    fn extend(&mut self, ratio: Option<f64>) {
         if let Some(ratio) = ratio {
             self.sum += ratio.clamp(0.0, 1.0);
             self.count += 1;
         }
     }
 
-    pub fn get(&self) -> Option<f64> {
+    fn get(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
 }

@@ -2,7 +2,7 @@ use super::{
     super::testing::{Fixture, body},
     overview::{Level, Overview},
     query::Query,
-    table::{MOST_LANGUAGES, Table},
+    table::{MOST_LANGUAGES, Table, rows},
 };
 use crate::{
     exposition::Published,
@@ -48,8 +48,12 @@ fn snapshot_of(repositories: &[(&str, Option<f64>, i64)]) -> Snapshot {
     snapshot(shown.collect())
 }
 
+fn table_of<'a>(snapshot: &'a Snapshot, uri: &'static str) -> Table<'a> {
+    Table::new(rows(snapshot, NOW), snapshot.completion_scale, &Query::of(&Uri::from_static(uri)))
+}
+
 fn names(snapshot: &Snapshot, uri: &'static str) -> Vec<String> {
-    let table = Table::new(snapshot, &Query::of(&Uri::from_static(uri)), NOW);
+    let table = table_of(snapshot, uri);
     table.rows.iter().map(|row| row.shown.repository.name.to_string()).collect()
 }
 
@@ -92,7 +96,7 @@ fn the_rarest_languages_are_left_out_where_there_are_too_many() {
     let all = codes.iter().map(|code| reading(code, 1.0, 0)).collect();
     let most = codes.iter().skip(1).map(|code| reading(code, 3.0, 0)).collect();
     let snapshot = snapshot(vec![shown(1, "a/a", fresh(all)), shown(2, "a/b", fresh(most))]);
-    let table = Table::new(&snapshot, &Query::of(&Uri::from_static("/")), NOW);
+    let table = table_of(&snapshot, "/");
     assert_eq!((table.left_out, table.languages.len()), (1, MOST_LANGUAGES));
     assert_eq!((table.languages[0].code, table.languages[0].completion), ("l01", Some(0.02)));
 }
@@ -101,7 +105,7 @@ fn the_rarest_languages_are_left_out_where_there_are_too_many() {
 fn what_is_incomplete_and_without_progress_for_7_days_is_stalled() {
     let readings = vec![reading("a", 99.9, 7), reading("b", 99.9, 6), reading("c", 100.0, 30), reading("d", None, 0)];
     let snapshot = snapshot(vec![shown(1, "a/a", fresh(readings))]);
-    assert_eq!(Table::new(&snapshot, &Query::of(&Uri::from_static("/")), NOW).rows[0].stalled, 1);
+    assert_eq!(table_of(&snapshot, "/").rows[0].stalled, 1);
 }
 
 fn trouble(what: &str, days: i64) -> Trouble {
@@ -134,7 +138,7 @@ fn status(last: Option<PollOutcome>) -> PollStatus {
 
 fn judged(snapshot: Snapshot, last: Option<PollOutcome>) -> (Level, String) {
     let published = Published::new(Arc::new(snapshot), status(last));
-    let overview = Overview::new(&published, NOW);
+    let overview = Overview::new(&published, &rows(&published.snapshot, NOW), NOW);
     (overview.level, overview.headline)
 }
 
@@ -185,7 +189,7 @@ fn repositories_with_one_mend_are_told_together_with_the_longest_trouble() {
     };
     let snapshot = snapshot((1..=7).map(|id| failing(id, i64::try_from(id).unwrap())).collect());
     let published = Published::new(Arc::new(snapshot), status(Some(outcome())));
-    let overview = Overview::new(&published, NOW);
+    let overview = Overview::new(&published, &rows(&published.snapshot, NOW), NOW);
     let [attention] = &overview.attention[..] else { panic!("{:?}", overview.attention) };
     assert_eq!(attention.subjects, ["a/1", "a/2", "a/3", "a/4", "a/5"]);
     assert_eq!((attention.more, &attention.trouble), (2, &trouble("GET 7", 7)));
@@ -195,7 +199,10 @@ fn repositories_with_one_mend_are_told_together_with_the_longest_trouble() {
 fn completions_that_look_like_0_to_1_raise_the_question_of_the_scale() {
     let suspects = |completions: &[(&str, Option<f64>, i64)]| {
         let published = Published::new(Arc::new(snapshot_of(completions)), status(Some(outcome())));
-        Overview::new(&published, NOW).attention.iter().any(|attention| attention.subjects == ["The scale"])
+        Overview::new(&published, &rows(&published.snapshot, NOW), NOW)
+            .attention
+            .iter()
+            .any(|attention| attention.subjects == ["The scale"])
     };
     assert!(suspects(&[("a/a", Some(0.4), 0), ("a/b", Some(1.0), 0)]));
     assert!(!suspects(&[("a/a", Some(0.4), 0), ("a/b", Some(1.1), 0)]));

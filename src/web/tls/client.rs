@@ -198,3 +198,34 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     let v4 = <[u8; 4]>::try_from(bytes).map(|bytes| Ipv4Addr::from(bytes).into());
     v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(|bytes| Ipv6Addr::from(bytes).into())).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{CertificateParams, KeyPair, SanType};
+
+    #[test]
+    fn every_kind_of_alternative_name_is_read() {
+        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+        parameters.subject_alt_names = vec![
+            SanType::DnsName("prometheus.example".try_into().unwrap()),
+            SanType::Rfc822Name("ops@example.org".try_into().unwrap()),
+            SanType::URI("spiffe://example.org/prometheus".try_into().unwrap()),
+            SanType::IpAddress("192.0.2.1".parse().unwrap()),
+            SanType::IpAddress("2001:db8::1".parse().unwrap()),
+        ];
+        let certificate = parameters.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        assert_eq!(
+            alternative_names(certificate.der()).unwrap(),
+            ["prometheus.example", "ops@example.org", "spiffe://example.org/prometheus", "192.0.2.1", "2001:db8::1"]
+        );
+    }
+
+    #[test]
+    fn a_certificate_without_alternative_names_has_none_and_what_is_no_certificate_is_an_error() {
+        let certificate =
+            CertificateParams::new(Vec::new()).unwrap().self_signed(&KeyPair::generate().unwrap()).unwrap();
+        assert_eq!(alternative_names(certificate.der()).unwrap(), [""; 0]);
+        assert!(alternative_names(&CertificateDer::from(b"no certificate".to_vec())).is_err());
+    }
+}
