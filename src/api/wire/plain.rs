@@ -3,11 +3,11 @@
 //! It gives the very result that the long way gives, or none at all: whatever is out of the ordinary, down to a name
 //! that is null, is left to the long way.
 
-use super::{Interner, LanguageList, Place, parse_completion};
+use super::{Interner, LanguageList, parse_completion};
 use crate::model::Language;
 use serde::{
     Deserialize, Deserializer,
-    de::{Error as _, IgnoredAny, MapAccess, Visitor},
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt};
@@ -54,7 +54,7 @@ impl<'de> Visitor<'de> for Object {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entry<'de>, A::Error> {
         let (mut code, mut name, mut completion) = (None, None, None);
-        while let Some(place) = map.next_key_seed(Place(&["code", "name", "completion"]))? {
+        while let Some(place) = map.next_key_seed(Place)? {
             match place {
                 Some(0) if code.is_none() => code = Some(map.next_value::<Text<'de>>()?.0),
                 Some(1) if name.is_none() => name = Some(map.next_value::<Text<'de>>()?.0),
@@ -65,6 +65,29 @@ impl<'de> Visitor<'de> for Object {
         }
         let code = code.ok_or_else(|| A::Error::missing_field("code"))?;
         Ok(Entry { code, name: name.unwrap_or_default(), completion })
+    }
+}
+
+/// Which of the fields a key names.
+struct Place;
+
+impl<'de> DeserializeSeed<'de> for Place {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Place {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(["code", "name", "completion"].iter().position(|name| *name == key))
     }
 }
 
@@ -94,6 +117,8 @@ mod tests {
             "\"completion\":1",
             "\"code\":\"zz\"",
             "\"code\":null",
+            "\"c\\u006fde\":\"zz\"",
+            "\"\\ud800\":1",
             "\"more\":{\"code\":[1,{}]}",
         ]);
         let fields = (code, name, completion, proptest::option::weighted(0.1, odd));
