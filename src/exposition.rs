@@ -15,7 +15,7 @@ use crate::{
     snapshot::{PollStatus, Snapshot},
 };
 use bytes::Bytes;
-use std::{iter::FusedIterator, sync::Arc};
+use std::{io, iter::FusedIterator, sync::Arc};
 
 /// Size of the parts of an uncompressed body, in bytes; a part is larger by one sample at most.
 const CHUNK: usize = 64 * 1024;
@@ -94,6 +94,30 @@ pub fn own(format: Format, instruments: &Instruments) -> String {
         out.push_str("# EOF\n");
     }
     out
+}
+
+/// Prints the exposition of `snapshot`, for who wants it once and uncompressed.
+///
+/// # Errors
+/// Those of `out`.
+pub fn print(
+    snapshot: &Snapshot,
+    status: &PollStatus,
+    format: Format,
+    instruments: &Instruments,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let mut cursor = Cursor::default();
+    let mut chunk = Vec::with_capacity(CHUNK + SLACK);
+    while !cursor.is_done() {
+        chunk.clear();
+        families::fill(snapshot, &mut cursor, &mut chunk, CHUNK);
+        out.write_all(&chunk)?;
+    }
+    chunk.clear();
+    status::push_status(snapshot, status, &mut chunk);
+    out.write_all(&chunk)?;
+    out.write_all(own(format, instruments).as_bytes())
 }
 
 /// The parts of an uncompressed body. Holds the publication it began with, and no copy of the text.

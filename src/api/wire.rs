@@ -5,6 +5,8 @@
 //! as a whole. Unknown fields are passed over at any depth. A field that is null counts as missing; one that stands
 //! twice in an object is bad, since nobody can tell which of the two was meant.
 
+mod plain;
+
 use crate::model::{Completion, Defect, Language, Repository, RepositoryId, Timestamp, Visibility};
 use serde::{
     Deserializer,
@@ -74,14 +76,21 @@ pub struct LanguageList {
 pub struct Interner(Mutex<HashSet<Arc<str>>>);
 
 impl Interner {
-    fn intern(&self, text: &str) -> Arc<str> {
+    /// A function that gives the one copy of a text; until it is dropped, nobody else gets any.
+    fn lock(&self) -> impl FnMut(&str) -> Arc<str> {
         let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = texts.get(text) {
-            return Arc::clone(known);
+        move |text| {
+            if let Some(known) = texts.get(text) {
+                return Arc::clone(known);
+            }
+            let text: Arc<str> = text.into();
+            texts.insert(Arc::clone(&text));
+            text
         }
-        let text: Arc<str> = text.into();
-        texts.insert(Arc::clone(&text));
-        text
+    }
+
+    fn intern(&self, text: &str) -> Arc<str> {
+        self.lock()(text)
     }
 
     /// Forgets the texts that nothing uses any more, so that an API that invents them cannot fill the memory.
@@ -163,6 +172,14 @@ fn describe(index: usize, id: Option<RepositoryId>, name: Option<&str>) -> Strin
 /// # Errors
 /// The body is not a JSON array in UTF-8.
 pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList, serde_json::Error> {
+    match plain::languages(body, interner) {
+        Some(list) => Ok(list),
+        None => decode_flawed_languages(body, interner),
+    }
+}
+
+/// The long way, which tells what is wrong.
+fn decode_flawed_languages(body: &[u8], interner: &Interner) -> Result<LanguageList, serde_json::Error> {
     let entries = entries(body)?;
     let mut list = LanguageList { languages: Vec::with_capacity(entries.len()), flaws: Vec::new() };
     let mut codes = HashSet::with_capacity(entries.len());

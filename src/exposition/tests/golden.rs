@@ -204,3 +204,13 @@ fn a_chunk_ends_even_within_a_repository_of_very_many_languages() {
     let body = published(snapshot, polled()).identity(Format::Text, &Instruments::new("/metrics"));
     assert!(body.map(|chunk| chunk.len()).max().unwrap() <= CHUNK + SLACK);
 }
+
+#[test]
+fn what_is_printed_once_is_what_a_scrape_gets() {
+    let (snapshot, status) = (large(), polled());
+    let instruments = Instruments::of_one_poll("/metrics");
+    let mut printed = Vec::new();
+    print(&snapshot, &status, Format::OpenMetrics, &instruments, &mut printed).unwrap();
+    let scraped = published(snapshot, status).text(Format::OpenMetrics, &instruments);
+    assert_eq!(String::from_utf8(printed).unwrap(), scraped);
+}
