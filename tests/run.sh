@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The whole test run: formatting, clippy, docs, every cargo test, then the areas that have a script of their own.
-# It installs what it needs and a fresh Debian or Ubuntu machine with Rust, git and a C compiler lacks.
+# It installs what it needs and a fresh Debian 12 or later with Rust, git and a C compiler lacks; Ubuntu is likely to do as
+# well, but untried. The deploy part has to be run as root.
 #
 #     tests/run.sh                        everything
 #     SKIP="grafana deploy" tests/run.sh  everything but these parts
