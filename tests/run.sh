@@ -47,7 +47,7 @@ cargo_tests() {
     else
         need_debian chromium=chromium chromedriver=chromium-driver || return 1
     fi
-    need_python exposition prometheus_client==0.25.0 || return 1
+    need_python exposition prometheus_client==0.26.0 || return 1
     local status=0
     # Most of these tests wait for something most of the time.
     RUST_TEST_THREADS=6 PATH="$tools/exposition/bin:$PATH" \

