@@ -46,7 +46,9 @@ cargo_tests() {
     fi
     need_python exposition prometheus_client==0.25.0 || return 1
     local status=0
-    PATH="$tools/exposition/bin:$PATH" cargo test --locked --no-fail-fast --lib --bins --tests -- --include-ignored || status=1
+    # Most of these tests wait for something most of the time.
+    RUST_TEST_THREADS=6 PATH="$tools/exposition/bin:$PATH" \
+        cargo test --locked --no-fail-fast --lib --bins --tests -- --include-ignored || status=1
     cargo test --locked --no-fail-fast --doc || status=1
     return "$status"
 }
