@@ -17,8 +17,9 @@ use crate::{
 use bytes::Bytes;
 use std::{io, iter::FusedIterator, sync::Arc};
 
-/// Size of the parts of an uncompressed body, in bytes; a part is larger by one sample at most.
-const CHUNK: usize = 64 * 1024;
+/// Size of the parts of an uncompressed body, in bytes; a part is larger by one sample at most. Above 128 KiB an
+/// allocator may fetch each part anew from the system.
+const CHUNK: usize = 120 * 1024;
 /// What one sample more may add to a chunk, unless its labels are long.
 const SLACK: usize = 512;
 
