@@ -1,7 +1,7 @@
 //! Snapshot to bytes, once per publication; bytes and own metrics to the body of a scrape.
 //!
-//! Only what is compressed is kept, some 5 bytes a series against 90 of text: a compressed body is shared by all scrapes,
-//! while an uncompressed one is written from the snapshot, a chunk at a time as the client reads it. The exporter's own
+//! Only what is compressed is kept, a small part of the text: a compressed body is shared by all scrapes, while an
+//! uncompressed one is written from the snapshot, a chunk at a time as the client reads it. The exporter's own
 //! metrics are encoded at each scrape, behind the rest.
 
 mod families;
@@ -17,8 +17,9 @@ use crate::{
 use bytes::Bytes;
 use std::{io, iter::FusedIterator, sync::Arc};
 
-/// Size of the parts of an uncompressed body, in bytes; a part is larger by one sample at most.
-const CHUNK: usize = 64 * 1024;
+/// Size of the parts of an uncompressed body, in bytes; a part is larger by one sample at most. Above 128 KiB an
+/// allocator may fetch each part anew from the system.
+const CHUNK: usize = 120 * 1024;
 /// What one sample more may add to a chunk, unless its labels are long.
 const SLACK: usize = 512;
 
