@@ -1,7 +1,7 @@
 //! Snapshot to bytes, once per publication; bytes and own metrics to the body of a scrape.
 //!
-//! Only what is compressed is kept, some 5 bytes a series against 90 of text: a compressed body is shared by all scrapes,
-//! while an uncompressed one is written from the snapshot, a chunk at a time as the client reads it. The exporter's own
+//! Only what is compressed is kept, a small part of the text: a compressed body is shared by all scrapes, while an
+//! uncompressed one is written from the snapshot, a chunk at a time as the client reads it. The exporter's own
 //! metrics are encoded at each scrape, behind the rest.
 
 mod families;
@@ -15,10 +15,11 @@ use crate::{
     snapshot::{PollStatus, Snapshot},
 };
 use bytes::Bytes;
-use std::{iter::FusedIterator, sync::Arc};
+use std::{io, iter::FusedIterator, sync::Arc};
 
-/// Size of the parts of an uncompressed body, in bytes; a part is larger by one sample at most.
-const CHUNK: usize = 64 * 1024;
+/// Size of the parts of an uncompressed body, in bytes; a part is larger by one sample at most. Above 128 KiB an
+/// allocator may fetch each part anew from the system.
+const CHUNK: usize = 120 * 1024;
 /// What one sample more may add to a chunk, unless its labels are long.
 const SLACK: usize = 512;
 
@@ -94,6 +95,30 @@ pub fn own(format: Format, instruments: &Instruments) -> String {
         out.push_str("# EOF\n");
     }
     out
+}
+
+/// Prints the exposition of `snapshot`, for who wants it once and uncompressed.
+///
+/// # Errors
+/// Those of `out`.
+pub fn print(
+    snapshot: &Snapshot,
+    status: &PollStatus,
+    format: Format,
+    instruments: &Instruments,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let mut cursor = Cursor::default();
+    let mut chunk = Vec::with_capacity(CHUNK + SLACK);
+    while !cursor.is_done() {
+        chunk.clear();
+        families::fill(snapshot, &mut cursor, &mut chunk, CHUNK);
+        out.write_all(&chunk)?;
+    }
+    chunk.clear();
+    status::push_status(snapshot, status, &mut chunk);
+    out.write_all(&chunk)?;
+    out.write_all(own(format, instruments).as_bytes())
 }
 
 /// The parts of an uncompressed body. Holds the publication it began with, and no copy of the text.

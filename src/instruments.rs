@@ -227,6 +227,12 @@ impl Instruments {
         self.reload.loaded(success, at);
     }
 
+    /// The web configuration's files were read because they had changed, and taken or refused. It does not make a
+    /// refused configuration good.
+    pub fn web_config_loaded(&self, success: bool, at: Timestamp) {
+        self.reload.web_loaded(success, at);
+    }
+
     /// A request was answered with status `code`.
     pub fn http_request(&self, route: Route, code: u16) {
         let telemetry_path = self.telemetry_path.read().unwrap_or_else(PoisonError::into_inner);

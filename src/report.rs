@@ -3,7 +3,7 @@
 //! # The table
 //!
 //! Repositories by languages, the least complete of both first, a bar for each repository and, where a number does not
-//! fit, for each language. It keeps within [`Look::width`] columns, however many languages there are: see [`table`](mod@table).
+//! fit, for each language. It keeps within [`Look::width`] columns, however many languages there are: see `report/table.rs`.
 //! Nothing in a name reaches the terminal as a control sequence.
 //!
 //! # The JSON, version 1

@@ -8,7 +8,7 @@ use crate::{
     model::{Language, Timestamp},
     snapshot::{Reading, Shown, Snapshot},
 };
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// What is told once for all samples of a name.
 struct Family {
@@ -165,28 +165,26 @@ impl<'a> Writer<'a> {
     ) {
         let mut prefix = Vec::with_capacity(256);
         // Repositories have much the same languages in the same order, in texts that they share.
-        let mut labels: Vec<Label<'a>> = Vec::new();
+        let mut labels = Labels::default();
         let repositories = self.repositories;
         while let Some(shown) = repositories.get(self.cursor.repository) {
             if self.is_full() {
                 return;
             }
             let readings = shown.condition.languages().map_or(&[][..], |languages| &languages.readings);
-            labels.resize_with(labels.len().max(readings.len()), Label::default);
             prefix.clear();
             push_first_label(&mut prefix, family, &shown.repository.name);
             prefix.extend_from_slice(b"\",language=\"");
-            while let (Some(reading), Some(known)) =
-                (readings.get(self.cursor.reading), labels.get_mut(self.cursor.reading))
-            {
+            while let Some(reading) = readings.get(self.cursor.reading) {
                 if self.is_full() {
                     return;
                 }
+                let place = self.cursor.reading;
                 self.cursor.reading += 1;
                 if let Some(value) = pick(reading) {
                     self.announce(family);
                     self.out.extend_from_slice(&prefix);
-                    self.out.extend_from_slice(known.of(&reading.language, &label));
+                    self.out.extend_from_slice(labels.of(place, &reading.language, &label));
                     write(self.out, value);
                     self.out.push(b'\n');
                 }
@@ -228,25 +226,33 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What was last written after the prefix for the languages at one place of their repositories.
+/// What was last written after the prefix for the language at each place of a repository.
 #[derive(Default)]
-struct Label<'a> {
-    language: Option<&'a Language>,
+struct Labels<'a> {
+    known: Vec<Option<(&'a Language, Range<usize>)>>,
     text: Vec<u8>,
 }
 
-impl<'a> Label<'a> {
-    fn of(&mut self, language: &'a Language, write: impl Fn(&Language, &mut Vec<u8>)) -> &[u8] {
-        let is_known = self
-            .language
-            .is_some_and(|known| Arc::ptr_eq(&known.code, &language.code) && Arc::ptr_eq(&known.name, &language.name));
-        if !is_known {
-            self.text.clear();
-            push_escaped(&mut self.text, &language.code);
-            write(language, &mut self.text);
-            self.language = Some(language);
+impl<'a> Labels<'a> {
+    fn of(&mut self, place: usize, language: &'a Language, write: impl Fn(&Language, &mut Vec<u8>)) -> &[u8] {
+        if self.known.len() <= place {
+            self.known.resize(place + 1, None);
         }
-        &self.text
+        let range = match &self.known[place] {
+            Some((known, range))
+                if Arc::ptr_eq(&known.code, &language.code) && Arc::ptr_eq(&known.name, &language.name) =>
+            {
+                range.clone()
+            }
+            _ => {
+                let start = self.text.len();
+                push_escaped(&mut self.text, &language.code);
+                write(language, &mut self.text);
+                self.known[place] = Some((language, start..self.text.len()));
+                start..self.text.len()
+            }
+        };
+        &self.text[range]
     }
 }
 

@@ -16,33 +16,57 @@ use std::{
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reload(Arc<Mutex<Option<Outcome>>>);
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Outcome {
-    success: bool,
+    /// Whether the last reload was refused, and the last change of the web configuration's files: each is told until it
+    /// is mended itself.
+    refused: bool,
+    web_refused: bool,
     last_success: Option<Timestamp>,
 }
 
 impl Reload {
+    /// The whole configuration was read, the web configuration file with it.
     pub(super) fn loaded(&self, success: bool, at: Timestamp) {
-        let mut outcome = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = outcome.and_then(|outcome| outcome.last_success);
-        *outcome = Some(Outcome { success, last_success: if success { Some(at) } else { before } });
+        self.change(at, |outcome| {
+            outcome.refused = !success;
+            outcome.web_refused &= !success;
+        });
+    }
+
+    /// The web configuration's files were read because they had changed.
+    pub(super) fn web_loaded(&self, success: bool, at: Timestamp) {
+        self.change(at, |outcome| outcome.web_refused = !success);
+    }
+
+    fn change(&self, at: Timestamp, change: impl FnOnce(&mut Outcome)) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut outcome = known.unwrap_or_default();
+        change(&mut outcome);
+        if outcome.is_good() {
+            outcome.last_success = Some(at);
+        }
+        *known = Some(outcome);
+    }
+}
+
+impl Outcome {
+    fn is_good(self) -> bool {
+        !self.refused && !self.web_refused
     }
 }
 
 impl Collector for Reload {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Some(Outcome { success, last_success }) = *self.0.lock().unwrap_or_else(PoisonError::into_inner) else {
-            return Ok(());
-        };
-        let successful = ConstGauge::new(u64::from(success));
+        let Some(outcome) = *self.0.lock().unwrap_or_else(PoisonError::into_inner) else { return Ok(()) };
+        let successful = ConstGauge::new(u64::from(outcome.is_good()));
         successful.encode(encoder.encode_descriptor(
             "translation_exporter_config_last_reload_successful",
             "1 if the last configuration that was read is in force, 0 if it was refused.",
             None,
             successful.metric_type(),
         )?)?;
-        if let Some(at) = last_success {
+        if let Some(at) = outcome.last_success {
             let timestamp = ConstGauge::new(at.as_seconds());
             timestamp.encode(encoder.encode_descriptor(
                 "translation_exporter_config_last_reload_success_timestamp",

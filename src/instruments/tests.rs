@@ -131,6 +131,21 @@ translation_exporter_config_last_reload_success_timestamp_seconds 1795224645.123
 }
 
 #[test]
+fn a_good_web_configuration_does_not_hide_that_the_rest_was_refused() {
+    let instruments = Instruments::new("/metrics");
+    let successful = |change: &dyn Fn(&Instruments)| {
+        change(&instruments);
+        encoded(&instruments, Format::Text).contains("\ntranslation_exporter_config_last_reload_successful 1\n")
+    };
+    let now = Timestamp::from_millis(0);
+    assert!(successful(&|instruments| instruments.config_loaded(true, now)));
+    assert!(!successful(&|instruments| instruments.web_config_loaded(false, now)));
+    assert!(!successful(&|instruments| instruments.config_loaded(false, now)));
+    assert!(!successful(&|instruments| instruments.web_config_loaded(true, now)));
+    assert!(successful(&|instruments| instruments.config_loaded(true, now)));
+}
+
+#[test]
 fn the_process_is_told_as_the_official_clients_tell_it() {
     let text = encoded(&Instruments::new("/metrics"), Format::Text);
     for (name, kind) in [

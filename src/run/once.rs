@@ -6,7 +6,7 @@ use crate::{
     cli::Output,
     clock::Clock,
     config::Loaded,
-    exposition::Published,
+    exposition,
     instruments::{Format, Instruments},
     poll::{PollProgress, Poller},
     report::{self, Look},
@@ -38,16 +38,15 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure>
     drop(poller);
     bar.await.context("the progress bar failed")?;
 
-    let text = match output {
-        Output::Table => report::table(&snapshot, &status, Look::of_stdout()),
-        Output::Json => report::json(&snapshot, &status),
-        Output::Openmetrics | Output::Text => {
-            let format = if output == Output::Text { Format::Text } else { Format::OpenMetrics };
-            Published::new(Arc::new(snapshot), status).text(format, &instruments)
-        }
-    };
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    let mut expose = |format| exposition::print(&snapshot, &status, format, &instruments, &mut stdout);
+    let printed = match output {
+        Output::Text => expose(Format::Text),
+        Output::Openmetrics => expose(Format::OpenMetrics),
+        Output::Table => stdout.write_all(report::table(&snapshot, &status, Look::of_stdout()).as_bytes()),
+        Output::Json => stdout.write_all(report::json(&snapshot, &status).as_bytes()),
+    };
+    match printed.and_then(|()| stdout.flush()) {
         // Who reads has seen enough, as `head` does.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
         printed => printed.context("cannot print the result")?,

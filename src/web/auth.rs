@@ -33,7 +33,7 @@ pub struct Users {
     /// The digest of the last right password of each user.
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
-    turn: Semaphore,
+    turn: Arc<Semaphore>,
 }
 
 impl Users {
@@ -43,7 +43,7 @@ impl Users {
             hashes: hashes.into_iter().map(|(name, hash)| (name, hash.into())).collect(),
             verified: Mutex::default(),
             digest_key: hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())?,
-            turn: Semaphore::new(1),
+            turn: Arc::new(Semaphore::new(1)),
         })
     }
 
@@ -67,7 +67,8 @@ impl Users {
         if self.is_verified(&user, &digest) {
             return Verdict::Admitted;
         }
-        let Ok(Ok(_turn)) = timeout(PATIENCE, self.turn.acquire()).await else { return Verdict::Busy };
+        let turn = timeout(PATIENCE, Arc::clone(&self.turn).acquire_owned()).await;
+        let Ok(Ok(turn)) = turn else { return Verdict::Busy };
         // Another request with the same credentials may have been verified meanwhile.
         if self.is_verified(&user, &digest) {
             return Verdict::Admitted;
@@ -76,8 +77,15 @@ impl Users {
         let Some(hash) = self.hashes.get(&user).or_else(|| self.decoy(&user)).map(Arc::clone) else {
             return Verdict::Refused;
         };
-        let verified = tokio::task::spawn_blocking(move || bcrypt::verify(password, &hash));
-        if known && matches!(verified.await, Ok(Ok(true))) {
+        let verified = tokio::task::spawn_blocking(move || {
+            let is_right = bcrypt::verify(password, &hash);
+            // The turn lasts as long as the work does, also where the client has gone away.
+            drop(turn);
+            is_right
+        });
+        // Awaited for unknown users too: that is what it is done for.
+        let is_right = matches!(verified.await, Ok(Ok(true)));
+        if known && is_right {
             self.verified.lock().unwrap_or_else(PoisonError::into_inner).insert(user, digest);
             return Verdict::Admitted;
         }
@@ -168,6 +176,17 @@ mod tests {
         let users = Users::new(vec![("alice".to_owned(), hash_of("correct"))]).unwrap();
         assert_eq!(users.decoy("mallory"), users.hashes.get("alice"));
         assert_eq!(users.judge(&request("mallory", "correct")).await, Verdict::Refused);
+    }
+
+    #[tokio::test]
+    async fn a_verification_is_waited_for_also_of_an_unknown_user_and_keeps_its_turn_where_the_client_goes_away() {
+        // Expensive enough not to be done before it is looked at.
+        let hash = "$2b$12$".to_owned() + &hash_of("correct")[7..];
+        let users = Users::new(vec![("alice".to_owned(), hash)]).unwrap();
+        let judged = timeout(Duration::from_millis(1), users.judge(&request("mallory", "correct"))).await;
+        assert!(judged.is_err(), "it is not answered before the work is done");
+        assert_eq!(users.turn.available_permits(), 0);
+        let _turn = users.turn.acquire().await.unwrap();
     }
 
     #[test]

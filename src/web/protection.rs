@@ -74,14 +74,23 @@ impl Protection {
     }
 
     fn put(&self, next: Arc<State>) {
-        self.0.send_modify(|state| {
+        self.replace(next, |_| true);
+    }
+
+    /// Puts `next` into force if what is in force still `is` as expected; returns whether it was.
+    fn replace(&self, next: Arc<State>, is: impl FnOnce(&Arc<State>) -> bool) -> bool {
+        self.0.send_if_modified(|state| {
+            if !is(state) {
+                return false;
+            }
             if let (Some(before), Some(after)) = (&state.file.limiter, &next.file.limiter)
                 && after.is_like(before)
             {
                 after.take_over(before);
             }
             *state = next;
-        });
+            true
+        })
     }
 
     /// Follows the files, for ever.
@@ -106,22 +115,32 @@ impl Protection {
                 (judged, candidate) = (fingerprint.clone(), None);
                 let outcome =
                     result.map_err(|error| error.to_string()).and_then(|file| closed_still(&current.file, file));
-                instruments.config_loaded(outcome.is_ok(), clock.now());
-                self.judge(outcome, &current, fingerprint);
+                if let Some(success) = self.judge(outcome, &current, fingerprint) {
+                    instruments.web_config_loaded(success, clock.now());
+                }
             }
         }
     }
 
-    fn judge(&self, outcome: Result<WebFile, String>, before: &Arc<State>, fingerprint: Vec<Fingerprint>) {
+    /// Whether the change was taken; `None` where a reload came meanwhile, which knows better.
+    fn judge(
+        &self,
+        outcome: Result<WebFile, String>,
+        before: &Arc<State>,
+        fingerprint: Vec<Fingerprint>,
+    ) -> Option<bool> {
         match outcome {
-            // A reload that came meanwhile knows better.
-            Ok(_) if !Arc::ptr_eq(before, &self.current()) => {}
             Ok(file) => {
-                tracing::info!(in_force = file.description().join("; "), "the web configuration has changed");
-                self.put(Arc::new(State { path: before.path.clone(), file, fingerprint }));
+                let description = file.description().join("; ");
+                let next = Arc::new(State { path: before.path.clone(), file, fingerprint });
+                self.replace(next, |current| Arc::ptr_eq(before, current)).then(|| {
+                    tracing::info!(in_force = description, "the web configuration has changed");
+                    true
+                })
             }
             Err(error) => {
                 tracing::error!(error, "the web configuration has changed and is refused; what was in force stays");
+                Some(false)
             }
         }
     }

@@ -182,10 +182,10 @@ def scrape_during_polls():
 def run_once(command, **options):
     """Figures of a process from its start to its end."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    output = subprocess.run(command, stdout=subprocess.PIPE, check=True, **options).stdout
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True, **options)
     seconds, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"cpu": cpu, "wall": seconds, "output": output}
+    return {"cpu": cpu, "wall": seconds}
 
 
 def compare_polls():
@@ -257,6 +257,18 @@ def cost_per_series():
     return [("cost of a series, largest over smallest from 10,000 to 1,000,000", max(costs) / min(costs), "at most 1.3")]
 
 
+def status_page():
+    say("status page of 10,000 repositories by 30 languages")
+    with api(repositories=10_000) as root, exporter(root) as (_, url):
+        page = url.removesuffix("metrics")
+        took = []
+        for _ in range(20):
+            began = time.monotonic()
+            get(page)
+            took.append(time.monotonic() - began)
+    return [("status page of 10,000 repositories by 30 languages, ms", statistics.median(took) * 1e3, "below 50")]
+
+
 def first_answer():
     say("first answer after exec")
     took = []
@@ -284,6 +296,7 @@ def main():
         "polls": compare_polls,
         "memory": measure_memory,
         "cost": cost_per_series,
+        "page": status_page,
         "start": first_answer,
     }
     cores = os.cpu_count()

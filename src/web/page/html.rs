@@ -150,7 +150,9 @@ fn attention(overview: &Overview<'_>, now: Timestamp) -> Markup {
                                 bdi.subject { (subject) }
                             }
                             @if item.more > 0 { " and " (grouped(item.more)) " more" }
-                            span.detail { " for " (moment(item.trouble.since, &Rough(now.since(item.trouble.since)).to_string())) }
+                            @if item.is_dated {
+                                span.detail { " for " (moment(item.trouble.since, &Rough(now.since(item.trouble.since)).to_string())) }
+                            }
                         }
                         p.what { @if item.subjects.len() > 1 { "Such as: " } (item.trouble.what) }
                         p.mend { (item.trouble.mend) }

@@ -35,6 +35,8 @@ pub struct Attention<'a> {
     pub more: usize,
     /// Of several, the first.
     pub trouble: Trouble,
+    /// Whether it is known since when.
+    pub is_dated: bool,
 }
 
 /// How many repositories with the same trouble are named.
@@ -42,7 +44,7 @@ const MOST_NAMED: usize = 5;
 
 impl<'a> Attention<'a> {
     fn new(subject: &'a str, trouble: Trouble) -> Self {
-        Self { subjects: vec![subject], more: 0, trouble }
+        Self { subjects: vec![subject], more: 0, trouble, is_dated: true }
     }
 
     fn add(&mut self, subject: &'a str, trouble: &Trouble) {
@@ -202,6 +204,7 @@ fn suspect_scale<'a>(snapshot: &Snapshot, rows: &[Row<'_>]) -> Option<Attention<
             what: format!("no completion is above 1, and api.completion_scale is {scale}").into(),
             mend: "if the API reports 0 to 1, set api.completion_scale to 1".into(),
         };
-        Attention::new("The scale", trouble)
+        // Nobody kept when it began.
+        Attention { is_dated: false, ..Attention::new("The scale", trouble) }
     })
 }

@@ -11,7 +11,13 @@ use axum::{
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
-use std::{io::Write as _, sync::Arc};
+use std::{
+    io::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 const LANGUAGES: [(&str, &str); 30] = [
     ("ar", "Arabic"),
@@ -48,8 +54,9 @@ const LANGUAGES: [(&str, &str); 30] = [
 
 struct Api {
     repositories: Vec<serde_json::Value>,
-    /// By the place of the repository.
-    languages: Vec<Bytes>,
+    /// By the place of the repository; in turns, so that every poll finds every completion changed.
+    languages: Vec<[Bytes; 2]>,
+    asked: AtomicUsize,
 }
 
 #[derive(Deserialize)]
@@ -80,12 +87,15 @@ pub fn serve(repositories: &str, languages: &str) -> Outcome {
             .collect(),
         languages: (0..repositories)
             .map(|_| {
-                let entries = LANGUAGES.iter().take(languages).map(|(code, name)| {
-                    json!({ "code": code, "name": name, "completion": f64::from(random.u32(0..=1000)) / 10.0 })
-                });
-                Bytes::from(entries.collect::<serde_json::Value>().to_string())
+                [0, 1].map(|_| {
+                    let entries = LANGUAGES.iter().take(languages).map(|(code, name)| {
+                        json!({ "code": code, "name": name, "completion": f64::from(random.u32(0..=1000)) / 10.0 })
+                    });
+                    Bytes::from(entries.collect::<serde_json::Value>().to_string())
+                })
             })
             .collect(),
+        asked: AtomicUsize::new(0),
     };
     crate::block_on(async {
         let router = Router::new()
@@ -108,8 +118,9 @@ async fn list(State(api): State<Arc<Api>>, Query(Listing { limit, after }): Quer
 }
 
 async fn one(State(api): State<Arc<Api>>, Path(id): Path<usize>) -> Response {
+    let poll = api.asked.fetch_add(1, Ordering::Relaxed) / api.languages.len();
     match api.languages.get(id.wrapping_sub(1)) {
-        Some(languages) => answer(languages.clone()),
+        Some(languages) => answer(languages[poll % 2].clone()),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }

@@ -12,13 +12,16 @@ use std::{
 /// Takes 8 KiB a time and more at once, so that the client is no bottleneck.
 const BUFFER: usize = 1024 * 1024;
 
+/// What Prometheus asks for.
+const ACCEPT: &str = "Accept: application/openmetrics-text;version=1.0.0\r\n";
+
 /// Asks for at least this many answers, however long they take.
 const LEAST: usize = 5;
 
 pub fn run(url: &str, seconds: &str, gzip: bool) -> Outcome {
     let (host, path) = url.trim_start_matches("http://").split_once('/').ok_or("the URL has no path")?;
     let encoding = if gzip { "Accept-Encoding: gzip\r\n" } else { "" };
-    let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n{encoding}\r\n");
+    let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n{ACCEPT}{encoding}\r\n");
     let mut client = Client { host, stream: None, buffer: vec![0; BUFFER] };
     let mut size = client.scrape(&request)?;
     let mut took = Vec::new();
