@@ -9,7 +9,7 @@ mod pacing;
 mod tls;
 pub mod wire;
 
-pub use error::{ApiError, Failure};
+pub use error::{ApiError, CURSOR_MEND, Failure};
 pub use pacing::End;
 pub use tls::BuildError;
 
@@ -260,7 +260,7 @@ impl Poll {
             };
             client.instruments.api_failure(endpoint, refusal.reason);
             self.allowance.refused(repository, &refusal, &client.pacer);
-            let refused = self.failure(&refusal, url);
+            let refused = refusal.failure(url);
             if refusal.reason == Reason::Unauthorized {
                 if !has_new_key && self.has_newer_key(&key).await {
                     has_new_key = true;
@@ -280,11 +280,6 @@ impl Poll {
             attempt += 1;
             failure = Some(refused);
         }
-    }
-
-    #[expect(clippy::unused_self, reason = "reads as a sentence beside the other methods")]
-    fn failure(&self, refusal: &Refusal, url: &Url) -> Failure {
-        Failure { reason: refusal.reason, what: format!("GET {url}: {}", refusal.how), mend: refusal.mend() }
     }
 
     /// Whether there is another key than `refused`; reads the key file again if need be.
@@ -337,7 +332,7 @@ impl Poll {
                     (0, _) => "the body is not UTF-8".to_owned(),
                     (line, column) => format!("the body is no JSON array (line {line}, column {column})"),
                 };
-                Err(ApiError::Failed(self.failure(&Refusal::new(Reason::Decode, how), url)))
+                Err(ApiError::Failed(Refusal::new(Reason::Decode, how).failure(url)))
             }
         }
     }

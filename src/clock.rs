@@ -1,4 +1,4 @@
-//! The one source of wall-clock time.
+//! The one source of wall-clock time that is told or kept; only the dates of Retry-After are read against the system's.
 //!
 //! Durations are measured with tokio's monotonic clock; this one only says what is written into timestamps and
 //! compared across restarts. Under a paused tokio clock, [`Clock::following_tokio`] moves with it.

@@ -41,7 +41,7 @@ pub struct Config {
 #[derive(Debug, Clone)]
 pub struct ApiConfig {
     /// Root of the API: http or https, no user, query or fragment; its path ends with a slash.
-    pub base_url: reqwest::Url,
+    pub base_url: url::Url,
     pub key: KeySource,
     /// 1 to 1000.
     pub page_size: u16,

@@ -1,7 +1,7 @@
 //! Snapshot to bytes, once per publication; bytes and own metrics to the body of a scrape.
 //!
-//! Only what is compressed is kept, some 5 bytes a series against 90 of text: a compressed body is shared by all scrapes,
-//! while an uncompressed one is written from the snapshot, a chunk at a time as the client reads it. The exporter's own
+//! Only what is compressed is kept, a small part of the text: a compressed body is shared by all scrapes, while an
+//! uncompressed one is written from the snapshot, a chunk at a time as the client reads it. The exporter's own
 //! metrics are encoded at each scrape, behind the rest.
 
 mod families;

@@ -13,7 +13,7 @@ mod tell;
 pub use save::Saver;
 
 use crate::{
-    api::{Api, ApiError, End, Session, wire},
+    api::{Api, ApiError, CURSOR_MEND, End, Session, wire},
     clock::Clock,
     config::FilterConfig,
     instruments::Instruments,
@@ -379,7 +379,7 @@ fn broken_cursor(after: Option<RepositoryId>) -> End {
     let page = after.map_or_else(|| "the first page".to_owned(), |after| format!("the page after id {after}"));
     End {
         what: format!("{page} of the listing gives no id to go on from: its last id cannot be read, or does not rise"),
-        mend: "the listing of the API is broken: report it to the API's makers",
+        mend: CURSOR_MEND,
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     cli::{Cli, Command, Options},
     config::{self, Config, ConfigError, Loaded},
     demo,
+    instruments::Instruments,
     poll::Settings,
     web,
 };
@@ -100,7 +101,7 @@ async fn check_config(loader: &Loader, online: bool) -> Result<(), Failure> {
 /// Checks what [`config::load`] leaves to others: the web configuration file, the certificates.
 fn validate(config: &Config) -> Result<web::Protection, Failure> {
     let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
-    Client::new(&config.api, Arc::new(crate::instruments::Instruments::new("/metrics"))).map_err(Failure::usage)?;
+    Client::new(&config.api, Arc::new(Instruments::of_one_poll("/metrics"))).map_err(Failure::usage)?;
     Ok(protection)
 }
 

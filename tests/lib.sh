@@ -1,5 +1,5 @@
 # Helpers for the parts of the test run; source it, do not run it.
-# Everything that is installed goes through these functions, so that a fresh Debian or Ubuntu machine with Rust passes.
+# Everything that is installed goes through these functions, so that a fresh Debian 12 or later with Rust passes.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tools=${CARGO_TARGET_DIR:-$root/target}/tools

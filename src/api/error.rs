@@ -1,8 +1,11 @@
 //! What can go wrong when the API is asked, by what the caller does next.
 
 use crate::model::Reason;
-use reqwest::StatusCode;
+use reqwest::{StatusCode, Url};
 use std::{error::Error, io, time::Duration};
+
+/// What to do about a listing that cannot go on.
+pub const CURSOR_MEND: &str = "the listing of the API is broken: report it to the API's makers";
 
 /// Why a question to the API has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -81,6 +84,11 @@ impl Refusal {
         matches!(self.reason, Reason::Connect | Reason::Timeout | Reason::ServerError | Reason::RateLimited)
     }
 
+    /// The failure of the request for `url`.
+    pub fn failure(&self, url: &Url) -> Failure {
+        Failure { reason: self.reason, what: format!("GET {url}: {}", self.how), mend: self.mend() }
+    }
+
     pub fn mend(&self) -> &'static str {
         match self.reason {
             Reason::Timeout => "raise api.timeout, or see why the API is slow",
@@ -98,7 +106,7 @@ impl Refusal {
             Reason::TooLarge => "raise api.max_response_size, or lower api.page_size if it is the listing",
             Reason::Truncated => "see what cuts the API's answers short, such as a proxy",
             Reason::Decode => "check that api.base_url is the API and not a page or proxy; or the API has changed",
-            Reason::Cursor => "the listing of the API is broken: report it to the API's makers",
+            Reason::Cursor => CURSOR_MEND,
         }
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn api(read: &mut Reader<'_>) -> Option<ApiConfig> {
     })
 }
 
-fn base_url(read: &mut Reader<'_>) -> Option<reqwest::Url> {
+fn base_url(read: &mut Reader<'_>) -> Option<url::Url> {
     let mend = "give the root of the API, such as https://api.example.com";
     if read.get("api.base_url").is_none() {
         read.missing("api.base_url");

@@ -1,11 +1,11 @@
 //! What the single values must look like. Each error says what is wrong with the value, to stand behind its key; the
 //! value itself is quoted only where it can hold no secret.
 
-use reqwest::Url;
 use std::{
     fmt,
     net::{IpAddr, Ipv6Addr},
 };
+use url::Url;
 
 /// A number of bytes; shown exactly, in the largest unit that allows it.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use std::path::Path;
 
-const KEY: &str = "sk-Zw7Qx2Lm9Kp4Rt8";
+const KEY: &str = "not-a-real-key-0001";
 
 fn options(file: &Path) -> Options {
     let mut options = Options::default();

@@ -1,6 +1,6 @@
 //! Numbers, in the fewest digits that read back as the same number.
 //!
-//! That is what prometheus-client writes too, save some one in thousand numbers to which it gives a digit or two more.
+//! That is what prometheus-client writes too, save rare numbers to which it gives a digit or two more.
 
 use crate::model::Timestamp;
 

@@ -282,7 +282,7 @@ impl Ledger {
         self.known.get_mut(&id).is_some_and(|known| std::mem::replace(&mut known.flaws, digest) != digest)
     }
 
-    /// Who of the known is so old that it is told no longer, and when the next will be.
+    /// When, after `now`, the next of the known grows too old to be told.
     pub fn next_expiry(&self, limit: Duration, now: Timestamp) -> Option<Timestamp> {
         let expiries = self.known.values().filter_map(|known| known.languages.as_ref()).map(|languages| {
             // One past the limit: at the limit itself the data are still told.

@@ -1,4 +1,4 @@
-//! Listeners: bound first of all at startup, so that an address in use is told before anything else is done.
+//! Listeners: bound early, so that an address in use is told before the API is asked.
 
 use socket2::{Domain, Protocol, Socket, Type};
 use std::{

@@ -167,7 +167,7 @@ fn the_steady_rate_holds_over_a_poll() {
     exporter.wait_for("all are read", |metrics| metrics.repositories("fresh") > 39.0);
     let times: Vec<_> = api.requests(Target::Everything).iter().map(|request| request.at).collect();
     let took = times[41] - times[0];
-    assert!(took > Duration::from_secs(1), "42 requests at 20 a second took {took:?}");
+    assert!(took >= Duration::from_millis(1900), "42 requests at 20 a second took {took:?}");
 }
 
 #[test]

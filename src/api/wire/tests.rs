@@ -1,0 +1,162 @@
+//! What is read of answers, good and bad.
+
+use super::*;
+
+fn page(body: &str) -> Page {
+    decode_page(body.as_bytes()).unwrap()
+}
+
+fn defects(flaws: &[Flaw]) -> Vec<Defect> {
+    flaws.iter().map(|flaw| flaw.defect).collect()
+}
+
+fn repository(fields: &str) -> Page {
+    page(&format!(r#"[{{"created_at":"2024-05-06T07:08:09Z",{fields}}}]"#))
+}
+
+#[test]
+fn ids_are_integers_or_strings_of_one_and_exact_up_to_63_bits() {
+    for (raw, id) in [
+        ("1", 1),
+        ("\"1\"", 1),
+        ("9007199254740993", 9_007_199_254_740_993),
+        ("\"9223372036854775807\"", 9_223_372_036_854_775_807),
+        (r#""\u0031""#, 1),
+    ] {
+        let page = repository(&format!(r#""id":{raw},"name":"o/r""#));
+        assert_eq!(page.repositories[0].id.get(), id, "{raw}");
+        assert_eq!(page.next, Next::After(RepositoryId::new(id).unwrap()));
+    }
+}
+
+#[test]
+fn a_bad_id_costs_the_entry_and_keeps_its_name() {
+    for raw in [
+        "0",
+        "-1",
+        "1.5",
+        "1e3",
+        "1.0",
+        "\"\"",
+        "\"1e3\"",
+        "\" 1\"",
+        "\"+1\"",
+        "\"01\"",
+        "9223372036854775808",
+        "null",
+        "true",
+        "[1]",
+        "{}",
+        "1e999",
+        "\"\u{661}\"",
+    ] {
+        let page = repository(&format!(r#""id":{raw},"name":"o/r""#));
+        assert_eq!(page.repositories, [], "{raw}");
+        assert_eq!(defects(&page.flaws), [Defect::Id], "{raw}");
+        assert_eq!(page.unidentified, ["o/r".into()]);
+        assert_eq!(page.next, Next::Unreadable);
+    }
+}
+
+#[test]
+fn a_bad_name_keeps_the_id_listed() {
+    for raw in ["\"\"", "7", "null", r#""\ud800""#, "[]"] {
+        let page = repository(&format!(r#""id":7,"name":{raw}"#));
+        assert_eq!((page.repositories.len(), page.nameless.len()), (0, 1), "{raw}");
+        assert_eq!(defects(&page.flaws), [Defect::Name], "{raw}");
+    }
+}
+
+#[test]
+fn a_bad_entry_costs_itself_alone_and_only_the_last_decides_the_cursor() {
+    let page = page(
+        r#"[null, 5, "x", [[[]]], {"id":3,"name":"o/r","created_at":"2024-05-06T07:08:09.5+02:00","new":{"a":[{}]}}]"#,
+    );
+    assert_eq!(defects(&page.flaws), [Defect::NotAnObject; 4]);
+    assert_eq!(page.repositories[0].created_at, Some(Timestamp::from_millis(1_714_972_089_500)));
+    assert_eq!(page.next, Next::After(RepositoryId::new(3).unwrap()));
+    assert_eq!(decode_page(b"[]").unwrap().next, Next::End);
+}
+
+#[test]
+fn private_may_be_missing_but_not_odd_and_created_at_may_not_be_missing() {
+    let shown = |fields: &str| {
+        let page = page(&format!(r#"[{{"id":3,"name":"o/r",{fields}}}]"#));
+        (page.repositories[0].visibility, defects(&page.flaws))
+    };
+    assert_eq!(shown(r#""created_at":"2024-05-06T07:08:09Z""#), (Visibility::Unknown, vec![]));
+    assert_eq!(shown(r#""private":true,"created_at":"2024-05-06T07:08:09Z""#), (Visibility::Private, vec![]));
+    assert_eq!(shown(r#""private":false"#), (Visibility::Public, vec![Defect::CreatedAt]));
+    let both = vec![Defect::Private, Defect::CreatedAt];
+    assert_eq!(shown(r#""private":"false","created_at":"yesterday""#), (Visibility::Unknown, both));
+}
+
+#[test]
+fn keys_may_be_escaped_and_unknown_ones_may_be_anything() {
+    let page = repository(r#""\ud800":1,"":2,"Id":9,"\u0069d":3,"name":"o/r""#);
+    assert_eq!((page.repositories[0].id.get(), page.flaws.len()), (3, 0));
+}
+
+#[test]
+fn a_field_that_stands_twice_is_bad() {
+    assert_eq!(defects(&repository(r#""id":3,"id":4,"name":"o/r""#).flaws), [Defect::Id]);
+    assert_eq!(defects(&repository(r#""id":3,"name":"o/r","private":true,"private":true"#).flaws), [Defect::Private]);
+}
+
+fn languages(body: &str) -> LanguageList {
+    decode_languages(body.as_bytes(), &Interner::default()).unwrap()
+}
+
+#[test]
+fn completion_is_any_finite_number_or_none() {
+    for (raw, value) in
+        [("0", 0.0), ("-3", -3.0), ("101", 101.0), ("1e308", 1e308), ("0.1", 0.1), ("-0.0", 0.0), ("1e-400", 0.0)]
+    {
+        let list = languages(&format!(r#"[{{"code":"de","name":"German","completion":{raw}}}]"#));
+        assert_eq!(list.languages[0].completion, Completion::new(value), "{raw}");
+        assert_eq!(list.flaws, []);
+    }
+    for raw in ["\"50\"", "1e309", "true", "[50]", "{}"] {
+        let list = languages(&format!(r#"[{{"code":"de","name":"German","completion":{raw}}}]"#));
+        assert_eq!((list.languages[0].completion, defects(&list.flaws)), (None, vec![Defect::Completion]), "{raw}");
+    }
+    let list = languages(r#"[{"code":"de"},{"code":"fr","name":null,"completion":null}]"#);
+    assert_eq!(list.flaws, []);
+    assert!(list.languages.iter().all(|language| language.completion.is_none() && language.name.is_empty()));
+}
+
+#[test]
+fn languages_are_sorted_and_the_first_of_a_code_is_shown() {
+    let list = languages(
+        r#"[{"code":"fr"},{"code":"de","completion":1},{"code":"de","completion":2},{"code":""},{"code":3}]"#,
+    );
+    let shown: Vec<_> = list.languages.iter().map(|language| (&*language.code, language.completion)).collect();
+    assert_eq!(shown, [("de", Completion::new(1.0)), ("fr", None)]);
+    assert_eq!(defects(&list.flaws), [Defect::DuplicateCode, Defect::Code, Defect::Code]);
+    assert_eq!(list.flaws[0].entry, r#"entry 3 ("de")"#);
+}
+
+#[test]
+fn what_is_no_array_fails_as_a_whole() {
+    for body in [&b""[..], b"{}", b"null", b"[", b"[1,]", b"[NaN]", b"<html>", b"[\"\xff\"]", b"[] []"] {
+        assert!(decode_page(body).is_err(), "{body:?}");
+    }
+}
+
+#[test]
+fn depth_is_no_danger() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!(defects(&page(&deep).flaws), [Defect::NotAnObject]);
+    let list = languages(&format!(r#"[{{"code":"de","x":{deep},"completion":{deep}}}]"#));
+    assert_eq!((list.languages.len(), defects(&list.flaws)), (1, vec![Defect::Completion]));
+}
+
+#[test]
+fn texts_that_nothing_uses_are_forgotten() {
+    let interner = Interner::default();
+    let kept = interner.intern("de");
+    let _ = interner.intern("fr");
+    interner.forget_unused();
+    assert!(Arc::ptr_eq(&kept, &interner.intern("de")));
+    assert_eq!(interner.0.lock().unwrap().len(), 1);
+}
