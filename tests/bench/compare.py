@@ -246,15 +246,21 @@ def measure_memory():
 
 
 def cost_per_series():
-    table("uncompressed scrape", "ms", "ns a series")
+    table("uncompressed scrape", "p50", "CPU", "CPU a series")
     costs = []
     for series in (10_000, 100_000, 1_000_000):
         say(f"cost of a series at {series:,}")
         with api(series=series) as root, exporter(root) as (process, url):
             rounds = [load(url, process.pid) for _ in range(ROUNDS)]
-        costs.append(median(rounds, "p50") / series)
-        row(f"{series:,} series", f"{costs[-1] * series * 1e3:.2f}", f"{costs[-1] * 1e9:.1f}")
-    return [("cost of a series, largest over smallest from 10,000 to 1,000,000", max(costs) / min(costs), "at most 1.3")]
+        costs.append(median(rounds, "cpu") / series)
+        row(
+            f"{series:,} series",
+            f"{median(rounds, 'p50') * 1e3:.2f} ms",
+            f"{costs[-1] * series * 1e3:.2f} ms",
+            f"{costs[-1] * 1e9:.1f} ns",
+        )
+    name = "CPU of a series in an uncompressed scrape, largest over smallest from 10,000 to 1,000,000"
+    return [(name, max(costs) / min(costs), "at most 1.3")]
 
 
 def status_page():
