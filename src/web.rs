@@ -51,7 +51,10 @@ pub struct ReloadRequest {
 /// Serves until `shutdown` is done; then stops accepting, finishes the requests under way, and returns, within 4
 /// seconds at most.
 pub async fn serve(listeners: Vec<Listener>, app: App, shutdown: impl Future<Output = ()>) {
-    tracing::info!(in_force = app.protection.description().join("; "), "serving");
+    let in_force = app.protection.description();
+    if !in_force.is_empty() {
+        tracing::info!(in_force = in_force.join("; "), "the web configuration is in force");
+    }
     let follow = app.protection.clone().follow(Arc::clone(&app.instruments), app.clock);
     let server = Arc::new(service::Server::new(app));
     tokio::select! {
