@@ -92,13 +92,13 @@ pub(super) fn fill(snapshot: &Snapshot, cursor: &mut Cursor, out: &mut Vec<u8>, 
             0 => writer.per_language(
                 &COMPLETION_RATIO,
                 |_, label| label.extend_from_slice(b"\"} "),
-                |reading| reading.language.completion,
+                Reading::completion,
                 |out, completion| push_f64(out, completion.get() / scale),
             ),
             1 => writer.per_language(
                 &LAST_PROGRESS,
                 |_, label| label.extend_from_slice(b"\"} "),
-                |reading| reading.progress,
+                Reading::progress,
                 |out, progress| push_timestamp(out, progress.at),
             ),
             2 => writer.per_language(
@@ -229,21 +229,17 @@ impl<'a> Writer<'a> {
 /// What was last written after the prefix for the language at each place of a repository.
 #[derive(Default)]
 struct Labels<'a> {
-    known: Vec<Option<(&'a Language, Range<usize>)>>,
+    known: Vec<Option<(&'a Arc<Language>, Range<usize>)>>,
     text: Vec<u8>,
 }
 
 impl<'a> Labels<'a> {
-    fn of(&mut self, place: usize, language: &'a Language, write: impl Fn(&Language, &mut Vec<u8>)) -> &[u8] {
+    fn of(&mut self, place: usize, language: &'a Arc<Language>, write: impl Fn(&Language, &mut Vec<u8>)) -> &[u8] {
         if self.known.len() <= place {
             self.known.resize(place + 1, None);
         }
         let range = match &self.known[place] {
-            Some((known, range))
-                if Arc::ptr_eq(&known.code, &language.code) && Arc::ptr_eq(&known.name, &language.name) =>
-            {
-                range.clone()
-            }
+            Some((known, range)) if Arc::ptr_eq(known, language) => range.clone(),
             _ => {
                 let start = self.text.len();
                 push_escaped(&mut self.text, &language.code);

@@ -3,8 +3,8 @@
 //! It gives the very result that the long way gives, or none at all: whatever is out of the ordinary, down to a name
 //! that is null, is left to the long way.
 
-use super::{Interner, LanguageList, parse_completion};
-use crate::model::Language;
+use super::{LanguageList, Target, parse_completion, sort};
+use crate::model::Interner;
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor},
@@ -16,17 +16,17 @@ use std::{borrow::Cow, fmt};
 pub(super) fn languages(body: &[u8], interner: &Interner) -> Option<LanguageList> {
     let entries: Vec<Entry<'_>> = serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
     let mut languages = Vec::with_capacity(entries.len());
-    let mut intern = interner.lock();
-    for Entry { code, name, completion } in &entries {
+    let mut known = interner.lock();
+    for (place, Entry { code, name, completion }) in entries.iter().enumerate() {
         let completion = match completion {
             Some(raw) => Some(parse_completion(raw.get())?),
             None => None,
         };
-        languages.push(Language { code: intern(code), name: intern(name), completion });
+        languages.push(Target { language: known.language(place, code, name), completion });
     }
-    languages.sort_unstable_by(|a, b| a.code.cmp(&b.code));
-    let is_plain = languages.first().is_none_or(|first| !first.code.is_empty())
-        && languages.is_sorted_by(|one, next| one.code < next.code);
+    sort(&mut languages);
+    let is_plain = languages.first().is_none_or(|first| !first.language.code.is_empty())
+        && languages.is_sorted_by(|one, next| one.language.code < next.language.code);
     is_plain.then_some(LanguageList { languages, flaws: Vec::new() })
 }
 
@@ -149,8 +149,11 @@ mod tests {
     fn an_answer_without_a_flaw_goes_the_short_way() {
         let body = br#"[{"code":"fr","name":"Fran\u00e7ais","completion":1.5,"new":{}},{"name":"","code":"de"}]"#;
         let list = languages(body, &Interner::default()).unwrap();
-        let told: Vec<_> =
-            list.languages.iter().map(|one| (&*one.code, &*one.name, one.completion.map(Completion::get))).collect();
+        let told: Vec<_> = list
+            .languages
+            .iter()
+            .map(|one| (&*one.language.code, &*one.language.name, one.completion.map(Completion::get)))
+            .collect();
         assert_eq!(told, [("de", "", None), ("fr", "Français", Some(1.5))]);
     }
 
