@@ -28,6 +28,7 @@ mod run;
 pub mod select;
 pub mod snapshot;
 pub mod state;
+mod sync;
 pub mod telemetry;
 pub mod web;
 

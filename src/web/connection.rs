@@ -5,6 +5,7 @@
 //! response. A client that is slower than that is dropped.
 
 use super::{Listener, joined::Joined, protection::State, service::Server};
+use crate::sync::lock;
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -17,7 +18,7 @@ use std::{
     convert::Infallible,
     future::Future,
     pin::{Pin, pin},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll},
     time::Duration,
 };
@@ -271,7 +272,7 @@ impl Activity {
     }
 
     fn state(&self) -> MutexGuard<'_, Doing> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     fn begin(activity: &Arc<Self>) -> Running {
