@@ -30,6 +30,7 @@ pub mod snapshot;
 pub mod state;
 mod sync;
 pub mod telemetry;
+pub mod text;
 pub mod web;
 
 pub use run::{Failure, run};

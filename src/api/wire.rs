@@ -7,17 +7,16 @@
 
 mod plain;
 
-use crate::model::{Completion, Defect, Language, Repository, RepositoryId, Timestamp, Visibility};
+use crate::{
+    model::{Completion, Defect, Language, Repository, RepositoryId, Timestamp, Visibility},
+    text::{Interner, Interning},
+};
 use serde::{
     Deserializer,
     de::{Error as _, IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
-use std::{
-    collections::HashSet,
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 /// One bad entry or field: where it stands, and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -69,34 +68,6 @@ pub struct LanguageList {
     /// In the order of their codes, each code once.
     pub languages: Vec<Language>,
     pub flaws: Vec<Flaw>,
-}
-
-/// The texts that many repositories share: codes and names of languages, each kept once.
-#[derive(Debug, Default)]
-pub struct Interner(Mutex<HashSet<Arc<str>>>);
-
-impl Interner {
-    /// A function that gives the one copy of a text; until it is dropped, nobody else gets any.
-    fn lock(&self) -> impl FnMut(&str) -> Arc<str> {
-        let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        move |text| {
-            if let Some(known) = texts.get(text) {
-                return Arc::clone(known);
-            }
-            let text: Arc<str> = text.into();
-            texts.insert(Arc::clone(&text));
-            text
-        }
-    }
-
-    fn intern(&self, text: &str) -> Arc<str> {
-        self.lock()(text)
-    }
-
-    /// Forgets the texts that nothing uses any more, so that an API that invents them cannot fill the memory.
-    pub fn forget_unused(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|text| Arc::strong_count(text) > 1);
-    }
 }
 
 /// Reads a page of the listing.
@@ -183,8 +154,9 @@ fn decode_flawed_languages(body: &[u8], interner: &Interner) -> Result<LanguageL
     let entries = entries(body)?;
     let mut list = LanguageList { languages: Vec::with_capacity(entries.len()), flaws: Vec::new() };
     let mut codes = HashSet::with_capacity(entries.len());
+    let mut interner = interner.lock();
     for (index, entry) in entries.into_iter().enumerate() {
-        let (language, defects) = decode_language(entry, interner);
+        let (language, defects) = decode_language(entry, &mut interner);
         let mut flaw = |defect| {
             let entry = match &language {
                 Some(language) => format!("entry {} ({:?})", index + 1, language.code),
@@ -204,7 +176,7 @@ fn decode_flawed_languages(body: &[u8], interner: &Interner) -> Result<LanguageL
     Ok(list)
 }
 
-fn decode_language(entry: &RawValue, interner: &Interner) -> (Option<Language>, [Option<Defect>; 2]) {
+fn decode_language(entry: &RawValue, interner: &mut Interning<'_>) -> (Option<Language>, [Option<Defect>; 2]) {
     let Some([code, name, completion]) = fields(entry, ["code", "name", "completion"]) else {
         return (None, [Some(Defect::NotAnObject), None]);
     };

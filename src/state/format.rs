@@ -39,12 +39,12 @@ use crate::{
     model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     snapshot::{Languages, Reading},
+    text::{Interner, Interning},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{
     borrow::Cow,
-    collections::HashSet,
     io::{self, BufWriter, IntoInnerError, Write},
     sync::Arc,
     time::Duration,
@@ -228,11 +228,14 @@ fn cut_short() -> DecodeError {
 
 fn read_document(bytes: &[u8]) -> Result<Decoded, String> {
     let document: Document<'_> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let mut shared = Shared::default();
-    let repositories =
-        read_entries("repository", &document.repositories, |entry: RepositoryEntry<'_>| entry.remembered(&mut shared))?;
+    // There are far fewer languages in the world than in the state file.
+    let interner = Interner::default();
+    let mut interner = interner.lock();
+    let repositories = read_entries("repository", &document.repositories, |entry: RepositoryEntry<'_>| {
+        entry.remembered(&mut interner)
+    })?;
     let departed =
-        read_entries("departed", &document.departed, |entry: DepartedEntry<'_>| entry.departed(&mut shared))?;
+        read_entries("departed", &document.departed, |entry: DepartedEntry<'_>| entry.departed(&mut interner))?;
     let memory =
         Memory { last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos), repositories, departed };
     Ok(Decoded { base_url: document.base_url.into(), memory })
@@ -248,21 +251,6 @@ fn read_entries<'a, E: Deserialize<'a>, T>(
     (1..).zip(entries.iter().map(read)).map(numbered).collect()
 }
 
-/// Texts that recur, each kept once: there are far fewer languages in the world than in the state file.
-#[derive(Default)]
-struct Shared(HashSet<Arc<str>>);
-
-impl Shared {
-    fn text(&mut self, text: &str) -> Arc<str> {
-        if let Some(known) = self.0.get(text) {
-            return Arc::clone(known);
-        }
-        let new: Arc<str> = text.into();
-        self.0.insert(Arc::clone(&new));
-        new
-    }
-}
-
 fn id(id: u64) -> Result<RepositoryId, String> {
     RepositoryId::new(id).ok_or_else(|| format!("{id} is no id of a repository"))
 }
@@ -272,7 +260,7 @@ fn completion(value: f64) -> Result<Completion, String> {
 }
 
 impl RepositoryEntry<'_> {
-    fn remembered(self, shared: &mut Shared) -> Result<Remembered, String> {
+    fn remembered(self, interner: &mut Interning<'_>) -> Result<Remembered, String> {
         let repository = Repository {
             id: id(self.id)?,
             name: self.name.into(),
@@ -284,7 +272,7 @@ impl RepositoryEntry<'_> {
             created_at: self.created_at.map(Timestamp::from_millis),
         };
         let languages = self.read.map(|read| {
-            let readings = read.languages.iter().map(|language| language.reading(shared));
+            let readings = read.languages.iter().map(|language| language.reading(interner));
             let languages =
                 Languages { read_at: Timestamp::from_millis(read.at), readings: readings.collect::<Result<_, _>>()? };
             Ok::<_, String>(Arc::new(languages))
@@ -313,7 +301,7 @@ impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
 }
 
 impl LanguageEntry<'_> {
-    fn reading(&self, shared: &mut Shared) -> Result<Reading, String> {
+    fn reading(&self, interner: &mut Interning<'_>) -> Result<Reading, String> {
         let progress = match (self.clock, self.clock_completion.or(self.completion)) {
             (Some(at), Some(value)) => {
                 Some(Progress { completion: completion(value)?, at: Timestamp::from_millis(at) })
@@ -322,8 +310,8 @@ impl LanguageEntry<'_> {
             _ => return Err(format!("the clock of language {:?} is incomplete", self.code)),
         };
         let language = Language {
-            code: shared.text(&self.code),
-            name: shared.text(&self.name),
+            code: interner.intern(&self.code),
+            name: interner.intern(&self.name),
             completion: self.completion.map(completion).transpose()?,
         };
         Ok(Reading { language, progress })
@@ -346,10 +334,10 @@ impl<'a> From<&'a Reading> for LanguageEntry<'a> {
 }
 
 impl DepartedEntry<'_> {
-    fn departed(self, shared: &mut Shared) -> Result<Departed, String> {
+    fn departed(self, interner: &mut Interning<'_>) -> Result<Departed, String> {
         Ok(Departed {
             repository: id(self.id)?,
-            code: shared.text(&self.code),
+            code: interner.intern(&self.code),
             progress: Progress { completion: completion(self.completion)?, at: Timestamp::from_millis(self.clock) },
             left_at: Timestamp::from_millis(self.left_at),
         })

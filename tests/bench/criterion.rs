@@ -5,12 +5,13 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::{fmt::Write as _, hint::black_box, sync::Arc, time::Duration};
 use translation_exporter::{
-    api::wire::{Interner, decode_languages, decode_page},
+    api::wire::{decode_languages, decode_page},
     exposition::Published,
     instruments::{Format, Instruments},
     model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     snapshot::{Condition, Languages, PollStatus, Reading, Shown, Snapshot},
+    text::Interner,
 };
 
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];

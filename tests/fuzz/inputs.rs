@@ -10,6 +10,7 @@ use translation_exporter::{
     config,
     model::Timestamp,
     state::{OpenError, StateFile},
+    text::Interner,
 };
 
 /// A page of the listing.
@@ -26,7 +27,7 @@ pub fn decode_page(bytes: &[u8]) {
 
 /// The languages of a repository.
 pub fn decode_languages(bytes: &[u8]) {
-    let Ok(list) = wire::decode_languages(bytes, &wire::Interner::default()) else { return };
+    let Ok(list) = wire::decode_languages(bytes, &Interner::default()) else { return };
     assert!(list.languages.is_sorted_by(|a, b| a.code < b.code), "in the order of their codes, each code once");
     for language in &list.languages {
         assert!(!language.code.is_empty());

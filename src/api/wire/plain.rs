@@ -3,8 +3,8 @@
 //! It gives the very result that the long way gives, or none at all: whatever is out of the ordinary, down to a name
 //! that is null, is left to the long way.
 
-use super::{Interner, LanguageList, parse_completion};
-use crate::model::Language;
+use super::{LanguageList, parse_completion};
+use crate::{model::Language, text::Interner};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor},
@@ -16,13 +16,13 @@ use std::{borrow::Cow, fmt};
 pub(super) fn languages(body: &[u8], interner: &Interner) -> Option<LanguageList> {
     let entries: Vec<Entry<'_>> = serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
     let mut languages = Vec::with_capacity(entries.len());
-    let mut intern = interner.lock();
+    let mut interner = interner.lock();
     for Entry { code, name, completion } in &entries {
         let completion = match completion {
             Some(raw) => Some(parse_completion(raw.get())?),
             None => None,
         };
-        languages.push(Language { code: intern(code), name: intern(name), completion });
+        languages.push(Language { code: interner.intern(code), name: interner.intern(name), completion });
     }
     languages.sort_unstable_by(|a, b| a.code.cmp(&b.code));
     let is_plain = languages.first().is_none_or(|first| !first.code.is_empty())

@@ -150,13 +150,3 @@ fn depth_is_no_danger() {
     let list = languages(&format!(r#"[{{"code":"de","x":{deep},"completion":{deep}}}]"#));
     assert_eq!((list.languages.len(), defects(&list.flaws)), (1, vec![Defect::Completion]));
 }
-
-#[test]
-fn texts_that_nothing_uses_are_forgotten() {
-    let interner = Interner::default();
-    let kept = interner.intern("de");
-    let _ = interner.intern("fr");
-    interner.forget_unused();
-    assert!(Arc::ptr_eq(&kept, &interner.intern("de")));
-    assert_eq!(interner.0.lock().unwrap().len(), 1);
-}
