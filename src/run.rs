@@ -1,5 +1,6 @@
 //! The only place that wires the parts together and starts tasks: one function for each command.
 
+mod notify;
 mod once;
 mod online;
 mod reload;

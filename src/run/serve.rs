@@ -1,6 +1,6 @@
 //! `serve` and `demo`: poll on an interval and serve what was read, until the process is told to stop.
 
-use super::{Failure, Loader, poll_settings, reload::Reloader};
+use super::{Failure, Loader, notify, poll_settings, reload::Reloader};
 use crate::{
     api::Client,
     clock::Clock,
@@ -70,7 +70,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     let polling_runtime = super::runtime_of_one_thread()?;
     tasks.spawn_blocking(move || polling_runtime.block_on(poller.run(until(stopped))));
     tasks.spawn(encode(encoding, publish));
-    web::notify::ready();
+    notify::ready();
 
     let mut reloader = Reloader { loader, config, client, polling, web, protection, logs, instruments, clock };
     let result = tokio::select! {
@@ -80,7 +80,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
         }),
         () = control(&mut signals, &mut reloads, &mut reloader) => Ok(()),
     };
-    web::notify::stopping();
+    notify::stopping();
     shutdown.send_replace(true);
     end(tasks).await;
     Ok(result?)
