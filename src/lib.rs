@@ -33,4 +33,4 @@ pub mod telemetry;
 pub mod text;
 pub mod web;
 
-pub use run::{Failure, run};
+pub use run::{RunError, run};
