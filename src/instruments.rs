@@ -9,7 +9,10 @@ mod reload;
 mod text;
 
 use self::{family::Family, process::ProcessCollector, reload::Reload};
-use crate::model::{Defect, Endpoint, Reason, Timestamp};
+use crate::{
+    model::{Defect, Endpoint, Reason, Timestamp},
+    route::Route,
+};
 use prometheus_client::{
     metrics::{counter::Counter, gauge::ConstGauge, histogram::Histogram},
     registry::{Registry, Unit},
@@ -30,17 +33,6 @@ pub enum Format {
     Text,
     /// OpenMetrics 1.0.0.
     OpenMetrics,
-}
-
-/// The routes of the web side, as the label `path` tells them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Route {
-    Page,
-    Metrics,
-    Healthy,
-    Ready,
-    Reload,
-    Other,
 }
 
 type Labels<const N: usize> = [(&'static str, Cow<'static, str>); N];
@@ -276,14 +268,7 @@ fn request_labels(endpoint: Endpoint, code: Option<u16>) -> Labels<2> {
 }
 
 fn http_labels(telemetry_path: &str, route: Route, code: u16) -> Labels<2> {
-    let path: Cow<'static, str> = match route {
-        Route::Page => "/".into(),
-        Route::Metrics => telemetry_path.to_owned().into(),
-        Route::Healthy => "/-/healthy".into(),
-        Route::Ready => "/-/ready".into(),
-        Route::Reload => "/-/reload".into(),
-        Route::Other => "other".into(),
-    };
+    let path = route.label().map_or_else(|| telemetry_path.to_owned().into(), Cow::Borrowed);
     [("path", path), ("code", code_label(code))]
 }
 

@@ -24,6 +24,7 @@ pub mod model;
 pub mod poll;
 pub mod progress;
 pub mod report;
+pub mod route;
 mod run;
 pub mod select;
 pub mod snapshot;
