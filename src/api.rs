@@ -9,7 +9,7 @@ mod pacing;
 mod tls;
 pub mod wire;
 
-pub use error::{ApiError, CURSOR_MEND, Failure};
+pub use error::{ApiError, CURSOR_MEND, RequestFailure};
 pub use pacing::End;
 pub use tls::BuildError;
 
@@ -198,12 +198,12 @@ async fn drain(mut response: reqwest::Response) {
 }
 
 impl Api for Client {
-    type Session = Poll;
+    type Session = PollSession;
 
-    async fn begin(&self) -> Result<Poll, End> {
+    async fn begin(&self) -> Result<PollSession, End> {
         self.interner.forget_unused();
         match self.read_key().await {
-            Ok(secret) => Ok(Poll {
+            Ok(secret) => Ok(PollSession {
                 client: self.clone(),
                 allowance: Allowance::new(),
                 key: tokio::sync::Mutex::new(Key { secret, generation: 0 }),
@@ -226,13 +226,13 @@ struct Key {
 
 /// One poll of the API.
 #[derive(Debug)]
-pub struct Poll {
+pub struct PollSession {
     client: Client,
     allowance: Allowance,
     key: tokio::sync::Mutex<Key>,
 }
 
-impl Poll {
+impl PollSession {
     /// Asks for `url` until there is an answer, or none can be had in this poll. `repository` is `None` for the
     /// listing.
     async fn get(&self, repository: Option<RepositoryId>, url: &Url) -> Result<Vec<u8>, ApiError> {
@@ -338,7 +338,7 @@ impl Poll {
     }
 }
 
-impl Session for Poll {
+impl Session for PollSession {
     async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, ApiError> {
         let mut url = self.client.repositories.clone();
         url.query_pairs_mut().append_pair("limit", &self.client.page_size.to_string());

@@ -14,12 +14,13 @@ use self::families::Cursor;
 use crate::{
     instruments::{Format, Instruments},
     snapshot::{PollStatus, Snapshot},
+    sync::lock,
 };
 use bytes::Bytes;
 use std::{
     io,
     iter::FusedIterator,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 /// Size of the parts of an uncompressed body, in bytes; a part is larger by one sample at most. Above 128 KiB an
@@ -84,16 +85,14 @@ impl Published {
             Format::Text => 0,
             Format::OpenMetrics => 1,
         }];
-        // What it guards is replaced as a whole.
-        let lock = || place.lock().unwrap_or_else(PoisonError::into_inner);
         let version = instruments.events_version();
-        if let Some(known) = lock().as_ref().filter(|known| known.version == version) {
+        if let Some(known) = lock(place).as_ref().filter(|known| known.version == version) {
             return Arc::clone(known);
         }
         let mut text = String::with_capacity(16 * 1024);
         instruments.encode_events(format, &mut text);
         let encoded = Arc::new(EncodedEvents { version, text: text.into(), compressed: OnceLock::new() });
-        *lock() = Some(Arc::clone(&encoded));
+        *lock(place) = Some(Arc::clone(&encoded));
         encoded
     }
 

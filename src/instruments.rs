@@ -14,13 +14,13 @@ use self::{
     family::Family,
     process::ProcessCollector,
 };
-use crate::model::{Defect, Endpoint, Reason, Timestamp};
-use prometheus_client::{metrics::counter::Counter, registry::Registry};
-use std::{
-    borrow::Cow,
-    sync::{PoisonError, RwLock},
-    time::Duration,
+use crate::{
+    model::{Defect, Endpoint, Reason, Timestamp},
+    route::Route,
+    sync::{read, write},
 };
+use prometheus_client::{metrics::counter::Counter, registry::Registry};
+use std::{borrow::Cow, sync::RwLock, time::Duration};
 
 /// Which text format a scrape asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,17 +29,6 @@ pub enum Format {
     Text,
     /// OpenMetrics 1.0.0.
     OpenMetrics,
-}
-
-/// The routes of the web side, as the label `path` tells them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Route {
-    Page,
-    Metrics,
-    Healthy,
-    Ready,
-    Reload,
-    Other,
 }
 
 type Labels<const N: usize> = [(&'static str, Cow<'static, str>); N];
@@ -169,13 +158,13 @@ impl Instruments {
 
     /// A request was answered with status `code`.
     pub fn http_request(&self, route: Route, code: u16) {
-        let telemetry_path = self.telemetry_path.read().unwrap_or_else(PoisonError::into_inner);
+        let telemetry_path = read(&self.telemetry_path);
         self.http_requests.get(&http_labels(&telemetry_path, route, code)).inc();
     }
 
     /// Scrapes are answered at this path from now on.
     pub fn telemetry_path_changed(&self, telemetry_path: &str) {
-        telemetry_path.clone_into(&mut self.telemetry_path.write().unwrap_or_else(PoisonError::into_inner));
+        telemetry_path.clone_into(&mut write(&self.telemetry_path));
     }
 
     /// A number that is another one after each event.
@@ -209,14 +198,7 @@ fn encode(registry: &Registry, format: Format, out: &mut String) {
 }
 
 fn http_labels(telemetry_path: &str, route: Route, code: u16) -> Labels<2> {
-    let path: Cow<'static, str> = match route {
-        Route::Page => "/".into(),
-        Route::Metrics => telemetry_path.to_owned().into(),
-        Route::Healthy => "/-/healthy".into(),
-        Route::Ready => "/-/ready".into(),
-        Route::Reload => "/-/reload".into(),
-        Route::Other => "other".into(),
-    };
+    let path = route.label().map_or_else(|| telemetry_path.to_owned().into(), Cow::Borrowed);
     [("path", path), ("code", code_label(code))]
 }
 

@@ -24,11 +24,14 @@ pub mod model;
 pub mod poll;
 pub mod progress;
 pub mod report;
+pub mod route;
 mod run;
 pub mod select;
 pub mod snapshot;
 pub mod state;
+mod sync;
 pub mod telemetry;
+pub mod text;
 pub mod web;
 
-pub use run::{Failure, run};
+pub use run::{RunError, run};

@@ -1,5 +1,6 @@
 //! The only place that wires the parts together and starts tasks: one function for each command.
 
+mod notify;
 mod once;
 mod online;
 mod reload;
@@ -20,7 +21,7 @@ use std::{io::Write as _, sync::Arc};
 
 /// Why the program ends without having done what it was asked to.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum RunError {
     /// The command line or the configuration is wrong, or another process holds the state file: exit code 2.
     #[error("{0:#}")]
     Usage(anyhow::Error),
@@ -29,7 +30,7 @@ pub enum Failure {
     Running(#[from] anyhow::Error),
 }
 
-impl Failure {
+impl RunError {
     fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self::Usage(error.into())
     }
@@ -46,8 +47,8 @@ impl Failure {
 /// Does what the command line asks for. Returns when that is done, or when the process is told to stop.
 ///
 /// # Errors
-/// Says what is wrong and how to mend it; the caller prints it and exits with [`Failure::exit_code`].
-pub fn run(cli: Cli) -> Result<(), Failure> {
+/// Says what is wrong and how to mend it; the caller prints it and exits with [`RunError::exit_code`].
+pub fn run(cli: Cli) -> Result<(), RunError> {
     let runtime = match cli.command {
         Command::Once { .. } => runtime_of_one_thread()?,
         // Two threads: scrapes do not wait for each other. Polls, and all that takes long, run beside them.
@@ -78,8 +79,8 @@ fn runtime_of_one_thread() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")
 }
 
-async fn check_config(loader: &Loader, online: bool) -> Result<(), Failure> {
-    let configuration = loader.load().map_err(Failure::usage)?;
+async fn check_config(loader: &Loader, online: bool) -> Result<(), RunError> {
+    let configuration = loader.load().map_err(RunError::usage)?;
     let protection = validate(&configuration.config)?;
     for warning in &configuration.warnings {
         // Where stderr is closed there is nobody to warn.
@@ -99,9 +100,9 @@ async fn check_config(loader: &Loader, online: bool) -> Result<(), Failure> {
 }
 
 /// Checks what [`config::load`] leaves to others: the web configuration file, the certificates.
-fn validate(config: &Config) -> Result<web::Protection, Failure> {
-    let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
-    Client::new(&config.api, Arc::new(Instruments::of_one_poll("/metrics"))).map_err(Failure::usage)?;
+fn validate(config: &Config) -> Result<web::Protection, RunError> {
+    let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
+    Client::new(&config.api, Arc::new(Instruments::of_one_poll("/metrics"))).map_err(RunError::usage)?;
     Ok(protection)
 }
 

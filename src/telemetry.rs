@@ -8,7 +8,7 @@
 use crate::{
     clock::Clock,
     config::{LogConfig, LogFormat},
-    model::is_invisible,
+    text::is_invisible,
 };
 use indicatif::ProgressBar;
 use std::{

@@ -10,7 +10,6 @@ mod joined;
 mod limit;
 mod listen;
 mod negotiate;
-pub mod notify;
 mod page;
 mod protection;
 mod scrape;

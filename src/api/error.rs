@@ -12,7 +12,7 @@ pub const CURSOR_MEND: &str = "the listing of the API is broken: report it to th
 pub enum ApiError {
     /// It was asked, and cannot be answered in this poll: keep what was known.
     #[error("{}", .0.what)]
-    Failed(Failure),
+    Failed(RequestFailure),
     /// It was not asked, because the poll was ended: ask in the next one.
     #[error("not asked, because the poll was ended")]
     NotAsked,
@@ -20,7 +20,7 @@ pub enum ApiError {
 
 /// A failure in words for people. Never holds the key, or anything else that the API sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct RequestFailure {
     pub reason: Reason,
     /// What was attempted, on what, and how it failed.
     pub what: String,
@@ -85,8 +85,8 @@ impl Refusal {
     }
 
     /// The failure of the request for `url`.
-    pub fn failure(&self, url: &Url) -> Failure {
-        Failure { reason: self.reason, what: format!("GET {url}: {}", self.how), mend: self.mend() }
+    pub fn failure(&self, url: &Url) -> RequestFailure {
+        RequestFailure { reason: self.reason, what: format!("GET {url}: {}", self.how), mend: self.mend() }
     }
 
     pub fn mend(&self) -> &'static str {

@@ -4,10 +4,13 @@
 //! An exporter that hammers an API in trouble gets its key revoked, so every request, retries too, comes through here.
 
 use super::error::Refusal;
-use crate::model::{Reason, RepositoryId};
+use crate::{
+    model::{Reason, RepositoryId},
+    sync::lock,
+};
 use std::{
     collections::HashSet,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
     time::{Duration, SystemTime},
 };
 use tokio::{
@@ -31,11 +34,6 @@ const FREE_RETRIES: u32 = 10;
 const CATCH_UP: Duration = Duration::from_millis(10);
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What the lock guards is plain numbers: they are whole even after a panic.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Spaces all requests out, and holds them while the API wants to be left alone. Outlives polls and reloads.
 #[derive(Debug, Default)]

@@ -7,7 +7,9 @@
 
 mod plain;
 
-use crate::model::{Completion, Defect, Interner, Language, Repository, RepositoryId, Timestamp, Visibility};
+use crate::model::{
+    Completion, Defect, Interner, Interning, Language, Repository, RepositoryId, Timestamp, Visibility,
+};
 use serde::{
     Deserializer,
     de::{Error as _, IgnoredAny, MapAccess, Visitor},
@@ -159,8 +161,9 @@ fn decode_flawed_languages(body: &[u8], interner: &Interner) -> Result<LanguageL
     let entries = entries(body)?;
     let mut list = LanguageList { languages: Vec::with_capacity(entries.len()), flaws: Vec::new() };
     let mut codes = HashSet::with_capacity(entries.len());
+    let mut interner = interner.lock();
     for (index, entry) in entries.into_iter().enumerate() {
-        let (target, defects) = decode_language(index, entry, interner);
+        let (target, defects) = decode_language(index, entry, &mut interner);
         let mut flaw = |defect| {
             let entry = match &target {
                 Some(target) => format!("entry {} ({:?})", index + 1, target.language.code),
@@ -185,7 +188,11 @@ fn sort(languages: &mut [Target]) {
     languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
 }
 
-fn decode_language(index: usize, entry: &RawValue, interner: &Interner) -> (Option<Target>, [Option<Defect>; 2]) {
+fn decode_language(
+    index: usize,
+    entry: &RawValue,
+    interner: &mut Interning<'_>,
+) -> (Option<Target>, [Option<Defect>; 2]) {
     let Some([code, name, completion]) = fields(entry, ["code", "name", "completion"]) else {
         return (None, [Some(Defect::NotAnObject), None]);
     };
@@ -196,7 +203,7 @@ fn decode_language(index: usize, entry: &RawValue, interner: &Interner) -> (Opti
     let completion = completion.optional(parse_completion);
     let defects = [name.is_err().then_some(Defect::Name), completion.is_err().then_some(Defect::Completion)];
     let target = Target {
-        language: interner.lock().language(index, &code, &name.ok().flatten().unwrap_or_default()),
+        language: interner.language(index, &code, &name.ok().flatten().unwrap_or_default()),
         completion: completion.ok().flatten(),
     };
     (Some(target), defects)

@@ -2,6 +2,7 @@
 //!
 //! The library's own family is a hash map: its order changes with each process, which compresses worse and reads worse.
 
+use crate::sync::{read, write};
 use prometheus_client::{
     encoding::{EncodeLabelSet, EncodeMetric, MetricEncoder},
     metrics::{MetricType, TypedMetric},
@@ -9,7 +10,7 @@ use prometheus_client::{
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, RwLock},
 };
 
 /// Metrics of one name. Clones share them.
@@ -30,11 +31,10 @@ impl<L: Ord, M> Family<L, M> {
 impl<L: Ord + Clone, M: Clone> Family<L, M> {
     /// The metric of `labels`, made where there is none yet.
     pub(super) fn get(&self, labels: &L) -> M {
-        // A poisoned lock guards whole metrics all the same: nothing under it can be half done.
-        if let Some(metric) = self.metrics.read().unwrap_or_else(PoisonError::into_inner).get(labels) {
+        if let Some(metric) = read(&self.metrics).get(labels) {
             return metric.clone();
         }
-        let mut metrics = self.metrics.write().unwrap_or_else(PoisonError::into_inner);
+        let mut metrics = write(&self.metrics);
         metrics.entry(labels.clone()).or_insert_with(self.make).clone()
     }
 }
@@ -45,7 +45,7 @@ where
     M: EncodeMetric + TypedMetric,
 {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
-        for (labels, metric) in self.metrics.read().unwrap_or_else(PoisonError::into_inner).iter() {
+        for (labels, metric) in read(&self.metrics).iter() {
             metric.encode(encoder.encode_family(labels)?)?;
         }
         Ok(())
@@ -56,6 +56,6 @@ where
     }
 
     fn is_empty(&self) -> bool {
-        self.metrics.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+        read(&self.metrics).is_empty()
     }
 }

@@ -1,6 +1,6 @@
 //! How the last loading of the configuration went.
 
-use crate::model::Timestamp;
+use crate::{model::Timestamp, sync::lock};
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric},
@@ -9,7 +9,7 @@ use prometheus_client::{
 };
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 /// Clones share what they know. Tells nothing until a configuration was loaded.
@@ -40,7 +40,7 @@ impl Reload {
     }
 
     fn change(&self, at: Timestamp, change: impl FnOnce(&mut Outcome)) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         let mut outcome = known.unwrap_or_default();
         change(&mut outcome);
         if outcome.is_good() {
@@ -58,7 +58,7 @@ impl Outcome {
 
 impl Collector for Reload {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Some(outcome) = *self.0.lock().unwrap_or_else(PoisonError::into_inner) else { return Ok(()) };
+        let Some(outcome) = *lock(&self.0) else { return Ok(()) };
         let successful = ConstGauge::new(u64::from(outcome.is_good()));
         successful.encode(encoder.encode_descriptor(
             "translation_exporter_config_last_reload_successful",

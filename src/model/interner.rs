@@ -1,11 +1,12 @@
 //! Each language kept once: thousands of repositories have the same few dozen.
 
 use super::Language;
+use crate::sync::lock;
 use std::{
     borrow::Borrow,
     collections::{HashMap, HashSet},
     hash::{Hash, Hasher},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 /// Gives the one copy of a language, or of its code. Shared by all who read languages.
@@ -42,8 +43,7 @@ pub struct Interning<'a>(MutexGuard<'a, Known>);
 impl Interner {
     #[must_use]
     pub fn lock(&self) -> Interning<'_> {
-        // What a panic could leave behind is one language more, or one less.
-        Interning(self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        Interning(lock(&self.0))
     }
 
     /// Forgets what nothing uses any more, so that an API that invents languages cannot fill the memory.

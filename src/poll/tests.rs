@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     api::{
-        Failure,
+        RequestFailure,
         wire::{Flaw, LanguageList, Next, Page, Target},
     },
     model::{Completion, Language, Reason, Repository, Visibility},
@@ -62,7 +62,7 @@ impl Session for MemorySession {
         let page = world.pages.iter().find(|page| page.last().is_some_and(|(id, _)| *id > after));
         if page.is_none() && world.listing_breaks {
             let what = "the listing broke".to_owned();
-            return Err(ApiError::Failed(Failure { reason: Reason::ServerError, what, mend: "wait" }));
+            return Err(ApiError::Failed(RequestFailure { reason: Reason::ServerError, what, mend: "wait" }));
         }
         let repositories: Vec<_> = page
             .into_iter()
@@ -94,7 +94,7 @@ impl Session for MemorySession {
         let completion = world.completions.iter().find(|(of, _)| *of == id.get());
         let Some((_, completion)) = completion else {
             let what = "status 500".to_owned();
-            return Err(ApiError::Failed(Failure { reason: Reason::ServerError, what, mend: "wait" }));
+            return Err(ApiError::Failed(RequestFailure { reason: Reason::ServerError, what, mend: "wait" }));
         };
         let language = Arc::new(Language { code: "de".into(), name: "German".into() });
         let target = Target { language, completion: Completion::new(*completion) };

@@ -1,6 +1,6 @@
 //! How one completion, one bar and one name are written.
 
-use crate::model::is_invisible;
+use crate::text::is_invisible;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];

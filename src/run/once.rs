@@ -1,6 +1,6 @@
 //! `once`: poll once, print the result, and say by the exit code whether everything could be read.
 
-use super::{Failure, Loader, poll_settings};
+use super::{Loader, RunError, poll_settings};
 use crate::{
     api::Client,
     cli::Output,
@@ -20,14 +20,14 @@ use std::{
 };
 use tokio::sync::watch;
 
-pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure> {
-    let Loaded { config, warnings, .. } = loader.load().map_err(Failure::usage)?;
+pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), RunError> {
+    let Loaded { config, warnings, .. } = loader.load().map_err(RunError::usage)?;
     telemetry::init(&config.log);
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
     let instruments = Arc::new(Instruments::of_one_poll(&config.web.telemetry_path));
-    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
+    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
     instruments.config_loaded(true, Clock::system().now());
     // The sender may go: nothing changes while a single poll runs.
     let (_, settings) = watch::channel(Arc::new(poll_settings(&config, client)));
@@ -59,7 +59,7 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), Failure>
     let why = trouble.map_or_else(String::new, |trouble| format!(": {}; {}", trouble.what, trouble.mend));
     let unread = outcome.failed + outcome.unreached;
     let all = outcome.read + unread;
-    Err(Failure::Running(match (outcome.listing.is_some(), unread) {
+    Err(RunError::Running(match (outcome.listing.is_some(), unread) {
         (true, 0) => anyhow!("the repositories could not all be listed{why}"),
         (true, unread) => {
             anyhow!("the repositories could not all be listed, and {unread} of {all} could not be read{why}")

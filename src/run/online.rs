@@ -1,6 +1,6 @@
 //! `check-config --online`: one call of each kind, and in words what it found.
 
-use super::Failure;
+use super::RunError;
 use crate::{
     api::{Api as _, ApiError, Client, End, Session as _, wire::Target},
     config::{ApiConfig, Config},
@@ -11,9 +11,9 @@ use anyhow::anyhow;
 use std::sync::Arc;
 
 /// Asks the API for the first page of the listing and for one repository's languages, each once.
-pub(super) async fn check(config: &Config) -> Result<String, Failure> {
+pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let api = ApiConfig { max_attempts: 1, ..config.api.clone() };
-    let client = Client::new(&api, Arc::new(Instruments::of_one_poll("/metrics"))).map_err(Failure::usage)?;
+    let client = Client::new(&api, Arc::new(Instruments::of_one_poll("/metrics"))).map_err(RunError::usage)?;
     let session = client.begin().await.map_err(|End { what, mend }| anyhow!("{what}; {mend}"))?;
     let page = session.list_repositories(None).await.map_err(|error| told("the listing", error))?;
     let mut lines = vec![format!("{} answers and accepts the key", config.api.base_url)];

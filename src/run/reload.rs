@@ -1,6 +1,6 @@
 //! Reloads: all that can change while the exporter runs changes together, or nothing does.
 
-use super::{Loader, poll_settings};
+use super::{Loader, notify, poll_settings};
 use crate::{
     api::Client,
     clock::Clock,
@@ -34,10 +34,10 @@ impl Reloader {
     /// # Errors
     /// Says why it was refused; nothing has changed then.
     pub fn reload(&mut self) -> Result<(), String> {
-        web::notify::reloading();
+        notify::reloading();
         let result = self.take_up();
         self.instruments.config_loaded(result.is_ok(), self.clock.now());
-        web::notify::ready();
+        notify::ready();
         match result {
             Ok(()) => {
                 tracing::info!("the configuration was read anew");

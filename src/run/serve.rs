@@ -1,6 +1,6 @@
 //! `serve` and `demo`: poll on an interval and serve what was read, until the process is told to stop.
 
-use super::{Failure, Loader, poll_settings, reload::Reloader};
+use super::{Loader, RunError, notify, poll_settings, reload::Reloader};
 use crate::{
     api::Client,
     clock::Clock,
@@ -28,20 +28,20 @@ const SHUTDOWN: Duration = Duration::from_millis(4700);
 /// What the poller knows, on its way to be encoded.
 type Raw = Option<(Arc<Snapshot>, PollStatus)>;
 
-pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
+pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
     let mut signals = Signals::listen()?;
-    let Loaded { config, warnings, .. } = loader.load().map_err(Failure::usage)?;
+    let Loaded { config, warnings, .. } = loader.load().map_err(RunError::usage)?;
     let logs = telemetry::init(&config.log);
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
     let clock = Clock::system();
-    let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(Failure::usage)?;
+    let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
     // Before the listeners: whoever starts a second process is to hear of the state file, not of the port.
     let (memory, saver) = open_state(&config, loader.is_demo(), clock, &instruments)?;
     let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
-    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(Failure::usage)?;
+    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
     if loader.is_demo() {
         announce(&listeners, &config, protection.has_tls());
     }
@@ -70,7 +70,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
     let polling_runtime = super::runtime_of_one_thread()?;
     tasks.spawn_blocking(move || polling_runtime.block_on(poller.run(until(stopped))));
     tasks.spawn(encode(encoding, publish));
-    web::notify::ready();
+    notify::ready();
 
     let mut reloader = Reloader { loader, config, client, polling, web, protection, logs, instruments, clock };
     let result = tokio::select! {
@@ -80,7 +80,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), Failure> {
         }),
         () = control(&mut signals, &mut reloads, &mut reloader) => Ok(()),
     };
-    web::notify::stopping();
+    notify::stopping();
     shutdown.send_replace(true);
     end(tasks).await;
     Ok(result?)
@@ -126,14 +126,14 @@ fn open_state(
     is_demo: bool,
     clock: Clock,
     instruments: &Arc<Instruments>,
-) -> Result<(Option<Memory>, Option<Saver>), Failure> {
+) -> Result<(Option<Memory>, Option<Saver>), RunError> {
     let Some(path) = &config.state_file else {
         tracing::info!("state.file is not set: the progress clock begins anew with each start");
         return Ok((None, None));
     };
     // The demo's port is another at each start, and its repositories are the same.
     let whose = if is_demo { "demo" } else { config.api.base_url.as_str() };
-    let (file, opened) = StateFile::open(path, whose, clock.now()).map_err(Failure::usage)?;
+    let (file, opened) = StateFile::open(path, whose, clock.now()).map_err(RunError::usage)?;
     for problem in &opened.problems {
         tracing::error!("{problem}");
     }

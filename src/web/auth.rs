@@ -4,12 +4,13 @@
 //! that was right is remembered for each user, as a keyed digest that is of no use outside this process. An unknown user
 //! costs as much as a known one, so that the time tells nothing.
 
+use crate::sync::lock;
 use axum::http::{HeaderMap, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::{hmac, rand::SystemRandom};
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::{sync::Semaphore, time::timeout};
@@ -86,14 +87,14 @@ impl Users {
         // Awaited for unknown users too: that is what it is done for.
         let is_right = matches!(verified.await, Ok(Ok(true)));
         if known && is_right {
-            self.verified.lock().unwrap_or_else(PoisonError::into_inner).insert(user, digest);
+            lock(&self.verified).insert(user, digest);
             return Verdict::Admitted;
         }
         Verdict::Refused
     }
 
     fn is_verified(&self, user: &str, digest: &[u8]) -> bool {
-        let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        let verified = lock(&self.verified);
         // Both sides are digests under a secret key: how far they agree tells nothing about the password.
         verified.get(user).is_some_and(|known| known == digest)
     }

@@ -5,6 +5,7 @@
 //! response. A client that is slower than that is dropped.
 
 use super::{Listener, joined::Joined, protection::State, service::Server};
+use crate::sync::lock;
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -17,7 +18,7 @@ use std::{
     convert::Infallible,
     future::Future,
     pin::{Pin, pin},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll},
     time::Duration,
 };
@@ -125,9 +126,13 @@ async fn has_changed<T>(receiver: &mut watch::Receiver<T>) {
     }
 }
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 
-async fn connect(stream: TcpStream, server: Arc<Server>, mut stopped: watch::Receiver<bool>) -> Result<(), Failure> {
+async fn connect(
+    stream: TcpStream,
+    server: Arc<Server>,
+    mut stopped: watch::Receiver<bool>,
+) -> Result<(), ConnectionError> {
     // A response is written whole; waiting to fill packets only adds latency.
     stream.set_nodelay(true)?;
     let protection = server.app.protection.current();
@@ -146,7 +151,10 @@ async fn connect(stream: TcpStream, server: Arc<Server>, mut stopped: watch::Rec
 }
 
 /// `None` where the client speaks plain HTTP, which it is told.
-async fn handshake(mut stream: TcpStream, tls: Arc<ServerConfig>) -> Result<Option<TlsStream<TcpStream>>, Failure> {
+async fn handshake(
+    mut stream: TcpStream,
+    tls: Arc<ServerConfig>,
+) -> Result<Option<TlsStream<TcpStream>>, ConnectionError> {
     let mut first = [0];
     stream.peek(&mut first).await?;
     // The first byte of a TLS record is its type, 22; that of a request a letter of its method.
@@ -176,7 +184,7 @@ async fn converse<Stream>(
     server: Arc<Server>,
     protection: Arc<State>,
     mut stopped: watch::Receiver<bool>,
-) -> Result<(), Failure>
+) -> Result<(), ConnectionError>
 where
     Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -271,7 +279,7 @@ impl Activity {
     }
 
     fn state(&self) -> MutexGuard<'_, Doing> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     fn begin(activity: &Arc<Self>) -> Running {

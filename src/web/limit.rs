@@ -1,10 +1,7 @@
 //! The rate limit of the web configuration file: a token bucket over all listeners and clients.
 
-use std::{
-    fmt,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use crate::sync::lock;
+use std::{fmt, sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
 /// Lets one request through every interval, and a burst of them after a pause.
@@ -30,7 +27,7 @@ impl Limiter {
 
     /// Lets a request through, or says how long until the next may come.
     pub fn admit(&self) -> Result<(), Duration> {
-        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bucket = lock(&self.bucket);
         let now = Instant::now();
         let earned = (now - bucket.filled_at).as_secs_f64() / self.interval.as_secs_f64();
         bucket.tokens = (bucket.tokens + earned).min(f64::from(self.burst));
@@ -49,8 +46,8 @@ impl Limiter {
 
     /// Goes on where the other is.
     pub fn take_over(&self, other: &Self) {
-        let tokens = other.bucket.lock().unwrap_or_else(PoisonError::into_inner).tokens;
-        self.bucket.lock().unwrap_or_else(PoisonError::into_inner).tokens = tokens;
+        let tokens = lock(&other.bucket).tokens;
+        lock(&self.bucket).tokens = tokens;
     }
 }
 

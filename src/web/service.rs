@@ -1,7 +1,7 @@
 //! What is answered to which request: methods and paths, and everything short enough to be said here.
 
 use super::{App, ReloadRequest, auth::Verdict, file::WebFile, limit::Limiter, page, scrape};
-use crate::{config::WebConfig, exposition::Published, instruments::Route, snapshot::PollStatus};
+use crate::{config::WebConfig, exposition::Published, route::Route, snapshot::PollStatus};
 use axum::{
     body::Body,
     http::{HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
@@ -39,7 +39,7 @@ impl Server {
 
     /// Answers one request; its body is not looked at.
     pub async fn respond(&self, request: &Parts) -> Response {
-        let route = route(request.uri.path(), &self.settings());
+        let route = Route::at(request.uri.path(), &self.settings().telemetry_path);
         let protection = self.app.protection.current();
         let mut response = match admit(&protection.file, route, request).await {
             Ok(()) => self.answer(route, request).await,
@@ -60,7 +60,7 @@ impl Server {
         if announced_length(request) > MAX_BODY {
             return (StatusCode::PAYLOAD_TOO_LARGE, "no request here has a body\n").into_response();
         }
-        let allowed = allowed_methods(route);
+        let allowed = route.methods();
         if !allowed.is_empty() && !allowed.split(", ").any(|method| request.method == method) {
             let message = format!("{} is not allowed here; allowed: {allowed}\n", request.method);
             return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allowed)], message).into_response();
@@ -121,26 +121,6 @@ async fn admit(protection: &WebFile, route: Route, request: &Parts) -> Result<()
             Err((StatusCode::SERVICE_UNAVAILABLE, "too many passwords wait to be verified; try again\n")
                 .into_response())
         }
-    }
-}
-
-fn route(path: &str, settings: &WebConfig) -> Route {
-    match path {
-        path if path == settings.telemetry_path => Route::Metrics,
-        "/" => Route::Page,
-        "/-/healthy" => Route::Healthy,
-        "/-/ready" => Route::Ready,
-        "/-/reload" => Route::Reload,
-        _ => Route::Other,
-    }
-}
-
-/// The value of `Allow`; empty where there is nothing to allow anything for.
-fn allowed_methods(route: Route) -> &'static str {
-    match route {
-        Route::Page | Route::Metrics | Route::Healthy | Route::Ready => "GET, HEAD",
-        Route::Reload => "PUT, POST",
-        Route::Other => "",
     }
 }
 

@@ -3,12 +3,12 @@
 use sd_notify::NotifyState;
 
 /// The exporter serves.
-pub fn ready() {
+pub(super) fn ready() {
     send(&[NotifyState::Ready]);
 }
 
 /// The configuration is being read anew; [`ready`] must follow, whether or not it was taken.
-pub fn reloading() {
+pub(super) fn reloading() {
     // Type=notify-reload wants to know which reload this is the answer to.
     match NotifyState::monotonic_usec_now() {
         Ok(now) => send(&[NotifyState::Reloading, now]),
@@ -17,7 +17,7 @@ pub fn reloading() {
 }
 
 /// The exporter is about to end.
-pub fn stopping() {
+pub(super) fn stopping() {
     send(&[NotifyState::Stopping]);
 }
 
