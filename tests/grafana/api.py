@@ -10,7 +10,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -88,6 +88,10 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: Recorder
+
+    def handle(self):
+        with suppress(ConnectionError):  # the exporter may end
+            super().handle()
 
     def do_GET(self):  # noqa: N802, the name that the base class asks for
         asked_at = time.time()

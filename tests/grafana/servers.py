@@ -98,7 +98,11 @@ FORECAST = 15
 def shortened_rules() -> str:
     """The recording rules, evaluated each second, with a forecast that needs 15 seconds of history instead of 5 minutes."""
     text = (RULES / "recording-rules.yaml").read_text(encoding="utf-8")
-    for old, new in (("offset 5m", f"offset {FORECAST}s"), (") / 300", f") / {FORECAST}"), ("interval: 1m", "interval: 1s")):
+    for old, new in (
+        ("offset 5m", f"offset {FORECAST}s"),
+        (") / 300", f") / {FORECAST}"),
+        ("interval: 1m", "interval: 1s"),
+    ):
         if old not in text:
             raise ValueError(f"recording-rules.yaml has no {old!r} any more: shorten it in another way")
         text = text.replace(old, new)
