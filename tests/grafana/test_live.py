@@ -15,6 +15,7 @@ import tempfile
 import time
 import unittest
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from api import Account, Recorder
@@ -189,9 +190,8 @@ class Live(unittest.TestCase):
         return wait_for("an evaluation of the rules after a scrape of the last poll", 25, find)
 
     def beyond_doubt(self, idle: list[float]) -> float:
-        """How long a language may stand still, such that none is close to that: in the widest gap of the middle half."""
-        pairs = list(zip(idle, idle[1:], strict=False))
-        width, middle = max((high - low, (low + high) / 2) for low, high in pairs[len(idle) // 4 :])
+        """How long a language may stand still, such that none is close to that: the middle of the widest gap."""
+        width, middle = max((high - low, (low + high) / 2) for low, high in pairwise(idle))
         self.assertGreater(width, 2 * LATE, "no gap between those that stand still")
         return round(middle, 3)
 
