@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The dashboards: Grafana's types, lint rules, and data on a real Prometheus that scrapes the demo. Takes about two minutes.
+# The dashboards: Grafana's types, lint rules, and data on a real Prometheus that scrapes the demo. Takes about a minute once the tools and the program are there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source ../lib.sh
@@ -16,7 +16,7 @@ say "form, links, folding, lint rules, provisioning"
 export PYTHONDONTWRITEBYTECODE=1
 "$tools/grafana/bin/python" -m unittest test_dashboards
 
-say "every query, figure and table on a Prometheus that scrapes the demo"
+say "every query, figure and table on a Prometheus, and the figures from the answers of the demo API itself"
 (cd "$root" && cargo build --quiet)
 PROGRAM=${CARGO_TARGET_DIR:-$root/target}/debug/translation-exporter NODE_FOLDER=$tools/grafana-npm \
     "$tools/grafana/bin/python" -m unittest --verbose test_live
