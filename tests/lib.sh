@@ -60,3 +60,11 @@ need_npm() {
     mkdir -p "$folder"
     (cd "$folder" && npm init -y >/dev/null && npm install --silent --no-audit --no-fund --ignore-scripts "$@") && echo "$*" >"$stamp"
 }
+
+# need_cargo PACKAGE VERSION: builds this program into $tools/cargo/bin, without optimising it.
+need_cargo() {
+    local stamp=$tools/cargo/.$1-$2
+    [ -f "$stamp" ] && return 0
+    say "building $1 $2"
+    cargo install --quiet --locked --debug --root "$tools/cargo" "$1@$2" && touch "$stamp"
+}
