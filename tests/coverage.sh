@@ -15,9 +15,10 @@ export CARGO_TARGET_DIR=$target
 rm -rf "$target/profiles"
 mkdir -p "$target/profiles"
 
-# Only this crate is measured. Most tests end the program by SIGKILL, so it keeps its counters in the file all along (%c).
+# Only this crate is measured. (No sh: dash drops variables such as CARGO_BIN_EXE_translation-exporter.) Most tests end the program by SIGKILL, so it keeps its
+# counters in the file all along (%c).
 cat >"$target/rustc.sh" <<'END'
-#!/bin/sh
+#!/usr/bin/env bash
 exec "$@" -C instrument-coverage -C llvm-args=-runtime-counter-relocation
 END
 chmod +x "$target/rustc.sh"
@@ -25,7 +26,7 @@ export RUSTC_WORKSPACE_WRAPPER=$target/rustc.sh LLVM_PROFILE_FILE=$target/profil
 build() { cargo test --locked --no-run --lib --bins --tests "$@"; }
 build
 mapfile -t tests < <(build --quiet --message-format=json |
-    sed -nE 's/.*"test":true.*"executable":"([^"]+)".*/\1/p')
+    sed -nE 's/.*"profile":\{[^}]*"test":true.*"executable":"([^"]+)".*/\1/p')
 
 # The tests clear the environment of the program that they start: so something in its place tells it where to count.
 program=$target/debug/translation-exporter
