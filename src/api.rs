@@ -16,7 +16,7 @@ pub use tls::BuildError;
 use crate::{
     config::{ApiConfig, KeySource, read_key},
     instruments::Instruments,
-    model::{Endpoint, Reason, RepositoryId},
+    model::{Endpoint, Interner, Reason, RepositoryId},
 };
 use error::Refusal;
 use pacing::{Allowance, Pacer};
@@ -28,7 +28,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use tokio::time::{Instant, sleep, timeout};
-use wire::{Flaw, Interner, LanguageList, Page};
+use wire::{Flaw, LanguageList, Page};
 
 /// Bodies above this are decoded off the runtime's threads, so that no scrape waits for them.
 const LARGE_BODY: usize = 256 * 1024;

@@ -7,17 +7,13 @@
 
 mod plain;
 
-use crate::model::{Completion, Defect, Language, Repository, RepositoryId, Timestamp, Visibility};
+use crate::model::{Completion, Defect, Interner, Language, Repository, RepositoryId, Timestamp, Visibility};
 use serde::{
     Deserializer,
     de::{Error as _, IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
-use std::{
-    collections::HashSet,
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 /// One bad entry or field: where it stands, and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -63,40 +59,20 @@ impl Page {
     }
 }
 
+/// One target language of a repository.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    pub language: Arc<Language>,
+    /// `None` where the API gave none that can be read.
+    pub completion: Option<Completion>,
+}
+
 /// The languages of one repository.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LanguageList {
     /// In the order of their codes, each code once.
-    pub languages: Vec<Language>,
+    pub languages: Vec<Target>,
     pub flaws: Vec<Flaw>,
-}
-
-/// The texts that many repositories share: codes and names of languages, each kept once.
-#[derive(Debug, Default)]
-pub struct Interner(Mutex<HashSet<Arc<str>>>);
-
-impl Interner {
-    /// A function that gives the one copy of a text; until it is dropped, nobody else gets any.
-    fn lock(&self) -> impl FnMut(&str) -> Arc<str> {
-        let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        move |text| {
-            if let Some(known) = texts.get(text) {
-                return Arc::clone(known);
-            }
-            let text: Arc<str> = text.into();
-            texts.insert(Arc::clone(&text));
-            text
-        }
-    }
-
-    fn intern(&self, text: &str) -> Arc<str> {
-        self.lock()(text)
-    }
-
-    /// Forgets the texts that nothing uses any more, so that an API that invents them cannot fill the memory.
-    pub fn forget_unused(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|text| Arc::strong_count(text) > 1);
-    }
 }
 
 /// Reads a page of the listing.
@@ -184,27 +160,32 @@ fn decode_flawed_languages(body: &[u8], interner: &Interner) -> Result<LanguageL
     let mut list = LanguageList { languages: Vec::with_capacity(entries.len()), flaws: Vec::new() };
     let mut codes = HashSet::with_capacity(entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
-        let (language, defects) = decode_language(entry, interner);
+        let (target, defects) = decode_language(index, entry, interner);
         let mut flaw = |defect| {
-            let entry = match &language {
-                Some(language) => format!("entry {} ({:?})", index + 1, language.code),
+            let entry = match &target {
+                Some(target) => format!("entry {} ({:?})", index + 1, target.language.code),
                 None => format!("entry {}", index + 1),
             };
             list.flaws.push(Flaw { entry, defect });
         };
         defects.into_iter().flatten().for_each(&mut flaw);
-        let Some(language) = &language else { continue };
-        if codes.insert(Arc::clone(&language.code)) {
-            list.languages.push(language.clone());
+        let Some(target) = &target else { continue };
+        if codes.insert(Arc::clone(&target.language.code)) {
+            list.languages.push(target.clone());
         } else {
             flaw(Defect::DuplicateCode);
         }
     }
-    list.languages.sort_unstable_by(|a, b| a.code.cmp(&b.code));
+    sort(&mut list.languages);
     Ok(list)
 }
 
-fn decode_language(entry: &RawValue, interner: &Interner) -> (Option<Language>, [Option<Defect>; 2]) {
+/// By their codes; that takes next to nothing where they are mostly in that order.
+fn sort(languages: &mut [Target]) {
+    languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
+}
+
+fn decode_language(index: usize, entry: &RawValue, interner: &Interner) -> (Option<Target>, [Option<Defect>; 2]) {
     let Some([code, name, completion]) = fields(entry, ["code", "name", "completion"]) else {
         return (None, [Some(Defect::NotAnObject), None]);
     };
@@ -214,12 +195,11 @@ fn decode_language(entry: &RawValue, interner: &Interner) -> (Option<Language>, 
     let name = name.optional(|raw| serde_json::from_str::<String>(raw).ok());
     let completion = completion.optional(parse_completion);
     let defects = [name.is_err().then_some(Defect::Name), completion.is_err().then_some(Defect::Completion)];
-    let language = Language {
-        code: interner.intern(&code),
-        name: interner.intern(&name.ok().flatten().unwrap_or_default()),
+    let target = Target {
+        language: interner.lock().language(index, &code, &name.ok().flatten().unwrap_or_default()),
         completion: completion.ok().flatten(),
     };
-    (Some(language), defects)
+    (Some(target), defects)
 }
 
 /// An integer, or a string of one in plain decimal digits (API specification 2.1).

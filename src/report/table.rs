@@ -63,7 +63,7 @@ fn codes(snapshot: &Snapshot) -> Vec<String> {
         snapshot.repositories.iter().filter_map(|shown| shown.condition.languages()).flat_map(|all| all.readings.iter())
     {
         let of_code = ratios.entry(&reading.language.code).or_default();
-        of_code.extend(reading.language.completion.map(|completion| completion.get() / snapshot.completion_scale));
+        of_code.extend(reading.completion().map(|completion| completion.get() / snapshot.completion_scale));
     }
     let mut codes: Vec<_> =
         ratios.into_iter().map(|(code, ratios)| (mean(&ratios).unwrap_or(2.0), code.to_owned())).collect();
@@ -86,7 +86,7 @@ fn row(shown: &Shown, codes: &[String], scale: f64) -> Option<Row> {
         .readings
         .iter()
         .map(|reading| {
-            let completion = reading.language.completion;
+            let completion = reading.completion();
             (
                 &*reading.language.code,
                 completion.map_or(Cell::Unknown, |completion| Cell::Ratio(completion.get() / scale)),

@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
     model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
-    snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Shown, Snapshot, Trouble},
+    progress::Progress,
+    snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown, Snapshot, Trouble},
 };
 use std::{sync::Arc, time::Duration};
 use unicode_width::UnicodeWidthStr as _;
@@ -19,12 +20,10 @@ fn repository(id: u64, name: &str) -> Arc<Repository> {
 
 fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
     let reading = |(code, completion): &(&str, Option<f64>)| Reading {
-        language: Language {
-            code: (*code).into(),
-            name: code.to_uppercase().into(),
-            completion: completion.and_then(Completion::new),
-        },
-        progress: None,
+        language: Arc::new(Language { code: (*code).into(), name: code.to_uppercase().into() }),
+        reported: completion
+            .and_then(Completion::new)
+            .map_or(Reported::Never, |completion| Reported::Now(Progress { completion, at: NOW })),
     };
     let languages = Languages { read_at: NOW, readings: languages.iter().map(reading).collect() };
     Shown { repository: repository(id, name), condition: Condition::Fresh(Arc::new(languages)) }

@@ -2,10 +2,10 @@
 
 use super::Failure;
 use crate::{
-    api::{Api as _, ApiError, Client, End, Session as _},
+    api::{Api as _, ApiError, Client, End, Session as _, wire::Target},
     config::{ApiConfig, Config},
     instruments::Instruments,
-    model::{Language, Repository},
+    model::Repository,
 };
 use anyhow::anyhow;
 use std::sync::Arc;
@@ -43,8 +43,8 @@ fn told(of: &str, error: ApiError) -> anyhow::Error {
     }
 }
 
-fn describe_languages(repository: &Repository, languages: &[Language]) -> String {
-    let with = languages.iter().filter(|language| language.completion.is_some()).count();
+fn describe_languages(repository: &Repository, languages: &[Target]) -> String {
+    let with = languages.iter().filter(|target| target.completion.is_some()).count();
     let counted = match languages.len() {
         0 => return format!("repository {:?} has no language: add target languages to it", repository.name),
         1 => "1 language".to_owned(),
@@ -54,8 +54,8 @@ fn describe_languages(repository: &Repository, languages: &[Language]) -> String
 }
 
 /// What scale the completions seem to have, beside the one that is configured.
-fn describe_scale(languages: &[Language], scale: f64) -> String {
-    let reported = languages.iter().filter_map(|language| language.completion).map(crate::model::Completion::get);
+fn describe_scale(languages: &[Target], scale: f64) -> String {
+    let reported = languages.iter().filter_map(|target| target.completion).map(crate::model::Completion::get);
     let Some(highest) = reported.reduce(f64::max).filter(|highest| *highest > 0.0) else {
         return format!("no completion above 0 to tell the scale by; api.completion_scale is {scale}");
     };
@@ -76,12 +76,11 @@ fn describe_scale(languages: &[Language], scale: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Completion;
+    use crate::model::{Completion, Language};
 
     fn described(completions: &[f64], scale: f64) -> String {
-        let language = |completion: &f64| Language {
-            code: "de".into(),
-            name: "German".into(),
+        let language = |completion: &f64| Target {
+            language: Arc::new(Language { code: "de".into(), name: "German".into() }),
             completion: Completion::new(*completion),
         };
         describe_scale(&completions.iter().map(language).collect::<Vec<_>>(), scale)

@@ -17,7 +17,7 @@ use translation_exporter::{
     config::FilterConfig,
     exposition::Published,
     instruments::{Format, Instruments},
-    model::RepositoryId,
+    model::{Interner, RepositoryId},
     poll::{Poller, Settings},
     snapshot::{PollOutcome, PollStatus, Snapshot},
 };
@@ -104,7 +104,7 @@ impl Session for Account {
         let languages = world.repositories.get(&id.get()).map(|repository| &*repository.languages).unwrap_or_default();
         let entry = |(code, name, completion): &(String, String, Option<f64>)| json!({"code": code, "name": name, "completion": completion});
         let body = languages.iter().map(entry).collect::<Value>().to_string();
-        Ok(wire::decode_languages(body.as_bytes(), &wire::Interner::default()).unwrap())
+        Ok(wire::decode_languages(body.as_bytes(), &Interner::default()).unwrap())
     }
 
     fn ended(&self) -> Option<End> {

@@ -8,7 +8,7 @@ use translation_exporter::{
     api::wire,
     cli::Options,
     config,
-    model::Timestamp,
+    model::{Interner, Timestamp},
     state::{OpenError, StateFile},
 };
 
@@ -26,11 +26,14 @@ pub fn decode_page(bytes: &[u8]) {
 
 /// The languages of a repository.
 pub fn decode_languages(bytes: &[u8]) {
-    let Ok(list) = wire::decode_languages(bytes, &wire::Interner::default()) else { return };
-    assert!(list.languages.is_sorted_by(|a, b| a.code < b.code), "in the order of their codes, each code once");
-    for language in &list.languages {
-        assert!(!language.code.is_empty());
-        assert!(language.completion.is_none_or(|completion| completion.get().is_finite()));
+    let Ok(list) = wire::decode_languages(bytes, &Interner::default()) else { return };
+    assert!(
+        list.languages.is_sorted_by(|a, b| a.language.code < b.language.code),
+        "in the order of their codes, each code once"
+    );
+    for target in &list.languages {
+        assert!(!target.language.code.is_empty());
+        assert!(target.completion.is_none_or(|completion| completion.get().is_finite()));
     }
 }
 
