@@ -194,8 +194,28 @@ Could not be read:
 }
 
 #[test]
-fn nothing_at_all_is_a_summary() {
-    assert_eq!(told(Vec::new(), 80), "0 repositories, 0 languages\n");
+fn nothing_at_all_is_a_summary_and_an_account_without_repositories_is_told() {
+    let empty = "0 repositories, 0 languages
+The account of the key has no repository: connect some to it, or use the key of another account
+";
+    assert_eq!(told(Vec::new(), 80), empty);
+    let filtered = Snapshot { filtered: 3, ..snapshot(Vec::new()) };
+    assert_eq!(table(&filtered, &status(0), plain(80)), "0 repositories, 0 languages; 3 left out\n");
+}
+
+#[test]
+fn a_listing_that_failed_is_told_once_and_not_taken_for_an_empty_account() {
+    let trouble = |what: &str| Some(Trouble { since: NOW, what: what.into(), mend: "wait".into() });
+    let mut status = status(0);
+    if let Some(last) = &mut status.last {
+        (last.listing, last.ended_early) = (trouble("status 401"), trouble("the API refuses the key"));
+    }
+    let expected = "0 repositories, 0 languages
+
+Could not be read:
+  status 401; wait
+";
+    assert_eq!(table(&snapshot(Vec::new()), &status, plain(80)), expected);
 }
 
 #[test]

@@ -19,7 +19,9 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let mut lines = vec![format!("{} answers and accepts the key", config.api.base_url)];
     let count = page.repositories.len();
     lines.push(match count {
-        0 => "the listing is empty: connect repositories to the account of this key".to_owned(),
+        0 => {
+            "the account of the key has no repository: connect some to it, or use the key of another account".to_owned()
+        }
         1 => "the first page of the listing has 1 repository".to_owned(),
         _ => format!("the first page of the listing has {count} repositories"),
     });
@@ -43,7 +45,12 @@ fn told(of: &str, error: ApiError) -> anyhow::Error {
 
 fn describe_languages(repository: &Repository, languages: &[Target]) -> String {
     let with = languages.iter().filter(|target| target.completion.is_some()).count();
-    format!("repository {:?} has {} languages, {with} of them with a completion", repository.name, languages.len())
+    let counted = match languages.len() {
+        0 => return format!("repository {:?} has no language: add target languages to it", repository.name),
+        1 => "1 language".to_owned(),
+        count => format!("{count} languages"),
+    };
+    format!("repository {:?} has {counted}, {with} of them with a completion", repository.name)
 }
 
 /// What scale the completions seem to have, beside the one that is configured.

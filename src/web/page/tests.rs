@@ -177,7 +177,12 @@ fn the_headline_says_how_it_is() {
             Level::Failing,
             "1 repository cannot be read, and the last data are too old to be shown",
         ),
-        (snapshot(Vec::new()), Some(outcome()), Level::Degraded, "The account has no repository"),
+        (
+            snapshot(Vec::new()),
+            Some(outcome()),
+            Level::Degraded,
+            "The account of the key has no repository: connect some to it",
+        ),
     ];
     for (snapshot, last, level, headline) in cases {
         assert_eq!(judged(snapshot, last), (level, headline.to_owned()));
