@@ -8,7 +8,7 @@ use crate::{
     model::{Language, Timestamp},
     snapshot::{Reading, Shown, Snapshot},
 };
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// What is told once for all samples of a name.
 struct Family {
@@ -163,7 +163,7 @@ impl<'a> Writer<'a> {
         pick: impl Fn(&Reading) -> Option<V>,
         write: impl Fn(&mut Vec<u8>, V),
     ) {
-        let mut prefix = Padded::<128>::default();
+        let mut prefix = Vec::with_capacity(256);
         // Repositories have much the same languages in the same order, in texts that they share.
         let mut labels = Labels::default();
         let repositories = self.repositories;
@@ -172,10 +172,9 @@ impl<'a> Writer<'a> {
                 return;
             }
             let readings = shown.condition.languages().map_or(&[][..], |languages| &languages.readings);
-            prefix.set(|text| {
-                push_first_label(text, family, &shown.repository.name);
-                text.extend_from_slice(b"\",language=\"");
-            });
+            prefix.clear();
+            push_first_label(&mut prefix, family, &shown.repository.name);
+            prefix.extend_from_slice(b"\",language=\"");
             while let Some(reading) = readings.get(self.cursor.reading) {
                 if self.is_full() {
                     return;
@@ -184,8 +183,8 @@ impl<'a> Writer<'a> {
                 self.cursor.reading += 1;
                 if let Some(value) = pick(reading) {
                     self.announce(family);
-                    prefix.push_to(self.out);
-                    labels.of(place, &reading.language, &label).push_to(self.out);
+                    self.out.extend_from_slice(&prefix);
+                    self.out.extend_from_slice(labels.of(place, &reading.language, &label));
                     write(self.out, value);
                     self.out.push(b'\n');
                 }
@@ -227,58 +226,29 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A short text that is written often: copied as a whole number of bytes that the compiler knows, of which the rest is cut
-/// off again, it costs a third of what a copy of its own length does.
-#[derive(Debug, Default)]
-struct Padded<const N: usize> {
-    /// The text, and zeros up to N bytes where it is shorter.
-    text: Vec<u8>,
-    length: usize,
-}
-
-impl<const N: usize> Padded<N> {
-    fn set(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        self.text.clear();
-        write(&mut self.text);
-        self.length = self.text.len();
-        self.text.resize(self.length.max(N), 0);
-    }
-
-    fn push_to(&self, out: &mut Vec<u8>) {
-        match self.text.first_chunk::<N>() {
-            Some(padded) if self.length <= N => {
-                let end = out.len() + self.length;
-                out.extend_from_slice(padded);
-                out.truncate(end);
-            }
-            _ => out.extend_from_slice(&self.text),
-        }
-    }
-}
-
 /// What was last written after the prefix for the language at each place of a repository.
 #[derive(Default)]
-struct Labels<'a>(Vec<(Option<&'a Arc<Language>>, Padded<32>)>);
+struct Labels<'a> {
+    known: Vec<Option<(&'a Arc<Language>, Range<usize>)>>,
+    text: Vec<u8>,
+}
 
 impl<'a> Labels<'a> {
-    fn of(
-        &mut self,
-        place: usize,
-        language: &'a Arc<Language>,
-        write: impl Fn(&Language, &mut Vec<u8>),
-    ) -> &Padded<32> {
-        if self.0.len() <= place {
-            self.0.resize_with(place + 1, Default::default);
+    fn of(&mut self, place: usize, language: &'a Arc<Language>, write: impl Fn(&Language, &mut Vec<u8>)) -> &[u8] {
+        if self.known.len() <= place {
+            self.known.resize(place + 1, None);
         }
-        let (known, text) = &mut self.0[place];
-        if !known.is_some_and(|known| Arc::ptr_eq(known, language)) {
-            *known = Some(language);
-            text.set(|text| {
-                push_escaped(text, &language.code);
-                write(language, text);
-            });
-        }
-        text
+        let range = match &self.known[place] {
+            Some((known, range)) if Arc::ptr_eq(known, language) => range.clone(),
+            _ => {
+                let start = self.text.len();
+                push_escaped(&mut self.text, &language.code);
+                write(language, &mut self.text);
+                self.known[place] = Some((language, start..self.text.len()));
+                start..self.text.len()
+            }
+        };
+        &self.text[range]
     }
 }
 

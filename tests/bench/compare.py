@@ -130,17 +130,25 @@ def table(*head):
 
 
 def compare_scrapes():
-    with api(series=100_000) as root, exporter(root) as (ours, url), tempfile.NamedTemporaryFile() as body:
-        body.write(get(url, "gzip"))
-        body.flush()
+    with api(series=100_000) as root, exporter(root) as (ours, url), contextlib.ExitStack() as stack:
+
+        def fixed(encoding):
+            """A server of the very bytes of one scrape."""
+            body = stack.enter_context(tempfile.NamedTemporaryFile())
+            body.write(get(url, encoding))
+            body.flush()
+            return stack.enter_context(started([TOOL, "fixed", body.name]))
+
         python = [sys.executable, str(HERE / "python_exporter.py"), root]
-        with started([TOOL, "fixed", body.name]) as (fixed, fixed_root), started(python) as (theirs, their_root):
-            fixed_url, their_url = f"{fixed_root}/metrics", f"{their_root}/metrics"
+        (fixed_gzip, fixed_gzip_root), (fixed_text, fixed_text_root) = fixed("gzip"), fixed("identity")
+        with started(python) as (theirs, their_root):
+            their_url = f"{their_root}/metrics"
             subjects = {
                 "exporter, gzip": (url, ours, "gzip"),
-                "the same bytes from memory": (fixed_url, fixed, "gzip"),
+                "the same bytes from memory": (f"{fixed_gzip_root}/metrics", fixed_gzip, "gzip"),
                 "Python, gzip": (their_url, theirs, "gzip"),
                 "exporter, uncompressed": (url, ours),
+                "the same text from memory": (f"{fixed_text_root}/metrics", fixed_text),
                 "Python, uncompressed": (their_url, theirs),
             }
             results = {name: [] for name in subjects}
@@ -168,6 +176,8 @@ def compare_scrapes():
          rate["the same bytes from memory"] / rate["exporter, gzip"], "at most 1.5"),
         ("uncompressed scrapes, times Python's rate",
          rate["exporter, uncompressed"] / rate["Python, uncompressed"], "at least 300"),
+        ("the same text from memory, times Python's rate",
+         rate["the same text from memory"] / rate["Python, uncompressed"], "what no exporter exceeds"),
     ]
 
 
