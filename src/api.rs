@@ -16,8 +16,7 @@ pub use tls::BuildError;
 use crate::{
     config::{ApiConfig, KeySource, read_key},
     instruments::Instruments,
-    model::{Endpoint, Reason, RepositoryId},
-    text::Interner,
+    model::{Endpoint, Interner, Reason, RepositoryId},
 };
 use error::Refusal;
 use pacing::{Allowance, Pacer};
@@ -257,7 +256,7 @@ impl PollSession {
                     self.allowance.answered();
                     return Ok(body);
                 }
-                Err(refusal) => refusal,
+                Err(refusal) => refusal.of(endpoint),
             };
             client.instruments.api_failure(endpoint, refusal.reason);
             self.allowance.refused(repository, &refusal, &client.pacer);
@@ -268,7 +267,7 @@ impl PollSession {
                     failure = Some(refused);
                     continue;
                 }
-                self.allowance.end("the API refuses the key (status 401)", refusal.mend());
+                self.allowance.end("the API refuses the key (status 401)", refusal.mend);
                 return Err(ApiError::Failed(refused));
             }
             if !refusal.retry || attempt >= client.max_attempts || !self.allowance.take_retry() {

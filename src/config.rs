@@ -165,6 +165,25 @@ where
     valid(&layers::Layers::read(options, &owned(environment))?.with_demo(base_url, key))
 }
 
+/// The key that the demo's API is to accept: `api.key`, where it is given and not empty. An `api.key_file` is left aside, as the demo
+/// needs no file.
+///
+/// # Errors
+/// As [`load`], as far as it concerns `api.key`.
+pub fn demo_key<K, V>(
+    options: &Options,
+    environment: impl IntoIterator<Item = (K, V)>,
+) -> Result<Option<SecretString>, ConfigError>
+where
+    K: Into<OsString>,
+    V: Into<OsString>,
+{
+    let layers = layers::Layers::read(options, &owned(environment))?;
+    let mut read = reader::Reader::new(&layers);
+    let key = sections::demo_key(&mut read);
+    if read.mistakes.is_empty() { Ok(key) } else { Err(ConfigError(read.mistakes)) }
+}
+
 /// The keys whose change a running process cannot follow, as far as they differ.
 #[must_use]
 pub fn restart_needed(old: &Config, new: &Config) -> Vec<&'static str> {

@@ -41,7 +41,7 @@ pub const PAGE_CAP: usize = 10;
 pub struct DemoApi {
     /// Root of the API, with a slash at its end.
     pub base_url: String,
-    /// The key that it accepts: a new one at each start.
+    /// The key that it accepts.
     pub key: SecretString,
     server: JoinHandle<()>,
 }
@@ -52,15 +52,16 @@ impl Drop for DemoApi {
     }
 }
 
-/// Starts the demo API on a free port of 127.0.0.1, within the current tokio runtime.
+/// Starts the demo API on a free port of 127.0.0.1, within the current tokio runtime. Without a `key` it makes one up,
+/// another one at each start.
 ///
 /// # Errors
 ///
 /// Where no port of 127.0.0.1 can be listened on.
-pub async fn start(seed: u64) -> io::Result<DemoApi> {
+pub async fn start(seed: u64, key: Option<SecretString>) -> io::Result<DemoApi> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let base_url = format!("http://{}/", listener.local_addr()?);
-    let key = SecretString::from(iter::repeat_with(fastrand::alphanumeric).take(32).collect::<String>());
+    let key = key.unwrap_or_else(|| iter::repeat_with(fastrand::alphanumeric).take(32).collect::<String>().into());
     let router = World::new(seed).router(key.clone());
     let server = tokio::spawn(async move {
         if let Err(error) = axum::serve(listener, router).await {

@@ -2,7 +2,8 @@
 //!
 //! Only what is compressed is kept, a small part of the text: a compressed body is shared by all scrapes, while an
 //! uncompressed one is written from the snapshot, a chunk at a time as the client reads it. The exporter's own
-//! metrics are encoded at each scrape, behind the rest.
+//! metrics are encoded at the scrape, behind the rest; those that count what polls do are kept too, until one more
+//! event is counted.
 
 mod families;
 mod gzip;
@@ -13,9 +14,14 @@ use self::families::Cursor;
 use crate::{
     instruments::{Format, Instruments},
     snapshot::{PollStatus, Snapshot},
+    sync::lock,
 };
 use bytes::Bytes;
-use std::{io, iter::FusedIterator, sync::Arc};
+use std::{
+    io,
+    iter::FusedIterator,
+    sync::{Arc, Mutex, OnceLock},
+};
 
 /// Size of the parts of an uncompressed body, in bytes; a part is larger by one sample at most. Above 128 KiB an
 /// allocator may fetch each part anew from the system.
@@ -30,9 +36,20 @@ pub struct Published {
     pub status: PollStatus,
     /// The gauges of the status, as text.
     gauges: Bytes,
-    compressed: gzip::Beginning,
+    compressed: gzip::Part,
     /// Bytes of text that a publication fixes.
     length: u64,
+    /// What a scrape of each format last encoded of the events.
+    events: [Mutex<Option<Arc<EncodedEvents>>>; 2],
+}
+
+/// The exposition of the exporter's events at one time.
+#[derive(Debug)]
+struct EncodedEvents {
+    version: u64,
+    text: Bytes,
+    /// The same text, to be sent after [`Published::compressed`]; made by the first scrape that wants it.
+    compressed: OnceLock<gzip::Part>,
 }
 
 impl Published {
@@ -52,25 +69,54 @@ impl Published {
             writer.write(&chunk);
         }
         writer.write(&gauges);
-        Self { snapshot, status, gauges: gauges.into(), compressed: writer.finish(), length }
+        Self {
+            snapshot,
+            status,
+            gauges: gauges.into(),
+            compressed: writer.finish(),
+            length,
+            events: Default::default(),
+        }
+    }
+
+    /// The events until now: encoded anew, unless there was none since another scrape did so.
+    fn events(&self, format: Format, instruments: &Instruments) -> Arc<EncodedEvents> {
+        let place = &self.events[match format {
+            Format::Text => 0,
+            Format::OpenMetrics => 1,
+        }];
+        let version = instruments.events_version();
+        if let Some(known) = lock(place).as_ref().filter(|known| known.version == version) {
+            return Arc::clone(known);
+        }
+        let mut text = String::with_capacity(16 * 1024);
+        instruments.encode_events(format, &mut text);
+        let encoded = Arc::new(EncodedEvents { version, text: text.into(), compressed: OnceLock::new() });
+        *lock(place) = Some(Arc::clone(&encoded));
+        encoded
     }
 
     /// The body of a scrape as one gzip member, in the parts to send one after another.
     #[must_use]
-    pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 2] {
-        let own = own(format, instruments);
-        self.compressed.complete(own.as_bytes(), self.length + own.len() as u64)
+    pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 3] {
+        let events = self.events(format, instruments);
+        let live = live(format, instruments);
+        let length = self.length + (events.text.len() + live.len()) as u64;
+        let compressed = events.compressed.get_or_init(|| self.compressed.followed_by(&events.text));
+        let end = compressed.ended_by(live.as_bytes(), length);
+        [self.compressed.bytes.clone(), compressed.bytes.clone(), end]
     }
 
     /// The uncompressed body of a scrape, in parts that are made as they are asked for.
     #[must_use]
     pub fn identity(self: &Arc<Self>, format: Format, instruments: &Instruments) -> Identity {
-        let own = own(format, instruments);
+        let events = self.events(format, instruments).text.clone();
+        let live = live(format, instruments);
         Identity {
-            remaining: self.length + own.len() as u64,
+            remaining: self.length + (events.len() + live.len()) as u64,
             published: Arc::clone(self),
             cursor: Cursor::default(),
-            last: [self.gauges.clone(), own.into()].into_iter(),
+            last: [self.gauges.clone(), events, live.into()].into_iter(),
         }
     }
 
@@ -90,7 +136,14 @@ impl Published {
 #[must_use]
 pub fn own(format: Format, instruments: &Instruments) -> String {
     let mut out = String::with_capacity(16 * 1024);
-    instruments.encode(format, &mut out);
+    instruments.encode_events(format, &mut out);
+    out + &live(format, instruments)
+}
+
+/// The end of every exposition: what each scrape finds changed.
+fn live(format: Format, instruments: &Instruments) -> String {
+    let mut out = String::with_capacity(4 * 1024);
+    instruments.encode_live(format, &mut out);
     if format == Format::OpenMetrics {
         out.push_str("# EOF\n");
     }
@@ -126,7 +179,7 @@ pub fn print(
 pub struct Identity {
     published: Arc<Published>,
     cursor: Cursor,
-    last: std::array::IntoIter<Bytes, 2>,
+    last: std::array::IntoIter<Bytes, 3>,
     remaining: u64,
 }
 

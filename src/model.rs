@@ -3,6 +3,10 @@
 //! Nothing here knows JSON, HTTP or metrics. Bytes become these types in [`crate::api`]; from there on an id is
 //! positive and fits 63 bits, a completion is finite, a name is not empty.
 
+mod interner;
+
+pub use interner::{Interner, Interning};
+
 use std::{fmt, num::NonZeroU64, sync::Arc, time::Duration};
 
 /// The id of a repository: a positive 64-bit signed integer (API specification 2.1, 4.1).
@@ -80,15 +84,13 @@ pub struct Repository {
     pub created_at: Option<Timestamp>,
 }
 
-/// A target language of a repository.
-#[derive(Debug, Clone, PartialEq)]
+/// A language that repositories are translated into.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Language {
-    /// Never empty; unique within its repository.
+    /// Never empty.
     pub code: Arc<str>,
     /// Empty where the API gave none that can be read.
-    pub name: Arc<str>,
-    /// `None` where the API gave none that can be read.
-    pub completion: Option<Completion>,
+    pub name: Box<str>,
 }
 
 /// A point of wall-clock time: whole milliseconds since the Unix epoch.

@@ -61,7 +61,8 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
     let result = runtime.block_on(async {
         match cli.command {
             Command::Demo { seed } => {
-                let api = demo::start(seed.unwrap_or_default()).await.context("cannot start the demo API")?;
+                let key = config::demo_key(&cli.options, std::env::vars_os()).map_err(RunError::usage)?;
+                let api = demo::start(seed.unwrap_or_default(), key).await.context("cannot start the demo API")?;
                 let demo = Some((api.base_url.clone(), api.key.clone()));
                 serve::serve(Loader { options: cli.options, demo }).await
             }

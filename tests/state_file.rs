@@ -19,7 +19,7 @@ use std::{
 use translation_exporter::{
     model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
-    snapshot::{Languages, Reading},
+    snapshot::{Languages, Reading, Reported},
     state::{Memory, OpenError, Opened, Problem, Remembered, StateFile},
 };
 
@@ -32,11 +32,12 @@ const NAMES: [&str; 10] =
 /// The state of `repositories` with ten languages each, all of them at `generation`.
 fn memory(repositories: u64, generation: u32) -> Memory {
     let completion = Completion::new(f64::from(generation)).unwrap();
-    let progress = Some(Progress { completion, at: Timestamp::from_millis(NOW.as_millis() + i64::from(generation)) });
+    let at = Timestamp::from_millis(NOW.as_millis() + i64::from(generation));
+    let reported = Reported::Now(Progress { completion, at });
     let repository = |id| {
-        let readings = CODES.iter().zip(NAMES).map(|(code, name)| {
-            let language = Language { code: (*code).into(), name: name.into(), completion: Some(completion) };
-            Reading { language, progress }
+        let readings = CODES.iter().zip(NAMES).map(|(code, name)| Reading {
+            language: Arc::new(Language { code: (*code).into(), name: name.into() }),
+            reported,
         });
         let repository = Repository {
             id: RepositoryId::new(id).unwrap(),

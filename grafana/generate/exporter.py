@@ -1,22 +1,7 @@
 """The dashboard of the exporter itself, instance by instance."""
 
-from blocks import (
-    AGE,
-    NEUTRAL,
-    NONE_WANTED,
-    Json,
-    Panel,
-    Query,
-    Row,
-    dashboard,
-    fields,
-    joined,
-    lines,
-    override,
-    stat,
-    table,
-    words,
-)
+from blocks import Json, Panel, Query, Row, dashboard, fields, joined, lines, override, stat, table, words
+from figures import age, api_reachable, counts, scale_plausible, six, unwanted, verdict
 from queries import EXPORTER, rate
 from variables import EXPORTERS
 
@@ -34,71 +19,49 @@ def of_instance(expr: str, more: str = "") -> str:
     return f"max by (job, instance{more}) ({expr})"
 
 
-def working() -> list[tuple[int, list[tuple[Panel, int]]]]:
-    figures = [
-        (
-            stat(
-                "Instances up",
-                "How many of the chosen instances Prometheus could scrape, and how many there are.",
-                [Query(f"sum(up{{{EXPORTER}}})", "up"), Query(f"count(up{{{EXPORTER}}})", "in total")],
-                fields(unit="short", steps=NEUTRAL),
-            ),
-            4,
-        ),
-        (
-            stat(
-                "API",
-                "Whether the last poll of every chosen instance could list the repositories.",
-                [Query(f"min(translation_up{{{EXPORTER}}})")],
-                fields(
-                    unit="none",
-                    steps=NEUTRAL,
-                    mappings=words({"0": ("unreachable", "red"), "1": ("reachable", "green")}),
-                ),
-            ),
-            4,
-        ),
-        (
-            stat(
-                "Listing",
-                "Whether the last listing of repositories reached its end. While it does not, nothing is removed.",
-                [Query(f"min({own('listing_complete')})")],
-                fields(
-                    unit="none",
-                    steps=NEUTRAL,
-                    mappings=words({"0": ("incomplete", "orange"), "1": ("complete", "green")}),
-                ),
-            ),
-            4,
-        ),
-        (
-            stat(
-                "Last poll",
-                "How long ago the last poll ended, of the instance for which it is longest.",
-                [Query(f"max(time() - {own('last_poll_timestamp_seconds')})")],
-                fields(unit="s", decimals=0, steps=AGE),
-            ),
-            4,
-        ),
-        (
-            stat(
-                "Last full poll",
-                "How long ago a poll read everything, of the instance for which it is longest.",
-                [Query(f"max(time() - {own('last_success_timestamp_seconds')})")],
-                fields(unit="s", decimals=0, steps=AGE, noValue="never"),
-            ),
-            4,
-        ),
-        (
-            stat(
-                "Interval used",
-                "Share of poll.interval that the last poll took. Above 100 % polls overrun: raise the interval or the rate.",
-                [Query(f"max({own('last_poll_duration_seconds')} / {own('poll_interval_seconds')})")],
-                fields(unit="percentunit", decimals=0, steps=[(None, "green"), (0.8, "yellow"), (1, "red")]),
-            ),
-            4,
-        ),
+def per_hour(title: str, description: str, legends: dict[str, str]) -> Panel:
+    """Counters of each instance: {counter: legend}."""
+    queries = [
+        Query(f"3600 * {rate(f'translation_exporter_{name}_total', 'instance')}", f"{{{{instance}}}} {legend}")
+        for name, legend in legends.items()
     ]
+    return lines(title, description, queries, fields(unit="short", min=0))
+
+
+def working() -> list[tuple[int, list[tuple[Panel, int]]]]:
+    figures = six(
+        counts(
+            "Instances up",
+            "How many of the chosen instances Prometheus could scrape, and how many there are.",
+            Query(f"sum(up{{{EXPORTER}}})", "up"),
+            Query(f"count(up{{{EXPORTER}}})", "in total"),
+        ),
+        api_reachable("Whether the last poll of every chosen instance could list the repositories."),
+        verdict(
+            "Listing",
+            "Whether the last listing of repositories reached its end. While it does not, nothing is removed.",
+            f"min({own('listing_complete')})",
+            no=("incomplete", "orange"),
+            yes=("complete", "green"),
+        ),
+        age(
+            "Last poll",
+            "How long ago the last poll ended, of the instance for which it is longest.",
+            f"max(time() - {own('last_poll_timestamp_seconds')})",
+        ),
+        age(
+            "Last full poll",
+            "How long ago a poll read everything, of the instance for which it is longest.",
+            f"max(time() - {own('last_success_timestamp_seconds')})",
+            noValue="never",
+        ),
+        stat(
+            "Interval used",
+            "Share of poll.interval that the last poll took. Above 100 % polls overrun: raise the interval or the rate.",
+            [Query(f"max({own('last_poll_duration_seconds')} / {own('poll_interval_seconds')})")],
+            fields(unit="percentunit", decimals=0, steps=[(None, "green"), (0.8, "yellow"), (1, "red")]),
+        ),
+    )
     instances = table(
         "Instances",
         "What runs where, since when, how it is set up, and whether its last configuration was accepted.",
@@ -138,14 +101,10 @@ def working() -> list[tuple[int, list[tuple[Panel, int]]]]:
 
 
 def polls() -> list[tuple[int, list[tuple[Panel, int]]]]:
-    per_hour = lines(
+    ended = per_hour(
         "Polls per hour",
         "How many polls ended, how many of them did not read everything, and how many took longer than the interval.",
-        [
-            Query(f"3600 * {rate(f'translation_exporter_{name}_total', 'instance')}", f"{{{{instance}}}} {legend}")
-            for name, legend in (("polls", "polls"), ("poll_failures", "failed"), ("poll_overruns", "overran"))
-        ],
-        fields(unit="short", min=0),
+        {"polls": "polls", "poll_failures": "failed", "poll_overruns": "overran"},
     )
     duration = lines(
         "Poll duration",
@@ -172,7 +131,7 @@ def polls() -> list[tuple[int, list[tuple[Panel, int]]]]:
         stacked=True,
         stepped=True,
     )
-    return [(8, [(per_hour, 8), (duration, 8), (states, 8)])]
+    return [(8, [(ended, 8), (duration, 8), (states, 8)])]
 
 
 def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
@@ -240,21 +199,13 @@ def data() -> list[tuple[int, list[tuple[Panel, int]]]]:
         fields(unit="short", min=0),
         legend=("max", "lastNotNull"),
     )
-    scale = stat(
-        "Scale",
-        "Suspect: something is above 0 and nothing is above 1 although api.completion_scale is above 1, so that the API seems to report 0 to 1.",
-        [Query(f"max({own('completion_scale_suspect')})")],
-        fields(
-            unit="none",
-            steps=NEUTRAL,
-            mappings=words({"0": ("plausible", "green"), "1": ("suspect", "red")}),
-        ),
+    suspect = scale_plausible(
+        "Suspect: something is above 0 and nothing is above 1 although api.completion_scale is above 1, so that the API seems to report 0 to 1."
     )
-    out = stat(
+    out = unwanted(
         "Out of scale",
         "Languages whose completion is below 0 or above the scale, of the instance that has most.",
-        [Query(f"max({own('completion_out_of_scale')})")],
-        fields(unit="short", steps=NONE_WANTED),
+        f"max({own('completion_out_of_scale')})",
     )
     languages = lines(
         "Languages",
@@ -263,21 +214,14 @@ def data() -> list[tuple[int, list[tuple[Panel, int]]]]:
         fields(unit="short", min=0, decimals=0),
         stepped=True,
     )
-    return [(8, [(invalid, 10), (languages, 6), (scale, 4), (out, 4)])]
+    return [(8, [(invalid, 10), (languages, 6), (suspect, 4), (out, 4)])]
 
 
 def process() -> list[tuple[int, list[tuple[Panel, int]]]]:
-    state = lines(
+    state = per_hour(
         "State writes per hour",
         "How often the state file was written, and how often that failed. None where no state.file is configured.",
-        [
-            Query(
-                f"3600 * {rate(f'translation_exporter_{name}_total', 'instance')}",
-                f"{{{{instance}}}} {legend}",
-            )
-            for name, legend in (("state_writes", "written"), ("state_write_failures", "failed"))
-        ],
-        fields(unit="short", min=0),
+        {"state_writes": "written", "state_write_failures": "failed"},
     )
     served = lines(
         "Requests served",

@@ -1,11 +1,9 @@
 """The dashboard of all repositories: are we ready, what is behind, what has stopped, when is it done, is it true?"""
 
 from blocks import (
-    AGE,
     COMPLETION,
     KEPT,
     NEUTRAL,
-    NONE_WANTED,
     Json,
     Panel,
     Query,
@@ -19,11 +17,23 @@ from blocks import (
     override,
     stat,
     table,
-    thresholds,
-    words,
+)
+from figures import (
+    PERCENT,
+    RATIO_CELL,
+    STALLED_WORDS,
+    age,
+    api_reachable,
+    completion_over_time,
+    counts,
+    mean_completion,
+    minimum_completion,
+    scale_plausible,
+    six,
+    stalled_languages,
+    unwanted,
 )
 from queries import (
-    AGE_OF_DATA,
     CLOCK,
     ESTIMATE,
     EXPORTER,
@@ -39,18 +49,6 @@ from queries import (
 )
 from variables import ALL_REPOSITORIES, EVENTS
 
-STALLED_WORDS = words({"0": ("moving", "text"), "1": ("stalled", "orange")})
-PERCENT = {"unit": "percentunit", "decimals": 1}
-GAUGE = {"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}
-RATIO_CELL = {
-    **PERCENT,
-    "min": 0,
-    "max": 1,
-    "color": {"mode": "thresholds"},
-    "thresholds": thresholds(COMPLETION),
-    "custom__cellOptions": GAUGE,
-}
-
 
 def to_repository(field: str, *more: str) -> list[Json]:
     """Opens the repository that a row names in this field."""
@@ -64,65 +62,31 @@ def to_language() -> list[Json]:
 
 
 def ready() -> list[tuple[Panel, int]]:
-    return [
-        (
-            stat(
-                "Mean completion",
-                "Completion averaged over all chosen languages of all chosen repositories, each counting the same. Green only at 100 %.",
-                [Query(f"avg({RATIO})")],
-                fields(**PERCENT, steps=COMPLETION),
-            ),
-            4,
+    return six(
+        mean_completion(
+            "Completion averaged over all chosen languages of all chosen repositories, each counting the same. Green only at 100 %."
         ),
-        (
-            stat(
-                "Minimum completion",
-                "Completion of the language that is furthest behind. Green means that everything chosen is complete.",
-                [Query(f"min({RATIO})")],
-                fields(**PERCENT, steps=COMPLETION),
-            ),
-            4,
+        minimum_completion(
+            "Completion of the language that is furthest behind. Green means that everything chosen is complete."
         ),
-        (
-            stat(
-                "Languages complete",
-                "How many languages are complete, and how many report a completion at all; a language counts once for each repository.",
-                [Query(f"sum({RATIO} >= bool 1)", "complete"), Query(f"count({RATIO})", "in total")],
-                fields(unit="short", steps=NEUTRAL),
-            ),
-            4,
+        counts(
+            "Languages complete",
+            "How many languages are complete, and how many report a completion at all; a language counts once for each repository.",
+            Query(f"sum({RATIO} >= bool 1)", "complete"),
+            Query(f"count({RATIO})", "in total"),
         ),
-        (
-            stat(
-                "Repositories ready",
-                "How many repositories have all chosen languages complete, and how many have a language with a completion at all.",
-                [
-                    Query(f"sum(min without (language) ({RATIO}) >= bool 1)", "ready"),
-                    Query(f"count(min without (language) ({RATIO}))", "in total"),
-                ],
-                fields(unit="short", steps=NEUTRAL),
-            ),
-            4,
+        counts(
+            "Repositories ready",
+            "How many repositories have all chosen languages complete, and how many have a language with a completion at all.",
+            Query(f"sum(min without (language) ({RATIO}) >= bool 1)", "ready"),
+            Query(f"count(min without (language) ({RATIO}))", "in total"),
         ),
-        (
-            stat(
-                "Languages stalled",
-                "Incomplete languages whose completion has not risen for longer than chosen above.",
-                [Query(f"sum({STALLED})")],
-                fields(unit="short", steps=NONE_WANTED),
-            ),
-            4,
+        stalled_languages(),
+        age(
+            "Age of the data",
+            "How long ago the repository was read whose figures here are the oldest. Data older than poll.stale_after are not shown at all.",
         ),
-        (
-            stat(
-                "Age of the data",
-                "How long ago the repository was read whose figures here are the oldest. Data older than poll.stale_after are not shown at all.",
-                [Query(AGE_OF_DATA)],
-                fields(unit="s", decimals=0, steps=AGE),
-            ),
-            4,
-        ),
-    ]
+    )
 
 
 def matrix() -> Panel:
@@ -190,13 +154,11 @@ def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
         ),
     )
     mean = f"avg without (repo) ({RECORDED_RATIO})"
-    over_time = lines(
+    over_time = completion_over_time(
         "Completion by language",
         "Completion of each language over time, averaged over the chosen repositories; the 20 furthest behind at the end of the time range.",
-        [Query(least_at_the_end(20, mean, f"avg without (repo) ({RECORDED_RATIO} @ end())"), "{{language}}")],
-        fields(**PERCENT, custom={"axisSoftMax": 1}),
-        legend=("lastNotNull", "min"),
-        descending=False,
+        least_at_the_end(20, mean, f"avg without (repo) ({RECORDED_RATIO} @ end())"),
+        "{{language}}",
     )
     return [(14, [(matrix(), 24)]), (11, [(languages, 8), (over_time, 16)])]
 
@@ -274,68 +236,39 @@ def done() -> list[tuple[int, list[tuple[Panel, int]]]]:
         descending=True,
     )
     mean = f"avg without (language) ({RECORDED_RATIO})"
-    over_time = lines(
+    over_time = completion_over_time(
         "Completion by repository",
         "Completion of each repository over time, averaged over the chosen languages; the 20 furthest behind at the end of the time range.",
-        [Query(least_at_the_end(20, mean, f"avg without (language) ({RECORDED_RATIO} @ end())"), "{{repo}}")],
-        fields(**PERCENT, custom={"axisSoftMax": 1}),
-        legend=("lastNotNull", "min"),
-        descending=False,
+        least_at_the_end(20, mean, f"avg without (language) ({RECORDED_RATIO} @ end())"),
+        "{{repo}}",
     )
     return [(11, [(over_time, 12), (rows, 12)])]
 
 
 def trust() -> list[tuple[int, list[tuple[Panel, int]]]]:
     states = fold("max", "translation_exporter_repositories", EXPORTER)
-    figures = [
-        (
-            stat(
-                "API",
-                "Whether the last poll could list the repositories. Unreachable: what is shown is what was read before.",
-                [Query(f"min(translation_up{{{EXPORTER}}})")],
-                fields(
-                    unit="none",
-                    steps=NEUTRAL,
-                    mappings=words({"0": ("unreachable", "red"), "1": ("reachable", "green")}),
-                ),
-            ),
-            4,
+    figures = six(
+        api_reachable(
+            "Whether the last poll could list the repositories. Unreachable: what is shown is what was read before."
         ),
-        (
-            stat(
-                "Scale",
-                "Suspect: something is above 0 and nothing is above 1 although api.completion_scale is above 1, so that the API seems to report 0 to 1 and all ratios here are too small.",
-                [Query(f"max(translation_exporter_completion_scale_suspect{{{EXPORTER}}})")],
-                fields(
-                    unit="none",
-                    steps=NEUTRAL,
-                    mappings=words({"0": ("plausible", "green"), "1": ("suspect", "red")}),
-                ),
-            ),
-            4,
+        scale_plausible(
+            "Suspect: something is above 0 and nothing is above 1 although api.completion_scale is above 1, so that the API seems to report 0 to 1 and all ratios here are too small."
         ),
-        (
-            stat(
-                "Out of scale",
-                "Languages whose completion is below 0 or above api.completion_scale. They are shown as they are reported.",
-                [Query(f"sum({fold('max', 'translation_exporter_completion_out_of_scale', EXPORTER)})")],
-                fields(unit="short", steps=NONE_WANTED),
-            ),
-            4,
+        unwanted(
+            "Out of scale",
+            "Languages whose completion is below 0 or above api.completion_scale. They are shown as they are reported.",
+            f"sum({fold('max', 'translation_exporter_completion_out_of_scale', EXPORTER)})",
         ),
-        (
-            stat(
-                "Repositories by state",
-                "Fresh: the last read went well. Failing: it did not, the data from before are shown. Stale: their data are gone. Pending: not read yet. Filtered: left out by the configuration. Of replicas, the larger number counts.",
-                [Query(f"sum by (state) ({states})", "{{state}}")],
-                fields(unit="short", steps=NEUTRAL),
-                textMode="value_and_name",
-                orientation="vertical",
-            ),
-            12,
-        ),
-    ]
-    age = lines(
+    )
+    by_state = stat(
+        "Repositories by state",
+        "Fresh: the last read went well. Failing: it did not, the data from before are shown. Stale: their data are gone. Pending: not read yet. Filtered: left out by the configuration. Of replicas, the larger number counts.",
+        [Query(f"sum by (state) ({states})", "{{state}}")],
+        fields(unit="short", steps=NEUTRAL),
+        textMode="value_and_name",
+        orientation="vertical",
+    )
+    last_read = lines(
         "Time since each repository was last read",
         "How old the data of each chosen repository were; the 20 oldest at the end of the time range. A line that climbs is a repository whose reads fail.",
         [
@@ -347,7 +280,7 @@ def trust() -> list[tuple[int, list[tuple[Panel, int]]]]:
         fields(unit="s", min=0),
         legend=("lastNotNull", "max"),
     )
-    return [(4, figures), (9, [(age, 24)])]
+    return [(4, [*figures, (by_state, 12)]), (9, [(last_read, 24)])]
 
 
 def build() -> Json:

@@ -1,10 +1,8 @@
 """The dashboard of one repository in depth."""
 
 from blocks import (
-    AGE,
     COMPLETION,
     NEUTRAL,
-    NONE_WANTED,
     Json,
     Panel,
     Query,
@@ -19,9 +17,19 @@ from blocks import (
     table,
     words,
 )
-from progress import PERCENT, RATIO_CELL, STALLED_WORDS
+from figures import (
+    PERCENT,
+    RATIO_CELL,
+    STALLED_WORDS,
+    age,
+    completion_over_time,
+    counts,
+    mean_completion,
+    minimum_completion,
+    six,
+    stalled_languages,
+)
 from queries import (
-    AGE_OF_DATA,
     CLOCK,
     ESTIMATE,
     IDLE,
@@ -39,66 +47,30 @@ from variables import EVENTS, ONE_REPOSITORY
 
 
 def ready() -> list[tuple[Panel, int]]:
-    return [
-        (
-            stat(
-                "Mean completion",
-                "Completion averaged over the chosen languages. Green only at 100 %.",
-                [Query(f"avg({RATIO})")],
-                fields(**PERCENT, steps=COMPLETION),
-            ),
-            4,
+    return six(
+        mean_completion("Completion averaged over the chosen languages. Green only at 100 %."),
+        minimum_completion(
+            "Completion of the language that is furthest behind. Green means that all chosen languages are complete."
         ),
-        (
-            stat(
-                "Minimum completion",
-                "Completion of the language that is furthest behind. Green means that all chosen languages are complete.",
-                [Query(f"min({RATIO})")],
-                fields(**PERCENT, steps=COMPLETION),
-            ),
-            4,
+        counts(
+            "Languages complete",
+            "How many of the chosen languages are complete, how many of them report a completion, and how many languages the repository is configured for.",
+            Query(f"sum({RATIO} >= bool 1)", "complete"),
+            Query(f"count({RATIO})", "measured"),
+            Query(f"sum({SERVED})", "configured"),
         ),
-        (
-            stat(
-                "Languages complete",
-                "How many of the chosen languages are complete, how many of them report a completion, and how many languages the repository is configured for.",
-                [
-                    Query(f"sum({RATIO} >= bool 1)", "complete"),
-                    Query(f"count({RATIO})", "measured"),
-                    Query(f"sum({SERVED})", "configured"),
-                ],
-                fields(unit="short", steps=NEUTRAL),
-            ),
-            4,
+        stalled_languages(),
+        stat(
+            "Estimated completion",
+            "When the last of the rising languages will be complete if they go on as in the last 14 days. Languages that do not rise are left out: see those stalled.",
+            [Query(f"max({ESTIMATE}) * 1000")],
+            fields(unit="dateTimeFromNow", steps=NEUTRAL, noValue="nothing rises"),
         ),
-        (
-            stat(
-                "Languages stalled",
-                "Incomplete languages whose completion has not risen for longer than chosen above.",
-                [Query(f"sum({STALLED})")],
-                fields(unit="short", steps=NONE_WANTED),
-            ),
-            4,
+        age(
+            "Age of the data",
+            "How long ago the languages of the repository were last read in full. Data older than poll.stale_after are not shown at all.",
         ),
-        (
-            stat(
-                "Estimated completion",
-                "When the last of the rising languages will be complete if they go on as in the last 14 days. Languages that do not rise are left out: see those stalled.",
-                [Query(f"max({ESTIMATE}) * 1000")],
-                fields(unit="dateTimeFromNow", steps=NEUTRAL, noValue="nothing rises"),
-            ),
-            4,
-        ),
-        (
-            stat(
-                "Age of the data",
-                "How long ago the languages of the repository were last read in full. Data older than poll.stale_after are not shown at all.",
-                [Query(AGE_OF_DATA)],
-                fields(unit="s", decimals=0, steps=AGE),
-            ),
-            4,
-        ),
-    ]
+    )
 
 
 def languages() -> Panel:
@@ -143,13 +115,11 @@ def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
         Query(f"sort({RATIO})", "{{language}}"),
         fields(**PERCENT, steps=COMPLETION, min=0, max=1),
     )
-    over_time = lines(
+    over_time = completion_over_time(
         "Completion by language",
         "Completion of each language over time. A fall is new text to translate.",
-        [Query(RECORDED_RATIO, "{{language}}")],
-        fields(**PERCENT, custom={"axisSoftMax": 1}),
-        legend=("lastNotNull", "min"),
-        descending=False,
+        RECORDED_RATIO,
+        "{{language}}",
     )
     return [(12, [(languages(), 24)]), (11, [(worst, 8), (over_time, 16)])]
 
@@ -194,13 +164,13 @@ def trust() -> list[tuple[int, list[tuple[Panel, int]]]]:
         ],
         sort="Repository",
     )
-    age = lines(
+    last_read = lines(
         "Time since it was last read",
         "How old the data of the repository were. A line that climbs: its reads fail.",
         [Query(f"time() - {READ_AT}", "{{repo}}")],
         fields(unit="s", min=0),
     )
-    return [(7, [(about, 12), (age, 12)])]
+    return [(7, [(about, 12), (last_read, 12)])]
 
 
 def build() -> Json:

@@ -1,6 +1,6 @@
 //! What can go wrong when the API is asked, by what the caller does next.
 
-use crate::model::Reason;
+use crate::model::{Endpoint, Reason};
 use reqwest::{StatusCode, Url};
 use std::{error::Error, io, time::Duration};
 
@@ -34,6 +34,8 @@ pub(super) struct Refusal {
     pub reason: Reason,
     /// How it failed, in words: `status 503 Service Unavailable`.
     pub how: String,
+    /// What to do about it.
+    pub mend: &'static str,
     /// Whether asking again may help.
     pub retry: bool,
     /// How long the API asked to be left alone.
@@ -43,7 +45,7 @@ pub(super) struct Refusal {
 impl Refusal {
     pub fn new(reason: Reason, how: impl Into<String>) -> Self {
         let retry = matches!(reason, Reason::Timeout | Reason::Connect | Reason::Truncated);
-        Self { reason, how: how.into(), retry, retry_after: None }
+        Self { reason, how: how.into(), mend: mend(reason), retry, retry_after: None }
     }
 
     /// An answer whose status is not 200.
@@ -60,7 +62,20 @@ impl Refusal {
             _ => Reason::Decode,
         };
         let retry = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
-        Self { reason, how: format!("the answer has status {status}"), retry, retry_after }
+        let how = format!("the answer has status {status}");
+        Self { reason, how, mend: mend(reason), retry, retry_after }
+    }
+
+    /// The same, told for what was asked: what may be one repository's trouble is the account's where it is the listing's.
+    pub fn of(mut self, endpoint: Endpoint) -> Self {
+        if endpoint == Endpoint::Repositories {
+            self.mend = match self.reason {
+                Reason::NotFound => "set api.base_url to what stands before /v1 in the API's addresses",
+                Reason::Forbidden => "give the account of the key access to the API, or use the key of another account",
+                _ => self.mend,
+            };
+        }
+        self
     }
 
     /// A request that got no answer, or whose body broke off.
@@ -76,7 +91,15 @@ impl Refusal {
         } else {
             Reason::Connect
         };
-        Self::new(reason, innermost(error))
+        let told = Self::new(reason, innermost(error));
+        let (how, mend) = if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
+            ("what answers there speaks no TLS".to_owned(), "check the scheme and the port of api.base_url")
+        } else if let Some(tunnel) = tunnel_error(error) {
+            of_proxy(&tunnel, &told.how)
+        } else {
+            return told;
+        };
+        Self { how, mend, ..told }
     }
 
     /// Whether the API itself is in trouble, so that asking it for something else would only add to it.
@@ -86,28 +109,58 @@ impl Refusal {
 
     /// The failure of the request for `url`.
     pub fn failure(&self, url: &Url) -> RequestFailure {
-        RequestFailure { reason: self.reason, what: format!("GET {url}: {}", self.how), mend: self.mend() }
+        RequestFailure { reason: self.reason, what: format!("GET {url}: {}", self.how), mend: self.mend }
     }
+}
 
-    pub fn mend(&self) -> &'static str {
-        match self.reason {
-            Reason::Timeout => "raise api.timeout, or see why the API is slow",
-            Reason::Connect => "check api.base_url, the network, and HTTPS_PROXY if there is a proxy",
-            Reason::Tls => "check the certificate of api.base_url; a private CA belongs in api.ca_file",
-            Reason::Redirect => "set api.base_url to the address that the API redirects to; redirects are not followed",
-            Reason::Unauthorized => {
-                "the key is refused: create a new one and put it where api.key_file or api.key says"
-            }
-            Reason::Forbidden => "give the account of the key access, or filter out what it may not read",
-            Reason::NotFound => "check api.base_url; for a single repository: it may just have been removed",
-            Reason::RateLimited => "lower api.requests_per_second or raise poll.interval",
-            Reason::ClientError => "check api.base_url and whether the API has changed",
-            Reason::ServerError => "the API is in trouble: nothing to do here but wait",
-            Reason::TooLarge => "raise api.max_response_size, or lower api.page_size if it is the listing",
-            Reason::Truncated => "see what cuts the API's answers short, such as a proxy",
-            Reason::Decode => "check that api.base_url is the API and not a page or proxy; or the API has changed",
-            Reason::Cursor => CURSOR_MEND,
+fn mend(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Timeout => "raise api.timeout, or see why the API is slow",
+        Reason::Connect => "check api.base_url, the network, and HTTPS_PROXY if there is a proxy",
+        Reason::Tls => "check the certificate of api.base_url; a private CA belongs in api.ca_file",
+        Reason::Redirect => "set api.base_url to the address that the API redirects to; redirects are not followed",
+        Reason::Unauthorized => {
+            "check the key that api.key_file or api.key gives, or create a new one in the account's settings"
         }
+        Reason::Forbidden => "give the account of the key access, or leave out by filter.exclude what it may not read",
+        Reason::NotFound => "it may just have been removed; if this stays so, see whether the API has changed",
+        Reason::RateLimited => "lower api.requests_per_second or raise poll.interval",
+        Reason::ClientError => "check api.base_url and whether the API has changed",
+        Reason::ServerError => "the API is in trouble: nothing to do here but wait",
+        Reason::TooLarge => "raise api.max_response_size, or lower api.page_size if it is the listing",
+        Reason::Truncated => "see what cuts the API's answers short, such as a proxy",
+        Reason::Decode => "check that api.base_url is the API and not a page or proxy; or the API has changed",
+        Reason::Cursor => CURSOR_MEND,
+    }
+}
+
+/// What a connection through a proxy failed by, in the words of hyper-util, which keeps the type to itself.
+fn tunnel_error(error: &reqwest::Error) -> Option<String> {
+    let mut next = error.source();
+    while let Some(error) = next {
+        if let Some(how) = error.to_string().strip_prefix("tunnel error: ") {
+            return Some(how.to_owned());
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// How it failed, and the mend; `innermost` is why there is no connection, where there is none.
+fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
+    match tunnel {
+        "proxy authorization required" => (
+            "the proxy of HTTPS_PROXY asks for a user and a password".to_owned(),
+            "set HTTPS_PROXY to http://user:password@host:port",
+        ),
+        "unsuccessful" => (
+            "the proxy of HTTPS_PROXY refuses to connect to it".to_owned(),
+            "allow the host of api.base_url in the proxy, or put it into NO_PROXY to do without",
+        ),
+        _ => (
+            format!("the proxy of HTTPS_PROXY cannot be used ({innermost})"),
+            "check HTTPS_PROXY and that the proxy runs, or put the host of api.base_url into NO_PROXY to do without",
+        ),
     }
 }
 

@@ -153,19 +153,16 @@ impl Allowance {
             pacer.hold(wait);
             if wait > LONGEST_HOLD_WITHIN_POLL {
                 let wait = humantime::format_duration(Duration::from_secs(wait.min(LONGEST_HOLD).as_secs()));
-                self.end(format!("the API asked to be left alone for {wait} ({})", refusal.how), refusal.mend());
+                self.end(format!("the API asked to be left alone for {wait} ({})", refusal.how), refusal.mend);
             }
         }
         let mut run = lock(&self.run);
         if refusal.reason == Reason::Forbidden {
             run.forbidden += 1;
             if repository.is_none() {
-                self.end("the API forbids the listing (status 403)", refusal.mend());
+                self.end("the API forbids the listing (status 403)", refusal.mend);
             } else if run.forbidden == FORBIDDEN_LIMIT {
-                self.end(
-                    format!("the API forbade {FORBIDDEN_LIMIT} repositories in a row (status 403)"),
-                    refusal.mend(),
-                );
+                self.end(format!("the API forbade {FORBIDDEN_LIMIT} repositories in a row (status 403)"), refusal.mend);
             }
         } else {
             run.forbidden = 0;
@@ -181,7 +178,7 @@ impl Allowance {
         }
         if run.trouble >= TROUBLE_LIMIT && (run.trouble_on_listing || run.troubled.len() >= TROUBLE_REPOSITORIES) {
             let what = format!("{} requests in a row failed, the last because {}", run.trouble, refusal.how);
-            self.end(what, refusal.mend());
+            self.end(what, refusal.mend);
         }
     }
 }

@@ -7,9 +7,8 @@
 
 mod plain;
 
-use crate::{
-    model::{Completion, Defect, Language, Repository, RepositoryId, Timestamp, Visibility},
-    text::{Interner, Interning},
+use crate::model::{
+    Completion, Defect, Interner, Interning, Language, Repository, RepositoryId, Timestamp, Visibility,
 };
 use serde::{
     Deserializer,
@@ -62,11 +61,19 @@ impl Page {
     }
 }
 
+/// One target language of a repository.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    pub language: Arc<Language>,
+    /// `None` where the API gave none that can be read.
+    pub completion: Option<Completion>,
+}
+
 /// The languages of one repository.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LanguageList {
     /// In the order of their codes, each code once.
-    pub languages: Vec<Language>,
+    pub languages: Vec<Target>,
     pub flaws: Vec<Flaw>,
 }
 
@@ -156,27 +163,36 @@ fn decode_flawed_languages(body: &[u8], interner: &Interner) -> Result<LanguageL
     let mut codes = HashSet::with_capacity(entries.len());
     let mut interner = interner.lock();
     for (index, entry) in entries.into_iter().enumerate() {
-        let (language, defects) = decode_language(entry, &mut interner);
+        let (target, defects) = decode_language(index, entry, &mut interner);
         let mut flaw = |defect| {
-            let entry = match &language {
-                Some(language) => format!("entry {} ({:?})", index + 1, language.code),
+            let entry = match &target {
+                Some(target) => format!("entry {} ({:?})", index + 1, target.language.code),
                 None => format!("entry {}", index + 1),
             };
             list.flaws.push(Flaw { entry, defect });
         };
         defects.into_iter().flatten().for_each(&mut flaw);
-        let Some(language) = &language else { continue };
-        if codes.insert(Arc::clone(&language.code)) {
-            list.languages.push(language.clone());
+        let Some(target) = &target else { continue };
+        if codes.insert(Arc::clone(&target.language.code)) {
+            list.languages.push(target.clone());
         } else {
             flaw(Defect::DuplicateCode);
         }
     }
-    list.languages.sort_unstable_by(|a, b| a.code.cmp(&b.code));
+    sort(&mut list.languages);
     Ok(list)
 }
 
-fn decode_language(entry: &RawValue, interner: &mut Interning<'_>) -> (Option<Language>, [Option<Defect>; 2]) {
+/// By their codes; that takes next to nothing where they are mostly in that order.
+fn sort(languages: &mut [Target]) {
+    languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
+}
+
+fn decode_language(
+    index: usize,
+    entry: &RawValue,
+    interner: &mut Interning<'_>,
+) -> (Option<Target>, [Option<Defect>; 2]) {
     let Some([code, name, completion]) = fields(entry, ["code", "name", "completion"]) else {
         return (None, [Some(Defect::NotAnObject), None]);
     };
@@ -186,12 +202,11 @@ fn decode_language(entry: &RawValue, interner: &mut Interning<'_>) -> (Option<La
     let name = name.optional(|raw| serde_json::from_str::<String>(raw).ok());
     let completion = completion.optional(parse_completion);
     let defects = [name.is_err().then_some(Defect::Name), completion.is_err().then_some(Defect::Completion)];
-    let language = Language {
-        code: interner.intern(&code),
-        name: interner.intern(&name.ok().flatten().unwrap_or_default()),
+    let target = Target {
+        language: interner.language(index, &code, &name.ok().flatten().unwrap_or_default()),
         completion: completion.ok().flatten(),
     };
-    (Some(language), defects)
+    (Some(target), defects)
 }
 
 /// An integer, or a string of one in plain decimal digits (API specification 2.1).

@@ -110,6 +110,13 @@ fn inline_key(read: &mut Reader<'_>, value: &Value, source: Source) -> Option<Ke
     checked(read, "api.key", KeySource::Inline(SecretString::from(text)), source)
 }
 
+/// The key that the demo's API is to accept, where one is given.
+pub(super) fn demo_key(read: &mut Reader<'_>) -> Option<SecretString> {
+    let (value, source) = read.get("api.key").filter(|(value, _)| value.as_str() != Some(""))?;
+    let key = inline_key(read, &value, source)?;
+    read_key(&key).ok()
+}
+
 fn key_file(read: &mut Reader<'_>) -> Option<PathBuf> {
     read.note("api.key", "", Source::Default);
     let before = read.mistakes.len();

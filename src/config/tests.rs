@@ -1,12 +1,12 @@
 use super::*;
 use proptest::prelude::*;
+use secrecy::ExposeSecret;
 use std::path::Path;
 
 const KEY: &str = "not-a-real-key-0001";
 
 fn options(file: &Path) -> Options {
-    let options = Options { config_file: Some(file.to_owned()), ..Options::default() };
-    options
+    Options { config_file: Some(file.to_owned()), ..Options::default() }
 }
 
 fn load_text(text: &str) -> Result<Loaded, ConfigError> {
@@ -83,6 +83,18 @@ fn the_demo_needs_no_account_and_leaves_that_of_the_environment_aside() {
     let slower = [("TRANSLATION_EXPORTER_POLL__INTERVAL", "7s")];
     let loaded = load_demo(&Options::default(), slower, "http://127.0.0.1:1/", KEY).unwrap();
     assert_eq!(loaded.config.poll.interval, Duration::from_secs(7));
+}
+
+#[test]
+fn the_demo_s_api_takes_the_key_that_is_given() {
+    let key = |variables: &[(&str, &str)]| demo_key(&Options::default(), variables.iter().copied());
+    let given = key(&[("TRANSLATION_EXPORTER_API__KEY", KEY)]).unwrap();
+    assert_eq!(given.as_ref().map(ExposeSecret::expose_secret), Some(KEY));
+    assert!(key(&[]).unwrap().is_none());
+    assert!(key(&[("TRANSLATION_EXPORTER_API__KEY", "")]).unwrap().is_none());
+    assert!(key(&[("TRANSLATION_EXPORTER_API__KEY_FILE", "/none/such")]).unwrap().is_none());
+    let unfit = key(&[("TRANSLATION_EXPORTER_API__KEY", "two words")]).unwrap_err().to_string();
+    assert!(unfit.contains("TRANSLATION_EXPORTER_API__KEY") && !unfit.contains("words"), "{unfit}");
 }
 
 #[test]

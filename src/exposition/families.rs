@@ -8,7 +8,7 @@ use crate::{
     model::{Language, Timestamp},
     snapshot::{Reading, Shown, Snapshot},
 };
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 /// What is told once for all samples of a name.
 struct Family {
@@ -92,13 +92,13 @@ pub(super) fn fill(snapshot: &Snapshot, cursor: &mut Cursor, out: &mut Vec<u8>, 
             0 => writer.per_language(
                 &COMPLETION_RATIO,
                 |_, label| label.extend_from_slice(b"\"} "),
-                |reading| reading.language.completion,
+                Reading::completion,
                 |out, completion| push_f64(out, completion.get() / scale),
             ),
             1 => writer.per_language(
                 &LAST_PROGRESS,
                 |_, label| label.extend_from_slice(b"\"} "),
-                |reading| reading.progress,
+                Reading::progress,
                 |out, progress| push_timestamp(out, progress.at),
             ),
             2 => writer.per_language(
@@ -163,7 +163,7 @@ impl<'a> Writer<'a> {
         pick: impl Fn(&Reading) -> Option<V>,
         write: impl Fn(&mut Vec<u8>, V),
     ) {
-        let mut prefix = Vec::with_capacity(256);
+        let mut prefix = Padded::<128>::default();
         // Repositories have much the same languages in the same order, in texts that they share.
         let mut labels = Labels::default();
         let repositories = self.repositories;
@@ -172,9 +172,10 @@ impl<'a> Writer<'a> {
                 return;
             }
             let readings = shown.condition.languages().map_or(&[][..], |languages| &languages.readings);
-            prefix.clear();
-            push_first_label(&mut prefix, family, &shown.repository.name);
-            prefix.extend_from_slice(b"\",language=\"");
+            prefix.set(|text| {
+                push_first_label(text, family, &shown.repository.name);
+                text.extend_from_slice(b"\",language=\"");
+            });
             while let Some(reading) = readings.get(self.cursor.reading) {
                 if self.is_full() {
                     return;
@@ -183,8 +184,8 @@ impl<'a> Writer<'a> {
                 self.cursor.reading += 1;
                 if let Some(value) = pick(reading) {
                     self.announce(family);
-                    self.out.extend_from_slice(&prefix);
-                    self.out.extend_from_slice(labels.of(place, &reading.language, &label));
+                    prefix.push_to(self.out);
+                    labels.of(place, &reading.language, &label).push_to(self.out);
                     write(self.out, value);
                     self.out.push(b'\n');
                 }
@@ -226,33 +227,58 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What was last written after the prefix for the language at each place of a repository.
-#[derive(Default)]
-struct Labels<'a> {
-    known: Vec<Option<(&'a Language, Range<usize>)>>,
+/// A short text that is written often: copied as a whole number of bytes that the compiler knows, of which the rest is cut
+/// off again, it costs a third of what a copy of its own length does.
+#[derive(Debug, Default)]
+struct Padded<const N: usize> {
+    /// The text, and zeros up to N bytes where it is shorter.
     text: Vec<u8>,
+    length: usize,
 }
 
-impl<'a> Labels<'a> {
-    fn of(&mut self, place: usize, language: &'a Language, write: impl Fn(&Language, &mut Vec<u8>)) -> &[u8] {
-        if self.known.len() <= place {
-            self.known.resize(place + 1, None);
+impl<const N: usize> Padded<N> {
+    fn set(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.text.clear();
+        write(&mut self.text);
+        self.length = self.text.len();
+        self.text.resize(self.length.max(N), 0);
+    }
+
+    fn push_to(&self, out: &mut Vec<u8>) {
+        match self.text.first_chunk::<N>() {
+            Some(padded) if self.length <= N => {
+                let end = out.len() + self.length;
+                out.extend_from_slice(padded);
+                out.truncate(end);
+            }
+            _ => out.extend_from_slice(&self.text),
         }
-        let range = match &self.known[place] {
-            Some((known, range))
-                if Arc::ptr_eq(&known.code, &language.code) && Arc::ptr_eq(&known.name, &language.name) =>
-            {
-                range.clone()
-            }
-            _ => {
-                let start = self.text.len();
-                push_escaped(&mut self.text, &language.code);
-                write(language, &mut self.text);
-                self.known[place] = Some((language, start..self.text.len()));
-                start..self.text.len()
-            }
-        };
-        &self.text[range]
+    }
+}
+
+/// What was last written after the prefix for the language at each place of a repository.
+#[derive(Default)]
+struct Labels<'a>(Vec<(Option<&'a Arc<Language>>, Padded<32>)>);
+
+impl<'a> Labels<'a> {
+    fn of(
+        &mut self,
+        place: usize,
+        language: &'a Arc<Language>,
+        write: impl Fn(&Language, &mut Vec<u8>),
+    ) -> &Padded<32> {
+        if self.0.len() <= place {
+            self.0.resize_with(place + 1, Default::default);
+        }
+        let (known, text) = &mut self.0[place];
+        if !known.is_some_and(|known| Arc::ptr_eq(known, language)) {
+            *known = Some(language);
+            text.set(|text| {
+                push_escaped(text, &language.code);
+                write(language, text);
+            });
+        }
+        text
     }
 }
 
@@ -274,16 +300,16 @@ pub(super) fn push_metadata(out: &mut Vec<u8>, name: &str, help: &str, unit: Opt
 
 /// Appends the value of a label, with its backslashes, quotes and line feeds escaped.
 fn push_escaped(out: &mut Vec<u8>, value: &str) {
-    let needs_escape = |byte: &u8| matches!(byte, b'\\' | b'"' | b'\n');
-    let mut rest = value.as_bytes();
-    while let Some(at) = rest.iter().position(needs_escape) {
-        out.extend_from_slice(&rest[..at]);
-        out.extend_from_slice(match rest[at] {
-            b'\\' => b"\\\\",
-            b'"' => b"\\\"",
-            _ => b"\\n",
-        });
-        rest = &rest[at + 1..];
+    let needs_escape = |byte: u8| matches!(byte, b'\\' | b'"' | b'\n');
+    // Nearly no value does, which this finds out for many bytes at once, since it does not stop at the first.
+    if !value.bytes().fold(false, |found, byte| found | needs_escape(byte)) {
+        return out.extend_from_slice(value.as_bytes());
     }
-    out.extend_from_slice(rest);
+    for byte in value.bytes() {
+        match byte {
+            b'\n' => out.extend_from_slice(b"\\n"),
+            byte if needs_escape(byte) => out.extend_from_slice(&[b'\\', byte]),
+            byte => out.push(byte),
+        }
+    }
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     model::Completion,
-    snapshot::{PollStatus, Snapshot},
+    snapshot::{PollStatus, Reading, Snapshot},
 };
 
 /// Appends the gauges of `snapshot` and `status`.
@@ -105,7 +105,7 @@ impl Totals {
             let languages = snapshot.repositories.iter().filter_map(|shown| shown.condition.languages());
             languages.flat_map(|languages| languages.readings.iter())
         };
-        let completions = || readings().filter_map(|reading| reading.language.completion).map(Completion::get);
+        let completions = || readings().filter_map(Reading::completion).map(Completion::get);
         let scale = snapshot.completion_scale;
         let largest = completions().fold(0.0, f64::max);
         Self {

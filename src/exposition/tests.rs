@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
-    snapshot::{Condition, Languages, PollOutcome, Reading, Shown, Trouble},
+    snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Trouble},
 };
 use std::time::Duration;
 
@@ -18,9 +18,10 @@ fn at(millis: i64) -> Timestamp {
 
 fn reading(code: &str, name: &str, completion: Option<f64>, progress_at: i64) -> Reading {
     let completion = completion.map(|value| Completion::new(value).unwrap());
+    let now = |completion| Reported::Now(Progress { completion, at: at(progress_at) });
     Reading {
-        language: Language { code: code.into(), name: name.into(), completion },
-        progress: completion.map(|completion| Progress { completion, at: at(progress_at) }),
+        language: Arc::new(Language { code: code.into(), name: name.into() }),
+        reported: completion.map_or(Reported::Never, now),
     }
 }
 

@@ -2,7 +2,8 @@ use super::*;
 
 fn encoded(instruments: &Instruments, format: Format) -> String {
     let mut out = String::new();
-    instruments.encode(format, &mut out);
+    instruments.encode_events(format, &mut out);
+    instruments.encode_live(format, &mut out);
     out
 }
 

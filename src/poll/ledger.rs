@@ -4,12 +4,12 @@
 //! or the filters leave it out, and for no other reason.
 
 use crate::{
-    api::wire::{LanguageList, Page},
+    api::wire::{LanguageList, Page, Target},
     config::FilterConfig,
     model::{Repository, RepositoryId, Timestamp},
     progress::{Progress, advance},
     select::{Selection, select},
-    snapshot::{Condition, Languages, Reading, Shown, Snapshot, Trouble},
+    snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot, Trouble},
     state::{Departed, Memory, Remembered},
 };
 use std::{
@@ -212,7 +212,7 @@ impl Ledger {
     /// Keeps the clocks of a repository that leaves.
     fn depart(&mut self, known: &Known, now: Timestamp) {
         for reading in known.languages.iter().flat_map(|languages| &*languages.readings) {
-            if let Some(progress) = reading.progress {
+            if let Some(progress) = reading.progress() {
                 self.departed.insert((known.repository.id, Arc::clone(&reading.language.code)), (progress, now));
             }
         }
@@ -237,21 +237,22 @@ impl Ledger {
         let before = known.languages.take();
         let previous: &[Reading] = before.as_ref().map_or(&[], |languages| &languages.readings);
         let mut readings = Vec::with_capacity(list.languages.len());
-        for language in list.languages {
+        for Target { language, completion } in list.languages {
             let progress = match find(previous, &language.code) {
-                Some(reading) => reading.progress,
-                // Asking costs an allocation, and hardly ever has anything left.
+                Some(reading) => reading.progress(),
+                // Hardly ever is anything left to ask.
                 None if self.departed.is_empty() => None,
                 None => self.departed.remove(&(id, Arc::clone(&language.code))).map(|(progress, _)| progress),
             };
-            let progress = match language.completion {
-                Some(completion) => Some(advance(progress, completion, scale, now)),
-                None => progress,
+            let reported = match (completion, progress) {
+                (Some(completion), progress) => Reported::Now(advance(progress, completion, scale, now)),
+                (None, Some(progress)) => Reported::Before(progress),
+                (None, None) => Reported::Never,
             };
-            readings.push(Reading { language, progress });
+            readings.push(Reading { language, reported });
         }
         for reading in previous {
-            if let (Some(progress), None) = (reading.progress, find(&readings, &reading.language.code)) {
+            if let (Some(progress), None) = (reading.progress(), find(&readings, &reading.language.code)) {
                 self.departed.insert((id, Arc::clone(&reading.language.code)), (progress, now));
             }
         }

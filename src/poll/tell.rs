@@ -34,11 +34,16 @@ pub(super) fn flaws(of: &str, flaws: &[Flaw]) {
     tracing::warn!(of, bad = told.join("; "), more, "the answer has bad entries or fields; the rest is used");
 }
 
+fn is_empty(outcome: &PollOutcome) -> bool {
+    outcome.read + outcome.failed + outcome.unreached == 0
+}
+
 /// A poll is told at info level when it ends otherwise than the one before, and at debug level else.
 pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
     let told = |trouble: &Option<Trouble>| trouble.as_ref().map(|trouble| Arc::clone(&trouble.what));
-    let kind =
-        |outcome: &PollOutcome| (told(&outcome.listing), told(&outcome.ended_early), outcome.failed, outcome.unreached);
+    let kind = |outcome: &PollOutcome| {
+        (told(&outcome.listing), told(&outcome.ended_early), outcome.failed, outcome.unreached, is_empty(outcome))
+    };
     let PollOutcome { read, failed, unreached, .. } = *outcome;
     let duration = format!("{:.3}s", outcome.duration.as_secs_f64());
     if before.map(kind) == Some(kind(outcome)) {
@@ -55,6 +60,10 @@ pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
             let (error, mend) = (&*listing.what, &*listing.mend);
             tracing::error!(error, mend, "cannot list all repositories; those known are kept");
         }
+        (None, None) if is_empty(outcome) => tracing::warn!(
+            mend = "connect repositories to the account of the key, use the key of another, or see filter.*",
+            "the listing has no repository that the filters let through"
+        ),
         (None, None) => {}
     }
     tracing::info!(read, failed, unreached, duration, "poll ended");

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     api::{
         RequestFailure,
-        wire::{Flaw, LanguageList, Next, Page},
+        wire::{Flaw, LanguageList, Next, Page, Target},
     },
     model::{Completion, Language, Reason, Repository, Visibility},
     snapshot::{Condition, Shown},
@@ -96,8 +96,9 @@ impl Session for MemorySession {
             let what = "status 500".to_owned();
             return Err(ApiError::Failed(RequestFailure { reason: Reason::ServerError, what, mend: "wait" }));
         };
-        let language = Language { code: "de".into(), name: "German".into(), completion: Completion::new(*completion) };
-        Ok(LanguageList { languages: vec![language], flaws: vec![] })
+        let language = Arc::new(Language { code: "de".into(), name: "German".into() });
+        let target = Target { language, completion: Completion::new(*completion) };
+        Ok(LanguageList { languages: vec![target], flaws: vec![] })
     }
 
     fn ended(&self) -> Option<End> {
@@ -226,7 +227,7 @@ async fn failing_data_are_told_until_they_are_stale_and_the_clock_goes_on() {
     bench.poll().await;
     let snapshot = bench.poller.snapshot();
     let Condition::Fresh(languages) = &snapshot.repositories[1].condition else { panic!("not fresh") };
-    assert_eq!(languages.readings[0].progress.unwrap().at, START);
+    assert_eq!(languages.readings[0].progress().unwrap().at, START);
 }
 
 /// When was published how many stale repositories, in seconds, while the API wants to be left alone for a day after a
@@ -274,7 +275,7 @@ async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
         bench.poll().await;
         let snapshot = bench.poller.snapshot();
         let languages = snapshot.repositories[2].condition.languages().unwrap();
-        assert_eq!(languages.readings[0].progress.unwrap().at == START, kept, "{days} days");
+        assert_eq!(languages.readings[0].progress().unwrap().at == START, kept, "{days} days");
     }
 }
 

@@ -109,7 +109,7 @@ fn entry<'a>(repository: &'a Repository, condition: &'a Condition, scale: f64) -
 }
 
 fn language(reading: &Reading, scale: f64) -> Language<'_> {
-    let completion = reading.language.completion.map(crate::model::Completion::get);
+    let completion = reading.completion().map(crate::model::Completion::get);
     Language {
         code: &reading.language.code,
         name: &reading.language.name,

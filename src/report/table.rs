@@ -50,7 +50,8 @@ pub fn table(snapshot: &Snapshot, status: &PollStatus, look: Look) -> String {
         }
     }
     text += &legend(&layout, &rows);
-    text += &summary(snapshot, &rows, codes.len());
+    let complete = status.last.as_ref().is_some_and(|poll| poll.listing.is_none());
+    text += &summary(snapshot, &rows, codes.len(), complete);
     text += &troubles(snapshot, status, look, brush);
     text
 }
@@ -62,7 +63,7 @@ fn codes(snapshot: &Snapshot) -> Vec<String> {
         snapshot.repositories.iter().filter_map(|shown| shown.condition.languages()).flat_map(|all| all.readings.iter())
     {
         let of_code = ratios.entry(&reading.language.code).or_default();
-        of_code.extend(reading.language.completion.map(|completion| completion.get() / snapshot.completion_scale));
+        of_code.extend(reading.completion().map(|completion| completion.get() / snapshot.completion_scale));
     }
     let mut codes: Vec<_> =
         ratios.into_iter().map(|(code, ratios)| (mean(&ratios).unwrap_or(2.0), code.to_owned())).collect();
@@ -85,7 +86,7 @@ fn row(shown: &Shown, codes: &[String], scale: f64) -> Option<Row> {
         .readings
         .iter()
         .map(|reading| {
-            let completion = reading.language.completion;
+            let completion = reading.completion();
             (
                 &*reading.language.code,
                 completion.map_or(Cell::Unknown, |completion| Cell::Ratio(completion.get() / scale)),
@@ -175,7 +176,7 @@ fn legend(layout: &Layout, rows: &[Row]) -> String {
     if signs.is_empty() { String::new() } else { signs.join("   ") + "\n" }
 }
 
-fn summary(snapshot: &Snapshot, rows: &[Row], languages: usize) -> String {
+fn summary(snapshot: &Snapshot, rows: &[Row], languages: usize, complete: bool) -> String {
     let means: Vec<_> = rows.iter().filter_map(|row| row.mean).collect();
     let average = mean(&means).map(|mean| format!(", {} % on average", percent(mean))).unwrap_or_default();
     let mut text = format!(
@@ -185,6 +186,8 @@ fn summary(snapshot: &Snapshot, rows: &[Row], languages: usize) -> String {
     );
     if snapshot.filtered > 0 {
         let _ = write!(text, "; {} left out", snapshot.filtered);
+    } else if rows.is_empty() && complete {
+        text += "\nThe account of the key has no repository: connect some to it, or use the key of another account";
     }
     text + "\n"
 }
@@ -197,7 +200,8 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 fn troubles(snapshot: &Snapshot, status: &PollStatus, look: Look, brush: Brush) -> String {
     let mut lines = Vec::new();
     let last = status.last.as_ref();
-    for trouble in last.into_iter().flat_map(|poll| [&poll.listing, &poll.ended_early]).flatten() {
+    // Where the listing failed, it says why the poll was ended as well.
+    if let Some(trouble) = last.and_then(|poll| poll.listing.as_ref().or(poll.ended_early.as_ref())) {
         lines.push(brush.alarming(&told("", trouble)));
     }
     let mut causes: BTreeMap<(&str, &str), (&Trouble, Vec<&str>)> = BTreeMap::new();

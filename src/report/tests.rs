@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
     model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
-    snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Shown, Snapshot, Trouble},
+    progress::Progress,
+    snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown, Snapshot, Trouble},
 };
 use std::{sync::Arc, time::Duration};
 use unicode_width::UnicodeWidthStr as _;
@@ -19,12 +20,10 @@ fn repository(id: u64, name: &str) -> Arc<Repository> {
 
 fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
     let reading = |(code, completion): &(&str, Option<f64>)| Reading {
-        language: Language {
-            code: (*code).into(),
-            name: code.to_uppercase().into(),
-            completion: completion.and_then(Completion::new),
-        },
-        progress: None,
+        language: Arc::new(Language { code: (*code).into(), name: code.to_uppercase().into() }),
+        reported: completion
+            .and_then(Completion::new)
+            .map_or(Reported::Never, |completion| Reported::Now(Progress { completion, at: NOW })),
     };
     let languages = Languages { read_at: NOW, readings: languages.iter().map(reading).collect() };
     Shown { repository: repository(id, name), condition: Condition::Fresh(Arc::new(languages)) }
@@ -195,8 +194,28 @@ Could not be read:
 }
 
 #[test]
-fn nothing_at_all_is_a_summary() {
-    assert_eq!(told(Vec::new(), 80), "0 repositories, 0 languages\n");
+fn nothing_at_all_is_a_summary_and_an_account_without_repositories_is_told() {
+    let empty = "0 repositories, 0 languages
+The account of the key has no repository: connect some to it, or use the key of another account
+";
+    assert_eq!(told(Vec::new(), 80), empty);
+    let filtered = Snapshot { filtered: 3, ..snapshot(Vec::new()) };
+    assert_eq!(table(&filtered, &status(0), plain(80)), "0 repositories, 0 languages; 3 left out\n");
+}
+
+#[test]
+fn a_listing_that_failed_is_told_once_and_not_taken_for_an_empty_account() {
+    let trouble = |what: &str| Some(Trouble { since: NOW, what: what.into(), mend: "wait".into() });
+    let mut status = status(0);
+    if let Some(last) = &mut status.last {
+        (last.listing, last.ended_early) = (trouble("status 401"), trouble("the API refuses the key"));
+    }
+    let expected = "0 repositories, 0 languages
+
+Could not be read:
+  status 401; wait
+";
+    assert_eq!(table(&snapshot(Vec::new()), &status, plain(80)), expected);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use super::RunError;
 use crate::{
-    api::{Api as _, ApiError, Client, End, Session as _},
+    api::{Api as _, ApiError, Client, End, Session as _, wire::Target},
     config::{ApiConfig, Config},
     instruments::Instruments,
-    model::{Language, Repository},
+    model::Repository,
 };
 use anyhow::anyhow;
 use std::sync::Arc;
@@ -19,7 +19,9 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let mut lines = vec![format!("{} answers and accepts the key", config.api.base_url)];
     let count = page.repositories.len();
     lines.push(match count {
-        0 => "the listing is empty: connect repositories to the account of this key".to_owned(),
+        0 => {
+            "the account of the key has no repository: connect some to it, or use the key of another account".to_owned()
+        }
         1 => "the first page of the listing has 1 repository".to_owned(),
         _ => format!("the first page of the listing has {count} repositories"),
     });
@@ -41,14 +43,19 @@ fn told(of: &str, error: ApiError) -> anyhow::Error {
     }
 }
 
-fn describe_languages(repository: &Repository, languages: &[Language]) -> String {
-    let with = languages.iter().filter(|language| language.completion.is_some()).count();
-    format!("repository {:?} has {} languages, {with} of them with a completion", repository.name, languages.len())
+fn describe_languages(repository: &Repository, languages: &[Target]) -> String {
+    let with = languages.iter().filter(|target| target.completion.is_some()).count();
+    let counted = match languages.len() {
+        0 => return format!("repository {:?} has no language: add target languages to it", repository.name),
+        1 => "1 language".to_owned(),
+        count => format!("{count} languages"),
+    };
+    format!("repository {:?} has {counted}, {with} of them with a completion", repository.name)
 }
 
 /// What scale the completions seem to have, beside the one that is configured.
-fn describe_scale(languages: &[Language], scale: f64) -> String {
-    let reported = languages.iter().filter_map(|language| language.completion).map(crate::model::Completion::get);
+fn describe_scale(languages: &[Target], scale: f64) -> String {
+    let reported = languages.iter().filter_map(|target| target.completion).map(crate::model::Completion::get);
     let Some(highest) = reported.reduce(f64::max).filter(|highest| *highest > 0.0) else {
         return format!("no completion above 0 to tell the scale by; api.completion_scale is {scale}");
     };
@@ -69,12 +76,11 @@ fn describe_scale(languages: &[Language], scale: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Completion;
+    use crate::model::{Completion, Language};
 
     fn described(completions: &[f64], scale: f64) -> String {
-        let language = |completion: &f64| Language {
-            code: "de".into(),
-            name: "German".into(),
+        let language = |completion: &f64| Target {
+            language: Arc::new(Language { code: "de".into(), name: "German".into() }),
             completion: Completion::new(*completion),
         };
         describe_scale(&completions.iter().map(language).collect::<Vec<_>>(), scale)

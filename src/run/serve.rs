@@ -44,6 +44,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
     let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
     if loader.is_demo() {
         announce(&listeners, &config, protection.has_tls());
+        tracing::info!(base_url = %config.api.base_url, "serving the demo API; it takes api.key where that is set");
     }
     instruments.config_loaded(true, clock.now());
 

@@ -41,7 +41,7 @@ fn check_languages(languages: &Languages) -> Result<(), String> {
     }
     languages.readings.iter().try_for_each(|reading| {
         check_text("code", &reading.language.code)?;
-        reading.progress.map_or(Ok(()), |progress| check_time(progress.at))
+        reading.progress().map_or(Ok(()), |progress| check_time(progress.at))
     })
 }
 

@@ -26,7 +26,7 @@
 //! | `code` | of the language; languages are in the order of the bytes of their codes, each once in a repository |
 //! | `completion` | as the API reports it, the shortest decimal that is the same 64-bit float; absent where not known |
 //! | `clock` | the time of the language's progress clock; absent where it has none |
-//! | `clock_completion` | the completion of the progress clock, where it is not `completion` |
+//! | `clock_completion` | the completion of the progress clock, where there is no `completion` any more |
 //! | `departed` | the clocks of what left, in the order of id and code |
 //! | `crc32` | of all bytes before the line break that precedes it, in lower-case hexadecimal |
 //!
@@ -36,10 +36,9 @@
 
 use super::{Departed, Memory, Remembered, check::check};
 use crate::{
-    model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, Interner, Interning, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
-    snapshot::{Languages, Reading},
-    text::{Interner, Interning},
+    snapshot::{Languages, Reading, Reported},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -228,14 +227,12 @@ fn cut_short() -> DecodeError {
 
 fn read_document(bytes: &[u8]) -> Result<Decoded, String> {
     let document: Document<'_> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    // There are far fewer languages in the world than in the state file.
     let interner = Interner::default();
-    let mut interner = interner.lock();
+    let mut languages = interner.lock();
     let repositories = read_entries("repository", &document.repositories, |entry: RepositoryEntry<'_>| {
-        entry.remembered(&mut interner)
+        entry.remembered(&mut languages)
     })?;
-    let departed =
-        read_entries("departed", &document.departed, |entry: DepartedEntry<'_>| entry.departed(&mut interner))?;
+    let departed = read_entries("departed", &document.departed, DepartedEntry::departed)?;
     let memory =
         Memory { last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos), repositories, departed };
     Ok(Decoded { base_url: document.base_url.into(), memory })
@@ -260,7 +257,7 @@ fn completion(value: f64) -> Result<Completion, String> {
 }
 
 impl RepositoryEntry<'_> {
-    fn remembered(self, interner: &mut Interning<'_>) -> Result<Remembered, String> {
+    fn remembered(self, known: &mut Interning<'_>) -> Result<Remembered, String> {
         let repository = Repository {
             id: id(self.id)?,
             name: self.name.into(),
@@ -272,7 +269,7 @@ impl RepositoryEntry<'_> {
             created_at: self.created_at.map(Timestamp::from_millis),
         };
         let languages = self.read.map(|read| {
-            let readings = read.languages.iter().map(|language| language.reading(interner));
+            let readings = read.languages.iter().enumerate().map(|(place, language)| language.reading(place, known));
             let languages =
                 Languages { read_at: Timestamp::from_millis(read.at), readings: readings.collect::<Result<_, _>>()? };
             Ok::<_, String>(Arc::new(languages))
@@ -301,43 +298,42 @@ impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
 }
 
 impl LanguageEntry<'_> {
-    fn reading(&self, interner: &mut Interning<'_>) -> Result<Reading, String> {
-        let progress = match (self.clock, self.clock_completion.or(self.completion)) {
-            (Some(at), Some(value)) => {
-                Some(Progress { completion: completion(value)?, at: Timestamp::from_millis(at) })
-            }
-            (None, _) if self.clock_completion.is_none() => None,
-            _ => return Err(format!("the clock of language {:?} is incomplete", self.code)),
+    fn reading(&self, place: usize, known: &mut Interning<'_>) -> Result<Reading, String> {
+        let progress =
+            |value, at| Ok::<_, String>(Progress { completion: completion(value)?, at: Timestamp::from_millis(at) });
+        let reported = match (self.clock, self.completion, self.clock_completion) {
+            (None, None, None) => Reported::Never,
+            (Some(at), Some(value), None) => Reported::Now(progress(value, at)?),
+            (Some(at), None, Some(value)) => Reported::Before(progress(value, at)?),
+            _ => return Err(format!("the clock of language {:?} does not fit its completion", self.code)),
         };
-        let language = Language {
-            code: interner.intern(&self.code),
-            name: interner.intern(&self.name),
-            completion: self.completion.map(completion).transpose()?,
-        };
-        Ok(Reading { language, progress })
+        Ok(Reading { language: known.language(place, &self.code, &self.name), reported })
     }
 }
 
 impl<'a> From<&'a Reading> for LanguageEntry<'a> {
-    fn from(Reading { language, progress }: &'a Reading) -> Self {
-        let completion = language.completion.map(Completion::get);
-        let of_clock = progress.map(|progress| progress.completion.get());
+    fn from(reading: &'a Reading) -> Self {
+        let of = |progress: Progress| Some(progress.completion.get());
+        let (completion, clock_completion) = match reading.reported {
+            Reported::Never => (None, None),
+            Reported::Before(progress) => (None, of(progress)),
+            Reported::Now(progress) => (of(progress), None),
+        };
         Self {
-            code: Cow::Borrowed(&language.code),
-            name: Cow::Borrowed(&language.name),
+            code: Cow::Borrowed(&reading.language.code),
+            name: Cow::Borrowed(&reading.language.name),
             completion,
-            clock: progress.map(|progress| progress.at.as_millis()),
-            // By their bits, since 0 and -0 are equal and yet not the same.
-            clock_completion: of_clock.filter(|of_clock| completion.map(f64::to_bits) != Some(of_clock.to_bits())),
+            clock: reading.progress().map(|progress| progress.at.as_millis()),
+            clock_completion,
         }
     }
 }
 
 impl DepartedEntry<'_> {
-    fn departed(self, interner: &mut Interning<'_>) -> Result<Departed, String> {
+    fn departed(self) -> Result<Departed, String> {
         Ok(Departed {
             repository: id(self.id)?,
-            code: interner.intern(&self.code),
+            code: self.code.into(),
             progress: Progress { completion: completion(self.completion)?, at: Timestamp::from_millis(self.clock) },
             left_at: Timestamp::from_millis(self.left_at),
         })

@@ -5,7 +5,7 @@ mod formatting;
 use super::*;
 use crate::{
     model::{Completion, Language, Visibility},
-    snapshot::Reading,
+    snapshot::{Reading, Reported},
 };
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
@@ -21,9 +21,8 @@ fn clock(completion: f64, at: i64) -> Progress {
     Progress { completion: Completion::new(completion).unwrap(), at: time(at) }
 }
 
-fn reading(code: &str, name: &str, completion: Option<f64>, progress: Option<Progress>) -> Reading {
-    let completion = completion.map(|completion| Completion::new(completion).unwrap());
-    Reading { language: Language { code: code.into(), name: name.into(), completion }, progress }
+fn reading(code: &str, name: &str, reported: Reported) -> Reading {
+    Reading { language: Arc::new(Language { code: code.into(), name: name.into() }), reported }
 }
 
 fn remembered(id: u64, name: &str, languages: Option<Vec<Reading>>) -> Remembered {
@@ -46,9 +45,9 @@ fn departed(id: u64, code: &str) -> Departed {
 /// One of everything.
 fn small() -> Memory {
     let languages = vec![
-        reading("de", "German", Some(50.5), Some(clock(50.5, 1_650_000_000_000))),
-        reading("fr", "", None, Some(clock(12.0, 1))),
-        reading("nl", "Dutch \u{0}\"\\\u{2028}\u{1f980}", None, None),
+        reading("de", "German", Reported::Now(clock(50.5, 1_650_000_000_000))),
+        reading("fr", "", Reported::Before(clock(12.0, 1))),
+        reading("nl", "Dutch \u{0}\"\\\u{2028}\u{1f980}", Reported::Never),
     ];
     Memory {
         last_full_poll: Some(Duration::new(3, 141_592_653)),

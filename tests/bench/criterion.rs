@@ -8,10 +8,9 @@ use translation_exporter::{
     api::wire::{decode_languages, decode_page},
     exposition::Published,
     instruments::{Format, Instruments},
-    model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, Interner, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
-    snapshot::{Condition, Languages, PollStatus, Reading, Shown, Snapshot},
-    text::Interner,
+    snapshot::{Condition, Languages, PollStatus, Reading, Reported, Shown, Snapshot},
 };
 
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
@@ -22,18 +21,15 @@ const SERIES_OF_REPOSITORY: usize = 3 * LANGUAGES + 4;
 /// A snapshot of about `series` series, at least one repository.
 fn snapshot(series: usize) -> Snapshot {
     let mut random = fastrand::Rng::with_seed(7);
-    let codes: Vec<(Arc<str>, Arc<str>)> =
-        (0..LANGUAGES).map(|n| (format!("l{n:02}").into(), format!("Language {n}").into())).collect();
+    let language = |n| Language { code: format!("l{n:02}").into(), name: format!("Language {n}").into() };
+    let languages: Vec<Arc<Language>> = (0..LANGUAGES).map(|n| Arc::new(language(n))).collect();
     let repositories = (1..=series.div_ceil(SERIES_OF_REPOSITORY)).map(|n| {
-        let readings: Vec<Reading> = codes
+        let readings: Vec<Reading> = languages
             .iter()
-            .map(|(code, name)| {
+            .map(|language| {
                 let completion = Completion::new(f64::from(random.u32(0..=1000)) / 10.0).expect("finite");
                 let at = Timestamp::from_millis(1_795_000_000_000 + random.i64(0..1_000_000_000));
-                Reading {
-                    language: Language { code: Arc::clone(code), name: Arc::clone(name), completion: Some(completion) },
-                    progress: Some(Progress { completion, at }),
-                }
+                Reading { language: Arc::clone(language), reported: Reported::Now(Progress { completion, at }) }
             })
             .collect();
         let id = n as u64;

@@ -14,6 +14,7 @@ mod completions;
 mod corpus;
 mod endure;
 mod exposition_roundtrip;
+mod first_steps;
 mod ids;
 mod kubernetes_environment;
 mod lifetime;

@@ -17,10 +17,9 @@ use translation_exporter::{
     config::FilterConfig,
     exposition::Published,
     instruments::{Format, Instruments},
-    model::RepositoryId,
+    model::{Interner, RepositoryId},
     poll::{Poller, Settings},
     snapshot::{PollOutcome, PollStatus, Snapshot},
-    text::Interner,
 };
 
 #[derive(Debug, Clone)]

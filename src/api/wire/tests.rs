@@ -122,7 +122,7 @@ fn completion_is_any_finite_number_or_none() {
     }
     let list = languages(r#"[{"code":"de"},{"code":"fr","name":null,"completion":null}]"#);
     assert_eq!(list.flaws, []);
-    assert!(list.languages.iter().all(|language| language.completion.is_none() && language.name.is_empty()));
+    assert!(list.languages.iter().all(|target| target.completion.is_none() && target.language.name.is_empty()));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn languages_are_sorted_and_the_first_of_a_code_is_shown() {
     let list = languages(
         r#"[{"code":"fr"},{"code":"de","completion":1},{"code":"de","completion":2},{"code":""},{"code":3}]"#,
     );
-    let shown: Vec<_> = list.languages.iter().map(|language| (&*language.code, language.completion)).collect();
+    let shown: Vec<_> = list.languages.iter().map(|target| (&*target.language.code, target.completion)).collect();
     assert_eq!(shown, [("de", Completion::new(1.0)), ("fr", None)]);
     assert_eq!(defects(&list.flaws), [Defect::DuplicateCode, Defect::Code, Defect::Code]);
     assert_eq!(list.flaws[0].entry, r#"entry 3 ("de")"#);

@@ -93,10 +93,33 @@ fn each_scrape_of_one_publication_tells_the_own_metrics_anew() {
 }
 
 #[test]
-fn scrapes_share_the_compressed_publication() {
+fn scrapes_share_what_is_compressed_of_the_publication_and_of_the_events_until_there_is_one_more() {
     let published = published(large(), polled());
     let instruments = Instruments::new("/metrics");
-    let [first, _] = published.gzip(Format::Text, &instruments);
-    let [second, _] = published.gzip(Format::OpenMetrics, &instruments);
-    assert_eq!(first.as_ptr(), second.as_ptr());
+    let places = |format| published.gzip(format, &instruments).map(|part| part.as_ptr());
+    let [publication, events, end] = places(Format::Text);
+    assert_eq!(places(Format::Text)[..2], [publication, events]);
+    assert_ne!(places(Format::OpenMetrics)[1], events, "each format has its own");
+    assert_eq!(places(Format::OpenMetrics)[0], publication);
+    assert_eq!(places(Format::Text)[1], events, "the other format does not drive it out");
+    assert_ne!(end, events);
+    instruments.http_request(crate::route::Route::Metrics, 200);
+    assert_eq!(places(Format::Text)[1], events, "a scrape is no event");
+    let kept = published.gzip(Format::Text, &instruments);
+    instruments.poll_overran();
+    assert_ne!(places(Format::Text)[1], kept[1].as_ptr());
+    assert_eq!(places(Format::Text)[0], publication);
+}
+
+#[test]
+fn uncompressed_scrapes_tell_each_event_too() {
+    let published = published(large(), polled());
+    let instruments = Instruments::new("/metrics");
+    let overruns = || {
+        let text = published.identity(Format::Text, &instruments).collect::<Vec<_>>().concat();
+        samples(std::str::from_utf8(&text).unwrap(), "translation_exporter_poll_overruns_total")
+    };
+    assert_eq!(overruns(), ["translation_exporter_poll_overruns_total 0"]);
+    instruments.poll_overran();
+    assert_eq!(overruns(), ["translation_exporter_poll_overruns_total 1"]);
 }

@@ -75,7 +75,7 @@ impl Collector for Oracle {
             &mut encoder,
             ratio,
             Some(&Unit::Other("ratio".into())),
-            self.readings(|reading| Some((Labels::new(), reading.language.completion?.get() / scale))),
+            self.readings(|reading| Some((Labels::new(), reading.completion()?.get() / scale))),
         )?;
         let progress = (
             "translation_last_progress_timestamp",
@@ -85,7 +85,7 @@ impl Collector for Oracle {
             &mut encoder,
             progress,
             seconds,
-            self.readings(|reading| Some((Labels::new(), reading.progress?.at.as_seconds()))),
+            self.readings(|reading| Some((Labels::new(), reading.progress()?.at.as_seconds()))),
         )?;
         encode(
             &mut encoder,

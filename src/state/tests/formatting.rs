@@ -13,7 +13,7 @@ fn the_format_is_what_the_documentation_says() {
     let memory = Memory {
         last_full_poll: Some(Duration::from_nanos(900)),
         repositories: vec![
-            remembered(7, "owner/repo", Some(vec![reading("de", "German", Some(50.5), Some(clock(50.5, 17)))])),
+            remembered(7, "owner/repo", Some(vec![reading("de", "German", Reported::Now(clock(50.5, 17)))])),
             remembered(8, "owner/b", None),
         ],
         departed: vec![departed(7, "fr")],
@@ -175,13 +175,15 @@ fn any_progress() -> impl Strategy<Value = Progress> {
 }
 
 fn any_languages() -> impl Strategy<Value = Arc<Languages>> {
-    let fields = (any::<String>(), option::of(any_completion()), option::of(any_progress()), any::<bool>());
+    let reported = prop_oneof![
+        Just(Reported::Never),
+        any_progress().prop_map(Reported::Before),
+        any_progress().prop_map(Reported::Now)
+    ];
+    let fields = (any::<String>(), reported);
     let readings = collection::btree_map(any_text(), fields, 0..6);
     (any_time(), readings).prop_map(|(read_at, readings)| {
-        let readings = readings.into_iter().map(|(code, (name, completion, progress, in_step))| {
-            let completion = if in_step { progress.map(|progress| progress.completion) } else { completion };
-            Reading { language: Language { code: code.into(), name: name.into(), completion }, progress }
-        });
+        let readings = readings.into_iter().map(|(code, (name, reported))| super::reading(&code, &name, reported));
         Arc::new(Languages { read_at, readings: readings.collect() })
     })
 }
@@ -238,11 +240,10 @@ fn a_write_that_fails_for_want_of_room_says_so() {
 }
 
 #[test]
-fn texts_that_recur_are_kept_once() {
-    let repositories = (1..=2).map(|id| remembered(id, "a/b", Some(vec![reading("de", "German", None, None)])));
+fn languages_that_recur_are_kept_once() {
+    let repositories = (1..=2).map(|id| remembered(id, "a/b", Some(vec![reading("de", "German", Reported::Never)])));
     let memory = Memory { repositories: repositories.collect(), ..Memory::default() };
     let read = decode(&encoded(&memory)).unwrap().memory;
     let of = |n: usize| &read.repositories[n].languages.as_ref().unwrap().readings[0].language;
-    assert!(Arc::ptr_eq(&of(0).code, &of(1).code));
-    assert!(Arc::ptr_eq(&of(0).name, &of(1).name));
+    assert!(Arc::ptr_eq(of(0), of(1)));
 }

@@ -162,7 +162,7 @@ fn judge(published: &Published, counts: &Counts, now: Timestamp) -> (Level, Stri
     }
     match counts.repositories() {
         0 if published.snapshot.filtered > 0 => (Level::Degraded, "The filters leave out every repository".to_owned()),
-        0 => (Level::Degraded, "The account has no repository".to_owned()),
+        0 => (Level::Degraded, "The account of the key has no repository: connect some to it".to_owned()),
         _ => (Level::Well, "All is well: every repository was read".to_owned()),
     }
 }

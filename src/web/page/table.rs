@@ -109,12 +109,12 @@ impl<'a> Table<'a> {
 
 /// A completion as a part of the whole; not clamped.
 pub fn ratio(reading: &Reading, scale: f64) -> Option<f64> {
-    reading.language.completion.map(|completion| completion.get() / scale)
+    reading.completion().map(|completion| completion.get() / scale)
 }
 
 pub fn is_stalled(reading: &Reading, scale: f64, now: Timestamp) -> bool {
     let incomplete = ratio(reading, scale).is_some_and(|ratio| ratio < 1.0);
-    incomplete && reading.progress.is_some_and(|progress| now.since(progress.at) >= STALLED)
+    incomplete && reading.progress().is_some_and(|progress| now.since(progress.at) >= STALLED)
 }
 
 fn readings(shown: &Shown) -> &[Reading] {
@@ -127,7 +127,7 @@ fn row(shown: &Shown, scale: f64, now: Timestamp) -> Row<'_> {
     for reading in readings(shown) {
         let ratio = ratio(reading, scale);
         mean.extend(ratio);
-        last_progress = last_progress.max(reading.progress.map(|progress| progress.at));
+        last_progress = last_progress.max(reading.progress().map(|progress| progress.at));
         largest = ratio.map_or(largest, |ratio| Some(largest.map_or(ratio, |largest: f64| largest.max(ratio))));
         stalled += usize::from(is_stalled(reading, scale, now));
         complete += usize::from(ratio.is_some_and(|ratio| ratio >= 1.0));

@@ -8,7 +8,7 @@ use crate::{
     exposition::Published,
     model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
-    snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Shown, Snapshot, Trouble},
+    snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown, Snapshot, Trouble},
 };
 use axum::http::Uri;
 use std::{sync::Arc, time::Duration};
@@ -22,8 +22,11 @@ fn days_ago(days: i64) -> Timestamp {
 /// A language with its completion in per cent and the days since its last progress.
 fn reading(code: &str, completion: impl Into<Option<f64>>, days: i64) -> Reading {
     let completion = completion.into().and_then(Completion::new);
-    let progress = completion.map(|completion| Progress { completion, at: days_ago(days) });
-    Reading { language: Language { code: code.into(), name: format!("Name of {code}").into(), completion }, progress }
+    let now = |completion| Reported::Now(Progress { completion, at: days_ago(days) });
+    Reading {
+        language: Arc::new(Language { code: code.into(), name: format!("Name of {code}").into() }),
+        reported: completion.map_or(Reported::Never, now),
+    }
 }
 
 fn fresh(readings: Vec<Reading>) -> Condition {
@@ -174,7 +177,12 @@ fn the_headline_says_how_it_is() {
             Level::Failing,
             "1 repository cannot be read, and the last data are too old to be shown",
         ),
-        (snapshot(Vec::new()), Some(outcome()), Level::Degraded, "The account has no repository"),
+        (
+            snapshot(Vec::new()),
+            Some(outcome()),
+            Level::Degraded,
+            "The account of the key has no repository: connect some to it",
+        ),
     ];
     for (snapshot, last, level, headline) in cases {
         assert_eq!(judged(snapshot, last), (level, headline.to_owned()));
@@ -231,7 +239,7 @@ async fn a_search_is_shown_as_text_and_the_policy_lets_nothing_else_in() {
 async fn names_of_repositories_and_languages_cannot_break_out() {
     let evil = "\"><img src=x onerror=alert(1)><script>";
     let mut evil_reading = reading(evil, 50.0, 0);
-    evil_reading.language.name = evil.into();
+    evil_reading.language = Arc::new(Language { code: evil.into(), name: evil.into() });
     let (page, _) = page_of(snapshot(vec![shown(1, evil, fresh(vec![evil_reading]))]), "GET /").await;
     assert!(page.contains("&quot;&gt;&lt;img src=x onerror=alert(1)&gt;&lt;script&gt;"));
     assert!(!page.contains("<img") && !page.contains("<script"));
