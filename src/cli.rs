@@ -4,10 +4,11 @@
 //! be, so that a mistake reads the same whether it came from the file, a variable or a flag. Every option may stand
 //! before or after the command. No option takes the API key, because the list of processes shows it to everybody.
 
-use crate::config::Key;
+use crate::config::{KEYS, Key, Options, Takes};
 use clap::{
-    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+    Arg, ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
     error::{ContextKind, ContextValue, ErrorKind},
+    value_parser,
 };
 use std::{ffi::OsString, path::PathBuf};
 
@@ -117,96 +118,72 @@ enum Subcommands {
     },
 }
 
-/// The options, as they were typed. Each is a layer above the variable named in its help.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
-#[expect(clippy::doc_markdown, reason = "these comments are the help text")]
-pub struct Options {
-    /// Configuration file, YAML
-    #[arg(long = "config.file", value_name = "FILE", help_heading = "Configuration")]
-    pub config_file: Option<PathBuf>,
+const CONFIG_FILE: &str = "config.file";
 
-    /// Root of the API, https://…
-    /// $TRANSLATION_EXPORTER_API__BASE_URL
-    #[arg(long = "api.base-url", value_name = "URL", help_heading = "API and polling", verbatim_doc_comment)]
-    pub api_base_url: Option<String>,
+/// The options of the configuration: one for each key that has a flag.
+impl Args for Options {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let file = Arg::new(CONFIG_FILE)
+            .long(CONFIG_FILE)
+            .value_name("FILE")
+            .value_parser(value_parser!(PathBuf))
+            .help_heading("Configuration")
+            .help("Configuration file, YAML");
+        let help = Arg::new("help")
+            .short('h')
+            .long("help")
+            .action(ArgAction::HelpShort)
+            .help_heading("Other")
+            .help("Print this help and exit");
+        command.arg(file).args(KEYS.iter().filter_map(option)).arg(help)
+    }
 
-    /// File that holds the API key
-    /// $TRANSLATION_EXPORTER_API__KEY_FILE
-    #[arg(long = "api.key-file", value_name = "FILE", help_heading = "API and polling", verbatim_doc_comment)]
-    pub api_key_file: Option<String>,
-
-    /// From poll to poll [default: 5m]
-    /// $TRANSLATION_EXPORTER_POLL__INTERVAL
-    #[arg(long = "poll.interval", value_name = "TIME", help_heading = "API and polling", verbatim_doc_comment)]
-    pub poll_interval: Option<String>,
-
-    /// Keeps progress over restarts [default: none]
-    /// $TRANSLATION_EXPORTER_STATE__FILE
-    #[arg(long = "state.file", value_name = "FILE", help_heading = "API and polling", verbatim_doc_comment)]
-    pub state_file: Option<String>,
-
-    /// Repeatable [default: :10018]
-    /// $TRANSLATION_EXPORTER_WEB__LISTEN_ADDRESSES
-    #[arg(long = "web.listen-address", value_name = "ADDR", help_heading = "Web", verbatim_doc_comment)]
-    pub web_listen_addresses: Vec<String>,
-
-    /// Path of the metrics [default: /metrics]
-    /// $TRANSLATION_EXPORTER_WEB__TELEMETRY_PATH
-    #[arg(long = "web.telemetry-path", value_name = "PATH", help_heading = "Web", verbatim_doc_comment)]
-    pub web_telemetry_path: Option<String>,
-
-    /// TLS and authentication [default: none]
-    /// $TRANSLATION_EXPORTER_WEB__CONFIG_FILE
-    #[arg(long = "web.config.file", value_name = "FILE", help_heading = "Web", verbatim_doc_comment)]
-    pub web_config_file: Option<String>,
-
-    /// Allow /-/reload [default: false]
-    /// $TRANSLATION_EXPORTER_WEB__ENABLE_LIFECYCLE
-    #[arg(
-        long = "web.enable-lifecycle",
-        value_name = "ON",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        help_heading = "Web",
-        verbatim_doc_comment
-    )]
-    pub web_enable_lifecycle: Option<String>,
-
-    /// error, warn, info, debug, trace [default: info]
-    /// $TRANSLATION_EXPORTER_LOG__LEVEL
-    #[arg(long = "log.level", value_name = "LEVEL", help_heading = "Logs", verbatim_doc_comment)]
-    pub log_level: Option<String>,
-
-    /// logfmt or json [default: logfmt]
-    /// $TRANSLATION_EXPORTER_LOG__FORMAT
-    #[arg(long = "log.format", value_name = "FORMAT", help_heading = "Logs", verbatim_doc_comment)]
-    pub log_format: Option<String>,
-
-    /// Print this help and exit
-    #[arg(short = 'h', long, action = clap::ArgAction::HelpShort, help_heading = "Other")]
-    help: Option<bool>,
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
 }
 
-impl Options {
-    /// These and then `later`: where both say something, `later` wins; listen addresses add up.
-    fn then(mut self, later: Self) -> Self {
-        self.web_listen_addresses.extend(later.web_listen_addresses);
-        Self {
-            config_file: later.config_file.or(self.config_file),
-            api_base_url: later.api_base_url.or(self.api_base_url),
-            api_key_file: later.api_key_file.or(self.api_key_file),
-            poll_interval: later.poll_interval.or(self.poll_interval),
-            state_file: later.state_file.or(self.state_file),
-            web_listen_addresses: self.web_listen_addresses,
-            web_telemetry_path: later.web_telemetry_path.or(self.web_telemetry_path),
-            web_config_file: later.web_config_file.or(self.web_config_file),
-            web_enable_lifecycle: later.web_enable_lifecycle.or(self.web_enable_lifecycle),
-            log_level: later.log_level.or(self.log_level),
-            log_format: later.log_format.or(self.log_format),
-            help: None,
-        }
+fn option(key: &Key) -> Option<Arg> {
+    let flag = key.flag.as_ref()?;
+    let default = if key.default.is_empty() { String::new() } else { format!(" [default: {}]", key.default) };
+    let option = Arg::new(key.path)
+        .long(flag.name.trim_start_matches('-'))
+        .value_name(flag.value_name)
+        .help(format!("{}{default}\n${}", flag.help, key.variable()))
+        .help_heading(match key.section() {
+            "web" => "Web",
+            "log" => "Logs",
+            _ => "API and polling",
+        });
+    Some(match flag.takes {
+        Takes::Value => option,
+        Takes::List => option.action(ArgAction::Append),
+        Takes::Switch => option.num_args(0..=1).require_equals(true).default_missing_value("true"),
+    })
+}
+
+impl FromArgMatches for Options {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let typed = |key: &Key| {
+            let typed = matches.get_many::<String>(key.path)?;
+            Some((key.path, typed.cloned().collect()))
+        };
+        let flags = KEYS.iter().filter(|key| key.flag.is_some()).filter_map(typed).collect();
+        Ok(Self { config_file: matches.get_one(CONFIG_FILE).cloned(), flags })
     }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// What was typed before the command and then what was typed behind it, which wins where there can be but one value.
+fn joined(mut before: Options, behind: Options) -> Options {
+    for (path, typed) in behind.flags {
+        before.flags.entry(path).or_default().extend(typed);
+    }
+    Options { config_file: behind.config_file.or(before.config_file), ..before }
 }
 
 /// Reads the command line of the process. Prints help, version or what is wrong, and exits (0 or 2), where there is
@@ -236,14 +213,14 @@ pub fn parse_from(words: impl IntoIterator<Item = impl Into<OsString>>) -> Resul
         .map_err(|error| {
             key_without_option(&error).map_or(error, |text| command.error(ErrorKind::UnknownArgument, text))
         })?;
-    let (later, command) = match arguments.command {
+    let (behind, command) = match arguments.command {
         None => (Options::default(), Command::Serve),
         Some(Subcommands::Serve { options }) => (options, Command::Serve),
         Some(Subcommands::Once { output, options }) => (options, Command::Once { output }),
         Some(Subcommands::CheckConfig { online, options }) => (options, Command::CheckConfig { online }),
         Some(Subcommands::Demo { seed, options }) => (options, Command::Demo { seed }),
     };
-    Ok(Cli { options: arguments.options.then(later), command })
+    Ok(Cli { options: joined(arguments.options, behind), command })
 }
 
 /// Takes `--web.enable-lifecycle true` as one word: clap would take any word that follows, a command too, for the value.

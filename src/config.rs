@@ -14,16 +14,24 @@ mod sections;
 mod syntax;
 mod yaml;
 
-use crate::cli::Options;
 use globset::GlobSet;
 use secrecy::SecretString;
-use std::{ffi::OsString, fmt, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf, time::Duration};
 
 pub use describe::describe;
 pub use error::{ConfigError, Mistake, Source};
 pub use key::{KeyError, read_key};
-pub use keys::{KEYS, Key, PREFIX};
+pub use keys::{Flag, KEYS, Key, PREFIX, Takes};
 pub use reader::Setting;
+
+/// What the command line says of the configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// `--config.file`
+    pub config_file: Option<PathBuf>,
+    /// By the path of a key, what was typed for it, in order.
+    pub flags: BTreeMap<&'static str, Vec<String>>,
+}
 
 /// A valid configuration.
 #[derive(Debug, Clone)]

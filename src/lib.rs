@@ -11,6 +11,26 @@
 //!
 //! Around it stand [`cli`] and [`config`] (what the user wants), [`telemetry`] (what the log tells), [`report`] (what
 //! `once` prints), [`demo`] (an API to try it with) and [`clock`] (the time). [`run()`] wires them together.
+//!
+//! # Changing it
+//!
+//! What to touch, in this order; tests fail where something is left out.
+//!
+//! A gauge of a repository or language: `exposition/families.rs`; README.md; the expected text in
+//! `exposition/tests/golden.rs` and the second opinion in `oracle.rs` beside it; the number of such families in
+//! `tests/blackbox/exposition_roundtrip.rs`.
+//!
+//! A counter of the exporter's own: `instruments/events.rs`; a method in `instruments.rs`; where it happens; README.md.
+//!
+//! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one; its
+//! field in `config.rs`; its bounds in `config/sections.rs`; where it is used; README.md; `check-config`'s output in
+//! `tests/config/main.rs`, and where the keys of a section are listed in `tests/config/keys.rs`.
+//!
+//! An endpoint of the API: `model.rs` ([`model::Endpoint`]); `api/wire.rs` for its JSON; `api.rs` for the question
+//! ([`api::Session`], which the tests of `poll` and `tests/blackbox/properties.rs` implement too); `poll.rs` to ask it and
+//! `poll/ledger.rs` to keep the answer; `snapshot.rs` to tell it; then its metric as above. `instruments/tests.rs` lists
+//! the labels. `demo.rs`, `tests/support/api.rs` and the small APIs of `tests/deploy`, `tests/rules`, `tests/web` and
+//! `tests/bench` have to answer it. What is to outlive a restart goes into `state/format.rs`.
 #![forbid(unsafe_code)]
 
 pub mod api;

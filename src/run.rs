@@ -8,8 +8,8 @@ mod serve;
 
 use crate::{
     api::Client,
-    cli::{Cli, Command, Options},
-    config::{self, Config, ConfigError, Loaded},
+    cli::{Cli, Command},
+    config::{self, Config, ConfigError, Loaded, Options},
     demo,
     instruments::Instruments,
     poll::Settings,

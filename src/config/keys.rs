@@ -11,23 +11,42 @@ pub struct Key {
     /// As one would write it; empty where there is none.
     pub default: &'static str,
     /// The option that sets it, if there is one.
-    pub flag: Option<&'static str>,
+    pub flag: Option<Flag>,
+}
+
+/// An option of the command line that sets a key.
+#[derive(Debug)]
+pub struct Flag {
+    /// With its dashes.
+    pub name: &'static str,
+    pub takes: Takes,
+    /// What stands for the value in the help.
+    pub value_name: &'static str,
+    /// One line, without the default, which the help tells by itself where there is one.
+    pub help: &'static str,
+}
+
+/// What an option takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// One value.
+    Value,
+    /// A value each time that it is given.
+    List,
+    /// `true`, `false`, or nothing, which means `true`.
+    Switch,
 }
 
 const fn key(path: &'static str, default: &'static str) -> Key {
     Key { path, default, flag: None }
 }
 
-const fn flagged(path: &'static str, default: &'static str, flag: &'static str) -> Key {
-    Key { path, default, flag: Some(flag) }
-}
-
 /// Every key, in the order in which people are told of them.
 pub const KEYS: &[Key] = &[
-    flagged("api.base_url", "", "--api.base-url"),
+    key("api.base_url", "").flag("--api.base-url", "URL", "Root of the API, https://…"),
     key("api.allow_http", "false"),
     key("api.key", ""),
-    flagged("api.key_file", "", "--api.key-file"),
+    key("api.key_file", "").flag("--api.key-file", "FILE", "File that holds the API key"),
     key("api.page_size", "1000"),
     key("api.concurrency", "8"),
     key("api.requests_per_second", "10"),
@@ -37,22 +56,38 @@ pub const KEYS: &[Key] = &[
     key("api.max_response_size", "16MiB"),
     key("api.ca_file", ""),
     key("api.completion_scale", "100"),
-    flagged("poll.interval", "5m", "--poll.interval"),
+    key("poll.interval", "5m").flag("--poll.interval", "TIME", "From poll to poll"),
     key("poll.stale_after", ""),
     key("filter.include", ""),
     key("filter.exclude", ""),
     key("filter.private", "true"),
-    flagged("state.file", "", "--state.file"),
-    flagged("web.listen_addresses", ":10018", "--web.listen-address"),
-    flagged("web.telemetry_path", "/metrics", "--web.telemetry-path"),
-    flagged("web.config_file", "", "--web.config.file"),
-    flagged("web.enable_lifecycle", "false", "--web.enable-lifecycle"),
+    key("state.file", "").flag("--state.file", "FILE", "Keeps progress over restarts [default: none]"),
+    key("web.listen_addresses", ":10018").list("--web.listen-address", "ADDR", "Repeatable"),
+    key("web.telemetry_path", "/metrics").flag("--web.telemetry-path", "PATH", "Path of the metrics"),
+    key("web.config_file", "").flag("--web.config.file", "FILE", "TLS and authentication [default: none]"),
+    key("web.enable_lifecycle", "false").switch("--web.enable-lifecycle", "ON", "Allow /-/reload"),
     key("web.max_requests", "40"),
-    flagged("log.level", "info", "--log.level"),
-    flagged("log.format", "logfmt", "--log.format"),
+    key("log.level", "info").flag("--log.level", "LEVEL", "error, warn, info, debug, trace"),
+    key("log.format", "logfmt").flag("--log.format", "FORMAT", "logfmt or json"),
 ];
 
 impl Key {
+    const fn set_by(self, flag: Flag) -> Self {
+        Self { flag: Some(flag), ..self }
+    }
+
+    const fn flag(self, name: &'static str, value_name: &'static str, help: &'static str) -> Self {
+        self.set_by(Flag { name, takes: Takes::Value, value_name, help })
+    }
+
+    const fn list(self, name: &'static str, value_name: &'static str, help: &'static str) -> Self {
+        self.set_by(Flag { name, takes: Takes::List, value_name, help })
+    }
+
+    const fn switch(self, name: &'static str, value_name: &'static str, help: &'static str) -> Self {
+        self.set_by(Flag { name, takes: Takes::Switch, value_name, help })
+    }
+
     /// The key of this path.
     #[must_use]
     pub fn find(path: &str) -> Option<&'static Self> {
@@ -83,7 +118,7 @@ impl Key {
 
     /// How it can be set, for the mend of an error.
     pub(super) fn ways(&self) -> String {
-        let flag = self.flag.map(|flag| format!(" or by {flag}")).unwrap_or_default();
+        let flag = self.flag.as_ref().map(|flag| format!(" or by {}", flag.name)).unwrap_or_default();
         format!("in the configuration file, as {}{flag}", self.variable())
     }
 }

@@ -2,11 +2,11 @@
 //! keys could have meant is found here.
 
 use super::{
+    Options,
     error::{ConfigError, Mistake, Source},
-    keys::{KEYS, Key, PREFIX, nearest, sections},
+    keys::{KEYS, Key, PREFIX, Takes, nearest, sections},
     yaml::{Shape, shape},
 };
-use crate::cli::Options;
 use figment::{
     Figment, Metadata, Profile, Provider,
     providers::Format,
@@ -76,7 +76,7 @@ impl Layers {
         let source = match layer.as_str() {
             FILE => self.file_source(path),
             ENVIRONMENT => Source::Variable(key.map(Key::variable).unwrap_or_default()),
-            FLAGS => Source::Flag(key.and_then(|key| key.flag).unwrap_or_default()),
+            FLAGS => Source::Flag(key.and_then(|key| key.flag.as_ref()).map_or("", |flag| flag.name)),
             DEMO => Source::Demo,
             _ => Source::Default,
         };
@@ -265,21 +265,16 @@ fn unknown_variable(name: &str) -> Option<Mistake> {
 }
 
 fn flags(options: &Options) -> Vec<(&'static Key, Value)> {
-    let list = (!options.web_listen_addresses.is_empty()).then(|| options.web_listen_addresses.clone().into());
-    let text = |value: &Option<String>| value.as_deref().map(Value::from);
-    [
-        ("api.base_url", text(&options.api_base_url)),
-        ("api.key_file", text(&options.api_key_file)),
-        ("poll.interval", text(&options.poll_interval)),
-        ("state.file", text(&options.state_file)),
-        ("web.listen_addresses", list),
-        ("web.telemetry_path", text(&options.web_telemetry_path)),
-        ("web.config_file", text(&options.web_config_file)),
-        ("web.enable_lifecycle", text(&options.web_enable_lifecycle)),
-        ("log.level", text(&options.log_level)),
-        ("log.format", text(&options.log_format)),
-    ]
-    .into_iter()
-    .filter_map(|(path, value)| Some((Key::find(path)?, value?)))
-    .collect()
+    let value = |key: &Key, typed: &Vec<String>| match key.flag.as_ref()?.takes {
+        Takes::List => Some(Value::from(typed.clone())),
+        Takes::Value | Takes::Switch => typed.last().map(|text| text.as_str().into()),
+    };
+    options
+        .flags
+        .iter()
+        .filter_map(|(path, typed)| {
+            let key = Key::find(path)?;
+            Some((key, value(key, typed)?))
+        })
+        .collect()
 }

@@ -6,9 +6,7 @@ use std::path::Path;
 const KEY: &str = "not-a-real-key-0001";
 
 fn options(file: &Path) -> Options {
-    let mut options = Options::default();
-    options.config_file = Some(file.to_owned());
-    options
+    Options { config_file: Some(file.to_owned()), ..Options::default() }
 }
 
 fn load_text(text: &str) -> Result<Loaded, ConfigError> {

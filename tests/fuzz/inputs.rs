@@ -6,8 +6,7 @@
 use std::{fs, path::Path};
 use translation_exporter::{
     api::wire,
-    cli::Options,
-    config,
+    config::{self, Options},
     model::{Interner, Timestamp},
     state::{OpenError, StateFile},
 };
@@ -42,8 +41,7 @@ pub fn configuration(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("config.yaml");
     fs::write(&file, bytes).expect("a file");
-    let mut options = Options::default();
-    options.config_file = Some(file);
+    let options = Options { config_file: Some(file), ..Options::default() };
     match config::load(&options, [("", ""); 0]) {
         Ok(loaded) => assert!(loaded.config.poll.stale_after >= 2 * loaded.config.poll.interval),
         Err(error) => assert!(!error.to_string().is_empty()),
