@@ -14,7 +14,7 @@
 //!
 //! # Changing it
 //!
-//! What to touch, in this order; tests fail where something is left out.
+//! What to touch, in this order.
 //!
 //! A gauge of a repository or language: `exposition/families.rs`; README.md; the expected text in
 //! `exposition/tests/golden.rs` and the second opinion in `oracle.rs` beside it; the number of such families in
