@@ -55,13 +55,14 @@ pub struct PollProgress {
     pub is_listed: bool,
 }
 
-/// Polls on an interval, and publishes what it knows through `publish`, which must not block.
+/// Polls on an interval, and publishes what it knows through `publish`, which must not block; `None` where nobody wants
+/// to know before a poll has ended.
 #[derive(Debug)]
 pub struct Poller<A, P> {
     settings: watch::Receiver<Arc<Settings<A>>>,
     /// Those of the last poll, until the next one begins.
     in_force: Arc<Settings<A>>,
-    publish: P,
+    publish: Option<P>,
     clock: Clock,
     instruments: Arc<Instruments>,
     saver: Option<Saver>,
@@ -95,7 +96,7 @@ where
         saver: Option<Saver>,
         clock: Clock,
         instruments: Arc<Instruments>,
-        publish: P,
+        publish: Option<P>,
     ) -> Self {
         let status = PollStatus {
             interval: settings.borrow().interval,
@@ -352,7 +353,9 @@ where
     }
 
     fn publish(&self) {
-        (self.publish)(Arc::new(self.snapshot()), self.status.clone());
+        if let Some(publish) = &self.publish {
+            publish(Arc::new(self.snapshot()), self.status.clone());
+        }
     }
 
     fn save(&mut self) {

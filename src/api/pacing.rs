@@ -119,11 +119,16 @@ impl Allowance {
 
     /// `None` if the poll is ended before `wait` is over.
     pub async fn unless_ended<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
+        let is_ended = || self.ended.borrow().is_some();
+        if is_ended() {
+            return None;
+        }
         let mut ended = self.ended.subscribe();
+        // What need not wait is spared the registration for the end.
         tokio::select! {
             biased;
+            result = wait => (!is_ended()).then_some(result),
             _ = ended.wait_for(Option::is_some) => None,
-            result = wait => Some(result),
         }
     }
 

@@ -86,6 +86,7 @@ impl Cursor {
 /// Appends samples of `snapshot` from `cursor` on, until `out` holds at least `limit` bytes or all is written.
 pub(super) fn fill(snapshot: &Snapshot, cursor: &mut Cursor, out: &mut Vec<u8>, limit: usize) {
     let scale = snapshot.completion_scale;
+    let mut clock = Repeated::default();
     let mut writer = Writer { repositories: &snapshot.repositories, cursor, out, limit };
     while !writer.is_full() {
         match writer.cursor.step {
@@ -99,7 +100,7 @@ pub(super) fn fill(snapshot: &Snapshot, cursor: &mut Cursor, out: &mut Vec<u8>, 
                 &LAST_PROGRESS,
                 |_, label| label.extend_from_slice(b"\"} "),
                 Reading::progress,
-                |out, progress| push_timestamp(out, progress.at),
+                |out, progress| clock.push(out, progress.at),
             ),
             2 => writer.per_language(
                 &LANGUAGE_INFO,
@@ -142,6 +143,24 @@ fn push_timestamp_value(out: &mut Vec<u8>, at: Timestamp) {
     push_timestamp(out, at);
 }
 
+/// The timestamp that was written last: that of the next language is mostly the same, until translators are at work.
+#[derive(Debug, Default)]
+struct Repeated {
+    at: Option<Timestamp>,
+    text: Vec<u8>,
+}
+
+impl Repeated {
+    fn push(&mut self, out: &mut Vec<u8>, at: Timestamp) {
+        if self.at != Some(at) {
+            self.at = Some(at);
+            self.text.clear();
+            push_timestamp(&mut self.text, at);
+        }
+        out.extend_from_slice(&self.text);
+    }
+}
+
 struct Writer<'a> {
     repositories: &'a [Shown],
     cursor: &'a mut Cursor,
@@ -161,7 +180,7 @@ impl<'a> Writer<'a> {
         family: &Family,
         label: impl Fn(&Language, &mut Vec<u8>),
         pick: impl Fn(&Reading) -> Option<V>,
-        write: impl Fn(&mut Vec<u8>, V),
+        mut write: impl FnMut(&mut Vec<u8>, V),
     ) {
         let mut prefix = Vec::with_capacity(256);
         // Repositories have much the same languages in the same order, in texts that they share.

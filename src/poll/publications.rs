@@ -1,7 +1,7 @@
 //! When what a poll has read so far is published.
 
-use std::time::Duration;
-use tokio::time::{Instant, sleep_until};
+use std::{pin::Pin, time::Duration};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// What has been read is published at least this often.
 pub(super) const PUBLISH_EVERY: Duration = Duration::from_secs(5);
@@ -12,13 +12,14 @@ const FIRST_PUBLISH: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(super) struct Publications {
     wait: Duration,
-    due: Instant,
+    /// Goes on over interrupted waits, of which there is one for every answer.
+    due: Pin<Box<Sleep>>,
     count: u32,
 }
 
 impl Publications {
     pub fn begin() -> Self {
-        Self { wait: FIRST_PUBLISH, due: Instant::now() + FIRST_PUBLISH, count: 0 }
+        Self { wait: FIRST_PUBLISH, due: Box::pin(sleep_until(Instant::now() + FIRST_PUBLISH)), count: 0 }
     }
 
     pub fn is_first(&self) -> bool {
@@ -27,9 +28,9 @@ impl Publications {
 
     /// Waits until it is time; the next time is set then.
     pub async fn wait(&mut self) {
-        sleep_until(self.due).await;
+        self.due.as_mut().await;
         self.count += 1;
         self.wait = (self.wait * 2).min(PUBLISH_EVERY);
-        self.due = Instant::now() + self.wait;
+        self.due.as_mut().reset(Instant::now() + self.wait);
     }
 }

@@ -131,8 +131,7 @@ fn bench() -> Bench {
     world.0.lock().unwrap().completions = vec![(1, 10.0), (2, 20.0), (3, 30.0)];
     let (sender, receiver) = watch::channel(Arc::new(settings(&world)));
     let clock = Clock::following_tokio(START);
-    let poller =
-        Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), (|_, _| ()) as Publish);
+    let poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), None::<Publish>);
     Bench { world, poller, _settings: sender }
 }
 
@@ -244,7 +243,7 @@ async fn growing_stale(takes: Duration) -> Vec<(u64, usize)> {
         }
     };
     let clock = Clock::following_tokio(START);
-    let poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), publish);
+    let poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), Some(publish));
     world.0.lock().unwrap().held = Some(Duration::from_secs(86_400));
     world.0.lock().unwrap().takes = takes;
     poller.run(pass(90)).await;
@@ -320,7 +319,7 @@ async fn a_long_poll_publishes_at_least_every_five_seconds() {
     let log = Arc::clone(&times);
     let publish = move |snapshot: Arc<Snapshot>, _| log.lock().unwrap().push(snapshot.taken_at);
     let clock = Clock::following_tokio(START);
-    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), publish);
+    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), Some(publish));
     poller.poll().await;
     let times = times.lock().unwrap();
     let longest = times.windows(2).map(|pair| pair[1].since(pair[0])).max();
@@ -339,7 +338,7 @@ async fn a_slow_listing_publishes_what_it_has_shown_at_least_every_five_seconds(
         log.lock().unwrap().push((snapshot.taken_at.since(START), snapshot.repositories.len()));
     };
     let clock = Clock::following_tokio(START);
-    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), publish);
+    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), Some(publish));
     poller.poll().await;
     let published = published.lock().unwrap();
     let longest = published.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).max();
@@ -387,7 +386,7 @@ async fn what_changed_nothing_is_not_saved() {
     let instruments = Arc::new(Instruments::new("/metrics"));
     let saver = Saver::start(file, Arc::clone(&instruments));
     let clock = Clock::following_tokio(START);
-    let poller = Poller::new(receiver, None, Some(saver), clock, instruments, (|_, _| ()) as Publish);
+    let poller = Poller::new(receiver, None, Some(saver), clock, instruments, None::<Publish>);
     poller.run(pass(60)).await;
     assert!(!path.exists());
 }
@@ -408,7 +407,7 @@ async fn what_the_filters_leave_out_is_not_shown_after_a_restart_either() {
     let (_sender, receiver) = watch::channel(Arc::new(settings));
     let clock = Clock::following_tokio(START);
     let instruments = Arc::new(Instruments::new("/metrics"));
-    let poller = Poller::new(receiver, Some(memory), None, clock, instruments, (|_, _| ()) as Publish);
+    let poller = Poller::new(receiver, Some(memory), None, clock, instruments, None::<Publish>);
     let names = poller.snapshot().repositories.iter().map(|shown| shown.repository.id.get()).collect::<Vec<_>>();
     assert_eq!(names, [1, 3]);
     assert_eq!(poller.snapshot().filtered, 1);
@@ -426,7 +425,7 @@ async fn a_first_poll_that_takes_longer_than_data_may_be_old_loses_nothing() {
         *counter.lock().unwrap() += snapshot.repositories.iter().filter(is_stale).count();
     };
     let clock = Clock::following_tokio(START);
-    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), publish);
+    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), Some(publish));
     assert!(poller.poll().await.is_success());
     assert_eq!(*stale.lock().unwrap(), 0);
 }

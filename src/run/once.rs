@@ -10,6 +10,7 @@ use crate::{
     instruments::{Format, Instruments},
     poll::{PollProgress, Poller},
     report::{self, Look},
+    snapshot::{PollStatus, Snapshot},
     telemetry,
 };
 use anyhow::{Context as _, anyhow};
@@ -31,7 +32,8 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), RunError
     instruments.config_loaded(true, Clock::system().now());
     // The sender may go: nothing changes while a single poll runs.
     let (_, settings) = watch::channel(Arc::new(poll_settings(&config, client)));
-    let mut poller = Poller::new(settings, None, None, Clock::system(), Arc::clone(&instruments), |_, _| ());
+    let nobody = None::<fn(Arc<Snapshot>, PollStatus)>;
+    let mut poller = Poller::new(settings, None, None, Clock::system(), Arc::clone(&instruments), nobody);
     let bar = tokio::spawn(draw(poller.progress()));
     let outcome = poller.poll().await;
     let (snapshot, status) = (poller.snapshot(), poller.status().clone());

@@ -63,7 +63,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
         clock,
     };
     let hand_over = move |snapshot, status| drop(raw.send_replace(Some((snapshot, status))));
-    let poller = Poller::new(poll_settings, memory, saver, clock, Arc::clone(&instruments), hand_over);
+    let poller = Poller::new(poll_settings, memory, saver, clock, Arc::clone(&instruments), Some(hand_over));
     let mut tasks = JoinSet::new();
     tasks.spawn(web::serve(listeners, app, until(stopped.clone())));
     // One thread has all of a poll: its tasks wake each other hundreds of times a second, which costs twice the CPU

@@ -156,7 +156,7 @@ fn poll(world: World) -> (Arc<Snapshot>, PollStatus) {
             }
         };
         let instruments = Arc::new(Instruments::new("/metrics"));
-        let poller = Poller::new(settings, None, None, Clock::system(), instruments, publish);
+        let poller = Poller::new(settings, None, None, Clock::system(), instruments, Some(publish));
         poller.run(async move { ended.notified().await }).await;
         last.lock().unwrap().take().unwrap()
     })
