@@ -85,14 +85,17 @@ impl Published {
             Format::Text => 0,
             Format::OpenMetrics => 1,
         }];
+        // Held while encoding, so that no scrape is told less than one before it: what is half counted already would show
+        // in what this encodes, and not in what another put into its place.
+        let mut place = lock(place);
         let version = instruments.events_version();
-        if let Some(known) = lock(place).as_ref().filter(|known| known.version == version) {
+        if let Some(known) = place.as_ref().filter(|known| known.version == version) {
             return Arc::clone(known);
         }
         let mut text = String::with_capacity(16 * 1024);
         instruments.encode_events(format, &mut text);
         let encoded = Arc::new(EncodedEvents { version, text: text.into(), compressed: OnceLock::new() });
-        *lock(place) = Some(Arc::clone(&encoded));
+        *place = Some(Arc::clone(&encoded));
         encoded
     }
 
