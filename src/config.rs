@@ -165,8 +165,8 @@ where
     valid(&layers::Layers::read(options, &owned(environment))?.with_demo(base_url, key))
 }
 
-/// The key that the demo's API is to accept: `api.key`, where it is given and not empty. An `api.key_file` is left aside, as the demo
-/// needs no file.
+/// The key that the demo's API is to accept: `api.key`, where it is given and not empty. An `api.key_file` is left
+/// aside, as the demo needs no file.
 ///
 /// # Errors
 /// As [`load`], as far as it concerns `api.key`.

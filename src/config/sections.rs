@@ -112,7 +112,8 @@ fn inline_key(read: &mut Reader<'_>, value: &Value, source: Source) -> Option<Ke
 
 /// The key that the demo's API is to accept, where one is given.
 pub(super) fn demo_key(read: &mut Reader<'_>) -> Option<SecretString> {
-    let (value, source) = read.get("api.key").filter(|(value, _)| value.as_str() != Some(""))?;
+    let is_empty = |value: &Value| matches!(value, Value::Empty(..)) || value.as_str() == Some("");
+    let (value, source) = read.get("api.key").filter(|(value, _)| !is_empty(value))?;
     let key = inline_key(read, &value, source)?;
     read_key(&key).ok()
 }

@@ -93,6 +93,9 @@ fn the_demo_s_api_takes_the_key_that_is_given() {
     assert!(key(&[]).unwrap().is_none());
     assert!(key(&[("TRANSLATION_EXPORTER_API__KEY", "")]).unwrap().is_none());
     assert!(key(&[("TRANSLATION_EXPORTER_API__KEY_FILE", "/none/such")]).unwrap().is_none());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "api: {key: }\n").unwrap();
+    assert!(demo_key(&options(file.path()), [("", ""); 0]).unwrap().is_none());
     let unfit = key(&[("TRANSLATION_EXPORTER_API__KEY", "two words")]).unwrap_err().to_string();
     assert!(unfit.contains("TRANSLATION_EXPORTER_API__KEY") && !unfit.contains("words"), "{unfit}");
 }
