@@ -9,8 +9,9 @@
 //! 3. [`exposition`] encodes each snapshot once; a scrape ([`web`]) adds the exporter's own [`instruments`] to those
 //!    bytes. A scrape never waits for a poll, nor a poll for a scrape.
 //!
-//! Around it stand [`cli`] and [`config`] (what the user wants), [`telemetry`] (what the log tells), [`report`] (what
-//! `once` prints), [`demo`] (an API to try it with) and [`clock`] (the time). [`run()`] wires them together.
+//! Around it stand [`cli`] and [`config`] (what the user wants), [`route`] (the paths of the web side), [`telemetry`] (what
+//! the log tells), [`report`] (what `once` prints), [`demo`] (an API to try it with) and [`clock`] (the time). [`run()`]
+//! wires them together.
 //!
 //! # Changing it
 //!
@@ -51,7 +52,7 @@ pub mod snapshot;
 pub mod state;
 mod sync;
 pub mod telemetry;
-pub mod text;
+mod text;
 pub mod web;
 
 pub use run::{RunError, run};
