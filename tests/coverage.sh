@@ -15,8 +15,8 @@ export CARGO_TARGET_DIR=$target
 rm -rf "$target/profiles"
 mkdir -p "$target/profiles"
 
-# Only this crate is measured. (No sh: dash drops variables such as CARGO_BIN_EXE_translation-exporter.) Most tests end the program by SIGKILL, so it keeps its
-# counters in the file all along (%c).
+# Only this crate is measured. (No sh: dash drops variables such as CARGO_BIN_EXE_translation-exporter.) Most tests end
+# the program by SIGKILL, so it keeps its counters in the file all along (%c).
 cat >"$target/rustc.sh" <<'END'
 #!/usr/bin/env bash
 exec "$@" -C instrument-coverage -C llvm-args=-runtime-counter-relocation
