@@ -92,10 +92,11 @@ impl Refusal {
             Reason::Connect
         };
         let told = Self::new(reason, innermost(error));
-        let (how, mend) = if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
-            ("what answers there speaks no TLS".to_owned(), "check the scheme and the port of api.base_url")
-        } else if let Some(tunnel) = tunnel_error(error) {
+        // First of all, since the TLS that fails may be that of the proxy.
+        let (how, mend) = if let Some(tunnel) = tunnel_error(error) {
             of_proxy(&tunnel, &told.how)
+        } else if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
+            ("what answers there speaks no TLS".to_owned(), "check the scheme and the port of api.base_url")
         } else {
             return told;
         };

@@ -179,3 +179,11 @@ fn a_proxy_that_is_gone_is_not_taken_for_the_api() {
         ["the proxy of HTTPS_PROXY cannot be used (Connection refused", "check HTTPS_PROXY and that the proxy runs"];
     each_command_says(|| Setup::for_url("https://api.example.com").variable("HTTPS_PROXY", &proxy), &words);
 }
+
+#[test]
+fn a_proxy_without_tls_is_not_taken_for_the_api() {
+    let api = api();
+    let proxy = format!("https://{}", api.address);
+    let words = ["the proxy of HTTPS_PROXY cannot be used (", "check HTTPS_PROXY and that the proxy runs"];
+    each_command_says(|| Setup::for_url("https://api.example.com").variable("HTTPS_PROXY", &proxy), &words);
+}
