@@ -233,10 +233,9 @@ pub struct PollSession {
 }
 
 impl PollSession {
-    /// Asks for `url` until there is an answer, or none can be had in this poll. `repository` is `None` for the
-    /// listing.
-    async fn get(&self, repository: Option<RepositoryId>, url: &Url) -> Result<Vec<u8>, ApiError> {
-        let endpoint = if repository.is_some() { Endpoint::Languages } else { Endpoint::Repositories };
+    /// Asks for `url` until there is an answer, or none can be had in this poll. `repository` is the one asked about,
+    /// `None` for the listing.
+    async fn get(&self, endpoint: Endpoint, repository: Option<RepositoryId>, url: &Url) -> Result<Vec<u8>, ApiError> {
         let client = &self.client;
         let mut attempt = 1;
         let mut has_new_key = false;
@@ -345,7 +344,7 @@ impl Session for PollSession {
         if let Some(after) = after {
             url.query_pairs_mut().append_pair("after", &after.to_string());
         }
-        let body = self.get(None, &url).await?;
+        let body = self.get(Endpoint::Repositories, None, &url).await?;
         let page =
             self.decode(Endpoint::Repositories, &url, body, wire::decode_page, |page| page.flaws.as_slice()).await?;
         if !page.follows(after) {
@@ -357,7 +356,7 @@ impl Session for PollSession {
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, ApiError> {
         let mut url = self.client.repositories.clone();
         url.set_path(&format!("{}/{id}/languages", url.path()));
-        let body = self.get(Some(id), &url).await?;
+        let body = self.get(Endpoint::Languages, Some(id), &url).await?;
         let interner = Arc::clone(&self.client.interner);
         let decode = move |body: &[u8]| wire::decode_languages(body, &interner);
         self.decode(Endpoint::Languages, &url, body, decode, |list| list.flaws.as_slice()).await
