@@ -241,15 +241,19 @@ impl PollSession {
         let mut has_new_key = false;
         let mut failure = None;
         loop {
-            if self.allowance.unless_ended(client.pacer.turn(client.spacing)).await.is_none() {
+            let ready = async {
+                client.pacer.turn(client.spacing).await;
+                // Waits while another request that was refused asks for a newer key.
+                self.key.lock().await.clone()
+            };
+            let Some(key) = self.allowance.unless_ended(ready).await else {
                 return Err(failure.map_or(ApiError::NotAsked, ApiError::Failed));
-            }
+            };
             if failure.is_some() {
                 client.instruments.api_retry(endpoint);
             } else {
                 self.allowance.requested();
             }
-            let key = self.key.lock().await.clone();
             let refusal = match client.send(endpoint, url, &key.secret).await {
                 Ok(body) => {
                     self.allowance.answered();
