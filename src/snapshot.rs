@@ -128,6 +128,13 @@ pub struct Shown {
     pub condition: Condition,
 }
 
+impl Shown {
+    #[must_use]
+    pub fn new(repository: impl Into<Arc<Repository>>, condition: Condition) -> Self {
+        Self { repository: repository.into(), condition }
+    }
+}
+
 /// What is known now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {

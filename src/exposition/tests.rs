@@ -36,7 +36,7 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
         visibility: Visibility::Public,
         created_at: Some(at(1_700_000_000_000)),
     };
-    Shown { repository: Arc::new(repository), condition }
+    Shown::new(repository, condition)
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {

@@ -314,7 +314,7 @@ impl Known {
             (Some(languages), None) => Condition::Fresh(Arc::clone(languages)),
             (Some(languages), Some(trouble)) => Condition::Failing(Arc::clone(languages), trouble.clone()),
         };
-        Shown { repository: Arc::clone(&self.repository), condition }
+        Shown::new(Arc::clone(&self.repository), condition)
     }
 }
 

@@ -26,12 +26,12 @@ fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
             .map_or(Reported::Never, |completion| Reported::Now(Progress { completion, at: NOW })),
     };
     let languages = Languages { read_at: NOW, readings: languages.iter().map(reading).collect() };
-    Shown { repository: repository(id, name), condition: Condition::Fresh(Arc::new(languages)) }
+    Shown::new(repository(id, name), Condition::Fresh(Arc::new(languages)))
 }
 
 fn unread(id: u64, name: &str, what: &str) -> Shown {
     let trouble = Trouble { since: NOW, what: what.into(), mend: "wait".into() };
-    Shown { repository: repository(id, name), condition: Condition::Pending(Some(trouble)) }
+    Shown::new(repository(id, name), Condition::Pending(Some(trouble)))
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
@@ -178,7 +178,7 @@ fn what_could_not_be_read_is_told_with_its_cause() {
         unread(2, "acme/gone", "404"),
         unread(3, "acme/one", "timeout"),
         unread(4, "acme/two", "timeout"),
-        Shown { repository: repository(5, "acme/three"), condition: Condition::Pending(None) },
+        Shown::new(repository(5, "acme/three"), Condition::Pending(None)),
     ];
     let text = table(&snapshot(repositories), &status(3), plain(80));
     let (_, troubles) = text.split_once("average\n").unwrap();

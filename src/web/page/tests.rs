@@ -36,7 +36,7 @@ fn fresh(readings: Vec<Reading>) -> Condition {
 fn shown(id: u64, name: &str, condition: Condition) -> Shown {
     let id = RepositoryId::new(id).unwrap();
     let repository = Repository { id, name: name.into(), visibility: Visibility::Public, created_at: None };
-    Shown { repository: Arc::new(repository), condition }
+    Shown::new(repository, condition)
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
