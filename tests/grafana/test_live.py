@@ -176,16 +176,16 @@ class Live(unittest.TestCase):
         """When Prometheus evaluated the forecast after this time, from a scrape of all that the API has said."""
         last_answer = account.polls[-1].ended_at - 0.001  # the exporter's clock shows milliseconds
 
-        def evaluated(rule: str) -> float:
-            return max(value for _, value in self.prometheus.now(f"timestamp({rule})"))
+        def evaluated(rule: str, by: float) -> float:
+            return max((value for _, value in self.prometheus.now(f"timestamp({rule})", by)), default=0)
 
         def find() -> float | None:
-            # The forecast is evaluated at other times than the completion that it reads.
-            recorded = evaluated("repo_language:translation_completion_ratio:max")
-            at = evaluated("repo_language:translation_completion_estimated_timestamp_seconds")
+            at = evaluated("repo_language:translation_completion_estimated_timestamp_seconds", time.time())
+            # The completion that it read was recorded by another group of rules, and whenever that is evaluated.
+            recorded = evaluated("repo_language:translation_completion_ratio:max", at)
             polls = self.prometheus.now("translation_exporter_last_poll_timestamp_seconds", recorded)
             is_scraped = len(polls) == 2 and all(value >= last_answer for _, value in polls)
-            return at if at >= max(after, recorded) and is_scraped else None
+            return at if at >= after and is_scraped else None
 
         return wait_for("an evaluation of the rules after a scrape of the last poll", 25, find)
 
