@@ -30,8 +30,6 @@ use std::{
 use tokio::time::{Instant, sleep, timeout};
 use wire::{Flaw, LanguageList, Page};
 
-/// Bodies above this are decoded off the runtime's threads, so that no scrape waits for them.
-const LARGE_BODY: usize = 256 * 1024;
 /// How much of an error's body is read, so that its connection can be used again.
 const DRAINED_BODY: usize = 64 * 1024;
 
@@ -305,23 +303,18 @@ impl PollSession {
         }
     }
 
-    /// Decodes an answer, counts what is bad in it, and tells a body that is not what it should be.
-    async fn decode<T: Send + 'static>(
+    /// Decodes an answer, counts what is bad in it, and tells a body that is not what it should be. Right here, however
+    /// large it is: polls have a thread of their own, so that no scrape waits.
+    fn decode<T>(
         &self,
         endpoint: Endpoint,
         url: &Url,
-        body: Vec<u8>,
-        decode: impl FnOnce(&[u8]) -> Result<T, serde_json::Error> + Send + 'static,
+        body: &[u8],
+        decode: impl FnOnce(&[u8]) -> Result<T, serde_json::Error>,
         flaws: impl FnOnce(&T) -> &[Flaw],
     ) -> Result<T, ApiError> {
-        let decoded = if body.len() > LARGE_BODY {
-            let decoding = tokio::task::spawn_blocking(move || decode(&body));
-            decoding.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
-        } else {
-            decode(&body)
-        };
         let instruments = &self.client.instruments;
-        match decoded {
+        match decode(body) {
             Ok(answer) => {
                 for flaw in flaws(&answer) {
                     instruments.invalid_entry(endpoint, flaw.defect);
@@ -349,8 +342,7 @@ impl Session for PollSession {
             url.query_pairs_mut().append_pair("after", &after.to_string());
         }
         let body = self.get(Endpoint::Repositories, None, &url).await?;
-        let page =
-            self.decode(Endpoint::Repositories, &url, body, wire::decode_page, |page| page.flaws.as_slice()).await?;
+        let page = self.decode(Endpoint::Repositories, &url, &body, wire::decode_page, |page| page.flaws.as_slice())?;
         if !page.follows(after) {
             self.client.instruments.api_failure(Endpoint::Repositories, Reason::Cursor);
         }
@@ -361,9 +353,8 @@ impl Session for PollSession {
         let mut url = self.client.repositories.clone();
         url.set_path(&format!("{}/{id}/languages", url.path()));
         let body = self.get(Endpoint::Languages, Some(id), &url).await?;
-        let interner = Arc::clone(&self.client.interner);
-        let decode = move |body: &[u8]| wire::decode_languages(body, &interner);
-        self.decode(Endpoint::Languages, &url, body, decode, |list| list.flaws.as_slice()).await
+        let decode = |body: &[u8]| wire::decode_languages(body, &self.client.interner);
+        self.decode(Endpoint::Languages, &url, &body, decode, |list| list.flaws.as_slice())
     }
 
     fn ended(&self) -> Option<End> {

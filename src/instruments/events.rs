@@ -6,7 +6,7 @@ use super::{Labels, code_label, family::Family, reload::Reload};
 use crate::model::{Defect, Endpoint, Reason};
 use prometheus_client::{
     metrics::{counter::Counter, gauge::ConstGauge, histogram::Histogram},
-    registry::{Registry, Unit},
+    registry::{Metric, Registry, Unit},
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -81,47 +81,45 @@ impl Events {
 
     /// All of them, and the build's info, which changes even less.
     pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "translation_exporter_build_info",
+        let build_info = Family::new([build_labels()], || ConstGauge::new(1_u64));
+        register(
+            registry,
+            "build_info",
             "Version, source revision and compiler of this exporter; always 1",
-            Family::new([build_labels()], || ConstGauge::new(1_u64)),
+            build_info,
         );
-        let mut counter = |name: &str, help: &str, counter: &Counter| {
-            registry.register(format!("translation_exporter_{name}"), help, counter.clone());
-        };
-        counter("polls", "Polls of the API that have ended", &self.polls);
-        counter("poll_failures", "Polls that did not read everything they wanted", &self.poll_failures);
-        counter("poll_overruns", "Polls that took longer than poll.interval", &self.poll_overruns);
-        counter("state_writes", "Attempts to write the state file", &self.state_writes);
-        counter("state_write_failures", "Attempts to write the state file that failed", &self.state_write_failures);
-        registry.register(
-            "translation_exporter_api_requests",
-            "Requests to the API, retries included, by status; the code is error where no answer came",
-            self.api_requests.clone(),
+        register(registry, "polls", "Polls of the API that have ended", self.polls.clone());
+        register(
+            registry,
+            "poll_failures",
+            "Polls that did not read everything they wanted",
+            self.poll_failures.clone(),
         );
-        registry.register(
-            "translation_exporter_api_request_failures",
-            "Requests to the API that failed, retries included, by reason",
-            self.api_failures.clone(),
-        );
+        register(registry, "poll_overruns", "Polls that took longer than poll.interval", self.poll_overruns.clone());
+        register(registry, "state_writes", "Attempts to write the state file", self.state_writes.clone());
+        let help = "Attempts to write the state file that failed";
+        register(registry, "state_write_failures", help, self.state_write_failures.clone());
+        let help = "Requests to the API, retries included, by status; the code is error where no answer came";
+        register(registry, "api_requests", help, self.api_requests.clone());
+        let help = "Requests to the API that failed, retries included, by reason";
+        register(registry, "api_request_failures", help, self.api_failures.clone());
         registry.register_with_unit(
             "translation_exporter_api_request_duration",
             "Time that one request to the API took, the whole body included",
             Unit::Seconds,
             self.api_durations.clone(),
         );
-        registry.register(
-            "translation_exporter_api_retries",
-            "Requests to the API that were made again after a failure",
-            self.api_retries.clone(),
-        );
-        registry.register(
-            "translation_exporter_invalid_entries",
-            "Entries or fields in answers of the API that could not be used, by what was wrong",
-            self.invalid_entries.clone(),
-        );
+        let help = "Requests to the API that were made again after a failure";
+        register(registry, "api_retries", help, self.api_retries.clone());
+        let help = "Entries or fields in answers of the API that could not be used, by what was wrong";
+        register(registry, "invalid_entries", help, self.invalid_entries.clone());
         registry.register_collector(Box::new(self.reload.clone()));
     }
+}
+
+/// `name` without what all of the exporter's names begin with.
+fn register(registry: &mut Registry, name: &str, help: &str, metric: impl Metric) {
+    registry.register(format!("translation_exporter_{name}"), help, metric);
 }
 
 fn per_endpoint<I: IntoIterator>(labels: impl Fn(Endpoint) -> I) -> impl Iterator<Item = I::Item> {
