@@ -9,14 +9,14 @@ mod pacing;
 mod tls;
 pub mod wire;
 
-pub use error::{ApiError, CURSOR_MEND, RequestFailure};
+pub use error::{ApiError, CURSOR_HINT, RequestFailure};
 pub use pacing::End;
 pub use tls::BuildError;
 
 use crate::{
     config::{ApiConfig, KeySource, read_key},
     instruments::Instruments,
-    model::{Endpoint, Interner, Reason, RepositoryId},
+    model::{Interner, Operation, Reason, RepositoryId},
 };
 use error::Refusal;
 use pacing::{Allowance, Pacer};
@@ -121,29 +121,29 @@ impl Client {
         let read = tokio::task::spawn_blocking(move || read_key(&source));
         match timeout(self.timeout, read).await {
             Ok(Ok(key)) => {
-                key.map_err(|error| End { what: format!("{} {}", error.place(), error.problem()), mend: error.mend() })
+                key.map_err(|error| End { what: format!("{} {}", error.place(), error.problem()), hint: error.hint() })
             }
             Ok(Err(panic)) => std::panic::resume_unwind(panic.into_panic()),
             Err(_) => Err(End {
                 what: "the API key file could not be read within api.timeout".to_owned(),
-                mend: "see why the disk that holds it does not answer",
+                hint: "see why the disk that holds it does not answer",
             }),
         }
     }
 
     /// Sends one request and reads its body.
-    async fn send(&self, endpoint: Endpoint, url: &Url, key: &SecretString) -> Result<Vec<u8>, Refusal> {
+    async fn send(&self, operation: Operation, url: &Url, key: &SecretString) -> Result<Vec<u8>, Refusal> {
         let started = Instant::now();
         let request = self.http.get(url.clone()).bearer_auth(key.expose_secret());
         match request.send().await {
             Ok(response) => {
                 let status = response.status();
                 let body = self.receive(response).await;
-                self.instruments.api_request(endpoint, Some(status.as_u16()), started.elapsed());
+                self.instruments.api_request(operation, Some(status.as_u16()), started.elapsed());
                 body
             }
             Err(error) => {
-                self.instruments.api_request(endpoint, None, started.elapsed());
+                self.instruments.api_request(operation, None, started.elapsed());
                 Err(Refusal::transport(&error))
             }
         }
@@ -233,7 +233,12 @@ pub struct PollSession {
 impl PollSession {
     /// Asks for `url` until there is an answer, or none can be had in this poll. `repository` is the one asked about,
     /// `None` for the listing.
-    async fn get(&self, endpoint: Endpoint, repository: Option<RepositoryId>, url: &Url) -> Result<Vec<u8>, ApiError> {
+    async fn get(
+        &self,
+        operation: Operation,
+        repository: Option<RepositoryId>,
+        url: &Url,
+    ) -> Result<Vec<u8>, ApiError> {
         let client = &self.client;
         let mut attempt = 1;
         let mut has_new_key = false;
@@ -248,18 +253,18 @@ impl PollSession {
                 return Err(failure.map_or(ApiError::NotAsked, ApiError::Failed));
             };
             if failure.is_some() {
-                client.instruments.api_retry(endpoint);
+                client.instruments.api_retry(operation);
             } else {
                 self.allowance.requested();
             }
-            let refusal = match client.send(endpoint, url, &key.secret).await {
+            let refusal = match client.send(operation, url, &key.secret).await {
                 Ok(body) => {
                     self.allowance.answered();
                     return Ok(body);
                 }
-                Err(refusal) => refusal.of(endpoint),
+                Err(refusal) => refusal.of(operation),
             };
-            client.instruments.api_failure(endpoint, refusal.reason);
+            client.instruments.api_failure(operation, refusal.reason);
             self.allowance.refused(repository, &refusal, &client.pacer);
             let refused = refusal.failure(url);
             if refusal.reason == Reason::Unauthorized {
@@ -268,7 +273,7 @@ impl PollSession {
                     failure = Some(refused);
                     continue;
                 }
-                self.allowance.end("the API refuses the key (status 401)", refusal.mend);
+                self.allowance.end("the API refuses the key (status 401)", refusal.hint);
                 return Err(ApiError::Failed(refused));
             }
             if !refusal.retry || attempt >= client.max_attempts || !self.allowance.take_retry() {
@@ -296,8 +301,8 @@ impl PollSession {
                 true
             }
             Ok(_) => false,
-            Err(End { what, mend }) => {
-                self.allowance.end(format!("the API refuses the key (status 401), and {what}"), mend);
+            Err(End { what, hint }) => {
+                self.allowance.end(format!("the API refuses the key (status 401), and {what}"), hint);
                 false
             }
         }
@@ -307,7 +312,7 @@ impl PollSession {
     /// large it is: polls have a thread of their own, so that no scrape waits.
     fn decode<T>(
         &self,
-        endpoint: Endpoint,
+        operation: Operation,
         url: &Url,
         body: &[u8],
         decode: impl FnOnce(&[u8]) -> Result<T, serde_json::Error>,
@@ -317,12 +322,12 @@ impl PollSession {
         match decode(body) {
             Ok(answer) => {
                 for flaw in flaws(&answer) {
-                    instruments.invalid_entry(endpoint, flaw.defect);
+                    instruments.invalid_entry(operation, flaw.defect);
                 }
                 Ok(answer)
             }
             Err(error) => {
-                instruments.api_failure(endpoint, Reason::Decode);
+                instruments.api_failure(operation, Reason::Decode);
                 // The error's own text may quote the body: only its place is told.
                 let how = match (error.line(), error.column()) {
                     (0, _) => "the body is not UTF-8".to_owned(),
@@ -341,10 +346,11 @@ impl Session for PollSession {
         if let Some(after) = after {
             url.query_pairs_mut().append_pair("after", &after.to_string());
         }
-        let body = self.get(Endpoint::Repositories, None, &url).await?;
-        let page = self.decode(Endpoint::Repositories, &url, &body, wire::decode_page, |page| page.flaws.as_slice())?;
+        let body = self.get(Operation::ListRepositories, None, &url).await?;
+        let page =
+            self.decode(Operation::ListRepositories, &url, &body, wire::decode_page, |page| page.flaws.as_slice())?;
         if !page.follows(after) {
-            self.client.instruments.api_failure(Endpoint::Repositories, Reason::Cursor);
+            self.client.instruments.api_failure(Operation::ListRepositories, Reason::Cursor);
         }
         Ok(page)
     }
@@ -352,9 +358,9 @@ impl Session for PollSession {
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, ApiError> {
         let mut url = self.client.repositories.clone();
         url.set_path(&format!("{}/{id}/languages", url.path()));
-        let body = self.get(Endpoint::Languages, Some(id), &url).await?;
+        let body = self.get(Operation::ListLanguages, Some(id), &url).await?;
         let decode = |body: &[u8]| wire::decode_languages(body, &self.client.interner);
-        self.decode(Endpoint::Languages, &url, &body, decode, |list| list.flaws.as_slice())
+        self.decode(Operation::ListLanguages, &url, &body, decode, |list| list.flaws.as_slice())
     }
 
     fn ended(&self) -> Option<End> {

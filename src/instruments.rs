@@ -10,12 +10,12 @@ mod reload;
 mod text;
 
 use self::{
-    events::{Changes, Events, endpoint_labels, reason_labels, request_labels},
+    events::{Changes, Events, operation_labels, reason_labels, request_labels},
     family::Family,
     process::ProcessCollector,
 };
 use crate::{
-    model::{Defect, Endpoint, Reason, Timestamp},
+    model::{Defect, Operation, Reason, Timestamp},
     route::Route,
     sync::{read, write},
 };
@@ -113,26 +113,26 @@ impl Instruments {
     }
 
     /// One request was answered with status `code`, or failed before it had one.
-    pub fn api_request(&self, endpoint: Endpoint, code: Option<u16>, took: Duration) {
+    pub fn api_request(&self, operation: Operation, code: Option<u16>, took: Duration) {
         self.events.change(|events| {
-            events.api_requests.get(&request_labels(endpoint, code)).inc();
-            events.api_durations.get(&endpoint_labels(endpoint)).observe(took.as_secs_f64());
+            events.api_requests.get(&request_labels(operation, code)).inc();
+            events.api_durations.get(&operation_labels(operation)).observe(took.as_secs_f64());
         });
     }
 
     /// One request failed, for `reason`.
-    pub fn api_failure(&self, endpoint: Endpoint, reason: Reason) {
-        self.events.change(|events| events.api_failures.get(&reason_labels(endpoint, reason.label())).inc());
+    pub fn api_failure(&self, operation: Operation, reason: Reason) {
+        self.events.change(|events| events.api_failures.get(&reason_labels(operation, reason.label())).inc());
     }
 
     /// One request is made again.
-    pub fn api_retry(&self, endpoint: Endpoint) {
-        self.events.change(|events| events.api_retries.get(&endpoint_labels(endpoint)).inc());
+    pub fn api_retry(&self, operation: Operation) {
+        self.events.change(|events| events.api_retries.get(&operation_labels(operation)).inc());
     }
 
     /// An entry, or a field of it, could not be used.
-    pub fn invalid_entry(&self, endpoint: Endpoint, defect: Defect) {
-        self.events.change(|events| events.invalid_entries.get(&reason_labels(endpoint, defect.label())).inc());
+    pub fn invalid_entry(&self, operation: Operation, defect: Defect) {
+        self.events.change(|events| events.invalid_entries.get(&reason_labels(operation, defect.label())).inc());
     }
 
     /// The state file was written, or could not be.

@@ -29,7 +29,7 @@
 //! field in `config.rs`; its bounds in `config/sections.rs`; where it is used; README.md; `check-config`'s output in
 //! `tests/config/main.rs`, and where the keys of a section are listed in `tests/config/keys.rs`.
 //!
-//! An endpoint of the API: `model.rs` ([`model::Endpoint`]); `api/wire.rs` for its JSON; `api.rs` for the question
+//! An operation of the API: `model.rs` ([`model::Operation`]); `api/wire.rs` for its JSON; `api.rs` for the question
 //! ([`api::Session`], which the tests of `poll` and `tests/blackbox/properties.rs` implement too); `poll.rs` to ask it and
 //! `poll/ledger.rs` to keep the answer; `snapshot.rs` to tell it; then its metric as above. `instruments/tests.rs` lists
 //! the labels. `demo.rs`, `tests/support/api.rs` and the small APIs of `tests/deploy`, `tests/rules`, `tests/web` and

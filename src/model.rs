@@ -138,6 +138,17 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// Something that went wrong, in words for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// When it was first seen, without a success since.
+    pub since: Timestamp,
+    /// What was attempted, on what, and how it failed. Never holds the key.
+    pub what: Arc<str>,
+    /// What to do about it.
+    pub hint: Arc<str>,
+}
+
 macro_rules! labels {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $label:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -158,7 +169,7 @@ macro_rules! labels {
 
 labels! {
     /// The two questions that can be asked of the API.
-    Endpoint { Repositories = "repositories", Languages = "languages" }
+    Operation { ListRepositories = "list_repositories", ListLanguages = "list_languages" }
 }
 
 labels! {

@@ -13,12 +13,12 @@ mod tell;
 pub use save::Saver;
 
 use crate::{
-    api::{Api, ApiError, CURSOR_MEND, End, Session, wire},
+    api::{Api, ApiError, CURSOR_HINT, End, Session, wire},
     clock::Clock,
     config::FilterConfig,
     instruments::Instruments,
-    model::{Defect, Endpoint, RepositoryId, Timestamp},
-    snapshot::{PollOutcome, PollStatus, Snapshot, Trouble, staleness_limit},
+    model::{Defect, Failure, Operation, RepositoryId, Timestamp},
+    snapshot::{PollOutcome, PollStatus, Snapshot, staleness_limit},
     state::Memory,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -181,7 +181,7 @@ where
         let mut flaws = Vec::new();
         let mut after = None;
         let mut shown = 0;
-        let trouble = loop {
+        let failure = loop {
             let mut asked = pin!(session.list_repositories(after));
             let answer = loop {
                 tokio::select! {
@@ -194,7 +194,7 @@ where
             };
             let mut page = match answer {
                 Ok(page) => page,
-                Err(ApiError::Failed(failure)) => break Some(End { what: failure.what, mend: failure.mend }),
+                Err(ApiError::Failed(failure)) => break Some(End { what: failure.what, hint: failure.hint }),
                 Err(ApiError::NotAsked) => break session.ended(),
             };
             let (follows, next) = (page.follows(after), page.next);
@@ -208,21 +208,21 @@ where
                 _ => break Some(broken_cursor(after)),
             }
         };
-        let eclipsed = self.ledger.list(&listing, trouble.is_none(), &settings.filter, self.clock.now());
+        let eclipsed = self.ledger.list(&listing, failure.is_none(), &settings.filter, self.clock.now());
         for repository in eclipsed {
-            self.instruments.invalid_entry(Endpoint::Repositories, Defect::DuplicateName);
+            self.instruments.invalid_entry(Operation::ListRepositories, Defect::DuplicateName);
             let entry = format!("id {} ({:?})", repository.id, repository.name);
             flaws.push(wire::Flaw { entry, defect: Defect::DuplicateName });
         }
         // A listing that broke off shows but some of what is wrong: it is compared with its like.
         let digest = tell::digest(&flaws);
-        let before = std::mem::replace(&mut self.listing_flaws[usize::from(trouble.is_none())], digest);
-        if before != digest && (trouble.is_none() || digest != 0) {
+        let before = std::mem::replace(&mut self.listing_flaws[usize::from(failure.is_none())], digest);
+        if before != digest && (failure.is_none() || digest != 0) {
             tell::flaws("the listing", &flaws);
         }
-        self.unsaved |= trouble.is_none();
-        self.status.has_data |= trouble.is_none();
-        trouble
+        self.unsaved |= failure.is_none();
+        self.status.has_data |= failure.is_none();
+        failure
     }
 
     /// Reads the languages of all repositories.
@@ -282,14 +282,14 @@ where
             }
             Err(ApiError::Failed(failure)) => {
                 work.failed += 1;
-                if self.ledger.failed(id, &failure.what, failure.mend, now) == News::Changed {
+                if self.ledger.failed(id, &failure.what, failure.hint, now) == News::Changed {
                     work.newly_failed += 1;
                     if work.newly_failed <= tell::AT_MOST {
                         tracing::warn!(
                             repo = self.ledger.name(id),
                             id = id.get(),
                             error = failure.what,
-                            mend = failure.mend,
+                            hint = failure.hint,
                             "cannot read languages"
                         );
                     }
@@ -382,16 +382,16 @@ fn broken_cursor(after: Option<RepositoryId>) -> End {
     let page = after.map_or_else(|| "the first page".to_owned(), |after| format!("the page after id {after}"));
     End {
         what: format!("{page} of the listing gives no id to go on from: its last id cannot be read, or does not rise"),
-        mend: CURSOR_MEND,
+        hint: CURSOR_HINT,
     }
 }
 
-/// Trouble of one poll, dated back to the first of an unbroken row of polls that had it.
-fn lasting(since: &mut Option<Timestamp>, end: Option<End>, now: Timestamp) -> Option<Trouble> {
+/// Failure of one poll, dated back to the first of an unbroken row of polls that had it.
+fn lasting(since: &mut Option<Timestamp>, end: Option<End>, now: Timestamp) -> Option<Failure> {
     if end.is_none() {
         *since = None;
     }
-    end.map(|End { what, mend }| Trouble { since: *since.get_or_insert(now), what: what.into(), mend: mend.into() })
+    end.map(|End { what, hint }| Failure { since: *since.get_or_insert(now), what: what.into(), hint: hint.into() })
 }
 
 #[cfg(test)]

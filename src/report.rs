@@ -17,7 +17,7 @@
 //! | `complete` | boolean | whether everything could be read; the exit code says the same |
 //! | `completion_scale` | number | `api.completion_scale`: the completion that means finished |
 //! | `listing.complete` | boolean | whether all repositories could be listed |
-//! | `listing.error` | error or null | why not; an error is an object of `what` and `mend`, both text for people |
+//! | `listing.error` | error or null | why not; an error is an object of `what` and `hint`, both text for people |
 //! | `poll.duration_seconds` | number | |
 //! | `poll.read`, `.failed`, `.unreached` | integer | repositories read in full; failed; not asked for |
 //! | `poll.error` | error or null | why the poll was ended before it had asked for everything |

@@ -47,7 +47,7 @@ impl RunError {
 /// Does what the command line asks for. Returns when that is done, or when the process is told to stop.
 ///
 /// # Errors
-/// Says what is wrong and how to mend it; the caller prints it and exits with [`RunError::exit_code`].
+/// Says what is wrong and how to fix it; the caller prints it and exits with [`RunError::exit_code`].
 pub fn run(cli: Cli) -> Result<(), RunError> {
     let runtime = match cli.command {
         Command::Once { .. } => runtime_of_one_thread()?,

@@ -4,7 +4,7 @@
 //! it, by `Arc`.
 
 use crate::{
-    model::{Completion, Language, Repository, Timestamp},
+    model::{Completion, Failure, Language, Repository, Timestamp},
     progress::Progress,
 };
 use std::{sync::Arc, time::Duration};
@@ -56,28 +56,17 @@ pub struct Languages {
     pub readings: Arc<[Reading]>,
 }
 
-/// Something that goes wrong, in words for people.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
-    /// When it was first seen, without a success since.
-    pub since: Timestamp,
-    /// What was attempted, on what, and how it failed. Never holds the key.
-    pub what: Arc<str>,
-    /// What to do about it.
-    pub mend: Arc<str>,
-}
-
 /// What is known of a repository's languages. Each repository is in one condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
-    /// Never read. The trouble is that of its first attempts, if there were any.
-    Pending(Option<Trouble>),
+    /// Never read. The failure is that of its first attempts, if there were any.
+    Pending(Option<Failure>),
     /// The last read succeeded.
     Fresh(Arc<Languages>),
     /// The last read failed; what was read before is still good enough to be told.
-    Failing(Arc<Languages>, Trouble),
+    Failing(Arc<Languages>, Failure),
     /// What was read at `read_at` is too old to be told.
-    Stale { read_at: Timestamp, trouble: Option<Trouble> },
+    Stale { read_at: Timestamp, failure: Option<Failure> },
 }
 
 impl Condition {
@@ -112,11 +101,11 @@ impl Condition {
     }
 
     #[must_use]
-    pub fn trouble(&self) -> Option<&Trouble> {
+    pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Fresh(_) => None,
-            Self::Failing(_, trouble) => Some(trouble),
-            Self::Pending(trouble) | Self::Stale { trouble, .. } => trouble.as_ref(),
+            Self::Failing(_, failure) => Some(failure),
+            Self::Pending(failure) | Self::Stale { failure, .. } => failure.as_ref(),
         }
     }
 }
@@ -153,9 +142,9 @@ pub struct PollOutcome {
     pub ended_at: Timestamp,
     pub duration: Duration,
     /// Why the listing did not reach its end, if it did not.
-    pub listing: Option<Trouble>,
+    pub listing: Option<Failure>,
     /// Why the poll was ended before it had asked for everything, if it was.
-    pub ended_early: Option<Trouble>,
+    pub ended_early: Option<Failure>,
     /// How many repositories were read in full.
     pub read: usize,
     /// How many repositories failed.

@@ -109,7 +109,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// Where another process uses the file, or where `path` cannot name a file: both are for the operator to mend
+    /// Where another process uses the file, or where `path` cannot name a file: both are for the operator to fix
     /// before the exporter can run.
     pub fn open(path: &Path, base_url: &str, now: Timestamp) -> Result<(Self, Opened), OpenError> {
         let mut state = Self {

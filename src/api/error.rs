@@ -1,11 +1,11 @@
 //! What can go wrong when the API is asked, by what the caller does next.
 
-use crate::model::{Endpoint, Reason};
+use crate::model::{Operation, Reason};
 use reqwest::{StatusCode, Url};
 use std::{error::Error, io, time::Duration};
 
 /// What to do about a listing that cannot go on.
-pub const CURSOR_MEND: &str = "the listing of the API is broken: report it to the API's makers";
+pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's makers";
 
 /// Why a question to the API has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +25,7 @@ pub struct RequestFailure {
     /// What was attempted, on what, and how it failed.
     pub what: String,
     /// What to do about it.
-    pub mend: &'static str,
+    pub hint: &'static str,
 }
 
 /// How one request failed.
@@ -35,7 +35,7 @@ pub(super) struct Refusal {
     /// How it failed, in words: `status 503 Service Unavailable`.
     pub how: String,
     /// What to do about it.
-    pub mend: &'static str,
+    pub hint: &'static str,
     /// Whether asking again may help.
     pub retry: bool,
     /// How long the API asked to be left alone.
@@ -45,7 +45,7 @@ pub(super) struct Refusal {
 impl Refusal {
     pub fn new(reason: Reason, how: impl Into<String>) -> Self {
         let retry = matches!(reason, Reason::Timeout | Reason::Connect | Reason::Truncated);
-        Self { reason, how: how.into(), mend: mend(reason), retry, retry_after: None }
+        Self { reason, how: how.into(), hint: hint(reason), retry, retry_after: None }
     }
 
     /// An answer whose status is not 200.
@@ -63,16 +63,16 @@ impl Refusal {
         };
         let retry = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
         let how = format!("the answer has status {status}");
-        Self { reason, how, mend: mend(reason), retry, retry_after }
+        Self { reason, how, hint: hint(reason), retry, retry_after }
     }
 
     /// The same, told for what was asked: what may be one repository's trouble is the account's where it is the listing's.
-    pub fn of(mut self, endpoint: Endpoint) -> Self {
-        if endpoint == Endpoint::Repositories {
-            self.mend = match self.reason {
+    pub fn of(mut self, operation: Operation) -> Self {
+        if operation == Operation::ListRepositories {
+            self.hint = match self.reason {
                 Reason::NotFound => "set api.base_url to what stands before /v1 in the API's addresses",
                 Reason::Forbidden => "give the account of the key access to the API, or use the key of another account",
-                _ => self.mend,
+                _ => self.hint,
             };
         }
         self
@@ -93,14 +93,14 @@ impl Refusal {
         };
         let told = Self::new(reason, innermost(error));
         // First of all, since the TLS that fails may be that of the proxy.
-        let (how, mend) = if let Some(tunnel) = tunnel_error(error) {
+        let (how, hint) = if let Some(tunnel) = tunnel_error(error) {
             of_proxy(&tunnel, &told.how)
         } else if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
             ("what answers there speaks no TLS".to_owned(), "check the scheme and the port of api.base_url")
         } else {
             return told;
         };
-        Self { how, mend, ..told }
+        Self { how, hint, ..told }
     }
 
     /// Whether the API itself is in trouble, so that asking it for something else would only add to it.
@@ -110,11 +110,11 @@ impl Refusal {
 
     /// The failure of the request for `url`.
     pub fn failure(&self, url: &Url) -> RequestFailure {
-        RequestFailure { reason: self.reason, what: format!("GET {url}: {}", self.how), mend: self.mend }
+        RequestFailure { reason: self.reason, what: format!("GET {url}: {}", self.how), hint: self.hint }
     }
 }
 
-fn mend(reason: Reason) -> &'static str {
+fn hint(reason: Reason) -> &'static str {
     match reason {
         Reason::Timeout => "raise api.timeout, or see why the API is slow",
         Reason::Connect => "check api.base_url, the network, and HTTPS_PROXY if there is a proxy",
@@ -131,7 +131,7 @@ fn mend(reason: Reason) -> &'static str {
         Reason::TooLarge => "raise api.max_response_size, or lower api.page_size if it is the listing",
         Reason::Truncated => "see what cuts the API's answers short, such as a proxy",
         Reason::Decode => "check that api.base_url is the API and not a page or proxy; or the API has changed",
-        Reason::Cursor => CURSOR_MEND,
+        Reason::Cursor => CURSOR_HINT,
     }
 }
 
@@ -147,7 +147,7 @@ fn tunnel_error(error: &reqwest::Error) -> Option<String> {
     None
 }
 
-/// How it failed, and the mend; `innermost` is why there is no connection, where there is none.
+/// How it failed, and the hint; `innermost` is why there is no connection, where there is none.
 fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
     match tunnel {
         "proxy authorization required" => (

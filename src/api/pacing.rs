@@ -72,7 +72,7 @@ impl Pacer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     pub what: String,
-    pub mend: &'static str,
+    pub hint: &'static str,
 }
 
 /// What one poll may still do.
@@ -105,10 +105,10 @@ impl Allowance {
         Self { run: Mutex::default(), ended: watch::Sender::new(None) }
     }
 
-    pub fn end(&self, what: impl Into<String>, mend: &'static str) {
+    pub fn end(&self, what: impl Into<String>, hint: &'static str) {
         self.ended.send_if_modified(|ended| {
             let first = ended.is_none();
-            ended.get_or_insert_with(|| End { what: what.into(), mend });
+            ended.get_or_insert_with(|| End { what: what.into(), hint });
             first
         });
     }
@@ -158,16 +158,16 @@ impl Allowance {
             pacer.hold(wait);
             if wait > LONGEST_HOLD_WITHIN_POLL {
                 let wait = humantime::format_duration(Duration::from_secs(wait.min(LONGEST_HOLD).as_secs()));
-                self.end(format!("the API asked to be left alone for {wait} ({})", refusal.how), refusal.mend);
+                self.end(format!("the API asked to be left alone for {wait} ({})", refusal.how), refusal.hint);
             }
         }
         let mut run = lock(&self.run);
         if refusal.reason == Reason::Forbidden {
             run.forbidden += 1;
             if repository.is_none() {
-                self.end("the API forbids the listing (status 403)", refusal.mend);
+                self.end("the API forbids the listing (status 403)", refusal.hint);
             } else if run.forbidden == FORBIDDEN_LIMIT {
-                self.end(format!("the API forbade {FORBIDDEN_LIMIT} repositories in a row (status 403)"), refusal.mend);
+                self.end(format!("the API forbade {FORBIDDEN_LIMIT} repositories in a row (status 403)"), refusal.hint);
             }
         } else {
             run.forbidden = 0;
@@ -183,7 +183,7 @@ impl Allowance {
         }
         if run.trouble >= TROUBLE_LIMIT && (run.trouble_on_listing || run.troubled.len() >= TROUBLE_REPOSITORIES) {
             let what = format!("{} requests in a row failed, the last because {}", run.trouble, refusal.how);
-            self.end(what, refusal.mend);
+            self.end(what, refusal.hint);
         }
     }
 }

@@ -38,16 +38,16 @@ pub struct Mistake {
     pub source: Option<Source>,
     pub problem: String,
     /// What to do.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl Mistake {
-    pub(super) fn at(source: Source, problem: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { key: None, source: Some(source), problem: problem.into(), mend: mend.into() }
+    pub(super) fn at(source: Source, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { key: None, source: Some(source), problem: problem.into(), hint: hint.into() }
     }
 
-    pub(super) fn of(key: &str, source: Option<Source>, problem: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { key: Some(key.to_owned()), source, problem: problem.into(), mend: mend.into() }
+    pub(super) fn of(key: &str, source: Option<Source>, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { key: Some(key.to_owned()), source, problem: problem.into(), hint: hint.into() }
     }
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Mistake {
             (None, Some(source)) => write!(f, "{source}")?,
             (None, None) => f.write_str("configuration")?,
         }
-        write!(f, ": {}; {}", self.problem, self.mend)
+        write!(f, ": {}; {}", self.problem, self.hint)
     }
 }
 

@@ -14,7 +14,7 @@ const LARGEST: u64 = 16 * 1024;
 
 /// Why there is no key to send. The display says what was attempted, on what, and what to do.
 #[derive(Debug, thiserror::Error)]
-#[error("{} {}; {}", self.place(), self.problem(), self.mend())]
+#[error("{} {}; {}", self.place(), self.problem(), self.hint())]
 pub struct KeyError {
     file: Option<PathBuf>,
     kind: Kind,
@@ -52,7 +52,7 @@ impl KeyError {
 
     /// What to do about it.
     #[must_use]
-    pub fn mend(&self) -> &'static str {
+    pub fn hint(&self) -> &'static str {
         match (&self.kind, &self.file) {
             (Kind::Unreadable(_), _) => "see that the file exists and that this user may read it",
             (_, Some(_)) => "write the API key, and nothing else, into the file",

@@ -116,7 +116,7 @@ impl Key {
         format!("{PREFIX}{}", self.path.replace('.', "_").to_ascii_uppercase())
     }
 
-    /// How it can be set, for the mend of an error.
+    /// How it can be set, for the hint of an error.
     pub(super) fn ways(&self) -> String {
         let flag = self.flag.as_ref().map(|flag| format!(" or by {}", flag.name)).unwrap_or_default();
         format!("in the configuration file, as {}{flag}", self.variable())

@@ -156,8 +156,8 @@ fn known_lines(path: &Path, document: Shape, mistakes: &mut Vec<Mistake>) -> BTr
         Shape::Mapping(entries) => entries,
         Shape::Nothing => return lines,
         Shape::Other => {
-            let mend = format!("write sections ({}) with their keys indented below", sections().join(", "));
-            mistakes.push(Mistake::at(at(None), "is no mapping", mend));
+            let hint = format!("write sections ({}) with their keys indented below", sections().join(", "));
+            mistakes.push(Mistake::at(at(None), "is no mapping", hint));
             return lines;
         }
     };
@@ -169,8 +169,8 @@ fn known_lines(path: &Path, document: Shape, mistakes: &mut Vec<Mistake>) -> BTr
         match content {
             Shape::Nothing => {}
             Shape::Other => {
-                let mend = "write its keys below it, indented, each as `key: value`";
-                mistakes.push(Mistake::of(&section, Some(at(Some(line))), "is a section, but no mapping", mend));
+                let hint = "write its keys below it, indented, each as `key: value`";
+                mistakes.push(Mistake::of(&section, Some(at(Some(line))), "is a section, but no mapping", hint));
             }
             Shape::Mapping(keys) => {
                 for (name, line, _) in keys {
@@ -188,7 +188,7 @@ fn known_lines(path: &Path, document: Shape, mistakes: &mut Vec<Mistake>) -> BTr
 }
 
 fn unknown_section(name: &str, source: Source) -> Mistake {
-    let (near, mend) = if let Some(key) = Key::find(name) {
+    let (near, hint) = if let Some(key) = Key::find(name) {
         (true, format!("write the section \"{}:\" and below it, indented, \"{}:\"", key.section(), key.name()))
     } else if let Some(key) = KEYS.iter().find(|key| key.name() == name) {
         (true, format!("indent it below the section \"{}\"", key.section()))
@@ -199,12 +199,12 @@ fn unknown_section(name: &str, source: Source) -> Mistake {
     };
     let problem =
         if can_be_told(name, near) { format!("unknown section \"{name}\"") } else { "unknown section".to_owned() };
-    Mistake::at(source, problem, mend)
+    Mistake::at(source, problem, hint)
 }
 
 fn unknown_key(section: &str, name: &str, source: Source) -> Mistake {
     let own = KEYS.iter().filter(|key| key.section() == section).map(Key::name);
-    let (near, mend) = if let Some(key) = KEYS.iter().find(|key| key.name() == name) {
+    let (near, hint) = if let Some(key) = KEYS.iter().find(|key| key.name() == name) {
         (true, format!("it belongs in the section \"{}\"", key.section()))
     } else if let Some(key) = nearest(name, own.clone()) {
         (true, format!("did you mean \"{section}.{key}\"?"))
@@ -216,7 +216,7 @@ fn unknown_key(section: &str, name: &str, source: Source) -> Mistake {
     } else {
         format!("unknown key in the section {section}")
     };
-    Mistake::at(source, problem, mend)
+    Mistake::at(source, problem, hint)
 }
 
 /// Whether the name of what is unknown can be no part of a secret: to YAML, `{key:abc}` is one name.
@@ -250,18 +250,18 @@ fn environment_layer(environment: &[(OsString, OsString)], mistakes: &mut Vec<Mi
 fn unknown_variable(name: &str) -> Option<Mistake> {
     let source = Source::Variable(name.to_owned());
     if let Some(key) = KEYS.iter().find(|key| key.variable_with_one_underscore() == name) {
-        let mend = format!("write {}", key.variable());
-        return Some(Mistake::at(source, "two underscores part section and key", mend));
+        let hint = format!("write {}", key.variable());
+        return Some(Mistake::at(source, "two underscores part section and key", hint));
     }
     let rest = name.strip_prefix(PREFIX).filter(|rest| rest.contains("__"))?;
-    let mend = if rest == "CONFIG__FILE" {
+    let hint = if rest == "CONFIG__FILE" {
         "the configuration file is given by --config.file alone".to_owned()
     } else if let Some(variable) = nearest(rest, KEYS.iter().map(|key| key.variable().split_off(PREFIX.len()))) {
         format!("did you mean {PREFIX}{variable}?")
     } else {
         format!("write {PREFIX}<SECTION>__<KEY>; the sections are {}", sections().join(", "))
     };
-    Some(Mistake::at(source, "unknown variable", mend))
+    Some(Mistake::at(source, "unknown variable", hint))
 }
 
 fn flags(options: &Options) -> Vec<(&'static Key, Value)> {

@@ -45,17 +45,17 @@ impl<'a> Reader<'a> {
         self.settings.push(Setting { key, value: value.to_string(), source });
     }
 
-    pub(super) fn mistake(&mut self, key: &str, source: Source, problem: impl Into<String>, mend: impl Into<String>) {
-        self.mistakes.push(Mistake::of(key, Some(source), problem, mend));
+    pub(super) fn mistake(&mut self, key: &str, source: Source, problem: impl Into<String>, hint: impl Into<String>) {
+        self.mistakes.push(Mistake::of(key, Some(source), problem, hint));
     }
 
     /// The text of a single value; `None` where it is given nowhere, or empty and may be, or no single value.
-    pub(super) fn text(&mut self, path: &'static str, mend: &str) -> Option<(String, Source)> {
+    pub(super) fn text(&mut self, path: &'static str, hint: &str) -> Option<(String, Source)> {
         let (value, source) = self.get(path)?;
         match single(&value) {
             Ok(text) => Some((text.trim().to_owned(), source)),
             Err(kind) => {
-                self.mistake(path, source, format!("is {kind}"), mend);
+                self.mistake(path, source, format!("is {kind}"), hint);
                 None
             }
         }
@@ -65,10 +65,10 @@ impl<'a> Reader<'a> {
     pub(super) fn parsed<T: Display>(
         &mut self,
         path: &'static str,
-        mend: &str,
+        hint: &str,
         parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {
-        let (text, source) = self.text(path, mend)?;
+        let (text, source) = self.text(path, hint)?;
         let result = if text.is_empty() { Err("is empty".to_owned()) } else { parse(&text) };
         match result {
             Ok(value) => {
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
                 Some(value)
             }
             Err(problem) => {
-                self.mistake(path, source, problem, mend);
+                self.mistake(path, source, problem, hint);
                 None
             }
         }
@@ -92,16 +92,16 @@ impl<'a> Reader<'a> {
     where
         T: FromStr + PartialOrd + Display,
     {
-        let mend = format!("give a whole number from {} to {}", bounds.start(), bounds.end());
-        self.parsed(path, &mend, |text| match text.parse() {
+        let hint = format!("give a whole number from {} to {}", bounds.start(), bounds.end());
+        self.parsed(path, &hint, |text| match text.parse() {
             Ok(number) if bounds.contains(&number) => Ok(number),
             _ if text.parse::<i128>().is_ok() => Err(format!("{text} is out of bounds")),
             _ => Err(format!("{} is no whole number", short(text))),
         })
     }
 
-    pub(super) fn number(&mut self, path: &'static str, mend: &str, fits: impl Fn(f64) -> bool) -> Option<f64> {
-        self.parsed(path, mend, |text| match text.parse() {
+    pub(super) fn number(&mut self, path: &'static str, hint: &str, fits: impl Fn(f64) -> bool) -> Option<f64> {
+        self.parsed(path, hint, |text| match text.parse() {
             Ok(number) if fits(number) => Ok(number),
             Ok(_) => Err(format!("{text} is out of bounds")),
             Err(_) => Err(format!("{} is no number", short(text))),
@@ -110,8 +110,8 @@ impl<'a> Reader<'a> {
 
     pub(super) fn duration(&mut self, path: &'static str, shortest: Duration) -> Option<Duration> {
         let least = humantime::format_duration(shortest);
-        let mend = format!("give at least {least} with its unit, such as 30s, 5m or 1h 30m");
-        self.parsed(path, &mend, |text| match humantime::parse_duration(text) {
+        let hint = format!("give at least {least} with its unit, such as 30s, 5m or 1h 30m");
+        self.parsed(path, &hint, |text| match humantime::parse_duration(text) {
             Ok(duration) if duration < shortest => Err(format!("{} is too short", short(text))),
             Ok(duration) if duration > LONGEST => Err(format!("{} is longer than 100 years", short(text))),
             Ok(duration) => Ok(humantime::Duration::from(duration)),
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
     pub(super) fn list(
         &mut self,
         path: &'static str,
-        mend: &str,
+        hint: &str,
         split: fn(&str) -> Vec<String>,
     ) -> Option<(Vec<String>, Source)> {
         let Some((value, source)) = self.get(path) else { return Some((Vec::new(), Source::Default)) };
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
                 None => format!("is {}, not a list", kind(value)),
             },
         };
-        self.mistake(path, source, problem, mend);
+        self.mistake(path, source, problem, hint);
         None
     }
 

@@ -45,8 +45,8 @@ pub(super) fn api(read: &mut Reader<'_>) -> Option<ApiConfig> {
         }
     });
     let ca_file = read.path("api.ca_file");
-    let mend = "give the completion that means finished, a number of at least 1";
-    let completion_scale = read.number("api.completion_scale", mend, |scale| scale.is_finite() && scale >= 1.0);
+    let hint = "give the completion that means finished, a number of at least 1";
+    let completion_scale = read.number("api.completion_scale", hint, |scale| scale.is_finite() && scale >= 1.0);
     Some(ApiConfig {
         base_url: base_url?,
         key: key?,
@@ -63,12 +63,12 @@ pub(super) fn api(read: &mut Reader<'_>) -> Option<ApiConfig> {
 }
 
 fn base_url(read: &mut Reader<'_>) -> Option<url::Url> {
-    let mend = "give the root of the API, such as https://api.example.com";
+    let hint = "give the root of the API, such as https://api.example.com";
     if read.get("api.base_url").is_none() {
         read.missing("api.base_url");
         return None;
     }
-    read.parsed("api.base_url", mend, syntax::base_url)
+    read.parsed("api.base_url", hint, syntax::base_url)
 }
 
 fn key(read: &mut Reader<'_>) -> Option<KeySource> {
@@ -81,10 +81,10 @@ fn key(read: &mut Reader<'_>) -> Option<KeySource> {
             None
         }
         (None, None) => {
-            let mend =
+            let hint =
                 "set api.key_file to the file that holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key";
             let both = "api.key, api.key_file";
-            read.mistakes.push(Mistake::of(both, None, "one of them is required, and neither is given", mend));
+            read.mistakes.push(Mistake::of(both, None, "one of them is required, and neither is given", hint));
             None
         }
         (Some((value, source)), None) => inline_key(read, &value, source),
@@ -140,7 +140,7 @@ fn checked(read: &mut Reader<'_>, path: &'static str, key: KeySource, source: So
         }
         KeySource::File(_) => format!("{} ", error.place()),
     };
-    read.mistake(path, source, format!("{place}{}", error.problem()), error.mend());
+    read.mistake(path, source, format!("{place}{}", error.problem()), error.hint());
     None
 }
 
@@ -167,9 +167,9 @@ pub(super) fn poll(read: &mut Reader<'_>) -> Option<PollConfig> {
             humantime::format_duration(interval),
             read.source("poll.interval"),
         );
-        let mend = format!("give at least {}, or shorten poll.interval", humantime::format_duration(least));
+        let hint = format!("give at least {}, or shorten poll.interval", humantime::format_duration(least));
         let source = read.source("poll.stale_after");
-        read.mistake("poll.stale_after", source, problem, mend);
+        read.mistake("poll.stale_after", source, problem, hint);
     }
     Some(PollConfig { interval, stale_after })
 }
@@ -186,19 +186,19 @@ pub(super) fn filter(read: &mut Reader<'_>) -> Option<FilterConfig> {
 }
 
 fn globs(read: &mut Reader<'_>, path: &'static str) -> Option<GlobSet> {
-    let mend = "give a list of globs on owner/repo, such as [\"acme/*\"]";
-    let (globs, source) = read.list(path, mend, syntax::split_globs)?;
+    let hint = "give a list of globs on owner/repo, such as [\"acme/*\"]";
+    let (globs, source) = read.list(path, hint, syntax::split_globs)?;
     let mut set = GlobSetBuilder::new();
     let before = read.mistakes.len();
     for glob in &globs {
         match GlobBuilder::new(glob).literal_separator(true).build() {
-            _ if glob.is_empty() => read.mistake(path, source.clone(), "holds an empty glob", mend),
+            _ if glob.is_empty() => read.mistake(path, source.clone(), "holds an empty glob", hint),
             Ok(built) => {
                 set.add(built);
             }
             Err(error) => {
                 let problem = format!("the glob {} does not parse: {}", quoted(glob), error.kind());
-                read.mistake(path, source.clone(), problem, mend);
+                read.mistake(path, source.clone(), problem, hint);
             }
         }
         if !glob.contains('/') && !glob.contains("**") {
@@ -213,14 +213,14 @@ fn globs(read: &mut Reader<'_>, path: &'static str) -> Option<GlobSet> {
     if read.mistakes.len() > before {
         return None;
     }
-    set.build().map_err(|error| read.mistake(path, source, format!("is too large: {}", error.kind()), mend)).ok()
+    set.build().map_err(|error| read.mistake(path, source, format!("is too large: {}", error.kind()), hint)).ok()
 }
 
 pub(super) fn web(read: &mut Reader<'_>) -> Option<WebConfig> {
     let listen_addresses = listen_addresses(read);
-    let mend = "give a path such as /metrics: a slash, then letters, digits and -._~/, and none of the exporter's other \
+    let hint = "give a path such as /metrics: a slash, then letters, digits and -._~/, and none of the exporter's other \
                 paths";
-    let telemetry_path = read.parsed("web.telemetry_path", mend, syntax::telemetry_path);
+    let telemetry_path = read.parsed("web.telemetry_path", hint, syntax::telemetry_path);
     let config_file = read.path("web.config_file");
     let enable_lifecycle = read.switch("web.enable_lifecycle");
     let max_requests = read.whole("web.max_requests", 1..=1_000_000);
@@ -235,17 +235,17 @@ pub(super) fn web(read: &mut Reader<'_>) -> Option<WebConfig> {
 
 fn listen_addresses(read: &mut Reader<'_>) -> Option<Vec<String>> {
     const PATH: &str = "web.listen_addresses";
-    let mend = "give a list of host:port, such as [\":10018\", \"127.0.0.1:10018\", \"[::1]:10018\"]";
-    let (addresses, source) = read.list(PATH, mend, syntax::split_commas)?;
+    let hint = "give a list of host:port, such as [\":10018\", \"127.0.0.1:10018\", \"[::1]:10018\"]";
+    let (addresses, source) = read.list(PATH, hint, syntax::split_commas)?;
     let before = read.mistakes.len();
     if addresses.is_empty() {
-        read.mistake(PATH, source.clone(), "is empty", mend);
+        read.mistake(PATH, source.clone(), "is empty", hint);
     }
     for (index, address) in addresses.iter().enumerate() {
         if let Err(problem) = syntax::listen_address(address) {
             let port_alone = address.parse::<u16>().map(|port| format!("write \":{port}\""));
-            let mend = port_alone.unwrap_or_else(|_| mend.to_owned());
-            read.mistake(PATH, source.clone(), format!("{} {problem}", quoted(address)), mend);
+            let hint = port_alone.unwrap_or_else(|_| hint.to_owned());
+            read.mistake(PATH, source.clone(), format!("{} {problem}", quoted(address)), hint);
         } else if addresses[..index].contains(address) && !address.ends_with(":0") {
             read.mistake(PATH, source.clone(), format!("{} is given twice", quoted(address)), "remove one of the two");
         }

@@ -28,8 +28,8 @@ pub(super) fn shape(path: &Path, text: &str) -> Result<Shape, Mistake> {
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::from_str_with_options::<Shape>(text, options).map_err(|error| {
         let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
-        let (problem, mend) = complaint(error.without_snippet());
-        Mistake::at(Source::File { path: path.to_owned(), line }, problem, mend)
+        let (problem, hint) = complaint(error.without_snippet());
+        Mistake::at(Source::File { path: path.to_owned(), line }, problem, hint)
     })
 }
 

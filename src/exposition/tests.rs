@@ -6,9 +6,9 @@ mod oracle;
 
 use super::*;
 use crate::{
-    model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
-    snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Trouble},
+    snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown},
 };
 use std::time::Duration;
 
@@ -56,8 +56,8 @@ fn starting() -> PollStatus {
     }
 }
 
-fn trouble() -> Trouble {
-    Trouble { since: at(0), what: "the API failed".into(), mend: "wait".into() }
+fn failure() -> Failure {
+    Failure { since: at(0), what: "the API failed".into(), hint: "wait".into() }
 }
 
 /// After a poll that listed all and read some.

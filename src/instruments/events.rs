@@ -3,7 +3,7 @@
 //! While nothing happens their exposition stays the same, so that a scrape can send again what an earlier one encoded.
 
 use super::{Labels, code_label, family::Family, reload::Reload};
-use crate::model::{Defect, Endpoint, Reason};
+use crate::model::{Defect, Operation, Reason};
 use prometheus_client::{
     metrics::{counter::Counter, gauge::ConstGauge, histogram::Histogram},
     registry::{Metric, Registry, Unit},
@@ -58,19 +58,23 @@ impl Events {
             poll_failures: Counter::default(),
             poll_overruns: Counter::default(),
             api_requests: Family::new(
-                per_endpoint(|endpoint| [Some(200), None].map(|code| request_labels(endpoint, code))),
+                per_operation(|operation| [Some(200), None].map(|code| request_labels(operation, code))),
                 Counter::default,
             ),
             api_failures: Family::new(
-                per_endpoint(|endpoint| Reason::ALL.iter().map(move |reason| reason_labels(endpoint, reason.label()))),
+                per_operation(|operation| {
+                    Reason::ALL.iter().map(move |reason| reason_labels(operation, reason.label()))
+                }),
                 Counter::default,
             ),
-            api_durations: Family::new(per_endpoint(|endpoint| [endpoint_labels(endpoint)]), || {
+            api_durations: Family::new(per_operation(|operation| [operation_labels(operation)]), || {
                 Histogram::new(REQUEST_BUCKETS)
             }),
-            api_retries: Family::new(per_endpoint(|endpoint| [endpoint_labels(endpoint)]), Counter::default),
+            api_retries: Family::new(per_operation(|operation| [operation_labels(operation)]), Counter::default),
             invalid_entries: Family::new(
-                per_endpoint(|endpoint| Defect::ALL.iter().map(move |defect| reason_labels(endpoint, defect.label()))),
+                per_operation(|operation| {
+                    Defect::ALL.iter().map(move |defect| reason_labels(operation, defect.label()))
+                }),
                 Counter::default,
             ),
             state_writes: Counter::default(),
@@ -122,20 +126,20 @@ fn register(registry: &mut Registry, name: &str, help: &str, metric: impl Metric
     registry.register(format!("translation_exporter_{name}"), help, metric);
 }
 
-fn per_endpoint<I: IntoIterator>(labels: impl Fn(Endpoint) -> I) -> impl Iterator<Item = I::Item> {
-    Endpoint::ALL.iter().flat_map(move |endpoint| labels(*endpoint))
+fn per_operation<I: IntoIterator>(labels: impl Fn(Operation) -> I) -> impl Iterator<Item = I::Item> {
+    Operation::ALL.iter().flat_map(move |operation| labels(*operation))
 }
 
-pub(super) fn endpoint_labels(endpoint: Endpoint) -> Labels<1> {
-    [("endpoint", endpoint.label().into())]
+pub(super) fn operation_labels(operation: Operation) -> Labels<1> {
+    [("operation", operation.label().into())]
 }
 
-pub(super) fn reason_labels(endpoint: Endpoint, reason: &'static str) -> Labels<2> {
-    [("endpoint", endpoint.label().into()), ("reason", reason.into())]
+pub(super) fn reason_labels(operation: Operation, reason: &'static str) -> Labels<2> {
+    [("operation", operation.label().into()), ("reason", reason.into())]
 }
 
-pub(super) fn request_labels(endpoint: Endpoint, code: Option<u16>) -> Labels<2> {
-    [("endpoint", endpoint.label().into()), ("code", code.map_or("error".into(), code_label))]
+pub(super) fn request_labels(operation: Operation, code: Option<u16>) -> Labels<2> {
+    [("operation", operation.label().into()), ("code", code.map_or("error".into(), code_label))]
 }
 
 fn build_labels() -> Labels<3> {

@@ -28,10 +28,10 @@ fn counters_of_known_labels_start_at_0_in_the_order_of_their_labels() {
         "\
 # HELP translation_exporter_api_requests_total Requests to the API, retries included, by status; the code is error where no answer came.
 # TYPE translation_exporter_api_requests_total counter
-translation_exporter_api_requests_total{endpoint=\"languages\",code=\"200\"} 0
-translation_exporter_api_requests_total{endpoint=\"languages\",code=\"error\"} 0
-translation_exporter_api_requests_total{endpoint=\"repositories\",code=\"200\"} 0
-translation_exporter_api_requests_total{endpoint=\"repositories\",code=\"error\"} 0
+translation_exporter_api_requests_total{operation=\"list_languages\",code=\"200\"} 0
+translation_exporter_api_requests_total{operation=\"list_languages\",code=\"error\"} 0
+translation_exporter_api_requests_total{operation=\"list_repositories\",code=\"200\"} 0
+translation_exporter_api_requests_total{operation=\"list_repositories\",code=\"error\"} 0
 "
     );
     assert_eq!(text.matches("\ntranslation_exporter_api_request_failures_total{").count(), 28);
@@ -42,7 +42,7 @@ translation_exporter_api_requests_total{endpoint=\"repositories\",code=\"error\"
         "poll_overruns_total 0",
         "state_writes_total 0",
         "state_write_failures_total 0",
-        "api_retries_total{endpoint=\"languages\"} 0",
+        "api_retries_total{operation=\"list_languages\"} 0",
         "http_requests_total{path=\"/metrics\",code=\"200\"} 0",
     ] {
         assert!(text.contains(&format!("\ntranslation_exporter_{zero}\n")), "{zero}");
@@ -88,24 +88,24 @@ fn text_has_no_units_and_openmetrics_has_them() {
 #[test]
 fn requests_are_counted_by_what_became_of_them() {
     let instruments = Instruments::new("/metrics");
-    instruments.api_request(Endpoint::Languages, Some(429), Duration::from_millis(30));
-    instruments.api_failure(Endpoint::Languages, Reason::RateLimited);
-    instruments.api_request(Endpoint::Languages, None, Duration::from_secs(60));
-    instruments.api_retry(Endpoint::Languages);
-    instruments.invalid_entry(Endpoint::Repositories, Defect::Id);
+    instruments.api_request(Operation::ListLanguages, Some(429), Duration::from_millis(30));
+    instruments.api_failure(Operation::ListLanguages, Reason::RateLimited);
+    instruments.api_request(Operation::ListLanguages, None, Duration::from_secs(60));
+    instruments.api_retry(Operation::ListLanguages);
+    instruments.invalid_entry(Operation::ListRepositories, Defect::Id);
     instruments.http_request(Route::Other, 405);
     let text = encoded(&instruments, Format::Text);
     for sample in [
-        "api_requests_total{endpoint=\"languages\",code=\"429\"} 1",
-        "api_requests_total{endpoint=\"languages\",code=\"error\"} 1",
-        "api_request_failures_total{endpoint=\"languages\",reason=\"rate_limited\"} 1",
-        "api_request_duration_seconds_bucket{le=\"0.025\",endpoint=\"languages\"} 0",
-        "api_request_duration_seconds_bucket{le=\"0.05\",endpoint=\"languages\"} 1",
-        "api_request_duration_seconds_bucket{le=\"30.0\",endpoint=\"languages\"} 1",
-        "api_request_duration_seconds_bucket{le=\"+Inf\",endpoint=\"languages\"} 2",
-        "api_request_duration_seconds_count{endpoint=\"languages\"} 2",
-        "api_retries_total{endpoint=\"languages\"} 1",
-        "invalid_entries_total{endpoint=\"repositories\",reason=\"id\"} 1",
+        "api_requests_total{operation=\"list_languages\",code=\"429\"} 1",
+        "api_requests_total{operation=\"list_languages\",code=\"error\"} 1",
+        "api_request_failures_total{operation=\"list_languages\",reason=\"rate_limited\"} 1",
+        "api_request_duration_seconds_bucket{le=\"0.025\",operation=\"list_languages\"} 0",
+        "api_request_duration_seconds_bucket{le=\"0.05\",operation=\"list_languages\"} 1",
+        "api_request_duration_seconds_bucket{le=\"30.0\",operation=\"list_languages\"} 1",
+        "api_request_duration_seconds_bucket{le=\"+Inf\",operation=\"list_languages\"} 2",
+        "api_request_duration_seconds_count{operation=\"list_languages\"} 2",
+        "api_retries_total{operation=\"list_languages\"} 1",
+        "invalid_entries_total{operation=\"list_repositories\",reason=\"id\"} 1",
         "http_requests_total{path=\"other\",code=\"405\"} 1",
     ] {
         assert!(text.contains(&format!("\ntranslation_exporter_{sample}\n")), "{sample}\n{text}");

@@ -6,10 +6,10 @@
 use crate::{
     api::wire::{LanguageList, Page, Target},
     config::FilterConfig,
-    model::{Repository, RepositoryId, Timestamp},
+    model::{Failure, Repository, RepositoryId, Timestamp},
     progress::{Progress, advance},
     select::{Selection, select},
-    snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot, Trouble},
+    snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
     state::{Departed, Memory, Remembered},
 };
 use std::{
@@ -26,7 +26,7 @@ const DEPARTED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 struct Known {
     repository: Arc<Repository>,
     languages: Option<Arc<Languages>>,
-    trouble: Option<Trouble>,
+    failure: Option<Failure>,
     /// Larger is later; 0 is never.
     last_attempt: u64,
     /// Digest of the flaws of the last answer, so that they are logged once per change.
@@ -91,7 +91,7 @@ impl Ledger {
             ledger.attempts += 1;
             let last_attempt = if languages.is_some() { ledger.attempts } else { 0 };
             ledger.listed.insert(repository.id, Arc::clone(&repository));
-            let known = Known { repository, languages, trouble: None, last_attempt, flaws: 0 };
+            let known = Known { repository, languages, failure: None, last_attempt, flaws: 0 };
             ledger.known.insert(known.repository.id, known);
         }
         for Departed { repository, code, progress, left_at } in memory.departed {
@@ -204,7 +204,7 @@ impl Ledger {
             self.known
                 .entry(id)
                 .and_modify(|known| known.repository = Arc::clone(&repository))
-                .or_insert_with(|| Known { repository, languages: None, trouble: None, last_attempt: 0, flaws: 0 });
+                .or_insert_with(|| Known { repository, languages: None, failure: None, last_attempt: 0, flaws: 0 });
         }
         eclipsed
     }
@@ -261,20 +261,20 @@ impl Ledger {
             _ => readings.into(),
         };
         known.languages = Some(Arc::new(Languages { read_at: now, readings }));
-        if known.trouble.take().is_some() { News::Changed } else { News::None }
+        if known.failure.take().is_some() { News::Changed } else { News::None }
     }
 
     /// The languages of a repository could not be read.
-    pub fn failed(&mut self, id: RepositoryId, what: &str, mend: &str, now: Timestamp) -> News {
+    pub fn failed(&mut self, id: RepositoryId, what: &str, hint: &str, now: Timestamp) -> News {
         let Some(known) = self.known.get_mut(&id) else { return News::None };
         self.attempts += 1;
         known.last_attempt = self.attempts;
-        let (news, since) = match &known.trouble {
-            Some(trouble) if *trouble.what == *what => return News::None,
-            Some(trouble) => (News::Changed, trouble.since),
+        let (news, since) = match &known.failure {
+            Some(failure) if *failure.what == *what => return News::None,
+            Some(failure) => (News::Changed, failure.since),
             None => (News::Changed, now),
         };
-        known.trouble = Some(Trouble { since, what: what.into(), mend: mend.into() });
+        known.failure = Some(Failure { since, what: what.into(), hint: hint.into() });
         news
     }
 
@@ -306,13 +306,13 @@ impl Ledger {
 
 impl Known {
     fn show(&self, limit: Duration, now: Timestamp) -> Shown {
-        let condition = match (&self.languages, &self.trouble) {
-            (None, trouble) => Condition::Pending(trouble.clone()),
-            (Some(languages), trouble) if now.since(languages.read_at) > limit => {
-                Condition::Stale { read_at: languages.read_at, trouble: trouble.clone() }
+        let condition = match (&self.languages, &self.failure) {
+            (None, failure) => Condition::Pending(failure.clone()),
+            (Some(languages), failure) if now.since(languages.read_at) > limit => {
+                Condition::Stale { read_at: languages.read_at, failure: failure.clone() }
             }
             (Some(languages), None) => Condition::Fresh(Arc::clone(languages)),
-            (Some(languages), Some(trouble)) => Condition::Failing(Arc::clone(languages), trouble.clone()),
+            (Some(languages), Some(failure)) => Condition::Failing(Arc::clone(languages), failure.clone()),
         };
         Shown::new(Arc::clone(&self.repository), condition)
     }

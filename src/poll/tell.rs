@@ -1,9 +1,6 @@
 //! What the poller logs: each thing once when it changes, not once per poll.
 
-use crate::{
-    api::wire::Flaw,
-    snapshot::{PollOutcome, Trouble},
-};
+use crate::{api::wire::Flaw, model::Failure, snapshot::PollOutcome};
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
@@ -40,7 +37,7 @@ fn is_empty(outcome: &PollOutcome) -> bool {
 
 /// A poll is told at info level when it ends otherwise than the one before, and at debug level else.
 pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
-    let told = |trouble: &Option<Trouble>| trouble.as_ref().map(|trouble| Arc::clone(&trouble.what));
+    let told = |failure: &Option<Failure>| failure.as_ref().map(|failure| Arc::clone(&failure.what));
     let kind = |outcome: &PollOutcome| {
         (told(&outcome.listing), told(&outcome.ended_early), outcome.failed, outcome.unreached, is_empty(outcome))
     };
@@ -52,16 +49,16 @@ pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
     }
     match (&outcome.ended_early, &outcome.listing) {
         (Some(end), listing) => {
-            let listing = listing.as_ref().map(|trouble| &*trouble.what);
-            let (error, mend) = (&*end.what, &*end.mend);
-            tracing::error!(error, listing, mend, "the poll was ended early, to leave the API alone");
+            let listing = listing.as_ref().map(|failure| &*failure.what);
+            let (error, hint) = (&*end.what, &*end.hint);
+            tracing::error!(error, listing, hint, "the poll was ended early, to leave the API alone");
         }
         (None, Some(listing)) => {
-            let (error, mend) = (&*listing.what, &*listing.mend);
-            tracing::error!(error, mend, "cannot list all repositories; those known are kept");
+            let (error, hint) = (&*listing.what, &*listing.hint);
+            tracing::error!(error, hint, "cannot list all repositories; those known are kept");
         }
         (None, None) if is_empty(outcome) => tracing::warn!(
-            mend = "connect repositories to the account of the key, use the key of another, or see filter.*",
+            hint = "connect repositories to the account of the key, use the key of another, or see filter.*",
             "the listing has no repository that the filters let through"
         ),
         (None, None) => {}

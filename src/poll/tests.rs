@@ -62,7 +62,7 @@ impl Session for MemorySession {
         let page = world.pages.iter().find(|page| page.last().is_some_and(|(id, _)| *id > after));
         if page.is_none() && world.listing_breaks {
             let what = "the listing broke".to_owned();
-            return Err(ApiError::Failed(RequestFailure { reason: Reason::ServerError, what, mend: "wait" }));
+            return Err(ApiError::Failed(RequestFailure { reason: Reason::ServerError, what, hint: "wait" }));
         }
         let repositories: Vec<_> = page
             .into_iter()
@@ -89,12 +89,12 @@ impl Session for MemorySession {
         let mut calls = self.calls.lock().unwrap();
         *calls += 1;
         if Some(*calls) == world.end_after {
-            *self.ended.lock().unwrap() = Some(End { what: "enough".to_owned(), mend: "wait" });
+            *self.ended.lock().unwrap() = Some(End { what: "enough".to_owned(), hint: "wait" });
         }
         let completion = world.completions.iter().find(|(of, _)| *of == id.get());
         let Some((_, completion)) = completion else {
             let what = "status 500".to_owned();
-            return Err(ApiError::Failed(RequestFailure { reason: Reason::ServerError, what, mend: "wait" }));
+            return Err(ApiError::Failed(RequestFailure { reason: Reason::ServerError, what, hint: "wait" }));
         };
         let language = Arc::new(Language { code: "de".into(), name: "German".into() });
         let target = Target { language, completion: Completion::new(*completion) };

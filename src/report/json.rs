@@ -1,8 +1,8 @@
 //! The JSON of `once`; its schema is told in the documentation of [`super`].
 
 use crate::{
-    model::{Repository, Visibility},
-    snapshot::{Condition, PollStatus, Reading, Snapshot, Trouble},
+    model::{Failure, Repository, Visibility},
+    snapshot::{Condition, PollStatus, Reading, Snapshot},
 };
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ struct Poll<'a> {
 #[derive(Serialize)]
 struct Error<'a> {
     what: &'a str,
-    mend: &'a str,
+    hint: &'a str,
 }
 
 #[derive(Serialize)]
@@ -101,7 +101,7 @@ fn entry<'a>(repository: &'a Repository, condition: &'a Condition, scale: f64) -
         },
         created_at: repository.created_at.map(|time| time.to_string()),
         state: condition.label(),
-        error: condition.trouble().map(error),
+        error: condition.failure().map(error),
         languages: condition
             .languages()
             .map(|languages| languages.readings.iter().map(|reading| language(reading, scale)).collect()),
@@ -118,6 +118,6 @@ fn language(reading: &Reading, scale: f64) -> Language<'_> {
     }
 }
 
-fn error(trouble: &Trouble) -> Error<'_> {
-    Error { what: &trouble.what, mend: &trouble.mend }
+fn error(failure: &Failure) -> Error<'_> {
+    Error { what: &failure.what, hint: &failure.hint }
 }

@@ -5,7 +5,8 @@ use super::{
     cells::{Brush, Cell, name, padded, percent},
     layout::{BAR, Layout, Style, layout},
 };
-use crate::snapshot::{PollStatus, Shown, Snapshot, Trouble};
+use crate::model::Failure;
+use crate::snapshot::{PollStatus, Shown, Snapshot};
 use std::{collections::BTreeMap, fmt::Write as _, ops::Range};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -52,7 +53,7 @@ pub fn table(snapshot: &Snapshot, status: &PollStatus, look: Look) -> String {
     text += &legend(&layout, &rows);
     let complete = status.last.as_ref().is_some_and(|poll| poll.listing.is_none());
     text += &summary(snapshot, &rows, codes.len(), complete);
-    text += &troubles(snapshot, status, look, brush);
+    text += &failures(snapshot, status, look, brush);
     text
 }
 
@@ -197,30 +198,30 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 }
 
 /// What could not be read, each cause once with the repositories that it befell.
-fn troubles(snapshot: &Snapshot, status: &PollStatus, look: Look, brush: Brush) -> String {
+fn failures(snapshot: &Snapshot, status: &PollStatus, look: Look, brush: Brush) -> String {
     let mut lines = Vec::new();
     let last = status.last.as_ref();
     // Where the listing failed, it says why the poll was ended as well.
-    if let Some(trouble) = last.and_then(|poll| poll.listing.as_ref().or(poll.ended_early.as_ref())) {
-        lines.push(brush.alarming(&told("", trouble)));
+    if let Some(failure) = last.and_then(|poll| poll.listing.as_ref().or(poll.ended_early.as_ref())) {
+        lines.push(brush.alarming(&told("", failure)));
     }
-    let mut causes: BTreeMap<(&str, &str), (&Trouble, Vec<&str>)> = BTreeMap::new();
+    let mut causes: BTreeMap<(&str, &str), (&Failure, Vec<&str>)> = BTreeMap::new();
     let mut unasked = 0;
     for shown in &snapshot.repositories {
-        match shown.condition.trouble() {
-            Some(trouble) => {
-                let cause = causes.entry((&trouble.what, &trouble.mend)).or_insert((trouble, Vec::new()));
+        match shown.condition.failure() {
+            Some(failure) => {
+                let cause = causes.entry((&failure.what, &failure.hint)).or_insert((failure, Vec::new()));
                 cause.1.push(&shown.repository.name);
             }
             None if shown.condition.languages().is_none() => unasked += 1,
             None => {}
         }
     }
-    for (trouble, names) in causes.into_values() {
+    for (failure, names) in causes.into_values() {
         if let [only] = names.as_slice() {
-            lines.push(brush.alarming(&told(&format!("{only}: "), trouble)));
+            lines.push(brush.alarming(&told(&format!("{only}: "), failure)));
         } else {
-            lines.push(brush.alarming(&told("", trouble)));
+            lines.push(brush.alarming(&told("", failure)));
             lines.extend(names.iter().map(|one| format!("  {}", name(one, look.width.saturating_sub(4).max(10)))));
         }
     }
@@ -230,6 +231,6 @@ fn troubles(snapshot: &Snapshot, status: &PollStatus, look: Look, brush: Brush) 
     if lines.is_empty() { String::new() } else { format!("\nCould not be read:\n  {}\n", lines.join("\n  ")) }
 }
 
-fn told(whose: &str, trouble: &Trouble) -> String {
-    name(&format!("{whose}{}; {}", trouble.what, trouble.mend), usize::MAX)
+fn told(whose: &str, failure: &Failure) -> String {
+    name(&format!("{whose}{}; {}", failure.what, failure.hint), usize::MAX)
 }

@@ -1,8 +1,8 @@
 use super::*;
 use crate::{
-    model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
-    snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown, Snapshot, Trouble},
+    snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown, Snapshot},
 };
 use std::{sync::Arc, time::Duration};
 use unicode_width::UnicodeWidthStr as _;
@@ -30,8 +30,8 @@ fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
 }
 
 fn unread(id: u64, name: &str, what: &str) -> Shown {
-    let trouble = Trouble { since: NOW, what: what.into(), mend: "wait".into() };
-    Shown::new(repository(id, name), Condition::Pending(Some(trouble)))
+    let failure = Failure { since: NOW, what: what.into(), hint: "wait".into() };
+    Shown::new(repository(id, name), Condition::Pending(Some(failure)))
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
@@ -181,7 +181,7 @@ fn what_could_not_be_read_is_told_with_its_cause() {
         Shown::new(repository(5, "acme/three"), Condition::Pending(None)),
     ];
     let text = table(&snapshot(repositories), &status(3), plain(80));
-    let (_, troubles) = text.split_once("average\n").unwrap();
+    let (_, failures) = text.split_once("average\n").unwrap();
     let expected = "
 Could not be read:
   acme/gone: 404; wait
@@ -190,7 +190,7 @@ Could not be read:
     acme/two
   1 repository was not asked for
 ";
-    assert_eq!(troubles, expected);
+    assert_eq!(failures, expected);
 }
 
 #[test]
@@ -205,10 +205,10 @@ The account of the key has no repository: connect some to it, or use the key of 
 
 #[test]
 fn a_listing_that_failed_is_told_once_and_not_taken_for_an_empty_account() {
-    let trouble = |what: &str| Some(Trouble { since: NOW, what: what.into(), mend: "wait".into() });
+    let failure = |what: &str| Some(Failure { since: NOW, what: what.into(), hint: "wait".into() });
     let mut status = status(0);
     if let Some(last) = &mut status.last {
-        (last.listing, last.ended_early) = (trouble("status 401"), trouble("the API refuses the key"));
+        (last.listing, last.ended_early) = (failure("status 401"), failure("the API refuses the key"));
     }
     let expected = "0 repositories, 0 languages
 
@@ -286,7 +286,7 @@ fn the_json_keeps_its_schema() {
       "state": "pending",
       "error": {
         "what": "the answer has status 404",
-        "mend": "wait"
+        "hint": "wait"
       },
       "languages": null
     }

@@ -57,8 +57,8 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), RunError
     if outcome.is_success() {
         return Ok(());
     }
-    let trouble = outcome.listing.as_ref().or(outcome.ended_early.as_ref());
-    let why = trouble.map_or_else(String::new, |trouble| format!(": {}; {}", trouble.what, trouble.mend));
+    let failure = outcome.listing.as_ref().or(outcome.ended_early.as_ref());
+    let why = failure.map_or_else(String::new, |failure| format!(": {}; {}", failure.what, failure.hint));
     let unread = outcome.failed + outcome.unreached;
     let all = outcome.read + unread;
     Err(RunError::Running(match (outcome.listing.is_some(), unread) {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let api = ApiConfig { max_attempts: 1, ..config.api.clone() };
     let client = Client::new(&api, Arc::new(Instruments::of_one_poll("/metrics"))).map_err(RunError::usage)?;
-    let session = client.begin().await.map_err(|End { what, mend }| anyhow!("{what}; {mend}"))?;
+    let session = client.begin().await.map_err(|End { what, hint }| anyhow!("{what}; {hint}"))?;
     let page = session.list_repositories(None).await.map_err(|error| told("the listing", error))?;
     let mut lines = vec![format!("{} answers and accepts the key", config.api.base_url)];
     let count = page.repositories.len();
@@ -38,7 +38,7 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
 
 fn told(of: &str, error: ApiError) -> anyhow::Error {
     match error {
-        ApiError::Failed(failure) => anyhow!("{of} cannot be read: {}; {}", failure.what, failure.mend),
+        ApiError::Failed(failure) => anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint),
         ApiError::NotAsked => anyhow!("{of} was not asked for, because the API refused what came before"),
     }
 }

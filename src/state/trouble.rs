@@ -63,14 +63,14 @@ pub enum Problem {
     InTheWay(InTheWay),
     /// There is no lock: nothing is written until there is.
     #[error("cannot lock the state file {} with {}: {error}; no state is kept until this can be done{}",
-        path.display(), lock.display(), Mend(error))]
+        path.display(), lock.display(), Hint(error))]
     Unlocked { path: PathBuf, lock: PathBuf, error: io::Error },
 }
 
 /// Something at the path cannot be used, and cannot be moved out of the way.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use the state file {}: {why}; it could not be set aside: {error}; no state is kept until it can be{}",
-    path.display(), Mend(error))]
+    path.display(), Hint(error))]
 pub struct InTheWay {
     pub path: PathBuf,
     pub why: String,
@@ -87,11 +87,11 @@ pub enum WriteError {
         path.display(), lock.display()
     )]
     Held { path: PathBuf, lock: PathBuf },
-    #[error("cannot write the state file {}: cannot lock {}: {error}{}", path.display(), lock.display(), Mend(error))]
+    #[error("cannot write the state file {}: cannot lock {}: {error}{}", path.display(), lock.display(), Hint(error))]
     Unlocked { path: PathBuf, lock: PathBuf, error: io::Error },
     #[error(transparent)]
     InTheWay(InTheWay),
-    #[error("cannot {doing} the state file {}: {error}{}", path.display(), Mend(error))]
+    #[error("cannot {doing} the state file {}: {error}{}", path.display(), Hint(error))]
     Io { doing: &'static str, path: PathBuf, error: io::Error },
     /// A mistake of the exporter's own: what it was given to write could not be read back.
     #[error("refused to write a state that could not be read back: {0}; please report this")]
@@ -99,9 +99,9 @@ pub enum WriteError {
 }
 
 /// What the operator can do about an error, where there is something that helps.
-struct Mend<'a>(&'a io::Error);
+struct Hint<'a>(&'a io::Error);
 
-impl fmt::Display for Mend<'_> {
+impl fmt::Display for Hint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {

@@ -1,7 +1,7 @@
 //! The web configuration file: the format that every exporter built with Prometheus' exporter-toolkit reads, with the
 //! same keys, defaults and meanings (<https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md>).
 //!
-//! Strict: an unknown key or value, and whatever rustls cannot do, is an error that names the line and the mend. Nothing
+//! Strict: an unknown key or value, and whatever rustls cannot do, is an error that names the line and the hint. Nothing
 //! that is asked for is ever left out silently.
 
 mod yaml;

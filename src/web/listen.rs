@@ -24,8 +24,8 @@ impl Listener {
 /// Why the exporter cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    #[error("cannot listen on {address:?} (web.listen_addresses): {error}; {mend}")]
-    Address { address: String, error: io::Error, mend: &'static str },
+    #[error("cannot listen on {address:?} (web.listen_addresses): {error}; {hint}")]
+    Address { address: String, error: io::Error, hint: &'static str },
     #[error(
         "cannot take over the sockets that systemd passes (LISTEN_FDS): {0}; let the .socket unit have TCP streams only"
     )]
@@ -63,8 +63,8 @@ fn passed_by_systemd() -> io::Result<Vec<Listener>> {
 
 fn bind_one(address: &str) -> Result<Listener, BindError> {
     let failed = |error: io::Error| {
-        let mend = mend(&error);
-        BindError::Address { address: address.to_owned(), error, mend }
+        let hint = hint(&error);
+        BindError::Address { address: address.to_owned(), error, hint }
     };
     if let Some(port) = address.strip_prefix(':') {
         let port: u16 = port.parse().map_err(|_| {
@@ -111,7 +111,7 @@ fn lacks_ipv6(error: &io::Error) -> bool {
         || matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
 }
 
-fn mend(error: &io::Error) -> &'static str {
+fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::AddrInUse => "end the process that listens there, or choose another port",
         io::ErrorKind::PermissionDenied => "choose a port above 1023, or grant CAP_NET_BIND_SERVICE",
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_in_use_is_named_with_its_mend() {
+    fn an_address_in_use_is_named_with_its_hint() {
         let first = bind_one("127.0.0.1:0").unwrap();
         let address = first.address().to_string();
         let message = bind(std::slice::from_ref(&address)).unwrap_err().to_string();

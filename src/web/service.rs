@@ -139,9 +139,9 @@ fn readiness(published: Option<&Published>) -> Response {
 /// Why there are no data yet.
 fn reason(status: Option<&PollStatus>) -> String {
     let Some(status) = status else { return "no poll has begun yet".to_owned() };
-    let trouble = status.last.as_ref().and_then(|last| last.listing.as_ref().or(last.ended_early.as_ref()));
-    let reason = match (trouble, status.running_since) {
-        (Some(trouble), _) => format!("{}; {} (since {})", trouble.what, trouble.mend, trouble.since),
+    let failure = status.last.as_ref().and_then(|last| last.listing.as_ref().or(last.ended_early.as_ref()));
+    let reason = match (failure, status.running_since) {
+        (Some(failure), _) => format!("{}; {} (since {})", failure.what, failure.hint, failure.since),
         (None, Some(since)) => format!("the first poll is under way since {since}"),
         (None, None) => "no poll has listed the repositories yet".to_owned(),
     };
@@ -169,8 +169,9 @@ pub(super) const fn fixed(name: HeaderName, value: &'static str) -> (HeaderName,
 mod tests {
     use super::super::testing::{Fixture, body, status};
     use super::*;
+    use crate::model::Failure;
     use crate::model::Timestamp;
-    use crate::snapshot::{PollOutcome, Trouble};
+    use crate::snapshot::PollOutcome;
     use std::time::Duration;
 
     #[tokio::test]
@@ -236,10 +237,10 @@ mod tests {
             status.last = Some(PollOutcome {
                 ended_at: Timestamp::from_millis(1000),
                 duration: Duration::from_secs(1),
-                listing: Some(Trouble {
+                listing: Some(Failure {
                     since: Timestamp::from_millis(0),
                     what: "GET /v1/repositories: 401 Unauthorized".into(),
-                    mend: "check api.key_file".into(),
+                    hint: "check api.key_file".into(),
                 }),
                 ended_early: None,
                 read: 0,

@@ -44,7 +44,7 @@ fn only_a_number_becomes_a_ratio_and_a_clock() {
     assert_eq!(metrics.ratio("plain/one", "de"), Some(0.5));
     assert_eq!(metrics.repositories("failing"), 0.0);
     let invalid = |reason| {
-        let labels = [("endpoint", "languages"), ("reason", reason)];
+        let labels = [("operation", "list_languages"), ("reason", reason)];
         metrics.value("translation_exporter_invalid_entries_total", &labels)
     };
     assert!(invalid("completion") >= Some(1.0), "the string is counted");

@@ -140,7 +140,7 @@ fn of_two_repositories_with_one_name_the_higher_id_is_shown() {
     let metrics = exporter.wait_for("it is read", |metrics| metrics.ratio("owner/two", "fr").is_some());
     assert_eq!(metrics.value(INFO, &[("repo", "owner/two"), ("id", "9"), ("private", "false")]), Some(1.0));
     assert_eq!(metrics.ratio("owner/two", "de"), None);
-    let labels = [("endpoint", "repositories"), ("reason", "duplicate_name")];
+    let labels = [("operation", "list_repositories"), ("reason", "duplicate_name")];
     assert!(metrics.value("translation_exporter_invalid_entries_total", &labels) >= Some(1.0));
 }
 

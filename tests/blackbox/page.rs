@@ -209,7 +209,7 @@ async fn names_that_try_to_break_out_are_text() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "needs chromium and chromedriver"]
-async fn a_trouble_is_told_with_its_mend() {
+async fn a_failure_is_shown_with_its_hint() {
     let api = Api::start([Repo::new(1, "owner/repo").languages(&[("de", 50.0)])]);
     let exporter = Setup::for_url(&api.base_url()).set("api.key", "a-wrong-key").start();
     let browser = Browser::open().await;
@@ -217,6 +217,6 @@ async fn a_trouble_is_told_with_its_mend() {
     browser.goto(&exporter, "/").await;
     assert_eq!(browser.text("h2#state").await, "The repositories cannot be listed.");
     assert!(browser.text(".attention .what").await.contains("401"));
-    assert!(!browser.text(".attention .mend").await.is_empty());
+    assert!(!browser.text(".attention .hint").await.is_empty());
     browser.picture("trouble").await;
 }

@@ -173,14 +173,14 @@ fn the_requests_counted_are_the_requests_made() {
     api.script(Target::Languages(3), |request| (request.nth == 0).then(|| Reply::status(500)));
     let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
     let metrics = exporter.wait_for("all are read", |metrics| metrics.repositories("fresh") > 6.0);
-    let requests = |endpoint, code| {
-        metrics.value("translation_exporter_api_requests_total", &[("endpoint", endpoint), ("code", code)])
+    let requests = |operation, code| {
+        metrics.value("translation_exporter_api_requests_total", &[("operation", operation), ("code", code)])
     };
-    assert_eq!(requests("repositories", "200"), Some(2.0));
-    assert_eq!(requests("languages", "200"), Some(7.0));
-    assert_eq!(requests("languages", "500"), Some(1.0));
-    assert_eq!(metrics.value("translation_exporter_api_retries_total", &[("endpoint", "languages")]), Some(1.0));
-    let labels = [("endpoint", "languages"), ("reason", "server_error")];
+    assert_eq!(requests("list_repositories", "200"), Some(2.0));
+    assert_eq!(requests("list_languages", "200"), Some(7.0));
+    assert_eq!(requests("list_languages", "500"), Some(1.0));
+    assert_eq!(metrics.value("translation_exporter_api_retries_total", &[("operation", "list_languages")]), Some(1.0));
+    let labels = [("operation", "list_languages"), ("reason", "server_error")];
     assert_eq!(metrics.value("translation_exporter_api_request_failures_total", &labels), Some(1.0));
     assert_eq!(api.requests(Target::Everything).len(), 10);
 }

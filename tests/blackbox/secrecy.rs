@@ -67,7 +67,7 @@ fn no_redirect_is_followed() {
             api.fault(Target::Listing, Reply::redirect(&location).with_status(status));
             let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
             let metrics = exporter.wait_for("it ends", |metrics| metrics.value("translation_up", &[]) == Some(0.0));
-            let labels = [("endpoint", "repositories"), ("reason", "redirect")];
+            let labels = [("operation", "list_repositories"), ("reason", "redirect")];
             let failures = metrics.value("translation_exporter_api_request_failures_total", &labels);
             assert_eq!(failures, Some(1.0), "{status} {location}");
             assert_eq!(api.requests(Target::Everything).len(), 1, "{status} {location}");

@@ -1,4 +1,4 @@
-//! Each mistake in a configuration ends the built program with code 2 and one message that names key, source and mend;
+//! Each mistake in a configuration ends the built program with code 2 and one message that names key, source and hint;
 //! and no message holds the API key, wherever it was put. What is right is told with its source.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic")]

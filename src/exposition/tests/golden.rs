@@ -19,9 +19,9 @@ fn every_condition_shows_what_is_known_and_nothing_else() {
     let mut unclear = shown(44, "acme/cli", Condition::Pending(None));
     let repository = Arc::make_mut(&mut unclear.repository);
     (repository.visibility, repository.created_at) = (Visibility::Unknown, None);
-    let stale = Condition::Stale { read_at: at(1_795_210_000_000), trouble: Some(trouble()) };
+    let stale = Condition::Stale { read_at: at(1_795_210_000_000), failure: Some(failure()) };
     let shown =
-        vec![private, shown(43, "acme/bot", Condition::Failing(old, trouble())), unclear, shown(9, "zoo/z", stale)];
+        vec![private, shown(43, "acme/bot", Condition::Failing(old, failure())), unclear, shown(9, "zoo/z", stale)];
     let text = fixed_text(&published(Snapshot { filtered: 2, ..snapshot(shown) }, polled()));
     assert_eq!(
         text,
@@ -134,7 +134,7 @@ fn an_account_without_repositories_has_none_in_each_state() {
 fn a_failed_listing_is_told_and_keeps_the_data() {
     let known = languages(5000, vec![reading("de", "German", Some(10.0), 1000)]);
     let mut status = polled();
-    status.last.as_mut().unwrap().listing = Some(trouble());
+    status.last.as_mut().unwrap().listing = Some(failure());
     let text = fixed_text(&published(snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]), status));
     assert_eq!(samples(&text, "translation_up"), ["translation_up 0"]);
     assert_eq!(samples(&text, "translation_exporter_listing"), ["translation_exporter_listing_complete 0"]);

@@ -146,8 +146,8 @@ fn any_shown() -> impl Strategy<Value = Shown> {
         let known = languages(read_at, readings);
         match kind {
             0 => Condition::Pending(None),
-            1 => Condition::Stale { read_at: at(read_at), trouble: None },
-            2 => Condition::Failing(known, trouble()),
+            1 => Condition::Stale { read_at: at(read_at), failure: None },
+            2 => Condition::Failing(known, failure()),
             _ => Condition::Fresh(known),
         }
     });

@@ -87,7 +87,7 @@ fn table_row(row: &Row<'_>, table: &Table<'_>, now: Timestamp) -> Markup {
 }
 
 fn condition(condition: &Condition, now: Timestamp) -> Markup {
-    let lasts = condition.trouble().map(|trouble| Rough(now.since(trouble.since)).to_string()).unwrap_or_default();
+    let lasts = condition.failure().map(|failure| Rough(now.since(failure.since)).to_string()).unwrap_or_default();
     html! { @match condition {
         Condition::Fresh(_) => {},
         Condition::Failing(..) => { " " span.tag.fails { "failing for " (lasts) } },

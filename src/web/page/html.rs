@@ -151,11 +151,11 @@ fn attention(overview: &Overview<'_>, now: Timestamp) -> Markup {
                             }
                             @if item.more > 0 { " and " (grouped(item.more)) " more" }
                             @if item.is_dated {
-                                span.detail { " for " (moment(item.trouble.since, &Rough(now.since(item.trouble.since)).to_string())) }
+                                span.detail { " for " (moment(item.failure.since, &Rough(now.since(item.failure.since)).to_string())) }
                             }
                         }
-                        p.what { @if item.subjects.len() > 1 { "Such as: " } (item.trouble.what) }
-                        p.mend { (item.trouble.mend) }
+                        p.what { @if item.subjects.len() > 1 { "Such as: " } (item.failure.what) }
+                        p.hint { (item.failure.hint) }
                     }
                 }
             }

@@ -6,8 +6,9 @@ use super::{
 };
 use crate::{
     exposition::Published,
+    model::Failure,
     model::Timestamp,
-    snapshot::{Condition, PollOutcome, Snapshot, Trouble},
+    snapshot::{Condition, PollOutcome, Snapshot},
 };
 use std::{
     cmp::Reverse,
@@ -26,7 +27,7 @@ pub enum Level {
     Failing,
 }
 
-/// Something that goes wrong, for people; repositories with the same mend are one.
+/// Something that goes wrong, for people; repositories with the same hint are one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Attention<'a> {
     /// What it is about, some of it: repositories' names, or the exporter itself.
@@ -34,22 +35,22 @@ pub struct Attention<'a> {
     /// Subjects beyond those.
     pub more: usize,
     /// Of several, the first.
-    pub trouble: Trouble,
+    pub failure: Failure,
     /// Whether it is known since when.
     pub is_dated: bool,
 }
 
-/// How many repositories with the same trouble are named.
+/// How many repositories with the same failure are named.
 const MOST_NAMED: usize = 5;
 
 impl<'a> Attention<'a> {
-    fn new(subject: &'a str, trouble: Trouble) -> Self {
-        Self { subjects: vec![subject], more: 0, trouble, is_dated: true }
+    fn new(subject: &'a str, failure: Failure) -> Self {
+        Self { subjects: vec![subject], more: 0, failure, is_dated: true }
     }
 
-    fn add(&mut self, subject: &'a str, trouble: &Trouble) {
-        if trouble.since < self.trouble.since {
-            self.trouble = trouble.clone();
+    fn add(&mut self, subject: &'a str, failure: &Failure) {
+        if failure.since < self.failure.since {
+            self.failure = failure.clone();
         }
         if self.subjects.len() < MOST_NAMED { self.subjects.push(subject) } else { self.more += 1 }
     }
@@ -93,20 +94,20 @@ impl<'a> Overview<'a> {
         let counts = count(rows);
         let last = published.status.last.as_ref();
         let (level, headline) = judge(published, &counts, now);
-        let attention = polling(last).chain(suspect_scale(snapshot, rows)).chain(by_mend(snapshot)).collect();
+        let attention = polling(last).chain(suspect_scale(snapshot, rows)).chain(by_hint(snapshot)).collect();
         Self { level, headline, attention, counts, completion: table::overall(rows) }
     }
 }
 
-/// The troubles of repositories, those first that most have.
-fn by_mend(snapshot: &Snapshot) -> Vec<Attention<'_>> {
+/// The failures of repositories, those first that most have.
+fn by_hint(snapshot: &Snapshot) -> Vec<Attention<'_>> {
     let mut groups: BTreeMap<&str, Attention<'_>> = BTreeMap::new();
     for shown in &snapshot.repositories {
-        let Some(trouble) = shown.condition.trouble() else { continue };
+        let Some(failure) = shown.condition.failure() else { continue };
         let name = &*shown.repository.name;
-        match groups.entry(&trouble.mend) {
-            Entry::Vacant(vacant) => drop(vacant.insert(Attention::new(name, trouble.clone()))),
-            Entry::Occupied(mut occupied) => occupied.get_mut().add(name, trouble),
+        match groups.entry(&failure.hint) {
+            Entry::Vacant(vacant) => drop(vacant.insert(Attention::new(name, failure.clone()))),
+            Entry::Occupied(mut occupied) => occupied.get_mut().add(name, failure),
         }
     }
     let mut groups: Vec<_> = groups.into_values().collect();
@@ -188,10 +189,10 @@ pub fn grouped(number: usize) -> String {
 fn polling<'a>(last: Option<&PollOutcome>) -> impl Iterator<Item = Attention<'a>> + use<'a> {
     let listing = last.and_then(|last| last.listing.clone());
     let ended_early = last.and_then(|last| last.ended_early.clone());
-    // A listing that ends the poll is one trouble, not two.
-    let ended_early = ended_early.filter(|trouble| listing.as_ref().is_none_or(|listing| listing.mend != trouble.mend));
-    let listing = listing.map(|trouble| Attention::new("The listing", trouble));
-    listing.into_iter().chain(ended_early.map(|trouble| Attention::new("The poll", trouble)))
+    // A listing that ends the poll is one failure, not two.
+    let ended_early = ended_early.filter(|failure| listing.as_ref().is_none_or(|listing| listing.hint != failure.hint));
+    let listing = listing.map(|failure| Attention::new("The listing", failure));
+    listing.into_iter().chain(ended_early.map(|failure| Attention::new("The poll", failure)))
 }
 
 /// The API does not say whether it reports 0 to 100 or 0 to 1.
@@ -199,12 +200,12 @@ fn suspect_scale<'a>(snapshot: &Snapshot, rows: &[Row<'_>]) -> Option<Attention<
     let scale = snapshot.completion_scale;
     let reported = rows.iter().filter_map(|row| row.largest).fold(0.0, f64::max) * scale;
     (scale > 1.0 && reported > 0.0 && reported <= 1.0).then(|| {
-        let trouble = Trouble {
+        let failure = Failure {
             since: snapshot.taken_at,
             what: format!("no completion is above 1, and api.completion_scale is {scale}").into(),
-            mend: "if the API reports 0 to 1, set api.completion_scale to 1".into(),
+            hint: "if the API reports 0 to 1, set api.completion_scale to 1".into(),
         };
         // Nobody kept when it began.
-        Attention { is_dated: false, ..Attention::new("The scale", trouble) }
+        Attention { is_dated: false, ..Attention::new("The scale", failure) }
     })
 }

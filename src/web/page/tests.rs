@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     exposition::Published,
-    model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
-    snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown, Snapshot, Trouble},
+    snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown, Snapshot},
 };
 use axum::http::Uri;
 use std::{sync::Arc, time::Duration};
@@ -111,8 +111,8 @@ fn what_is_incomplete_and_without_progress_for_7_days_is_stalled() {
     assert_eq!(table_of(&snapshot, "/").rows[0].stalled, 1);
 }
 
-fn trouble(what: &str, days: i64) -> Trouble {
-    Trouble { since: days_ago(days), what: what.into(), mend: "mend it".into() }
+fn failure(what: &str, days: i64) -> Failure {
+    Failure { since: days_ago(days), what: what.into(), hint: "fix it".into() }
 }
 
 fn outcome() -> PollOutcome {
@@ -148,8 +148,8 @@ fn judged(snapshot: Snapshot, last: Option<PollOutcome>) -> (Level, String) {
 #[test]
 fn the_headline_says_how_it_is() {
     let one = || snapshot_of(&[("a/a", Some(50.0), 0)]);
-    let listing = Some(trouble("GET /v1/repositories: 401", 0));
-    let stale = Condition::Stale { read_at: days_ago(1), trouble: None };
+    let listing = Some(failure("GET /v1/repositories: 401", 0));
+    let stale = Condition::Stale { read_at: days_ago(1), failure: None };
     let cases = [
         (one(), Some(outcome()), Level::Well, "All is well: every repository was read"),
         (one(), None, Level::Waiting, "These are the data from before the restart; the first poll is yet to end"),
@@ -193,14 +193,14 @@ fn the_headline_says_how_it_is() {
 fn repositories_with_one_mend_are_told_together_with_the_longest_trouble() {
     let failing = |id: u64, days| {
         let languages = Arc::new(Languages { read_at: NOW, readings: Arc::new([]) });
-        shown(id, &format!("a/{id}"), Condition::Failing(languages, trouble(&format!("GET {id}"), days)))
+        shown(id, &format!("a/{id}"), Condition::Failing(languages, failure(&format!("GET {id}"), days)))
     };
     let snapshot = snapshot((1..=7).map(|id| failing(id, i64::try_from(id).unwrap())).collect());
     let published = Published::new(Arc::new(snapshot), status(Some(outcome())));
     let overview = Overview::new(&published, &rows(&published.snapshot, NOW), NOW);
     let [attention] = &overview.attention[..] else { panic!("{:?}", overview.attention) };
     assert_eq!(attention.subjects, ["a/1", "a/2", "a/3", "a/4", "a/5"]);
-    assert_eq!((attention.more, &attention.trouble), (2, &trouble("GET 7", 7)));
+    assert_eq!((attention.more, &attention.failure), (2, &failure("GET 7", 7)));
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use super::polls;
 use crate::support::{Api, Exposition, Reply, Repo, Setup, Target};
 
-fn invalid(metrics: &Exposition, endpoint: &str) -> Vec<(String, f64)> {
+fn invalid(metrics: &Exposition, operation: &str) -> Vec<(String, f64)> {
     let samples = metrics.samples("translation_exporter_invalid_entries_total");
-    let samples = samples.filter(|sample| sample.labels["endpoint"] == endpoint && sample.value > 0.0);
+    let samples = samples.filter(|sample| sample.labels["operation"] == operation && sample.value > 0.0);
     let mut reasons: Vec<_> = samples.map(|sample| (sample.labels["reason"].clone(), sample.value)).collect();
     reasons.sort_by(|a, b| a.0.cmp(&b.0));
     reasons
@@ -53,7 +53,7 @@ fn bad_repositories_cost_themselves_alone() {
     let created = metrics.label_values("translation_repository_created_timestamp_seconds", "repo");
     assert_eq!(created, ["field/bad-private", "field/no-private", "field/unknown-fields"]);
     let expected = [("created_at", 2.0), ("id", 11.0), ("name", 5.0), ("not_an_object", 4.0), ("private", 1.0)];
-    assert_eq!(invalid(&metrics, "repositories"), reasons(&expected));
+    assert_eq!(invalid(&metrics, "list_repositories"), reasons(&expected));
     assert_eq!(metrics.value("translation_up", &[]), Some(1.0));
 
     let told = |log: &str| log.lines().filter(|line| line.contains("level=warn")).count();
@@ -90,7 +90,7 @@ fn bad_languages_cost_themselves_alone() {
     assert_eq!(names, [("de", "German"), ("fr", ""), ("it", ""), ("ja", "")]);
     assert_eq!(metrics.value("translation_repository_languages", &[("repo", "odd/one")]), Some(4.0));
     let expected = [("code", 5.0), ("completion", 2.0), ("duplicate_code", 1.0), ("name", 1.0), ("not_an_object", 4.0)];
-    assert_eq!(invalid(&metrics, "languages"), reasons(&expected));
+    assert_eq!(invalid(&metrics, "list_languages"), reasons(&expected));
     assert_eq!(metrics.repositories("failing"), 0.0);
     assert_eq!(metrics.ratio("plain/one", "de"), Some(0.5));
 }
@@ -102,7 +102,7 @@ fn arrays_nested_a_hundred_thousand_deep_are_one_bad_entry() {
     let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
     let metrics = exporter.wait_for("both are read", |metrics| metrics.repositories("fresh") > 1.0);
     assert_eq!(metrics.value("translation_repository_languages", &[("repo", "deep/one")]), Some(0.0));
-    assert_eq!(invalid(&metrics, "languages"), reasons(&[("not_an_object", 1.0)]));
+    assert_eq!(invalid(&metrics, "list_languages"), reasons(&[("not_an_object", 1.0)]));
 }
 
 #[test]

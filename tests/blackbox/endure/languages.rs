@@ -52,9 +52,12 @@ fn a_fault_of_one_repository_costs_it_nothing_that_was_known_and_the_others_noth
     let mut counted = Vec::new();
     let mut expected = Vec::new();
     for sample in after.samples("translation_exporter_api_request_failures_total") {
-        if sample.labels["endpoint"] == "languages" {
+        if sample.labels["operation"] == "list_languages" {
             let reason = &*sample.labels["reason"];
-            counted.push((reason, failures(&after, "languages", reason) - failures(&before, "languages", reason)));
+            counted.push((
+                reason,
+                failures(&after, "list_languages", reason) - failures(&before, "list_languages", reason),
+            ));
             let rows = FAULTS.iter().filter(|(_, _, of_row)| *of_row == reason);
             expected.push((reason, rows.fold(0.0, |sum, _| sum + 1.0)));
         }

@@ -30,14 +30,14 @@ fn endure(rows: &[Row]) {
             assert_eq!(metrics.samples(INFO).count(), 3, "{name}");
             assert_eq!(metrics.samples("translation_completion_ratio").count(), 3, "{name}");
         };
-        let before = failures(&exporter.metrics(), "repositories", reason);
+        let before = failures(&exporter.metrics(), "list_repositories", reason);
         api.forget();
         api.script(Target::Listing, move |request| Some(fault(request)));
         let metrics = exporter.wait_for(name, |metrics| {
             nothing_lost(metrics);
             !up(metrics)
         });
-        assert_eq!(failures(&metrics, "repositories", reason), before + 1.0, "{name}: {reason}");
+        assert_eq!(failures(&metrics, "list_repositories", reason), before + 1.0, "{name}: {reason}");
         assert_eq!(metrics.value("translation_exporter_listing_complete", &[]), Some(0.0), "{name}");
         assert_eq!(exporter.status("/-/ready"), 200, "{name}: it stays ready");
         assert_eq!(exporter.status("/-/healthy"), 200, "{name}");
@@ -77,7 +77,7 @@ fn refused_connections() {
     let exporter = started(&api);
     api.refuse();
     let metrics = exporter.wait_for("the connections are refused", |metrics| !up(metrics));
-    assert!(failures(&metrics, "repositories", "connect") >= 1.0);
+    assert!(failures(&metrics, "list_repositories", "connect") >= 1.0);
     assert_eq!(exporter.wait_for_polls(2.0).samples("translation_completion_ratio").count(), 3);
     api.listen_again();
     exporter.wait_for("it recovers", up);
@@ -88,11 +88,11 @@ fn incomplete(name: &str, fault: impl Fn(&Request) -> Option<Reply> + Send + Syn
     let api = Api::start(repositories());
     api.cap_pages(2);
     let exporter = started(&api);
-    let before = failures(&exporter.metrics(), "repositories", "cursor");
+    let before = failures(&exporter.metrics(), "list_repositories", "cursor");
     api.forget();
     api.script(Target::Listing, fault);
     let metrics = exporter.wait_for(name, |metrics| !up(metrics));
-    assert_eq!(failures(&metrics, "repositories", "cursor"), before + 1.0, "{name}");
+    assert_eq!(failures(&metrics, "list_repositories", "cursor"), before + 1.0, "{name}");
     assert_eq!(metrics.samples(INFO).count(), 3, "{name}");
     let polls_since = |metrics: &Exposition| polls(metrics);
     let seen = polls_since(&metrics);
@@ -189,7 +189,7 @@ fn a_repository_that_is_deleted_between_listing_and_read_stays_until_the_next_li
     api.fault(Target::Languages(2), Reply::status(404));
     let metrics = exporter.wait_for("its read fails", |metrics| metrics.repositories("failing") > 0.0);
     assert_eq!(metrics.ratio("owner/repo-2", "de"), Some(0.5));
-    assert!(failures(&metrics, "languages", "not_found") >= 1.0);
+    assert!(failures(&metrics, "list_languages", "not_found") >= 1.0);
     api.remove(2);
     let metrics = exporter.wait_for("it leaves", |metrics| metrics.samples(INFO).count() == 2);
     assert_eq!(metrics.repositories("failing"), 0.0);

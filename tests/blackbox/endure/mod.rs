@@ -66,8 +66,8 @@ const FAULTS: [Row; 40] = [
     ("a chunk size that is none", |_| Reply::bad_chunk(), "decode"),
 ];
 
-fn failures(metrics: &Exposition, endpoint: &str, reason: &str) -> f64 {
-    let labels = [("endpoint", endpoint), ("reason", reason)];
+fn failures(metrics: &Exposition, operation: &str, reason: &str) -> f64 {
+    let labels = [("operation", operation), ("reason", reason)];
     metrics.value("translation_exporter_api_request_failures_total", &labels).expect("it starts at 0")
 }
 

@@ -16,8 +16,8 @@ fn pause_after(target: Target, retry_after: Option<&str>) -> Duration {
     });
     let exporter = Setup::for_api(&api).set("poll.interval", "1h").set("api.concurrency", "1").start();
     let metrics = exporter.wait_for("all are read in spite of it", |metrics| metrics.repositories("fresh") > 2.0);
-    let endpoint = if target == Target::Listing { "repositories" } else { "languages" };
-    assert_eq!(failures(&metrics, endpoint, "rate_limited"), 1.0);
+    let operation = if target == Target::Listing { "list_repositories" } else { "list_languages" };
+    assert_eq!(failures(&metrics, operation, "rate_limited"), 1.0);
     let requests = api.requests(Target::Everything);
     let limited = requests.iter().position(|request| target.holds(request)).unwrap();
     requests[limited + 1].at - requests[limited].at

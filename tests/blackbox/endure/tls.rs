@@ -11,7 +11,7 @@ fn repo() -> [Repo; 1] {
 fn fails(setup: Setup, reason: &str) {
     let exporter = setup.set("api.max_attempts", "1").set("poll.interval", "1h").start();
     let metrics = exporter.wait_for("the poll fails", |metrics| metrics.value("translation_up", &[]) == Some(0.0));
-    assert_eq!(failures(&metrics, "repositories", reason), 1.0, "{}", exporter.log());
+    assert_eq!(failures(&metrics, "list_repositories", reason), 1.0, "{}", exporter.log());
     assert_eq!(metrics.samples("translation_completion_ratio").count(), 0);
     let ready = exporter.get("/-/ready");
     assert_eq!(ready.status, 503);
