@@ -211,6 +211,8 @@ labels! {
     Defect {
         NotAnObject = "not_an_object",
         Id = "id",
+        /// An earlier entry of the same listing has the same id.
+        DuplicateId = "duplicate_id",
         Name = "name",
         Code = "code",
         Completion = "completion",
@@ -218,5 +220,40 @@ labels! {
         Private = "private",
         DuplicateName = "duplicate_name",
         DuplicateCode = "duplicate_code",
+    }
+}
+
+labels! {
+    /// Why a poll did not read everything; a poll that failed for several reasons counts for the first of these.
+    PollFailure {
+        /// The key file cannot be read, or holds no key.
+        KeyFile = "key_file",
+        /// The API refuses the key: 401, or 403 on the listing.
+        Unauthorized = "unauthorized",
+        /// A Retry-After that is longer than a poll waits for.
+        Held = "held",
+        /// Many requests in a row failed for the API's own trouble.
+        Unavailable = "unavailable",
+        /// The listing did not reach its end.
+        Listing = "listing",
+        /// The languages of some repositories could not be read.
+        Repositories = "repositories",
+    }
+}
+
+labels! {
+    /// Why a TLS handshake with a client failed.
+    HandshakeFailure {
+        Timeout = "timeout",
+        /// What the client sent is not TLS, such as plain HTTP.
+        NotTls = "not_tls",
+        /// The client speaks TLS, but no version or cipher suite that is offered.
+        Protocol = "protocol",
+        /// A client certificate is required, and the client sent none.
+        NoCertificate = "no_certificate",
+        /// The client's certificate is not accepted, or the client does not accept ours.
+        BadCertificate = "bad_certificate",
+        /// The client closed the connection before the end.
+        Closed = "closed",
     }
 }

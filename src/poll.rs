@@ -104,6 +104,7 @@ where
             next_poll_at: None,
             last: None,
             last_success_at: None,
+            held_until: None,
             has_data: memory.is_some(),
             state_is_kept: saver.is_some(),
         };

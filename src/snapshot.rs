@@ -174,6 +174,8 @@ pub struct PollStatus {
     pub last: Option<PollOutcome>,
     /// When a poll last read everything.
     pub last_success_at: Option<Timestamp>,
+    /// Until when the API asked to be left alone (Retry-After); `None` where it did not, or that time is over.
+    pub held_until: Option<Timestamp>,
     /// Whether there are data to serve: a listing was complete once, or data came from the state file.
     pub has_data: bool,
     /// Whether the progress clock outlives a restart.

@@ -51,6 +51,7 @@ fn starting() -> PollStatus {
         next_poll_at: None,
         last: None,
         last_success_at: None,
+        held_until: None,
         has_data: false,
         state_is_kept: false,
     }
@@ -73,6 +74,7 @@ fn polled() -> PollStatus {
             unreached: 0,
         }),
         last_success_at: Some(at(1_795_224_345_000)),
+        held_until: None,
         has_data: true,
         ..starting()
     }

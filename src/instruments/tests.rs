@@ -35,7 +35,7 @@ translation_exporter_api_requests_total{operation=\"list_repositories\",code=\"e
 "
     );
     assert_eq!(text.matches("\ntranslation_exporter_api_request_failures_total{").count(), 28);
-    assert_eq!(text.matches("\ntranslation_exporter_invalid_entries_total{").count(), 18);
+    assert_eq!(text.matches("\ntranslation_exporter_invalid_entries_total{").count(), 20);
     for zero in [
         "polls_total 0",
         "poll_failures_total 0",

@@ -54,6 +54,7 @@ fn status(failed: usize) -> PollStatus {
         next_poll_at: None,
         last: Some(last),
         last_success_at: None,
+        held_until: None,
         has_data: true,
         state_is_kept: false,
     }

@@ -42,6 +42,7 @@ impl Fixture {
             next_poll_at: None,
             last: None,
             last_success_at: None,
+            held_until: None,
             has_data: true,
             state_is_kept: true,
         };

@@ -61,6 +61,7 @@ fn status() -> PollStatus {
         next_poll_at: None,
         last: None,
         last_success_at: None,
+        held_until: None,
         has_data: true,
         state_is_kept: false,
     }

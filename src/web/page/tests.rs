@@ -134,6 +134,7 @@ fn status(last: Option<PollOutcome>) -> PollStatus {
         next_poll_at: Some(NOW),
         last,
         last_success_at: None,
+        held_until: None,
         has_data: true,
         state_is_kept: true,
     }
