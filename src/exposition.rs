@@ -1,159 +1,75 @@
-//! Snapshot to bytes, once per publication; bytes and own metrics to the body of a scrape.
+//! Snapshot and instruments to bytes, through prometheus-client.
 //!
-//! Only what is compressed is kept, a small part of the text: a compressed body is shared by all scrapes, while an
-//! uncompressed one is written from the snapshot, a chunk at a time as the client reads it. The exporter's own
-//! metrics are encoded at the scrape, behind the rest; those that count what polls do are kept too, until one more
-//! event is counted.
+//! What a publication fixes is encoded once, off the runtime's threads, and kept compressed alone, a small part of the
+//! text. A scrape sends that, or inflates it for a client that does not take gzip, and adds what the exporter counts.
 
-mod families;
-mod gzip;
-mod number;
-mod status;
+mod kept;
+mod text;
+mod translations;
 
-use self::families::Cursor;
+pub use self::kept::Identity;
+use self::{kept::Kept, translations::Translations};
 use crate::{
-    instruments::{Format, Instruments},
+    instruments::{Instruments, Polling},
     snapshot::{PollStatus, Snapshot},
-    sync::lock,
 };
 use bytes::Bytes;
-use std::{
-    io,
-    iter::FusedIterator,
-    sync::{Arc, Mutex, OnceLock},
-};
+use prometheus_client::{encoding::text::encode_registry, registry::Registry};
+use std::{io, sync::Arc};
 
-/// Size of the parts of an uncompressed body, in bytes; a part is larger by one sample at most. Above 128 KiB an
-/// allocator may fetch each part anew from the system.
-const CHUNK: usize = 120 * 1024;
-/// What one sample more may add to a chunk, unless its labels are long.
-const SLACK: usize = 512;
+/// Which text format a scrape asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Text 0.0.4.
+    Text,
+    /// OpenMetrics 1.0.0.
+    OpenMetrics,
+}
 
 /// What is served until the next publication.
 #[derive(Debug)]
 pub struct Published {
     pub snapshot: Arc<Snapshot>,
     pub status: PollStatus,
-    /// The gauges of the status, as text.
-    gauges: Bytes,
-    compressed: gzip::Part,
-    /// Bytes of text that a publication fixes.
-    length: u64,
-    /// What a scrape of each format last encoded of the events.
-    events: [Mutex<Option<Arc<EncodedEvents>>>; 2],
-}
-
-/// The exposition of the exporter's events at one time.
-#[derive(Debug)]
-struct EncodedEvents {
-    version: u64,
-    text: Bytes,
-    /// The same text, to be sent after [`Published::compressed`]; made by the first scrape that wants it.
-    compressed: OnceLock<gzip::Part>,
+    kept: Kept,
 }
 
 impl Published {
-    /// Encodes `snapshot` for all scrapes to come. Costs CPU: call it off the runtime's threads.
+    /// Encodes `snapshot` and `status` for all scrapes to come. Costs CPU: call it off the runtime's threads.
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {
-        let mut gauges = Vec::with_capacity(4096);
-        status::push_status(&snapshot, &status, &mut gauges);
-        let mut writer = gzip::Writer::new();
-        let mut length = gauges.len() as u64;
-        let mut cursor = Cursor::default();
-        let mut chunk = Vec::with_capacity(CHUNK + SLACK);
-        while !cursor.is_done() {
-            chunk.clear();
-            families::fill(&snapshot, &mut cursor, &mut chunk, CHUNK);
-            length += chunk.len() as u64;
-            writer.write(&chunk);
-        }
-        writer.write(&gauges);
-        Self {
-            snapshot,
-            status,
-            gauges: gauges.into(),
-            compressed: writer.finish(),
-            length,
-            events: Default::default(),
-        }
-    }
-
-    /// The events until now: encoded anew, unless there was none since another scrape did so.
-    fn events(&self, format: Format, instruments: &Instruments) -> Arc<EncodedEvents> {
-        let place = &self.events[match format {
-            Format::Text => 0,
-            Format::OpenMetrics => 1,
-        }];
-        // Held while encoding, so that no scrape is told less than one before it: what is half counted already would show
-        // in what this encodes, and not in what another put into its place.
-        let mut place = lock(place);
-        let version = instruments.events_version();
-        if let Some(known) = place.as_ref().filter(|known| known.version == version) {
-            return Arc::clone(known);
-        }
-        let mut text = String::with_capacity(16 * 1024);
-        instruments.encode_events(format, &mut text);
-        let encoded = Arc::new(EncodedEvents { version, text: text.into(), compressed: OnceLock::new() });
-        *place = Some(Arc::clone(&encoded));
-        encoded
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Translations(Arc::clone(&snapshot))));
+        registry.register_collector(Box::new(Polling { snapshot: Arc::clone(&snapshot), status: status.clone() }));
+        Self { kept: Kept::new(&registry), snapshot, status }
     }
 
     /// The body of a scrape as one gzip member, in the parts to send one after another.
     #[must_use]
-    pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 3] {
-        let events = self.events(format, instruments);
-        let live = live(format, instruments);
-        let length = self.length + (events.text.len() + live.len()) as u64;
-        let compressed = events.compressed.get_or_init(|| self.compressed.followed_by(&events.text));
-        let end = compressed.ended_by(live.as_bytes(), length);
-        [self.compressed.bytes.clone(), compressed.bytes.clone(), end]
+    pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 2] {
+        self.kept.gzip(&own(format, instruments))
     }
 
-    /// The uncompressed body of a scrape, in parts that are made as they are asked for.
+    /// The uncompressed body of a scrape, in parts of at most 64 KiB that are made as they are asked for, and the
+    /// exporter's own metrics as the last one.
     #[must_use]
-    pub fn identity(self: &Arc<Self>, format: Format, instruments: &Instruments) -> Identity {
-        let events = self.events(format, instruments).text.clone();
-        let live = live(format, instruments);
-        Identity {
-            remaining: self.length + (events.len() + live.len()) as u64,
-            published: Arc::clone(self),
-            cursor: Cursor::default(),
-            last: [self.gauges.clone(), events, live.into()].into_iter(),
-        }
-    }
-
-    /// The whole uncompressed body of a scrape.
-    #[must_use]
-    pub fn text(&self, format: Format, instruments: &Instruments) -> String {
-        let mut out = Vec::with_capacity(usize::try_from(self.length).unwrap_or_default() + 2 * SLACK);
-        families::fill(&self.snapshot, &mut Cursor::default(), &mut out, usize::MAX);
-        out.extend_from_slice(&self.gauges);
-        out.extend_from_slice(own(format, instruments).as_bytes());
-        // Labels and literals are UTF-8, and nothing is cut within them: the lossy way loses nothing, and cannot fail.
-        String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    pub fn identity(&self, format: Format, instruments: &Instruments) -> Identity {
+        self.kept.identity(own(format, instruments))
     }
 }
 
-/// The exposition of the exporter's own metrics, complete: the body of a scrape before the first publication.
+/// What the exporter counts, to the end of the exposition: the whole body of a scrape before the first publication.
 #[must_use]
 pub fn own(format: Format, instruments: &Instruments) -> String {
-    let mut out = String::with_capacity(16 * 1024);
-    instruments.encode_events(format, &mut out);
-    out + &live(format, instruments)
-}
-
-/// The end of every exposition: what each scrape finds changed.
-fn live(format: Format, instruments: &Instruments) -> String {
-    let mut out = String::with_capacity(4 * 1024);
-    instruments.encode_live(format, &mut out);
-    if format == Format::OpenMetrics {
-        out.push_str("# EOF\n");
+    let mut out = String::with_capacity(32 * 1024);
+    encode_registry(&mut out, instruments.registry()).expect("a String takes all that is written to it");
+    match format {
+        Format::OpenMetrics => out + "# EOF\n",
+        Format::Text => text::from_open_metrics(&out),
     }
-    out
 }
 
-/// Prints the exposition of `snapshot`, for who wants it once and uncompressed.
+/// Prints what a scrape of `snapshot` would get.
 ///
 /// # Errors
 /// Those of `out`.
@@ -164,55 +80,9 @@ pub fn print(
     instruments: &Instruments,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    let mut cursor = Cursor::default();
-    let mut chunk = Vec::with_capacity(CHUNK + SLACK);
-    while !cursor.is_done() {
-        chunk.clear();
-        families::fill(snapshot, &mut cursor, &mut chunk, CHUNK);
-        out.write_all(&chunk)?;
-    }
-    chunk.clear();
-    status::push_status(snapshot, status, &mut chunk);
-    out.write_all(&chunk)?;
-    out.write_all(own(format, instruments).as_bytes())
+    let published = Published::new(Arc::new(snapshot.clone()), status.clone());
+    published.identity(format, instruments).try_for_each(|part| out.write_all(&part))
 }
-
-/// The parts of an uncompressed body. Holds the publication it began with, and no copy of the text.
-#[derive(Debug)]
-pub struct Identity {
-    published: Arc<Published>,
-    cursor: Cursor,
-    last: std::array::IntoIter<Bytes, 3>,
-    remaining: u64,
-}
-
-impl Identity {
-    /// How many bytes are still to come.
-    #[must_use]
-    pub fn remaining(&self) -> u64 {
-        self.remaining
-    }
-}
-
-impl Iterator for Identity {
-    type Item = Bytes;
-
-    fn next(&mut self) -> Option<Bytes> {
-        let mut chunk = Bytes::new();
-        if !self.cursor.is_done() {
-            let mut out = Vec::with_capacity(CHUNK + SLACK);
-            families::fill(&self.published.snapshot, &mut self.cursor, &mut out, CHUNK);
-            chunk = out.into();
-        }
-        if chunk.is_empty() {
-            chunk = self.last.next()?;
-        }
-        self.remaining -= chunk.len() as u64;
-        Some(chunk)
-    }
-}
-
-impl FusedIterator for Identity {}
 
 #[cfg(test)]
 mod tests;

@@ -1,210 +1,296 @@
-//! The exporter's own counters and histograms: what happened, as opposed to what is known.
+//! All that the exporter counts and knows of itself, kept by prometheus-client.
 //!
 //! Counters whose labels are known in advance are there from the start, at 0, so that a rate over the first event is
-//! right. Series come in the order of their labels. What the exporter knows of the world is in [`crate::exposition`].
+//! right.
 
-mod events;
-mod family;
+mod by_labels;
+mod conditions;
+mod polling;
 mod process;
-mod reload;
-mod text;
 
-use self::{
-    events::{Changes, Events, operation_labels, reason_labels, request_labels},
-    family::Family,
-    process::ProcessCollector,
+pub(crate) use self::polling::Polling;
+use self::{by_labels::ByLabels, conditions::Conditions, process::ProcessCollector};
+use crate::model::{Defect, HandshakeFailure, Operation, PollFailure, Reason, Timestamp};
+use prometheus_client::{
+    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric as _},
+    metrics::{
+        MetricType,
+        counter::Counter,
+        gauge::{ConstGauge, Gauge},
+        histogram::Histogram,
+    },
+    registry::{Metric, Registry, Unit},
 };
-use crate::{
-    model::{Defect, Operation, Reason, Timestamp},
-    route::Route,
-    sync::{read, write},
-};
-use prometheus_client::{metrics::counter::Counter, registry::Registry};
-use std::{borrow::Cow, sync::RwLock, time::Duration};
+use std::{fmt, time::Duration};
 
-/// Which text format a scrape asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// Text 0.0.4.
-    Text,
-    /// OpenMetrics 1.0.0.
-    OpenMetrics,
-}
-
-type Labels<const N: usize> = [(&'static str, Cow<'static, str>); N];
+/// Upper bounds in seconds, up to the default of `api.timeout`.
+const REQUEST_BUCKETS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
 /// All of the exporter's own instruments.
-///
-/// They are told in two parts, the events and after them the rest, so that a scrape need not encode the events anew
-/// while there are none.
 #[derive(Debug)]
 pub struct Instruments {
-    /// What polls, reloads and the state file add to.
-    events: Changes<Events>,
-    event_registry: Registry,
-    /// What every scrape finds changed: the process, and the scrapes themselves.
-    live_registry: Registry,
-    telemetry_path: RwLock<String>,
-    http_requests: Family<Labels<2>, Counter>,
+    polls: Counter,
+    poll_failures: ByLabels<Counter>,
+    poll_overruns: Counter,
+    api_requests: ByLabels<Counter>,
+    api_request_failures: ByLabels<Counter>,
+    api_request_durations: ByLabels<Histogram>,
+    api_retries: ByLabels<Counter>,
+    invalid_entries: ByLabels<Counter>,
+    state_writes: Counter,
+    state_write_failures: Counter,
+    state_discarded: Gauge,
+    tls_handshake_failures: ByLabels<Counter>,
+    http_requests: ByLabels<Counter>,
+    conditions: Conditions,
+    registry: Registry,
 }
 
 impl Instruments {
-    /// Those of a daemon; `telemetry_path` is the value of the label `path` for scrapes.
+    /// Those of a daemon that is scraped at `telemetry_path`.
     #[must_use]
     pub fn new(telemetry_path: &str) -> Self {
-        let mut instruments = Self::of_one_poll(telemetry_path);
-        instruments.live_registry.register(
+        let mut instruments = Self::of_one_poll();
+        let registry = &mut instruments.registry;
+        instruments.tls_handshake_failures = register(
+            registry,
+            "translation_exporter_tls_handshake_failures",
+            "TLS handshakes with clients of this exporter that failed, by reason",
+            ByLabels::default(),
+        );
+        instruments.http_requests = register(
+            registry,
             "translation_exporter_http_requests",
             "Requests that this exporter answered, by path and status",
-            instruments.http_requests.clone(),
+            ByLabels::default(),
         );
-        if let Some(process) = ProcessCollector::new() {
-            instruments.live_registry.register_collector(Box::new(process));
+        registry.register_collector(Box::new(ProcessCollector::new()));
+        for failure in HandshakeFailure::ALL {
+            instruments.tls_handshake_failures.at([("reason", failure.label())]);
+        }
+        for (path, codes) in [
+            ("/", &["200"][..]),
+            (telemetry_path, &["200", "401", "429", "503"]),
+            ("/-/healthy", &["200"]),
+            ("/-/ready", &["200", "503"]),
+            ("/-/reload", &["200", "403", "500"]),
+            ("other", &["404"]),
+        ] {
+            for code in codes {
+                instruments.http_requests.at([("path", path), ("code", code)]);
+            }
         }
         instruments
     }
 
     /// Those of a poll whose result is printed: nothing of the process, whose `process_*` would collide with those of
-    /// whoever exposes that text, and nothing of HTTP.
+    /// whoever exposes that text, and nothing of the web side.
     #[must_use]
-    pub fn of_one_poll(telemetry_path: &str) -> Self {
-        let http_at_start = [
-            (Route::Page, 200),
-            (Route::Metrics, 200),
-            (Route::Metrics, 401),
-            (Route::Metrics, 429),
-            (Route::Metrics, 503),
-            (Route::Healthy, 200),
-            (Route::Ready, 200),
-            (Route::Ready, 503),
-            (Route::Reload, 200),
-            (Route::Reload, 403),
-            (Route::Reload, 500),
-            (Route::Other, 404),
-        ];
-        let events = Events::new();
-        let mut event_registry = Registry::default();
-        events.register(&mut event_registry);
-        Self {
-            events: Changes::new(events),
-            event_registry,
-            live_registry: Registry::default(),
-            telemetry_path: RwLock::new(telemetry_path.to_owned()),
-            http_requests: Family::new(
-                http_at_start.map(|(route, code)| http_labels(telemetry_path, route, code)),
-                Counter::default,
+    pub fn of_one_poll() -> Self {
+        let mut registry = Registry::default();
+        let r = &mut registry;
+        let help = "Version, source revision and compiler of this exporter; always 1";
+        let build_info: ByLabels<Gauge> = register(r, "translation_exporter_build_info", help, ByLabels::default());
+        let revision = ("revision", env!("TRANSLATION_EXPORTER_REVISION"));
+        let rustc = ("rustc", env!("TRANSLATION_EXPORTER_RUSTC"));
+        build_info.at([("version", env!("CARGO_PKG_VERSION")), revision, rustc]).set(1);
+        let mut instruments = Self {
+            polls: register(r, "translation_exporter_polls", "Polls of the API that have ended", Counter::default()),
+            poll_failures: register(
+                r,
+                "translation_exporter_poll_failures",
+                "Polls that did not read everything, by reason",
+                ByLabels::default(),
             ),
+            poll_overruns: register(
+                r,
+                "translation_exporter_poll_overruns",
+                "Polls that took longer than poll.interval",
+                Counter::default(),
+            ),
+            api_requests: register(
+                r,
+                "translation_exporter_api_requests",
+                "Requests to the API, retries included, by status; the code is error where no answer came",
+                ByLabels::default(),
+            ),
+            api_request_failures: register(
+                r,
+                "translation_exporter_api_request_failures",
+                "Requests to the API that failed, retries included, by reason",
+                ByLabels::default(),
+            ),
+            api_request_durations: register(
+                r,
+                "translation_exporter_api_request_duration_seconds",
+                "Time that one request to the API took, the whole body included",
+                ByLabels::new(|| Histogram::new(REQUEST_BUCKETS)),
+            ),
+            api_retries: register(
+                r,
+                "translation_exporter_api_retries",
+                "Requests to the API that were made again after a failure",
+                ByLabels::default(),
+            ),
+            invalid_entries: register(
+                r,
+                "translation_exporter_invalid_entries",
+                "Entries or fields in answers of the API that could not be used, by what was wrong",
+                ByLabels::default(),
+            ),
+            state_writes: register(
+                r,
+                "translation_exporter_state_writes",
+                "Attempts to write the state file",
+                Counter::default(),
+            ),
+            state_write_failures: register(
+                r,
+                "translation_exporter_state_write_failures",
+                "Attempts to write the state file that failed",
+                Counter::default(),
+            ),
+            state_discarded: register(
+                r,
+                "translation_exporter_state_discarded",
+                "1 if the state file was damaged or of another API at the start and was set aside, 0 if not",
+                Gauge::default(),
+            ),
+            tls_handshake_failures: ByLabels::default(),
+            http_requests: ByLabels::default(),
+            conditions: Conditions::default(),
+            registry,
+        };
+        instruments.registry.register_collector(Box::new(instruments.conditions.clone()));
+        instruments.start_at_0();
+        instruments
+    }
+
+    /// Makes the counters whose labels are known.
+    fn start_at_0(&self) {
+        for reason in PollFailure::ALL {
+            self.poll_failures.at([("reason", reason.label())]);
+        }
+        for operation in Operation::ALL.iter().map(|operation| ("operation", operation.label())) {
+            for code in ["200", "error"] {
+                self.api_requests.at([operation, ("code", code)]);
+            }
+            for reason in Reason::ALL {
+                self.api_request_failures.at([operation, ("reason", reason.label())]);
+            }
+            self.api_request_durations.at([operation]);
+            self.api_retries.at([operation]);
+            for defect in Defect::ALL {
+                self.invalid_entries.at([operation, ("reason", defect.label())]);
+            }
         }
     }
 
-    /// A poll has ended; it is a failure where it did not read everything.
-    pub fn poll_ended(&self, success: bool) {
-        self.events.change(|events| {
-            events.polls.inc();
-            if !success {
-                events.poll_failures.inc();
-            }
-        });
+    /// A poll has ended, and why it did not read everything where it did not.
+    pub fn poll_ended(&self, failure: Option<PollFailure>) {
+        self.polls.inc();
+        if let Some(failure) = failure {
+            self.poll_failures.at([("reason", failure.label())]).inc();
+        }
     }
 
     /// A poll took longer than the interval.
     pub fn poll_overran(&self) {
-        self.events.change(|events| events.poll_overruns.inc());
+        self.poll_overruns.inc();
     }
 
     /// One request was answered with status `code`, or failed before it had one.
     pub fn api_request(&self, operation: Operation, code: Option<u16>, took: Duration) {
-        self.events.change(|events| {
-            events.api_requests.get(&request_labels(operation, code)).inc();
-            events.api_durations.get(&operation_labels(operation)).observe(took.as_secs_f64());
-        });
+        let operation = ("operation", operation.label());
+        let code = code.map_or_else(|| "error".to_owned(), |code| code.to_string());
+        self.api_requests.at([operation, ("code", &code)]).inc();
+        self.api_request_durations.at([operation]).observe(took.as_secs_f64());
     }
 
     /// One request failed, for `reason`.
     pub fn api_failure(&self, operation: Operation, reason: Reason) {
-        self.events.change(|events| events.api_failures.get(&reason_labels(operation, reason.label())).inc());
+        self.api_request_failures.at([("operation", operation.label()), ("reason", reason.label())]).inc();
     }
 
     /// One request is made again.
     pub fn api_retry(&self, operation: Operation) {
-        self.events.change(|events| events.api_retries.get(&operation_labels(operation)).inc());
+        self.api_retries.at([("operation", operation.label())]).inc();
     }
 
     /// An entry, or a field of it, could not be used.
     pub fn invalid_entry(&self, operation: Operation, defect: Defect) {
-        self.events.change(|events| events.invalid_entries.get(&reason_labels(operation, defect.label())).inc());
+        self.invalid_entries.at([("operation", operation.label()), ("reason", defect.label())]).inc();
     }
 
     /// The state file was written, or could not be.
     pub fn state_written(&self, success: bool) {
-        self.events.change(|events| {
-            events.state_writes.inc();
-            if !success {
-                events.state_write_failures.inc();
-            }
-        });
+        self.state_writes.inc();
+        if !success {
+            self.state_write_failures.inc();
+        }
+    }
+
+    /// The state file was set aside at the start: it was damaged, or of another API.
+    pub fn state_discarded(&self) {
+        self.state_discarded.set(1);
     }
 
     /// A configuration was loaded (at the start or by a reload), or was refused.
     pub fn config_loaded(&self, success: bool, at: Timestamp) {
-        self.events.change(|events| events.reload.loaded(success, at));
+        self.conditions.config_loaded(success, at);
     }
 
     /// The web configuration's files were read because they had changed, and taken or refused. It does not make a
     /// refused configuration good.
     pub fn web_config_loaded(&self, success: bool, at: Timestamp) {
-        self.events.change(|events| events.reload.web_loaded(success, at));
+        self.conditions.web_config_loaded(success, at);
     }
 
-    /// A request was answered with status `code`.
-    pub fn http_request(&self, route: Route, code: u16) {
-        let telemetry_path = read(&self.telemetry_path);
-        self.http_requests.get(&http_labels(&telemetry_path, route, code)).inc();
+    /// A TLS handshake with a client failed.
+    pub fn tls_handshake_failed(&self, failure: HandshakeFailure) {
+        self.tls_handshake_failures.at([("reason", failure.label())]).inc();
     }
 
-    /// Scrapes are answered at this path from now on.
-    pub fn telemetry_path_changed(&self, telemetry_path: &str) {
-        telemetry_path.clone_into(&mut write(&self.telemetry_path));
+    /// The certificate that is served from now on is valid until then; `None` where none is served.
+    pub fn certificate_expires(&self, at: Option<Timestamp>) {
+        self.conditions.certificate_expires(at);
     }
 
-    /// A number that is another one after each event.
-    #[must_use]
-    pub fn events_version(&self) -> u64 {
-        self.events.count()
+    /// A request was answered with status `code`. `path` is the value of the label: that of a route, or "other".
+    pub fn http_request(&self, path: &str, code: u16) {
+        self.http_requests.at([("path", path), ("code", &code.to_string())]).inc();
     }
 
-    /// Appends the exposition of the events, at least of those that [`Self::events_version`] had counted before.
-    pub fn encode_events(&self, format: Format, out: &mut String) {
-        encode(&self.event_registry, format, out);
-    }
-
-    /// Appends the exposition of what follows the events; the closing `# EOF` is not among it.
-    pub fn encode_live(&self, format: Format, out: &mut String) {
-        encode(&self.live_registry, format, out);
+    /// What a scrape has to encode.
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
     }
 }
 
-fn encode(registry: &Registry, format: Format, out: &mut String) {
-    // Nothing here fails to encode, and a String takes all that is written to it.
-    let _: std::fmt::Result = match format {
-        Format::OpenMetrics => prometheus_client::encoding::text::encode_registry(out, registry),
-        Format::Text => {
-            let mut open_metrics = String::with_capacity(16 * 1024);
-            let written = prometheus_client::encoding::text::encode_registry(&mut open_metrics, registry);
-            text::from_open_metrics(&open_metrics, out);
-            written
-        }
-    };
+/// `metric`, after it was registered under `name`: without the `_total` of a counter, which the library adds, and
+/// `help` without a full stop, as it adds that too.
+fn register<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
+    match stem_and_unit(name) {
+        (stem, Some(unit)) => registry.register_with_unit(stem, help, unit, metric.clone()),
+        (name, None) => registry.register(name, help, metric.clone()),
+    }
+    metric
 }
 
-fn http_labels(telemetry_path: &str, route: Route, code: u16) -> Labels<2> {
-    let path = route.label().map_or_else(|| telemetry_path.to_owned().into(), Cow::Borrowed);
-    [("path", path), ("code", code_label(code))]
+/// Encodes one gauge without labels.
+fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: impl EncodeGaugeValue) -> fmt::Result {
+    let (stem, unit) = stem_and_unit(name);
+    ConstGauge::new(value).encode(encoder.encode_descriptor(stem, help, unit.as_ref(), MetricType::Gauge)?)
 }
 
-/// Without an allocation for the code of nearly all answers.
-fn code_label(code: u16) -> Cow<'static, str> {
-    if code == 200 { "200".into() } else { code.to_string().into() }
+/// The two parts that prometheus-client puts together again, so that the names stand in the source as users know them.
+pub(crate) fn stem_and_unit(name: &str) -> (&str, Option<Unit>) {
+    match name.rsplit_once('_') {
+        Some((stem, "seconds")) => (stem, Some(Unit::Seconds)),
+        Some((stem, "bytes")) => (stem, Some(Unit::Bytes)),
+        Some((stem, "ratio")) => (stem, Some(Unit::Other("ratio".to_owned()))),
+        _ => (name, None),
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::{
     clock::Clock,
     config::FilterConfig,
     instruments::Instruments,
-    model::{Defect, Failure, Operation, RepositoryId, Timestamp},
+    model::{Defect, Failure, Operation, PollFailure, RepositoryId, Timestamp},
     snapshot::{PollOutcome, PollStatus, Snapshot, staleness_limit},
     state::Memory,
 };
@@ -318,7 +318,8 @@ where
             failed: work.failed,
             unreached: work.unreached,
         };
-        self.instruments.poll_ended(outcome.is_success());
+        let failure = if outcome.listing.is_some() { PollFailure::Listing } else { PollFailure::Repositories };
+        self.instruments.poll_ended((!outcome.is_success()).then_some(failure));
         if duration > self.status.interval {
             self.instruments.poll_overran();
         }

@@ -103,7 +103,7 @@ async fn check_config(loader: &Loader, online: bool) -> Result<(), RunError> {
 /// Checks what [`config::load`] leaves to others: the web configuration file, the certificates.
 fn validate(config: &Config) -> Result<web::Protection, RunError> {
     let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
-    Client::new(&config.api, Arc::new(Instruments::of_one_poll("/metrics"))).map_err(RunError::usage)?;
+    Client::new(&config.api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
     Ok(protection)
 }
 

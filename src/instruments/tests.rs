@@ -1,88 +1,76 @@
 use super::*;
+use prometheus_client::encoding::text::encode_registry;
 
-fn encoded(instruments: &Instruments, format: Format) -> String {
+fn encoded(instruments: &Instruments) -> String {
     let mut out = String::new();
-    instruments.encode_events(format, &mut out);
-    instruments.encode_live(format, &mut out);
+    encode_registry(&mut out, instruments.registry()).unwrap();
     out
 }
 
-/// What is told of the metric family `name`, its metadata included.
-fn family(exposition: &str, name: &str) -> String {
-    exposition
-        .lines()
-        .filter(|line| {
-            line.trim_start_matches("# HELP ")
-                .trim_start_matches("# TYPE ")
-                .trim_start_matches("# UNIT ")
-                .starts_with(name)
-        })
-        .fold(String::new(), |all, line| all + line + "\n")
+/// The samples whose names begin so.
+fn samples(instruments: &Instruments, name: &str) -> Vec<String> {
+    encoded(instruments).lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect()
 }
 
-#[test]
-fn counters_of_known_labels_start_at_0_in_the_order_of_their_labels() {
-    let text = encoded(&Instruments::new("/metrics"), Format::Text);
-    assert_eq!(
-        family(&text, "translation_exporter_api_requests"),
-        "\
-# HELP translation_exporter_api_requests_total Requests to the API, retries included, by status; the code is error where no answer came.
-# TYPE translation_exporter_api_requests_total counter
-translation_exporter_api_requests_total{operation=\"list_languages\",code=\"200\"} 0
-translation_exporter_api_requests_total{operation=\"list_languages\",code=\"error\"} 0
-translation_exporter_api_requests_total{operation=\"list_repositories\",code=\"200\"} 0
-translation_exporter_api_requests_total{operation=\"list_repositories\",code=\"error\"} 0
-"
-    );
-    assert_eq!(text.matches("\ntranslation_exporter_api_request_failures_total{").count(), 28);
-    assert_eq!(text.matches("\ntranslation_exporter_invalid_entries_total{").count(), 20);
-    for zero in [
-        "polls_total 0",
-        "poll_failures_total 0",
-        "poll_overruns_total 0",
-        "state_writes_total 0",
-        "state_write_failures_total 0",
-        "api_retries_total{operation=\"list_languages\"} 0",
-        "http_requests_total{path=\"/metrics\",code=\"200\"} 0",
-    ] {
-        assert!(text.contains(&format!("\ntranslation_exporter_{zero}\n")), "{zero}");
+#[track_caller]
+fn assert_samples(instruments: &Instruments, expected: &[&str]) {
+    let text = encoded(instruments);
+    for sample in expected {
+        assert!(text.contains(&format!("\ntranslation_exporter_{sample}\n")), "{sample}\n{text}");
     }
 }
 
 #[test]
-fn openmetrics_names_the_family_and_text_the_samples() {
+fn counters_of_known_labels_start_at_0_in_the_order_of_their_labels() {
     let instruments = Instruments::new("/metrics");
-    instruments.poll_ended(true);
-    instruments.poll_ended(false);
     assert_eq!(
-        family(&encoded(&instruments, Format::OpenMetrics), "translation_exporter_polls"),
-        "\
-# HELP translation_exporter_polls Polls of the API that have ended.
-# TYPE translation_exporter_polls counter
-translation_exporter_polls_total 2
-"
+        samples(&instruments, "translation_exporter_api_requests_total"),
+        [
+            "translation_exporter_api_requests_total{operation=\"list_languages\",code=\"200\"} 0",
+            "translation_exporter_api_requests_total{operation=\"list_languages\",code=\"error\"} 0",
+            "translation_exporter_api_requests_total{operation=\"list_repositories\",code=\"200\"} 0",
+            "translation_exporter_api_requests_total{operation=\"list_repositories\",code=\"error\"} 0",
+        ]
     );
     assert_eq!(
-        family(&encoded(&instruments, Format::Text), "translation_exporter_polls"),
-        "\
-# HELP translation_exporter_polls_total Polls of the API that have ended.
-# TYPE translation_exporter_polls_total counter
-translation_exporter_polls_total 2
-"
+        samples(&instruments, "translation_exporter_poll_failures_total"),
+        ["held", "key_file", "listing", "repositories", "unauthorized", "unavailable"]
+            .map(|reason| format!("translation_exporter_poll_failures_total{{reason=\"{reason}\"}} 0"))
     );
     assert_eq!(
-        family(&encoded(&instruments, Format::Text), "translation_exporter_poll_failures").lines().last(),
-        Some("translation_exporter_poll_failures_total 1")
+        samples(&instruments, "translation_exporter_tls_handshake_failures_total"),
+        ["bad_certificate", "closed", "no_certificate", "not_tls", "protocol", "timeout"]
+            .map(|reason| format!("translation_exporter_tls_handshake_failures_total{{reason=\"{reason}\"}} 0"))
+    );
+    assert_eq!(samples(&instruments, "translation_exporter_api_request_failures_total{").len(), 28);
+    assert_eq!(samples(&instruments, "translation_exporter_invalid_entries_total{").len(), 20);
+    assert_samples(
+        &instruments,
+        &[
+            "polls_total 0",
+            "poll_overruns_total 0",
+            "state_writes_total 0",
+            "state_write_failures_total 0",
+            "state_discarded 0",
+            "api_retries_total{operation=\"list_languages\"} 0",
+            "http_requests_total{path=\"/metrics\",code=\"200\"} 0",
+        ],
     );
 }
 
 #[test]
-fn text_has_no_units_and_openmetrics_has_them() {
+fn polls_are_counted_with_why_they_failed() {
     let instruments = Instruments::new("/metrics");
-    assert!(!encoded(&instruments, Format::Text).contains("# UNIT"));
-    let open_metrics = encoded(&instruments, Format::OpenMetrics);
-    assert!(open_metrics.contains("# UNIT translation_exporter_api_request_duration_seconds seconds\n"));
-    assert!(!open_metrics.contains("# EOF"));
+    instruments.poll_ended(None);
+    instruments.poll_ended(Some(PollFailure::Unauthorized));
+    assert_samples(
+        &instruments,
+        &[
+            "polls_total 2",
+            "poll_failures_total{reason=\"unauthorized\"} 1",
+            "poll_failures_total{reason=\"listing\"} 0",
+        ],
+    );
 }
 
 #[test]
@@ -93,41 +81,46 @@ fn requests_are_counted_by_what_became_of_them() {
     instruments.api_request(Operation::ListLanguages, None, Duration::from_secs(60));
     instruments.api_retry(Operation::ListLanguages);
     instruments.invalid_entry(Operation::ListRepositories, Defect::Id);
-    instruments.http_request(Route::Other, 405);
-    let text = encoded(&instruments, Format::Text);
-    for sample in [
-        "api_requests_total{operation=\"list_languages\",code=\"429\"} 1",
-        "api_requests_total{operation=\"list_languages\",code=\"error\"} 1",
-        "api_request_failures_total{operation=\"list_languages\",reason=\"rate_limited\"} 1",
-        "api_request_duration_seconds_bucket{le=\"0.025\",operation=\"list_languages\"} 0",
-        "api_request_duration_seconds_bucket{le=\"0.05\",operation=\"list_languages\"} 1",
-        "api_request_duration_seconds_bucket{le=\"30.0\",operation=\"list_languages\"} 1",
-        "api_request_duration_seconds_bucket{le=\"+Inf\",operation=\"list_languages\"} 2",
-        "api_request_duration_seconds_count{operation=\"list_languages\"} 2",
-        "api_retries_total{operation=\"list_languages\"} 1",
-        "invalid_entries_total{operation=\"list_repositories\",reason=\"id\"} 1",
-        "http_requests_total{path=\"other\",code=\"405\"} 1",
-    ] {
-        assert!(text.contains(&format!("\ntranslation_exporter_{sample}\n")), "{sample}\n{text}");
-    }
+    instruments.http_request("other", 405);
+    instruments.tls_handshake_failed(HandshakeFailure::NotTls);
+    assert_samples(
+        &instruments,
+        &[
+            "api_requests_total{operation=\"list_languages\",code=\"429\"} 1",
+            "api_requests_total{operation=\"list_languages\",code=\"error\"} 1",
+            "api_request_failures_total{operation=\"list_languages\",reason=\"rate_limited\"} 1",
+            "api_request_duration_seconds_bucket{le=\"0.025\",operation=\"list_languages\"} 0",
+            "api_request_duration_seconds_bucket{le=\"0.05\",operation=\"list_languages\"} 1",
+            "api_request_duration_seconds_bucket{le=\"30.0\",operation=\"list_languages\"} 1",
+            "api_request_duration_seconds_bucket{le=\"+Inf\",operation=\"list_languages\"} 2",
+            "api_request_duration_seconds_count{operation=\"list_languages\"} 2",
+            "api_retries_total{operation=\"list_languages\"} 1",
+            "invalid_entries_total{operation=\"list_repositories\",reason=\"id\"} 1",
+            "http_requests_total{path=\"other\",code=\"405\"} 1",
+            "tls_handshake_failures_total{reason=\"not_tls\"} 1",
+        ],
+    );
+}
+
+#[test]
+fn a_discarded_state_file_shows() {
+    let instruments = Instruments::new("/metrics");
+    instruments.state_discarded();
+    assert_samples(&instruments, &["state_discarded 1"]);
 }
 
 #[test]
 fn a_refused_reload_keeps_the_time_of_the_last_good_one() {
     let instruments = Instruments::new("/metrics");
-    assert_eq!(family(&encoded(&instruments, Format::Text), "translation_exporter_config"), "");
+    assert!(!encoded(&instruments).contains("translation_exporter_config"));
     instruments.config_loaded(true, Timestamp::from_millis(1_795_224_645_123));
     instruments.config_loaded(false, Timestamp::from_millis(1_795_224_999_000));
     assert_eq!(
-        family(&encoded(&instruments, Format::Text), "translation_exporter_config"),
-        "\
-# HELP translation_exporter_config_last_reload_successful 1 if the last configuration that was read is in force, 0 if it was refused.
-# TYPE translation_exporter_config_last_reload_successful gauge
-translation_exporter_config_last_reload_successful 0
-# HELP translation_exporter_config_last_reload_success_timestamp_seconds When the configuration in force was loaded.
-# TYPE translation_exporter_config_last_reload_success_timestamp_seconds gauge
-translation_exporter_config_last_reload_success_timestamp_seconds 1795224645.123
-"
+        samples(&instruments, "translation_exporter_config"),
+        [
+            "translation_exporter_config_last_reload_successful 0",
+            "translation_exporter_config_last_reload_success_timestamp_seconds 1795224645.123"
+        ]
     );
 }
 
@@ -136,7 +129,7 @@ fn a_good_web_configuration_does_not_hide_that_the_rest_was_refused() {
     let instruments = Instruments::new("/metrics");
     let successful = |change: &dyn Fn(&Instruments)| {
         change(&instruments);
-        encoded(&instruments, Format::Text).contains("\ntranslation_exporter_config_last_reload_successful 1\n")
+        encoded(&instruments).contains("\ntranslation_exporter_config_last_reload_successful 1\n")
     };
     let now = Timestamp::from_millis(0);
     assert!(successful(&|instruments| instruments.config_loaded(true, now)));
@@ -147,10 +140,21 @@ fn a_good_web_configuration_does_not_hide_that_the_rest_was_refused() {
 }
 
 #[test]
-fn the_process_is_told_as_the_official_clients_tell_it() {
-    let text = encoded(&Instruments::new("/metrics"), Format::Text);
+fn the_expiry_of_a_certificate_shows_while_one_is_served() {
+    let instruments = Instruments::new("/metrics");
+    let name = "translation_exporter_tls_certificate_expiry_timestamp_seconds";
+    assert!(!encoded(&instruments).contains(name));
+    instruments.certificate_expires(Some(Timestamp::from_millis(1_795_224_645_000)));
+    assert_eq!(samples(&instruments, name), [format!("{name} 1795224645.0")]);
+    instruments.certificate_expires(None);
+    assert!(!encoded(&instruments).contains(name));
+}
+
+#[test]
+fn the_process_shows_as_the_official_clients_show_it() {
+    let text = encoded(&Instruments::new("/metrics"));
     for (name, kind) in [
-        ("process_cpu_seconds_total", "counter"),
+        ("process_cpu_seconds", "counter"),
         ("process_open_fds", "gauge"),
         ("process_max_fds", "gauge"),
         ("process_virtual_memory_bytes", "gauge"),
@@ -159,21 +163,23 @@ fn the_process_is_told_as_the_official_clients_tell_it() {
         ("process_start_time_seconds", "gauge"),
         ("process_threads", "gauge"),
     ] {
-        assert!(text.contains(&format!("\n# TYPE {name} {kind}\n{name} ")), "{name}\n{text}");
+        assert!(text.contains(&format!("\n# TYPE {name} {kind}\n")), "{name}\n{text}");
     }
-    let started: f64 = text
-        .lines()
-        .find_map(|line| line.strip_prefix("process_start_time_seconds "))
-        .and_then(|seconds| seconds.parse().ok())
-        .unwrap();
+    let value = |name: &str| -> f64 {
+        let sample = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        sample.and_then(|value| value.parse().ok()).unwrap()
+    };
     let now = crate::clock::Clock::system().now().as_seconds();
-    assert!((now - 3600.0..=now + 2.0).contains(&started), "started at {started}, now {now}");
+    assert!((now - 3600.0..=now + 2.0).contains(&value("process_start_time_seconds")));
+    assert!(value("process_cpu_seconds_total") < 3600.0);
+    assert!((3.0..1000.0).contains(&value("process_open_fds")));
+    assert!(value("process_max_fds") >= value("process_open_fds"));
+    assert!((1e6..1e10).contains(&value("process_resident_memory_bytes")));
 }
 
 #[test]
-fn the_build_tells_its_version() {
-    let text = encoded(&Instruments::new("/metrics"), Format::Text);
-    assert!(text.contains(concat!(
+fn the_build_shows_its_version() {
+    assert!(encoded(&Instruments::new("/metrics")).contains(concat!(
         "\ntranslation_exporter_build_info{version=\"",
         env!("CARGO_PKG_VERSION"),
         "\",revision=\""
@@ -184,18 +190,16 @@ fn the_build_tells_its_version() {
 fn help_texts_hold_no_quote_and_no_backslash() {
     let instruments = Instruments::new("/metrics");
     instruments.config_loaded(true, Timestamp::from_millis(0));
-    let open_metrics = encoded(&instruments, Format::OpenMetrics);
-    for help in open_metrics.lines().filter(|line| line.starts_with("# HELP ")) {
+    instruments.certificate_expires(Some(Timestamp::from_millis(0)));
+    for help in encoded(&instruments).lines().filter(|line| line.starts_with("# HELP ")) {
         assert!(!help.contains(['"', '\\']) && help.ends_with('.'), "{help}");
     }
 }
 
 #[test]
-fn what_is_printed_of_one_poll_tells_nothing_of_process_or_http() {
-    for format in [Format::Text, Format::OpenMetrics] {
-        let printed = encoded(&Instruments::of_one_poll("/metrics"), format);
-        let served = encoded(&Instruments::new("/metrics"), format);
-        assert!(!printed.contains("process_") && !printed.contains("http_requests"), "{printed}");
-        assert!(served.starts_with(&printed), "the rest is the same");
-    }
+fn what_is_printed_of_one_poll_says_nothing_of_process_or_web() {
+    let printed = encoded(&Instruments::of_one_poll());
+    assert!(!["process_", "http_requests", "tls_"].iter().any(|name| printed.contains(name)), "{printed}");
+    let served = encoded(&Instruments::new("/metrics"));
+    assert!(printed.lines().all(|line| served.contains(line)), "the rest is the same");
 }

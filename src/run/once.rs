@@ -6,8 +6,8 @@ use crate::{
     cli::Output,
     clock::Clock,
     config::Loaded,
-    exposition,
-    instruments::{Format, Instruments},
+    exposition::{self, Format},
+    instruments::Instruments,
     poll::{PollProgress, Poller},
     report::{self, Look},
     snapshot::{PollStatus, Snapshot},
@@ -27,7 +27,7 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), RunError
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    let instruments = Arc::new(Instruments::of_one_poll(&config.web.telemetry_path));
+    let instruments = Arc::new(Instruments::of_one_poll());
     let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
     instruments.config_loaded(true, Clock::system().now());
     // The sender may go: nothing changes while a single poll runs.

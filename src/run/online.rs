@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Asks the API for the first page of the listing and for one repository's languages, each once.
 pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let api = ApiConfig { max_attempts: 1, ..config.api.clone() };
-    let client = Client::new(&api, Arc::new(Instruments::of_one_poll("/metrics"))).map_err(RunError::usage)?;
+    let client = Client::new(&api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
     let session = client.begin().await.map_err(|End { what, hint }| anyhow!("{what}; {hint}"))?;
     let page = session.list_repositories(None).await.map_err(|error| told("the listing", error))?;
     let mut lines = vec![format!("{} answers and accepts the key", config.api.base_url)];

@@ -65,7 +65,6 @@ impl Reloader {
         }
         self.polling.send_replace(Arc::new(poll_settings(&config, client.clone())));
         self.protection.replace_by(&protection);
-        self.instruments.telemetry_path_changed(&config.web.telemetry_path);
         self.web.send_replace(Arc::new(config.web.clone()));
         self.client = client;
         self.config = config;

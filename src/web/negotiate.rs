@@ -3,7 +3,7 @@
 //! Quality values count, a more specific range counts before a wider one (RFC 9110, 12.5.1), and nothing is ever
 //! refused: where nothing matches, the answer is text 0.0.4 as it is, as every Prometheus exporter answers.
 
-use crate::instruments::Format;
+use crate::exposition::Format;
 use axum::http::{HeaderMap, HeaderValue, header};
 
 /// How a client wants its scrape.

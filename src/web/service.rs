@@ -39,13 +39,15 @@ impl Server {
 
     /// Answers one request; its body is not looked at.
     pub async fn respond(&self, request: &Parts) -> Response {
-        let route = Route::at(request.uri.path(), &self.settings().telemetry_path);
+        let telemetry_path = &self.settings().telemetry_path;
+        let route = Route::at(request.uri.path(), telemetry_path);
         let protection = self.app.protection.current();
         let mut response = match admit(&protection.file, route, request).await {
             Ok(()) => self.answer(route, request).await,
             Err(refusal) => refusal,
         };
-        self.app.instruments.http_request(route, response.status().as_u16());
+        let path = route.label().unwrap_or(telemetry_path);
+        self.app.instruments.http_request(path, response.status().as_u16());
         let headers = response.headers_mut();
         headers.entry(header::X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));
         // Repository names are nobody else's business.

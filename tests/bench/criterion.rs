@@ -6,8 +6,8 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use std::{fmt::Write as _, hint::black_box, sync::Arc, time::Duration};
 use translation_exporter::{
     api::wire::{decode_languages, decode_page},
-    exposition::Published,
-    instruments::{Format, Instruments},
+    exposition::{Format, Published},
+    instruments::Instruments,
     model::{Completion, Interner, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     snapshot::{Condition, Languages, PollStatus, Reading, Reported, Shown, Snapshot},
@@ -73,15 +73,15 @@ fn exposition(criterion: &mut Criterion) {
     group.sample_size(20);
     for size in SIZES {
         let snapshot = Arc::new(snapshot(size));
-        let published = Arc::new(Published::new(Arc::clone(&snapshot), status()));
+        let published = Published::new(Arc::clone(&snapshot), status());
         group.throughput(Throughput::Elements((snapshot.repositories.len() * SERIES_OF_REPOSITORY) as u64));
         group.bench_function(BenchmarkId::new("publish", size), |bencher| {
             bencher.iter(|| Published::new(Arc::clone(&snapshot), status()));
         });
-        group.bench_function(BenchmarkId::new("encode", size), |bencher| {
+        group.bench_function(BenchmarkId::new("scrape, uncompressed", size), |bencher| {
             bencher.iter(|| published.identity(Format::Text, &instruments).map(|part| part.len()).sum::<usize>());
         });
-        group.bench_function(BenchmarkId::new("scrape", size), |bencher| {
+        group.bench_function(BenchmarkId::new("scrape, gzip", size), |bencher| {
             bencher.iter(|| published.gzip(Format::Text, &instruments));
         });
     }

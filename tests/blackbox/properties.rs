@@ -15,8 +15,8 @@ use translation_exporter::{
     api::{Api, ApiError, End, Session, wire},
     clock::Clock,
     config::FilterConfig,
-    exposition::Published,
-    instruments::{Format, Instruments},
+    exposition::{Format, Published},
+    instruments::Instruments,
     model::{Interner, RepositoryId},
     poll::{Poller, Settings},
     snapshot::{PollOutcome, PollStatus, Snapshot},
@@ -190,7 +190,8 @@ proptest! {
         prop_assert!(status.last.as_ref().is_some_and(PollOutcome::is_success));
         let published = Published::new(snapshot, status);
         for (format, read) in [(Format::OpenMetrics, Read::OpenMetrics), (Format::Text, Read::Text)] {
-            let text = published.text(format, &Instruments::new("/metrics"));
+            let parts: Vec<_> = published.identity(format, &Instruments::new("/metrics")).collect();
+            let text = String::from_utf8(parts.concat()).map_err(|error| TestCaseError::fail(error.to_string()))?;
             let metrics = exposition::parse(&text, read).map_err(TestCaseError::fail)?;
             let mut found = BTreeMap::new();
             for (kind, name, second, third) in [

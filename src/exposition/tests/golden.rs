@@ -22,7 +22,8 @@ fn every_condition_shows_what_is_known_and_nothing_else() {
     let stale = Condition::Stale { read_at: at(1_795_210_000_000), failure: Some(failure()) };
     let shown =
         vec![private, shown(43, "acme/bot", Condition::Failing(old, failure())), unclear, shown(9, "zoo/z", stale)];
-    let text = fixed_text(&published(Snapshot { filtered: 2, ..snapshot(shown) }, polled()));
+    let status = PollStatus { held_until: Some(at(1_795_224_700_000)), ..polled() };
+    let text = fixed_text(&published(Snapshot { filtered: 2, ..snapshot(shown) }, status));
     assert_eq!(
         text,
         r#"# HELP translation_completion_ratio Reported completion of a language divided by api.completion_scale, not clamped; read from the API every poll.interval, not at the scrape.
@@ -87,6 +88,10 @@ translation_exporter_last_success_timestamp_seconds 1795224345.0
 # TYPE translation_exporter_poll_interval_seconds gauge
 # UNIT translation_exporter_poll_interval_seconds seconds
 translation_exporter_poll_interval_seconds 300.0
+# HELP translation_exporter_api_held_until_timestamp_seconds Until when no request is made because the API asked for it by Retry-After; 0 where it did not.
+# TYPE translation_exporter_api_held_until_timestamp_seconds gauge
+# UNIT translation_exporter_api_held_until_timestamp_seconds seconds
+translation_exporter_api_held_until_timestamp_seconds 1795224700.0
 # HELP translation_exporter_completion_scale api.completion_scale: the reported completion that means finished.
 # TYPE translation_exporter_completion_scale gauge
 translation_exporter_completion_scale 100.0
@@ -97,7 +102,7 @@ translation_exporter_repositories{state="pending"} 1
 translation_exporter_repositories{state="fresh"} 1
 translation_exporter_repositories{state="failing"} 1
 translation_exporter_repositories{state="stale"} 1
-# HELP translation_exporter_languages Languages that are told, over all repositories.
+# HELP translation_exporter_languages Languages that are served, over all repositories.
 # TYPE translation_exporter_languages gauge
 translation_exporter_languages 4
 # HELP translation_exporter_completion_out_of_scale Languages whose reported completion is below 0 or above api.completion_scale.
@@ -111,11 +116,15 @@ translation_exporter_completion_scale_suspect 0
 }
 
 #[test]
-fn before_a_first_poll_has_ended_only_the_configuration_is_told() {
+fn before_a_first_poll_has_ended_nothing_is_said_of_polls_or_data() {
     let text = fixed_text(&published(snapshot(Vec::new()), starting()));
     assert_eq!(
         samples(&text, "translation"),
-        ["translation_exporter_poll_interval_seconds 300.0", "translation_exporter_completion_scale 100.0"]
+        [
+            "translation_exporter_poll_interval_seconds 300.0",
+            "translation_exporter_api_held_until_timestamp_seconds 0.0",
+            "translation_exporter_completion_scale 100.0"
+        ]
     );
 }
 
@@ -131,7 +140,7 @@ fn an_account_without_repositories_has_none_in_each_state() {
 }
 
 #[test]
-fn a_failed_listing_is_told_and_keeps_the_data() {
+fn a_failed_listing_shows_and_keeps_the_data() {
     let known = languages(5000, vec![reading("de", "German", Some(10.0), 1000)]);
     let mut status = polled();
     status.last.as_mut().unwrap().listing = Some(failure());
@@ -169,48 +178,4 @@ fn a_scale_is_suspect_while_everything_reported_is_at_most_1() {
     assert!(!suspect(&[0.0, 0.0], 100.0), "nothing is above 0");
     assert!(!suspect(&[0.4], 1.0), "the scale is 1");
     assert!(!suspect(&[], 100.0), "nothing is reported");
-}
-
-#[test]
-fn openmetrics_ends_with_eof_and_text_does_not() {
-    let published = published(large(), polled());
-    let instruments = Instruments::new("/metrics");
-    assert!(published.text(Format::OpenMetrics, &instruments).ends_with("\n# EOF\n"));
-    assert!(!published.text(Format::Text, &instruments).contains("# EOF"));
-    assert!(own(Format::OpenMetrics, &instruments).ends_with("\n# EOF\n"));
-}
-
-#[test]
-fn an_uncompressed_body_comes_in_chunks_and_says_its_length() {
-    let published = published(large(), polled());
-    let instruments = Instruments::new("/metrics");
-    let body = published.identity(Format::OpenMetrics, &instruments);
-    let length = body.remaining();
-    let chunks: Vec<Bytes> = body.collect();
-    assert!(chunks.len() > 10, "{} chunks", chunks.len());
-    assert!(chunks.iter().all(|chunk| (1..=CHUNK + SLACK).contains(&chunk.len())));
-    assert_eq!(chunks.concat().len() as u64, length);
-    let text = String::from_utf8(chunks.concat()).unwrap();
-    // The process metrics move on between two scrapes.
-    let fixed = usize::try_from(published.length).unwrap();
-    assert_eq!(text[..fixed], published.text(Format::OpenMetrics, &instruments)[..fixed]);
-    assert!(text.ends_with("# EOF\n"));
-}
-
-#[test]
-fn a_chunk_ends_even_within_a_repository_of_very_many_languages() {
-    let readings = (0..5000).map(|n| reading(&format!("l{n:05}"), "", Some(1.0), 0)).collect();
-    let snapshot = snapshot(vec![shown(1, "a/b", Condition::Fresh(languages(0, readings)))]);
-    let body = published(snapshot, polled()).identity(Format::Text, &Instruments::new("/metrics"));
-    assert!(body.map(|chunk| chunk.len()).max().unwrap() <= CHUNK + SLACK);
-}
-
-#[test]
-fn what_is_printed_once_is_what_a_scrape_gets() {
-    let (snapshot, status) = (large(), polled());
-    let instruments = Instruments::of_one_poll("/metrics");
-    let mut printed = Vec::new();
-    print(&snapshot, &status, Format::OpenMetrics, &instruments, &mut printed).unwrap();
-    let scraped = published(snapshot, status).text(Format::OpenMetrics, &instruments);
-    assert_eq!(String::from_utf8(printed).unwrap(), scraped);
 }

@@ -1,4 +1,4 @@
-//! The compressed body against several decompressors.
+//! The kept body: compressed against several decompressors, and inflated again.
 
 use super::*;
 use flate2::read::{GzDecoder, MultiGzDecoder};
@@ -7,12 +7,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The uncompressed body that `gzip` should hold, as far as a publication fixes it, and its ending.
+/// That this is the body of a scrape, as far as a publication fixes it, and its end.
 fn assert_is_the_body(decompressed: &[u8], published: &Published) {
     let decompressed = std::str::from_utf8(decompressed).unwrap();
-    let fixed = usize::try_from(published.length).unwrap();
-    assert_eq!(decompressed[..fixed], fixed_text(published));
-    assert!(decompressed[fixed..].starts_with("# HELP translation_exporter_build_info "));
+    assert_eq!(fixed(decompressed), fixed_text(published));
     assert!(decompressed.ends_with("\n# EOF\n"));
 }
 
@@ -78,48 +76,60 @@ sys.stdout.buffer.write(out)";
 }
 
 #[test]
-fn each_scrape_of_one_publication_tells_the_own_metrics_anew() {
+fn scrapes_share_what_a_publication_fixes() {
     let published = published(large(), polled());
     let instruments = Instruments::new("/metrics");
-    let polls = |instruments: &Instruments| {
-        let mut text = String::new();
-        let body = published.gzip(Format::Text, instruments).concat();
-        GzDecoder::new(&body[..]).read_to_string(&mut text).unwrap();
-        samples(&text, "translation_exporter_polls_total")
-    };
-    assert_eq!(polls(&instruments), ["translation_exporter_polls_total 0"]);
-    instruments.poll_ended(true);
-    assert_eq!(polls(&instruments), ["translation_exporter_polls_total 1"]);
+    let first = published.gzip(Format::Text, &instruments);
+    let second = published.gzip(Format::OpenMetrics, &instruments);
+    assert_eq!(first[0].as_ptr(), second[0].as_ptr());
 }
 
 #[test]
-fn scrapes_share_what_is_compressed_of_the_publication_and_of_the_events_until_there_is_one_more() {
-    let published = published(large(), polled());
-    let instruments = Instruments::new("/metrics");
-    let places = |format| published.gzip(format, &instruments).map(|part| part.as_ptr());
-    let [publication, events, end] = places(Format::Text);
-    assert_eq!(places(Format::Text)[..2], [publication, events]);
-    assert_ne!(places(Format::OpenMetrics)[1], events, "each format has its own");
-    assert_eq!(places(Format::OpenMetrics)[0], publication);
-    assert_eq!(places(Format::Text)[1], events, "the other format does not drive it out");
-    assert_ne!(end, events);
-    instruments.http_request(crate::route::Route::Metrics, 200);
-    assert_eq!(places(Format::Text)[1], events, "a scrape is no event");
-    let kept = published.gzip(Format::Text, &instruments);
-    instruments.poll_overran();
-    assert_ne!(places(Format::Text)[1], kept[1].as_ptr());
-    assert_eq!(places(Format::Text)[0], publication);
-}
-
-#[test]
-fn uncompressed_scrapes_tell_each_event_too() {
+fn each_scrape_of_one_publication_counts_anew() {
     let published = published(large(), polled());
     let instruments = Instruments::new("/metrics");
     let overruns = || {
-        let text = published.identity(Format::Text, &instruments).collect::<Vec<_>>().concat();
-        samples(std::str::from_utf8(&text).unwrap(), "translation_exporter_poll_overruns_total")
+        let mut unpacked = String::new();
+        let body = published.gzip(Format::Text, &instruments).concat();
+        GzDecoder::new(&body[..]).read_to_string(&mut unpacked).unwrap();
+        [unpacked, text(&published, Format::Text, &instruments)]
+            .map(|text| samples(&text, "translation_exporter_poll_overruns_total").concat())
     };
-    assert_eq!(overruns(), ["translation_exporter_poll_overruns_total 0"]);
+    assert_eq!(overruns(), ["translation_exporter_poll_overruns_total 0"; 2]);
     instruments.poll_overran();
-    assert_eq!(overruns(), ["translation_exporter_poll_overruns_total 1"]);
+    assert_eq!(overruns(), ["translation_exporter_poll_overruns_total 1"; 2]);
+}
+
+#[test]
+fn an_uncompressed_body_comes_in_chunks_and_says_its_length() {
+    for (published, at_least) in bodies().into_iter().zip([10, 2]) {
+        let body = published.identity(Format::OpenMetrics, &Instruments::new("/metrics"));
+        let length = body.remaining();
+        let chunks: Vec<Bytes> = body.collect();
+        assert!(chunks.len() >= at_least, "{} chunks", chunks.len());
+        assert!(chunks.iter().all(|chunk| (1..=64 * 1024).contains(&chunk.len())));
+        assert_eq!(chunks.concat().len() as u64, length);
+        assert_is_the_body(&chunks.concat(), &published);
+    }
+}
+
+#[test]
+fn an_uncompressed_body_outlives_its_publication() {
+    let published = published(large(), polled());
+    let expected = fixed_text(&published);
+    let mut body = published.identity(Format::Text, &Instruments::new("/metrics"));
+    let mut taken = body.next().unwrap().to_vec();
+    drop(published);
+    body.for_each(|chunk| taken.extend_from_slice(&chunk));
+    assert_eq!(fixed(std::str::from_utf8(&taken).unwrap()), expected);
+}
+
+#[test]
+fn what_is_printed_once_is_what_a_scrape_gets() {
+    let (snapshot, status) = (large(), polled());
+    let instruments = Instruments::of_one_poll();
+    let mut printed = Vec::new();
+    print(&snapshot, &status, Format::OpenMetrics, &instruments, &mut printed).unwrap();
+    let scraped = text(&published(snapshot, status), Format::OpenMetrics, &instruments);
+    assert_eq!(String::from_utf8(printed).unwrap(), scraped);
 }

@@ -1,0 +1,107 @@
+//! The domain metrics: what a snapshot says of the translations, for prometheus-client to encode.
+//!
+//! All of them are gauges, so that one text is right in OpenMetrics 1.0.0 and in text 0.0.4, where a UNIT line is a
+//! comment.
+
+use crate::{
+    instruments::stem_and_unit,
+    snapshot::{Reading, Shown, Snapshot},
+};
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, EncodeMetric as _},
+    metrics::{MetricType, gauge::ConstGauge},
+};
+use std::{borrow::Cow, fmt, sync::Arc};
+
+/// Samples come in the order of the repositories' names, then of the languages' codes.
+#[derive(Debug)]
+pub(super) struct Translations(pub Arc<Snapshot>);
+
+impl Translations {
+    /// Each repository with its labels.
+    fn repositories(&self) -> impl Iterator<Item = ([(&str, &str); 1], &Shown)> {
+        self.0.repositories.iter().map(|shown| ([("repo", &*shown.repository.name)], shown))
+    }
+
+    /// Each language with its labels.
+    fn readings(&self) -> impl Iterator<Item = ([(&str, &str); 2], &Reading)> {
+        self.repositories().flat_map(|([repo], shown)| {
+            let readings = shown.condition.languages().map_or(&[][..], |languages| &languages.readings);
+            readings.iter().map(move |reading| ([repo, ("language", &*reading.language.code)], reading))
+        })
+    }
+}
+
+impl Collector for Translations {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let encoder = &mut encoder;
+        family(
+            encoder,
+            "translation_completion_ratio",
+            "Reported completion of a language divided by api.completion_scale, not clamped",
+            self.readings()
+                .filter_map(|(labels, reading)| Some((labels, reading.completion()?.get() / self.0.completion_scale))),
+        )?;
+        family(
+            encoder,
+            "translation_last_progress_timestamp_seconds",
+            "When completion was last seen to rise, or first seen, or seen to fall from complete, whichever was last",
+            self.readings().filter_map(|(labels, reading)| Some((labels, reading.progress()?.at.as_seconds()))),
+        )?;
+        family(
+            encoder,
+            "translation_language_info",
+            "Name of a target language, empty if it has none; always 1",
+            self.readings()
+                .map(|([repo, language], reading)| ([repo, language, ("name", &*reading.language.name)], 1_u64)),
+        )?;
+        family(
+            encoder,
+            "translation_repository_info",
+            "Id of a repository and whether it is private: true, false or unknown; always 1",
+            self.repositories().map(|([(_, repo)], shown)| {
+                let (id, private) = (shown.repository.id.to_string(), shown.repository.visibility.private_label());
+                ([("repo", Cow::from(repo)), ("id", id.into()), ("private", private.into())], 1_u64)
+            }),
+        )?;
+        family(
+            encoder,
+            "translation_repository_created_timestamp_seconds",
+            "When a repository was created",
+            self.repositories().filter_map(|(repo, shown)| Some((repo, shown.repository.created_at?.as_seconds()))),
+        )?;
+        family(
+            encoder,
+            "translation_repository_languages",
+            "Target languages configured for a repository",
+            self.repositories().filter_map(|(repo, shown)| Some((repo, shown.condition.languages()?.readings.len()))),
+        )?;
+        family(
+            encoder,
+            "translation_repository_last_success_timestamp_seconds",
+            "When the languages of a repository were last read in full",
+            self.repositories().filter_map(|(repo, shown)| Some((repo, shown.condition.last_success()?.as_seconds()))),
+        )
+    }
+}
+
+/// Encodes the samples of one name; a family without samples is left out whole.
+fn family<L: EncodeLabelSet, N: EncodeGaugeValue>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    samples: impl Iterator<Item = (L, N)>,
+) -> fmt::Result {
+    let mut samples = samples.peekable();
+    if samples.peek().is_none() {
+        return Ok(());
+    }
+    let (stem, unit) = stem_and_unit(name);
+    let help = format!("{help}; read from the API every poll.interval, not at the scrape.");
+    let mut family = encoder.encode_descriptor(stem, &help, unit.as_ref(), MetricType::Gauge)?;
+    for (labels, value) in samples {
+        ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
