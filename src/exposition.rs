@@ -14,7 +14,7 @@ use crate::{
     snapshot::{PollStatus, Snapshot},
 };
 use bytes::Bytes;
-use prometheus_client::{encoding::text::encode_registry, registry::Registry};
+use prometheus_client::registry::Registry;
 use std::{io, sync::Arc};
 
 /// Which text format a scrape asked for.
@@ -61,11 +61,10 @@ impl Published {
 /// What the exporter counts, to the end of the exposition: the whole body of a scrape before the first publication.
 #[must_use]
 pub fn own(format: Format, instruments: &Instruments) -> String {
-    let mut out = String::with_capacity(32 * 1024);
-    encode_registry(&mut out, instruments.registry()).expect("a String takes all that is written to it");
+    let open_metrics = instruments.encode();
     match format {
-        Format::OpenMetrics => out + "# EOF\n",
-        Format::Text => text::from_open_metrics(&out),
+        Format::OpenMetrics => open_metrics + "# EOF\n",
+        Format::Text => text::from_open_metrics(&open_metrics),
     }
 }
 

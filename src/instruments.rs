@@ -12,7 +12,7 @@ pub(crate) use self::polling::Polling;
 use self::{by_labels::ByLabels, conditions::Conditions, process::ProcessCollector};
 use crate::model::{Defect, HandshakeFailure, Operation, PollFailure, Reason, Timestamp};
 use prometheus_client::{
-    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric as _},
+    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric as _, text::encode_registry},
     metrics::{
         MetricType,
         counter::Counter,
@@ -52,22 +52,14 @@ impl Instruments {
     pub fn new(telemetry_path: &str) -> Self {
         let mut instruments = Self::of_one_poll();
         let registry = &mut instruments.registry;
-        instruments.tls_handshake_failures = register(
+        instruments.http_requests =
+            add(registry, "http_requests", "Requests that this exporter answered, by path and status");
+        instruments.tls_handshake_failures = add(
             registry,
-            "translation_exporter_tls_handshake_failures",
+            "tls_handshake_failures",
             "TLS handshakes with clients of this exporter that failed, by reason",
-            ByLabels::default(),
-        );
-        instruments.http_requests = register(
-            registry,
-            "translation_exporter_http_requests",
-            "Requests that this exporter answered, by path and status",
-            ByLabels::default(),
         );
         registry.register_collector(Box::new(ProcessCollector::new()));
-        for failure in HandshakeFailure::ALL {
-            instruments.tls_handshake_failures.at([("reason", failure.label())]);
-        }
         for (path, codes) in [
             ("/", &["200"][..]),
             (telemetry_path, &["200", "401", "429", "503"]),
@@ -80,6 +72,9 @@ impl Instruments {
                 instruments.http_requests.at([("path", path), ("code", code)]);
             }
         }
+        for failure in HandshakeFailure::ALL {
+            instruments.tls_handshake_failures.at([("reason", failure.label())]);
+        }
         instruments
     }
 
@@ -89,84 +84,58 @@ impl Instruments {
     pub fn of_one_poll() -> Self {
         let mut registry = Registry::default();
         let r = &mut registry;
-        let help = "Version, source revision and compiler of this exporter; always 1";
-        let build_info: ByLabels<Gauge> = register(r, "translation_exporter_build_info", help, ByLabels::default());
+        let build_info: ByLabels<Gauge> =
+            add(r, "build_info", "Version, source revision and compiler of this exporter; always 1");
         let revision = ("revision", env!("TRANSLATION_EXPORTER_REVISION"));
         let rustc = ("rustc", env!("TRANSLATION_EXPORTER_RUSTC"));
         build_info.at([("version", env!("CARGO_PKG_VERSION")), revision, rustc]).set(1);
-        let mut instruments = Self {
-            polls: register(r, "translation_exporter_polls", "Polls of the API that have ended", Counter::default()),
-            poll_failures: register(
+        let api_request_durations = ByLabels::new(|| Histogram::new(REQUEST_BUCKETS));
+        r.register_with_unit(
+            "translation_exporter_api_request_duration",
+            "Time that one request to the API took, the whole body included",
+            Unit::Seconds,
+            api_request_durations.clone(),
+        );
+        let conditions = Conditions::default();
+        r.register_collector(Box::new(conditions.clone()));
+        let instruments = Self {
+            polls: add(r, "polls", "Polls of the API that have ended"),
+            poll_failures: add(r, "poll_failures", "Polls that did not read everything, by reason"),
+            poll_overruns: add(r, "poll_overruns", "Polls that took longer than poll.interval"),
+            api_requests: add(
                 r,
-                "translation_exporter_poll_failures",
-                "Polls that did not read everything, by reason",
-                ByLabels::default(),
+                "api_requests",
+                "Requests to the API, retries included, by status; error where no answer came",
             ),
-            poll_overruns: register(
+            api_request_failures: add(
                 r,
-                "translation_exporter_poll_overruns",
-                "Polls that took longer than poll.interval",
-                Counter::default(),
-            ),
-            api_requests: register(
-                r,
-                "translation_exporter_api_requests",
-                "Requests to the API, retries included, by status; the code is error where no answer came",
-                ByLabels::default(),
-            ),
-            api_request_failures: register(
-                r,
-                "translation_exporter_api_request_failures",
+                "api_request_failures",
                 "Requests to the API that failed, retries included, by reason",
-                ByLabels::default(),
             ),
-            api_request_durations: register(
+            api_request_durations,
+            api_retries: add(r, "api_retries", "Requests to the API that were made again after a failure"),
+            invalid_entries: add(
                 r,
-                "translation_exporter_api_request_duration_seconds",
-                "Time that one request to the API took, the whole body included",
-                ByLabels::new(|| Histogram::new(REQUEST_BUCKETS)),
-            ),
-            api_retries: register(
-                r,
-                "translation_exporter_api_retries",
-                "Requests to the API that were made again after a failure",
-                ByLabels::default(),
-            ),
-            invalid_entries: register(
-                r,
-                "translation_exporter_invalid_entries",
+                "invalid_entries",
                 "Entries or fields in answers of the API that could not be used, by what was wrong",
-                ByLabels::default(),
             ),
-            state_writes: register(
+            state_writes: add(r, "state_writes", "Attempts to write the state file"),
+            state_write_failures: add(r, "state_write_failures", "Attempts to write the state file that failed"),
+            state_discarded: add(
                 r,
-                "translation_exporter_state_writes",
-                "Attempts to write the state file",
-                Counter::default(),
+                "state_discarded",
+                "1 if the state file was set aside at the start, damaged or of another API; else 0",
             ),
-            state_write_failures: register(
-                r,
-                "translation_exporter_state_write_failures",
-                "Attempts to write the state file that failed",
-                Counter::default(),
-            ),
-            state_discarded: register(
-                r,
-                "translation_exporter_state_discarded",
-                "1 if the state file was damaged or of another API at the start and was set aside, 0 if not",
-                Gauge::default(),
-            ),
-            tls_handshake_failures: ByLabels::default(),
             http_requests: ByLabels::default(),
-            conditions: Conditions::default(),
+            tls_handshake_failures: ByLabels::default(),
+            conditions,
             registry,
         };
-        instruments.registry.register_collector(Box::new(instruments.conditions.clone()));
         instruments.start_at_0();
         instruments
     }
 
-    /// Makes the counters whose labels are known.
+    /// Makes the counters of a poll whose labels are known.
     fn start_at_0(&self) {
         for reason in PollFailure::ALL {
             self.poll_failures.at([("reason", reason.label())]);
@@ -261,19 +230,18 @@ impl Instruments {
         self.http_requests.at([("path", path), ("code", &code.to_string())]).inc();
     }
 
-    /// What a scrape has to encode.
-    pub(crate) fn registry(&self) -> &Registry {
-        &self.registry
+    /// All of them in OpenMetrics, without the closing `# EOF`.
+    pub(crate) fn encode(&self) -> String {
+        let mut out = String::with_capacity(32 * 1024);
+        encode_registry(&mut out, &self.registry).expect("a String takes all that is written to it");
+        out
     }
 }
 
-/// `metric`, after it was registered under `name`: without the `_total` of a counter, which the library adds, and
-/// `help` without a full stop, as it adds that too.
-fn register<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
-    match stem_and_unit(name) {
-        (stem, Some(unit)) => registry.register_with_unit(stem, help, unit, metric.clone()),
-        (name, None) => registry.register(name, help, metric.clone()),
-    }
+/// A new metric, registered under `name` without what all of the exporter's own begin with.
+fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(format!("translation_exporter_{name}"), help, metric.clone());
     metric
 }
 

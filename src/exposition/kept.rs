@@ -17,6 +17,9 @@ use std::{
 
 /// Deflate, no flags, no time of modification, fastest algorithm, written on Unix.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3];
+/// For what is compressed once: a third less to send than at level 1, for some 5 ms more at 100,000 series. Higher levels
+/// save little more for several times the CPU.
+const LEVEL: Compression = Compression::new(2);
 /// Bytes of text that are handed to the compressor, or inflated, at once.
 const CHUNK: usize = 64 * 1024;
 /// Proof that the writes below cannot fail.
@@ -35,7 +38,7 @@ pub(super) struct Kept {
 impl Kept {
     /// Encodes and compresses what is registered.
     pub fn new(registry: &Registry) -> Self {
-        let deflate = DeflateEncoder::new(HEADER.to_vec(), Compression::fast());
+        let deflate = DeflateEncoder::new(HEADER.to_vec(), LEVEL);
         // The library writes a label at a time: without the buffer it would take 25 times as long.
         let mut text = Text(BufWriter::with_capacity(CHUNK, CrcWriter::new(deflate)));
         encode_registry(&mut text, registry).expect(IN_MEMORY);

@@ -11,11 +11,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+type Labels = Vec<(&'static str, String)>;
+
 /// The library's own `Family`, except that samples come in the order of their labels: `Family` is a hash map, and would
 /// show the reasons of failures in another order after each start. Clones share the metrics.
 #[derive(Debug, Clone)]
 pub(super) struct ByLabels<M> {
-    metrics: Arc<Mutex<BTreeMap<Vec<(&'static str, String)>, M>>>,
+    metrics: Arc<Mutex<BTreeMap<Labels, M>>>,
     make: fn() -> M,
 }
 

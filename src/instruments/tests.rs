@@ -1,20 +1,13 @@
 use super::*;
-use prometheus_client::encoding::text::encode_registry;
-
-fn encoded(instruments: &Instruments) -> String {
-    let mut out = String::new();
-    encode_registry(&mut out, instruments.registry()).unwrap();
-    out
-}
 
 /// The samples whose names begin so.
 fn samples(instruments: &Instruments, name: &str) -> Vec<String> {
-    encoded(instruments).lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect()
+    instruments.encode().lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect()
 }
 
 #[track_caller]
 fn assert_samples(instruments: &Instruments, expected: &[&str]) {
-    let text = encoded(instruments);
+    let text = instruments.encode();
     for sample in expected {
         assert!(text.contains(&format!("\ntranslation_exporter_{sample}\n")), "{sample}\n{text}");
     }
@@ -112,7 +105,7 @@ fn a_discarded_state_file_shows() {
 #[test]
 fn a_refused_reload_keeps_the_time_of_the_last_good_one() {
     let instruments = Instruments::new("/metrics");
-    assert!(!encoded(&instruments).contains("translation_exporter_config"));
+    assert!(!instruments.encode().contains("translation_exporter_config"));
     instruments.config_loaded(true, Timestamp::from_millis(1_795_224_645_123));
     instruments.config_loaded(false, Timestamp::from_millis(1_795_224_999_000));
     assert_eq!(
@@ -129,7 +122,7 @@ fn a_good_web_configuration_does_not_hide_that_the_rest_was_refused() {
     let instruments = Instruments::new("/metrics");
     let successful = |change: &dyn Fn(&Instruments)| {
         change(&instruments);
-        encoded(&instruments).contains("\ntranslation_exporter_config_last_reload_successful 1\n")
+        instruments.encode().contains("\ntranslation_exporter_config_last_reload_successful 1\n")
     };
     let now = Timestamp::from_millis(0);
     assert!(successful(&|instruments| instruments.config_loaded(true, now)));
@@ -143,16 +136,16 @@ fn a_good_web_configuration_does_not_hide_that_the_rest_was_refused() {
 fn the_expiry_of_a_certificate_shows_while_one_is_served() {
     let instruments = Instruments::new("/metrics");
     let name = "translation_exporter_tls_certificate_expiry_timestamp_seconds";
-    assert!(!encoded(&instruments).contains(name));
+    assert!(!instruments.encode().contains(name));
     instruments.certificate_expires(Some(Timestamp::from_millis(1_795_224_645_000)));
     assert_eq!(samples(&instruments, name), [format!("{name} 1795224645.0")]);
     instruments.certificate_expires(None);
-    assert!(!encoded(&instruments).contains(name));
+    assert!(!instruments.encode().contains(name));
 }
 
 #[test]
 fn the_process_shows_as_the_official_clients_show_it() {
-    let text = encoded(&Instruments::new("/metrics"));
+    let text = Instruments::new("/metrics").encode();
     for (name, kind) in [
         ("process_cpu_seconds", "counter"),
         ("process_open_fds", "gauge"),
@@ -179,7 +172,7 @@ fn the_process_shows_as_the_official_clients_show_it() {
 
 #[test]
 fn the_build_shows_its_version() {
-    assert!(encoded(&Instruments::new("/metrics")).contains(concat!(
+    assert!(Instruments::new("/metrics").encode().contains(concat!(
         "\ntranslation_exporter_build_info{version=\"",
         env!("CARGO_PKG_VERSION"),
         "\",revision=\""
@@ -191,15 +184,15 @@ fn help_texts_hold_no_quote_and_no_backslash() {
     let instruments = Instruments::new("/metrics");
     instruments.config_loaded(true, Timestamp::from_millis(0));
     instruments.certificate_expires(Some(Timestamp::from_millis(0)));
-    for help in encoded(&instruments).lines().filter(|line| line.starts_with("# HELP ")) {
+    for help in instruments.encode().lines().filter(|line| line.starts_with("# HELP ")) {
         assert!(!help.contains(['"', '\\']) && help.ends_with('.'), "{help}");
     }
 }
 
 #[test]
 fn what_is_printed_of_one_poll_says_nothing_of_process_or_web() {
-    let printed = encoded(&Instruments::of_one_poll());
+    let printed = Instruments::of_one_poll().encode();
     assert!(!["process_", "http_requests", "tls_"].iter().any(|name| printed.contains(name)), "{printed}");
-    let served = encoded(&Instruments::new("/metrics"));
+    let served = Instruments::new("/metrics").encode();
     assert!(printed.lines().all(|line| served.contains(line)), "the rest is the same");
 }
