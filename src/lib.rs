@@ -17,13 +17,12 @@
 //!
 //! What to touch, in this order.
 //!
-//! A gauge of a repository or language: `exposition/families.rs`; README.md; the expected text in
-//! `exposition/tests/golden.rs` and the second opinion in `oracle.rs` beside it; the number of such families in
-//! `tests/blackbox/exposition_roundtrip.rs`; a panel in `grafana/generate`, or a line among what is deliberately unused in
-//! `tests/grafana/test_live.py`.
+//! A gauge of a repository or language: `exposition/translations.rs`; README.md; the expected text in
+//! `exposition/tests/golden.rs`; the number of such families in `tests/blackbox/exposition_roundtrip.rs`; a panel in
+//! `grafana/generate`, or a line among what is deliberately unused in `tests/grafana/test_live.py`.
 //!
-//! A counter of the exporter's own: `instruments/events.rs`; a method in `instruments.rs`; where it happens; README.md; a panel
-//! or a line as above.
+//! A counter of the exporter's own: its field, its registration and its method in `instruments.rs`; where it happens;
+//! README.md; a panel or a line as above.
 //!
 //! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one; its
 //! field in `config.rs`; its bounds in `config/sections.rs`; where it is used; README.md; `check-config`'s output in

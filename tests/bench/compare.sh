@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The exporter beside what it could be: a Python exporter of the same series, the same bytes served from memory, a bare
-# loop of requests, a Python poller. Prints one table of figures from one run; takes some minutes of an idle machine.
+# The exporter beside what it could be: a Python exporter of the same series, and a bare loop of requests. Prints one
+# table of figures from one run; takes some minutes of an idle machine.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 cd "$root"
 
-need_python bench prometheus-client==0.26.0 aiohttp==3.14.5
+need_python bench prometheus-client==0.26.0
 say "building the exporter and the tools as they are released"
 cargo build --release --locked --quiet --bin translation-exporter --example bench-tool
 release=${CARGO_TARGET_DIR:-$root/target}/release

@@ -1,4 +1,4 @@
-//! What decoding, encoding, publishing and scraping cost, at one thousand to one million series:
+//! What decoding, publishing and scraping cost, at one thousand to one million series:
 //!
 //!     cargo bench --bench exposition
 

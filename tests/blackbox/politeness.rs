@@ -13,7 +13,7 @@ fn requests_of_one_poll(api: &Api, setup: Setup) -> (usize, usize) {
     exporter
         .wait_for("the first poll ends", |metrics| metrics.value("translation_exporter_polls_total", &[]) == Some(1.0));
     let metrics = exporter.metrics();
-    assert_eq!(metrics.value("translation_exporter_poll_failures_total", &[]), Some(1.0));
+    assert_eq!(metrics.sum("translation_exporter_poll_failures_total", &[]), 1.0);
     (api.requests(Target::Listing).len(), api.requests(Target::AllLanguages).len())
 }
 

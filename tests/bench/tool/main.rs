@@ -1,14 +1,12 @@
 //! What the comparisons of `compare.sh` need besides the exporter, in one program:
 //!
 //!     bench-tool api REPOSITORIES LANGUAGES      serve an API of that size; prints its root
-//!     bench-tool fixed FILE                      serve the bytes of a file, the least that any scrape can cost
 //!     bench-tool load URL SECONDS [gzip]         ask for URL over one connection, one request after another
 //!     bench-tool poll ROOT CONCURRENCY           poll an API with bare reqwest calls, once
 //!
 //! All but the servers print their figures as JSON.
 
 mod api;
-mod fixed;
 mod load;
 mod poll;
 
@@ -21,7 +19,6 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments[..] {
         ["api", repositories, languages] => api::serve(repositories, languages),
-        ["fixed", file] => fixed::serve(file),
         ["load", url, seconds] => load::run(url, seconds, false),
         ["load", url, seconds, "gzip"] => load::run(url, seconds, true),
         ["poll", root, concurrency] => poll::run(root, concurrency),
