@@ -4,7 +4,7 @@
 //! text. A scrape sends that, or inflates it for a client that does not take gzip, and adds what the exporter counts.
 
 mod kept;
-mod text;
+mod text_format;
 mod translations;
 
 pub use self::kept::Identity;
@@ -64,7 +64,7 @@ pub fn own(format: Format, instruments: &Instruments) -> String {
     let open_metrics = instruments.encode();
     match format {
         Format::OpenMetrics => open_metrics + "# EOF\n",
-        Format::Text => text::from_open_metrics(&open_metrics),
+        Format::Text => text_format::from_open_metrics(&open_metrics),
     }
 }
 

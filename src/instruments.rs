@@ -54,11 +54,8 @@ impl Instruments {
         let registry = &mut instruments.registry;
         instruments.http_requests =
             add(registry, "http_requests", "Requests that this exporter answered, by path and status");
-        instruments.tls_handshake_failures = add(
-            registry,
-            "tls_handshake_failures",
-            "TLS handshakes with clients of this exporter that failed, by reason",
-        );
+        instruments.tls_handshake_failures =
+            add(registry, "tls_handshake_failures", "TLS handshakes with clients that failed, by reason");
         registry.register_collector(Box::new(ProcessCollector::new()));
         for (path, codes) in [
             ("/", &["200"][..]),
@@ -102,23 +99,11 @@ impl Instruments {
             polls: add(r, "polls", "Polls of the API that have ended"),
             poll_failures: add(r, "poll_failures", "Polls that did not read everything, by reason"),
             poll_overruns: add(r, "poll_overruns", "Polls that took longer than poll.interval"),
-            api_requests: add(
-                r,
-                "api_requests",
-                "Requests to the API, retries included, by status; error where no answer came",
-            ),
-            api_request_failures: add(
-                r,
-                "api_request_failures",
-                "Requests to the API that failed, retries included, by reason",
-            ),
+            api_requests: add(r, "api_requests", "Requests to the API, retries included, by status or error"),
+            api_request_failures: add(r, "api_request_failures", "Requests to the API that failed, by reason"),
             api_request_durations,
             api_retries: add(r, "api_retries", "Requests to the API that were made again after a failure"),
-            invalid_entries: add(
-                r,
-                "invalid_entries",
-                "Entries or fields in answers of the API that could not be used, by what was wrong",
-            ),
+            invalid_entries: add(r, "invalid_entries", "Entries or fields in API answers that could not be used"),
             state_writes: add(r, "state_writes", "Attempts to write the state file"),
             state_write_failures: add(r, "state_write_failures", "Attempts to write the state file that failed"),
             state_discarded: add(

@@ -11,7 +11,6 @@ use prometheus_client::{encoding::text::encode_registry, registry::Registry};
 use std::{
     fmt,
     io::{self, BufWriter, Read as _, Write},
-    iter::FusedIterator,
     mem,
 };
 
@@ -40,7 +39,7 @@ impl Kept {
     pub fn new(registry: &Registry) -> Self {
         let deflate = DeflateEncoder::new(HEADER.to_vec(), LEVEL);
         // The library writes a label at a time: without the buffer it would take 25 times as long.
-        let mut text = Text(BufWriter::with_capacity(CHUNK, CrcWriter::new(deflate)));
+        let mut text = TextWriter(BufWriter::with_capacity(CHUNK, CrcWriter::new(deflate)));
         encode_registry(&mut text, registry).expect(IN_MEMORY);
         text.0.flush().expect(IN_MEMORY);
         let writer = text.0.get_mut();
@@ -108,12 +107,10 @@ impl Iterator for Identity {
     }
 }
 
-impl FusedIterator for Identity {}
-
 /// Takes text where bytes are taken.
-struct Text<W>(W);
+struct TextWriter<W>(W);
 
-impl<W: Write> fmt::Write for Text<W> {
+impl<W: Write> fmt::Write for TextWriter<W> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.write_all(text.as_bytes()).map_err(|_: io::Error| fmt::Error)
     }
