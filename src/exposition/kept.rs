@@ -16,8 +16,8 @@ use std::{
 
 /// Deflate, no flags, no time of modification, fastest algorithm, written on Unix.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3];
-/// For what is compressed once: a third less to send than at level 1, for some 5 ms more at 100,000 series. Higher levels
-/// save little more for several times the CPU.
+/// For what is compressed once: nearly a third less to send than at level 1, for some 5 ms more at 100,000 series. Higher
+/// levels save little more for several times the CPU.
 const LEVEL: Compression = Compression::new(2);
 /// Bytes of text that are handed to the compressor, or inflated, at once.
 const CHUNK: usize = 64 * 1024;
@@ -43,6 +43,7 @@ impl Kept {
         encode_registry(&mut text, registry).expect(IN_MEMORY);
         text.0.flush().expect(IN_MEMORY);
         let writer = text.0.get_mut();
+        // The only way to copy one.
         let mut checksum = Crc::new();
         checksum.combine(writer.crc());
         let deflate = writer.get_mut();

@@ -6,7 +6,7 @@
 use super::gauge;
 use crate::{
     model::{Completion, Timestamp},
-    snapshot::{PollStatus, Snapshot},
+    snapshot::{PollStatus, Reading, Snapshot},
 };
 use prometheus_client::{
     collector::Collector,
@@ -66,18 +66,16 @@ fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fm
     }
 
     let scale = snapshot.completion_scale;
-    let languages = snapshot.repositories.iter().filter_map(|shown| shown.condition.languages());
-    let (mut count, mut out_of_scale, mut largest) = (0_u64, 0_u64, 0.0_f64);
-    for reading in languages.flat_map(|languages| languages.readings.iter()) {
-        count += 1;
-        let completion = reading.completion().map_or(0.0, Completion::get);
-        out_of_scale += u64::from(completion < 0.0 || completion > scale);
-        largest = largest.max(completion);
-    }
-    gauge(encoder, "translation_exporter_languages", "Languages that are served, over all repositories.", count)?;
+    let languages = || snapshot.repositories.iter().filter_map(|shown| shown.condition.languages());
+    let readings = || languages().flat_map(|languages| languages.readings.iter());
+    let completions = || readings().filter_map(Reading::completion).map(Completion::get);
+    let help = "Languages that are served, over all repositories.";
+    gauge(encoder, "translation_exporter_languages", help, readings().count())?;
     let help = "Languages whose reported completion is below 0 or above api.completion_scale.";
+    let out_of_scale = completions().filter(|completion| *completion < 0.0 || *completion > scale).count();
     gauge(encoder, "translation_exporter_completion_out_of_scale", help, out_of_scale)?;
     let help = "1 while a reported completion is above 0 and none is above 1, though api.completion_scale is: the API may report 0 to 1.";
+    let largest = completions().fold(0.0, f64::max);
     let is_suspect = scale > 1.0 && largest > 0.0 && largest <= 1.0;
     gauge(encoder, "translation_exporter_completion_scale_suspect", help, u64::from(is_suspect))
 }
