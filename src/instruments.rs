@@ -75,8 +75,8 @@ impl Instruments {
         instruments
     }
 
-    /// Those of a poll whose result is printed: nothing of the process, whose `process_*` would collide with those of
-    /// whoever exposes that text, and nothing of the web side.
+    /// Those of a poll whose result is printed: nothing of the web side, and nothing of the process, because its
+    /// `process_*` would collide with those of the program that exposes the text, such as the node exporter.
     #[must_use]
     pub fn of_one_poll() -> Self {
         let mut registry = Registry::default();

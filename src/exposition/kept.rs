@@ -63,7 +63,7 @@ impl Kept {
         checksum.combine(&self.checksum);
         checksum.update(end.as_bytes());
         member.extend_from_slice(&checksum.sum().to_le_bytes());
-        // RFC 1952 wants the length modulo 2^32, which is what this counts.
+        // RFC 1952 requires the length modulo 2^32, which is what this counts.
         member.extend_from_slice(&checksum.amount().to_le_bytes());
         [self.member.clone(), member.into()]
     }
