@@ -145,6 +145,11 @@ impl Instruments {
         });
     }
 
+    /// The state file was set aside at the start.
+    pub fn state_discarded(&self) {
+        self.events.change(|events| events.state_discarded.set(1));
+    }
+
     /// A configuration was loaded (at the start or by a reload), or was refused.
     pub fn config_loaded(&self, success: bool, at: Timestamp) {
         self.events.change(|events| events.reload.loaded(success, at));

@@ -5,7 +5,11 @@
 use super::{Labels, code_label, family::Family, reload::Reload};
 use crate::model::{Defect, Operation, Reason};
 use prometheus_client::{
-    metrics::{counter::Counter, gauge::ConstGauge, histogram::Histogram},
+    metrics::{
+        counter::Counter,
+        gauge::{ConstGauge, Gauge},
+        histogram::Histogram,
+    },
     registry::{Metric, Registry, Unit},
 };
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,6 +52,7 @@ pub(super) struct Events {
     pub invalid_entries: Family<Labels<2>, Counter>,
     pub state_writes: Counter,
     pub state_write_failures: Counter,
+    pub state_discarded: Gauge,
     pub reload: Reload,
 }
 
@@ -79,6 +84,7 @@ impl Events {
             ),
             state_writes: Counter::default(),
             state_write_failures: Counter::default(),
+            state_discarded: Gauge::default(),
             reload: Reload::default(),
         }
     }
@@ -103,6 +109,8 @@ impl Events {
         register(registry, "state_writes", "Attempts to write the state file", self.state_writes.clone());
         let help = "Attempts to write the state file that failed";
         register(registry, "state_write_failures", help, self.state_write_failures.clone());
+        let help = "1 if the state file was damaged or of another API at the start and was set aside, 0 if not";
+        register(registry, "state_discarded", help, self.state_discarded.clone());
         let help = "Requests to the API, retries included, by status; the code is error where no answer came";
         register(registry, "api_requests", help, self.api_requests.clone());
         let help = "Requests to the API that failed, retries included, by reason";
