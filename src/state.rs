@@ -121,17 +121,12 @@ impl StateFile {
             self.lock = take_lock(&self.path)?;
         }
         let temporary = self.temporary();
-        let replaced = match self.write_new(&temporary, memory) {
-            Ok(length) if length > MAX_LENGTH => Err(StateError::TooLong { path: self.path.clone(), length }),
-            written => written
-                .and_then(|_| fs::rename(&temporary, &self.path))
-                .map_err(|error| StateError::io("write the state file", &self.path, error, error::WRITE_FOLDER)),
-        };
+        let replaced = self.write_new(&temporary, memory).and_then(|()| fs::rename(&temporary, &self.path));
         if replaced.is_err() {
             // It is of no use, and on a full disk it would take up the room. What matters is in the error already.
             let _ = fs::remove_file(&temporary);
         }
-        replaced?;
+        replaced.map_err(|error| StateError::io("write the state file", &self.path, error, error::WRITE_FOLDER))?;
         sync_folder(&self.path).map_err(|error| StateError::not_synced(&self.path, error))
     }
 
@@ -150,7 +145,10 @@ impl StateFile {
         match read() {
             Ok(content) => Ok(Some(content)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(StateError::io("read the state file", &self.path, error, error::READ_FILE)),
+            Err(error) => {
+                let if_denied = "let the user that runs the exporter read it, or move it away to start without it";
+                Err(StateError::io("read the state file", &self.path, error, if_denied))
+            }
         }
     }
 
@@ -171,14 +169,18 @@ impl StateFile {
         }
     }
 
-    /// Writes a file that can replace the state file, syncs it to the disk, and returns its length in bytes.
-    fn write_new(&self, temporary: &Path, memory: &Memory) -> io::Result<u64> {
+    /// Writes a file that can replace the state file, and syncs it to the disk.
+    fn write_new(&self, temporary: &Path, memory: &Memory) -> io::Result<()> {
         // Only a new file is sure to have the mode, and to be no link that somebody put there.
         let _ = fs::remove_file(temporary);
         let file = OpenOptions::new().write(true).create_new(true).mode(MODE).open(temporary)?;
         format::encode(memory, &self.base_url, &file)?;
-        file.sync_all()?;
-        Ok(file.metadata()?.len())
+        let length = file.metadata()?.len();
+        if length > MAX_LENGTH {
+            let what = format!("it would be {length} bytes long, and at most {MAX_LENGTH} are read");
+            return Err(io::Error::new(ErrorKind::FileTooLarge, what));
+        }
+        file.sync_all()
     }
 
     /// Whether the next process would meet this lock: false where somebody has removed or replaced its file.
@@ -207,8 +209,11 @@ fn take_lock(path: &Path) -> Result<File, StateError> {
         Ok(Some(file)) => Ok(file),
         Ok(None) => Err(StateError::Held { path: path.to_owned(), lock }),
         Err(error) => {
-            let is_there = fs::symlink_metadata(&lock).is_ok();
-            let if_denied = if is_there { error::REMOVE_LOCK } else { error::WRITE_FOLDER };
+            let if_denied = if fs::symlink_metadata(&lock).is_ok() {
+                "another user made it: remove it if no exporter of that user runs, or run the exporter as that user"
+            } else {
+                error::WRITE_FOLDER
+            };
             Err(StateError::io("lock the state file with", &lock, error, if_denied))
         }
     }

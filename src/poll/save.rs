@@ -17,7 +17,6 @@ pub struct Saver(watch::Sender<Arc<Memory>>);
 impl Saver {
     /// A saver, and the task that writes what it is given. Whoever starts the task has to watch it: it ends once the
     /// saver is dropped and its newest memory is written, and if it ends before, nothing is written any more.
-    #[must_use]
     pub fn new(
         mut file: StateFile,
         instruments: Arc<Instruments>,

@@ -123,7 +123,7 @@ async fn encode(mut raw: watch::Receiver<Raw>, publish: watch::Sender<Option<Arc
 
 async fn end(mut tasks: JoinSet<()>) {
     if timeout(SHUTDOWN, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
-        tracing::warn!("not everything ended in time; stopping all the same");
+        tracing::warn!("not everything ended in time, such as the last write of the state file; stopping all the same");
     }
 }
 

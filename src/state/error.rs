@@ -18,16 +18,9 @@ pub enum StateError {
     Held { path: PathBuf, lock: PathBuf },
     #[error("state.file {} is not a file: name a file in a folder that the exporter may write to", path.display())]
     NotAFile { path: PathBuf },
-    /// The last good file is untouched.
+    /// The file at the path is untouched.
     #[error("cannot {action} {}: {error}: {hint}", path.display())]
     Io { action: &'static str, path: PathBuf, error: io::Error, hint: &'static str },
-    /// It would be refused at the next start; the last good file is untouched.
-    #[error(
-        "cannot write the state file {}: it would be {length} bytes long, and at most {} are read: leave repositories \
-         out with filter.exclude, or split the account",
-        path.display(), super::MAX_LENGTH
-    )]
-    TooLong { path: PathBuf, length: u64 },
     /// The new state is in place, but only the kernel knows that so far.
     #[error(
         "the state file {} is replaced, but its folder cannot be synced to the disk: {error}; until it can, a power \
@@ -40,20 +33,17 @@ pub enum StateError {
 impl StateError {
     /// `if_denied` is the hint where permission is what is missing.
     pub(super) fn io(action: &'static str, path: &Path, error: io::Error, if_denied: &'static str) -> Self {
-        let hint = hint(&error, if_denied);
-        Self::Io { action, path: path.to_owned(), error, hint }
+        Self::Io { action, path: path.to_owned(), hint: hint(&error, if_denied), error }
     }
 
     pub(super) fn not_synced(path: &Path, error: io::Error) -> Self {
-        let hint = hint(&error, "let the user that runs the exporter read its folder");
-        Self::NotSynced { path: path.to_owned(), error, hint }
+        let if_denied = "let the user that runs the exporter read its folder";
+        Self::NotSynced { path: path.to_owned(), hint: hint(&error, if_denied), error }
     }
 }
 
+/// The hint where an action needs to create or rename files.
 pub(super) const WRITE_FOLDER: &str = "let the user that runs the exporter write to its folder";
-pub(super) const READ_FILE: &str = "let the user that runs the exporter read it, or move it away to start without it";
-pub(super) const REMOVE_LOCK: &str =
-    "another user made it: remove this lock file if no exporter of that user runs, or run the exporter as that user";
 
 /// What the operator can do about an error.
 fn hint(error: &io::Error, if_denied: &'static str) -> &'static str {
@@ -66,6 +56,7 @@ fn hint(error: &io::Error, if_denied: &'static str) -> &'static str {
             "its filesystem cannot lock files: set state.file to a file on one that can"
         }
         Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => "make room for it, twice its size",
+        None if error.kind() == io::ErrorKind::FileTooLarge => "leave repositories out with filter.exclude",
         Some(Errno::BUSY) => "mount the folder of the state file, not the file alone",
         _ => "check its folder and filesystem; the log of the kernel may say more",
     }
