@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `NAME.lock` | locked by the process that uses the state file; stays when it ends, since removing it would race |
 //! | `NAME.tmp` | the next state file while it is written; what a killed process left of it is removed |
-//! | `NAME.damaged-TIME`, `NAME.other-TIME` | what was set aside, and when |
+//! | `NAME.set-aside-TIME` | a file that could not be used, and when it was found |
 //!
 //! Where the path is a symbolic link, all of this is done with the file that the link names: the link stays, and two
 //! processes that reach one file by two links meet at one lock.
@@ -21,7 +21,7 @@
 mod error;
 mod format;
 
-pub use error::{SetAside, StateError, Unusable};
+pub use error::{SetAside, StateError};
 
 use crate::{
     model::{Repository, RepositoryId, Timestamp},
@@ -131,12 +131,12 @@ impl StateFile {
     }
 
     /// Reads what lies at the path; `None` where there is nothing.
-    fn read(&self, now: Timestamp) -> Result<Option<Result<Decoded, Unusable>>, StateError> {
+    fn read(&self, now: Timestamp) -> Result<Option<Result<Decoded, String>>, StateError> {
         let read = || -> io::Result<_> {
             let mut file = File::open(&self.path)?;
             let length = file.metadata()?.len();
             if length > MAX_LENGTH {
-                return Ok(Err(Unusable::Other(format!("it is {length} bytes long, more than any state file"))));
+                return Ok(Err(format!("it is {length} bytes long, more than any state file")));
             }
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
@@ -154,9 +154,9 @@ impl StateFile {
 
     /// Moves what lies at the path to a name that nothing has. No other process can take that name in between, since
     /// this one holds the lock.
-    fn set_aside(&self, why: Unusable, now: Timestamp) -> Result<SetAside, StateError> {
+    fn set_aside(&self, why: String, now: Timestamp) -> Result<SetAside, StateError> {
         let time: String = now.to_string().chars().filter(char::is_ascii_alphanumeric).collect();
-        let first = format!(".{}-{time}", why.suffix());
+        let first = format!(".set-aside-{time}");
         let mut to = sibling(&self.path, &first);
         let mut number = 1;
         while fs::symlink_metadata(&to).is_ok() {

@@ -62,7 +62,7 @@ fn hint(error: &io::Error, if_denied: &'static str) -> &'static str {
     }
 }
 
-/// A file that cannot be used, and was moved: the exporter starts without it.
+/// A file that was read whole, cannot be used, and was moved: the exporter starts without it.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot use the state file {}: {why}; it was set aside as {}, and the exporter starts without it",
@@ -71,27 +71,7 @@ fn hint(error: &io::Error, if_denied: &'static str) -> &'static str {
 pub struct SetAside {
     pub path: PathBuf,
     pub to: PathBuf,
-    pub why: Unusable,
-}
-
-/// Why what was read whole cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unusable {
-    #[error("it is damaged: {0}")]
-    Damaged(String),
-    /// It is no state file, or one of another API or of a later version.
-    #[error("{0}")]
-    Other(String),
-}
-
-impl Unusable {
-    /// What it is called when it is set aside.
-    pub(super) fn suffix(&self) -> &'static str {
-        match self {
-            Self::Damaged(_) => "damaged",
-            Self::Other(_) => "other",
-        }
-    }
+    pub why: String,
 }
 
 #[cfg(test)]

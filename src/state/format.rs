@@ -34,7 +34,7 @@
 //! knows only the version before would misunderstand the file; a program reads the versions up to its own, and no
 //! later one. A field that may be ignored can come without a new number: unknown fields are ignored.
 
-use super::{Memory, Remembered, Unusable};
+use super::{Memory, Remembered};
 use crate::{
     model::{Completion, Interner, Interning, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
@@ -192,44 +192,42 @@ impl<'a> From<&'a Reading> for LanguageEntry<'a> {
 ///
 /// # Errors
 ///
-/// Where the bytes are not what a program wrote that knew this version of the format, hold a value that could never
-/// have been read from the API, or belong to another API.
-pub(super) fn decode(bytes: &[u8], base_url: &str, now: Timestamp) -> Result<Decoded, Unusable> {
+/// Says why, where the bytes are not what a program wrote that knew this version of the format, hold a value that could
+/// never have been read from the API, or belong to another API.
+pub(super) fn decode(bytes: &[u8], base_url: &str, now: Timestamp) -> Result<Decoded, String> {
     check_frame(bytes)?;
-    let document: Document<'_> = serde_json::from_slice(bytes).map_err(|error| Unusable::Damaged(error.to_string()))?;
+    let document: Document<'_> = serde_json::from_slice(bytes).map_err(|error| format!("it is damaged: {error}"))?;
     if document.base_url != base_url {
-        let found = document.base_url;
-        return Err(Unusable::Other(format!("it is the state of {found}, while api.base_url is {base_url}")));
+        return Err(format!("it is the state of {}, while api.base_url is {base_url}", document.base_url));
     }
     let interner = Interner::default();
     let mut reader = Reader { known: interner.lock(), now, from_the_future: 0 };
-    let memory = reader.memory(document).ok_or_else(|| Unusable::Damaged("it holds an impossible value".to_owned()))?;
+    let memory = reader.memory(document).ok_or("it is damaged: it holds an impossible value")?;
     Ok(Decoded { memory, from_the_future: reader.from_the_future })
 }
 
 /// Checks that the bytes begin and end as a state file of this version does, and that the checksum fits.
-fn check_frame(bytes: &[u8]) -> Result<(), Unusable> {
-    let damaged = |what: &str| Err(Unusable::Damaged(what.to_owned()));
+fn check_frame(bytes: &[u8]) -> Result<(), String> {
     let Some(rest) = bytes.strip_prefix(OPENING.as_bytes()) else {
-        if OPENING.as_bytes().starts_with(bytes) {
-            return damaged("it is empty, or its end is missing");
-        }
-        return Err(Unusable::Other("it does not begin as a state file of translation-exporter does".to_owned()));
+        let is_cut = OPENING.as_bytes().starts_with(bytes);
+        let foreign = "it does not begin as a state file of translation-exporter does";
+        return Err(if is_cut { "it is damaged: it is empty, or its end is missing" } else { foreign }.to_owned());
     };
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     match str::from_utf8(&rest[..digits]).ok().and_then(|digits| digits.parse().ok()) {
         Some(VERSION) => {}
         Some(later @ VERSION..) => {
-            let what = format!("it has version {later} of the format, and this program reads up to version {VERSION}");
-            return Err(Unusable::Other(what));
+            return Err(format!(
+                "it has version {later} of the format, and this program reads up to version {VERSION}"
+            ));
         }
-        _ => return damaged("its version is not a number of a version"),
+        _ => return Err("it is damaged: its version is not a number of a version".to_owned()),
     }
     let mut crc = Crc::new();
     let (body, end) = bytes.split_at(bytes.len().saturating_sub(closing(&crc).len()));
     crc.update(body);
     if end != closing(&crc).as_bytes() {
-        return damaged("its end is missing, or its checksum does not fit its content");
+        return Err("it is damaged: its end is missing, or its checksum does not fit its content".to_owned());
     }
     Ok(())
 }

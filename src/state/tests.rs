@@ -117,18 +117,18 @@ fn what_cannot_be_used_is_set_aside_and_never_overwritten() {
     let future = format!("{}2,\"more\":1}}", format::OPENING);
     let mut other_api = Vec::new();
     format::encode(&small(), "https://other.example.com/", &mut other_api).unwrap();
-    for (bytes, name, reason) in [
-        (&b""[..], "damaged", "it is empty"),
-        (&encoded(&small())[..100], "damaged", "its end is missing"),
-        (future.as_bytes(), "other", "it has version 2 of the format, and this program reads up to version 1"),
-        (b"[1, 2, 3]", "other", "it does not begin as a state file of translation-exporter does"),
-        (&other_api, "other", "it is the state of https://other.example.com/, while api.base_url is"),
+    for (bytes, reason) in [
+        (&b""[..], "it is empty"),
+        (&encoded(&small())[..100], "its end is missing"),
+        (future.as_bytes(), "it has version 2 of the format, and this program reads up to version 1"),
+        (b"[1, 2, 3]", "it does not begin as a state file of translation-exporter does"),
+        (&other_api, "it is the state of https://other.example.com/, while api.base_url is"),
     ] {
         let folder = Folder::new();
         for again in ["", "-2", "-3"] {
             fs::write(folder.path("state"), bytes).unwrap();
             let mut opened = folder.open();
-            let aside = format!("state.{name}-20251121T014256Z{again}");
+            let aside = format!("state.set-aside-20251121T014256Z{again}");
             assert!(opened.memory.is_none());
             let message = opened.set_aside.unwrap().to_string();
             assert!(message.contains(reason) && message.contains(&aside), "{message}");

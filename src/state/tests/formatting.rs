@@ -5,7 +5,7 @@ use crate::state::format::{Decoded, OPENING};
 use proptest::{collection, option, prelude::*};
 
 /// What the bytes hold, however late the timestamps are.
-fn decode(bytes: &[u8]) -> Result<Memory, Unusable> {
+fn decode(bytes: &[u8]) -> Result<Memory, String> {
     format::decode(bytes, API, time(i64::MAX)).map(|Decoded { memory, .. }| memory)
 }
 
@@ -50,7 +50,7 @@ fn a_file_cut_short_anywhere_is_damaged() {
     let whole = encoded(&small());
     for length in 0..whole.len() {
         let error = decode(&whole[..length]).unwrap_err();
-        assert!(matches!(error, Unusable::Damaged(_)), "cut to {length}: {error}");
+        assert!(error.starts_with("it is damaged"), "cut to {length}: {error}");
     }
 }
 
@@ -68,8 +68,8 @@ fn a_single_wrong_bit_anywhere_is_noticed() {
 #[test]
 fn what_is_appended_or_doubled_is_noticed() {
     let whole = encoded(&small());
-    assert!(matches!(decode(&[&whole[..], b"\n"].concat()), Err(Unusable::Damaged(_))));
-    assert!(matches!(decode(&[&whole[..], &whole[..]].concat()), Err(Unusable::Damaged(_))));
+    assert!(is_damaged(decode(&[&whole[..], b"\n"].concat())));
+    assert!(is_damaged(decode(&[&whole[..], &whole[..]].concat())));
 }
 
 #[test]
@@ -77,18 +77,22 @@ fn other_versions_and_other_programs_are_told_apart() {
     let version = |version: &str| decode(format!("{OPENING}{version}").as_bytes()).unwrap_err();
     for (later, number) in [("2,\"anything\":[[[", "2"), ("18446744073709551615}", "18446744073709551615")] {
         let error = version(later);
-        assert!(matches!(&error, Unusable::Other(what) if what.contains(&format!("version {number} "))), "{error}");
+        assert!(error.contains(&format!("version {number} ")), "{error}");
     }
     for wrong in ["0,", "\"1\",", "-1,", "99999999999999999999,", "1", "1,", ""] {
-        assert!(matches!(version(wrong), Unusable::Damaged(_)), "{wrong}");
+        assert!(version(wrong).starts_with("it is damaged"), "{wrong}");
     }
     for foreign in ["{}", "root:x:0:0:root", "\u{feff}{\"format\"", "[", "\n"] {
-        assert!(matches!(decode(foreign.as_bytes()), Err(Unusable::Other(_))), "{foreign}");
+        assert!(decode(foreign.as_bytes()).unwrap_err().starts_with("it does not begin"), "{foreign}");
     }
 }
 
+fn is_damaged<T: std::fmt::Debug>(decoded: Result<T, String>) -> bool {
+    decoded.unwrap_err().starts_with("it is damaged")
+}
+
 /// A sealed file with these entries.
-fn with(repositories: &str, departed: &str) -> Result<Memory, Unusable> {
+fn with(repositories: &str, departed: &str) -> Result<Memory, String> {
     let text = format!(
         r#"{OPENING}1,"base_url":"{API}","new":[{{}}],"repositories":[{repositories}],"departed":[{departed}],"#
     );
@@ -118,7 +122,7 @@ fn no_impossible_value_gets_in() {
         r#"{"id":1,"name":"\ud800"}"#,
         "null",
     ] {
-        assert!(matches!(with(entry, ""), Err(Unusable::Damaged(_))), "{entry}");
+        assert!(is_damaged(with(entry, "")), "{entry}");
     }
     for entry in [
         r#"{"code":""}"#,
@@ -132,14 +136,14 @@ fn no_impossible_value_gets_in() {
         r#"{"code":"de","completion":1,"clock_completion":1}"#,
         r#"{"code":"de","completion":1,"clock":1e3}"#,
     ] {
-        assert!(matches!(language(entry), Err(Unusable::Damaged(_))), "{entry}");
+        assert!(is_damaged(language(entry)), "{entry}");
     }
     for entry in [
         r#"{"id":0,"code":"de","completion":1,"clock":1,"left_at":1}"#,
         r#"{"id":1,"code":"de","completion":null,"clock":1,"left_at":1}"#,
         r#"{"id":1,"code":"de","completion":1,"clock":1}"#,
     ] {
-        assert!(matches!(with("", entry), Err(Unusable::Damaged(_))), "{entry}");
+        assert!(is_damaged(with("", entry)), "{entry}");
     }
 }
 
