@@ -62,6 +62,26 @@ pub enum Visibility {
 }
 
 impl Visibility {
+    /// `None` where the API does not say.
+    #[must_use]
+    pub fn from_private(is_private: Option<bool>) -> Self {
+        match is_private {
+            Some(true) => Self::Private,
+            Some(false) => Self::Public,
+            None => Self::Unknown,
+        }
+    }
+
+    /// `None` where the API does not say.
+    #[must_use]
+    pub fn is_private(self) -> Option<bool> {
+        match self {
+            Self::Private => Some(true),
+            Self::Public => Some(false),
+            Self::Unknown => None,
+        }
+    }
+
     /// The value of the label `private`.
     #[must_use]
     pub fn private_label(self) -> &'static str {

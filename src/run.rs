@@ -22,7 +22,7 @@ use std::{io::Write as _, sync::Arc};
 /// Why the program ends without having done what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The command line or the configuration is wrong, or another process holds the state file: exit code 2.
+    /// The command line or the configuration is wrong, or the state file cannot be used: exit code 2.
     #[error("{0:#}")]
     Usage(anyhow::Error),
     /// It failed while running: exit code 1.

@@ -1,26 +1,32 @@
 //! The state file among processes: two that want it, one that is killed while it writes, one whose disk is full, one that
-//! may not write to the folder.
+//! lacks permissions.
 //!
-//! The processes are this test program itself, which runs [`the_child`] when it is told what to do in its environment;
-//! they speak on stderr, since the test harness keeps stdout.
+//! The processes are this test program itself, which runs [`the_child`] when its environment names a state file; they
+//! answer on stderr, since the test harness keeps stdout.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests; clippy.toml excuses only what is marked #[test]")]
 
 use std::{
+    collections::BTreeMap,
+    ffi::OsString,
     fs,
     io::{BufRead, BufReader, Read, Write},
-    os::unix::{fs::PermissionsExt, process::CommandExt},
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt, chown},
+        process::CommandExt,
+    },
     path::{Path, PathBuf},
     process::{Child, ChildStderr, Command, Stdio},
     sync::Arc,
     thread,
     time::{Duration, Instant},
 };
+use tempfile::TempDir;
 use translation_exporter::{
     model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     snapshot::{Languages, Reading, Reported},
-    state::{Memory, OpenError, Opened, Problem, Remembered, StateFile},
+    state::{Memory, Opened, Remembered, StateError, StateFile},
 };
 
 const API: &str = "https://api.example.com/";
@@ -32,7 +38,7 @@ const NAMES: [&str; 10] =
 /// The state of `repositories` with ten languages each, all of them at `generation`.
 fn memory(repositories: u64, generation: u32) -> Memory {
     let completion = Completion::new(f64::from(generation)).unwrap();
-    let at = Timestamp::from_millis(NOW.as_millis() + i64::from(generation));
+    let at = Timestamp::from_millis(1_700_000_000_000 + i64::from(generation));
     let reported = Reported::Now(Progress { completion, at });
     let repository = |id| {
         let readings = CODES.iter().zip(NAMES).map(|(code, name)| Reading {
@@ -48,10 +54,14 @@ fn memory(repositories: u64, generation: u32) -> Memory {
         let languages = Languages { read_at: NOW, readings: readings.collect() };
         Remembered { repository: Arc::new(repository), languages: Some(Arc::new(languages)) }
     };
-    Memory { last_full_poll: None, repositories: (1..=repositories).map(repository).collect(), departed: Vec::new() }
+    Memory {
+        last_full_poll: None,
+        repositories: (1..=repositories).map(repository).collect(),
+        departed: BTreeMap::new(),
+    }
 }
 
-fn open(path: &Path) -> (StateFile, Opened) {
+fn open(path: &Path) -> Opened {
     StateFile::open(path, API, NOW).unwrap()
 }
 
@@ -60,19 +70,19 @@ fn open(path: &Path) -> (StateFile, Opened) {
 #[ignore = "what the child processes of the other tests do; does nothing without one of them"]
 fn the_child() {
     let Ok(path) = std::env::var("STATE_FILE_OF_CHILD").map(PathBuf::from) else { return };
-    let (mut state, opened) = match StateFile::open(&path, API, NOW) {
-        Ok(it) => it,
+    let Opened { mut file, memory: found, set_aside, .. } = match StateFile::open(&path, API, NOW) {
+        Ok(opened) => opened,
         Err(error) => return eprintln!("refused: {error}"),
     };
-    let found = opened.memory.map(|memory| memory.repositories.len());
-    eprintln!("opened: {found:?} {}", opened.problems.iter().map(ToString::to_string).collect::<String>());
+    assert!(set_aside.is_none(), "{set_aside:?}");
+    eprintln!("opened: {:?}", found.map(|memory| memory.repositories.len()));
     for line in std::io::stdin().lines() {
         let line = line.unwrap();
         let (repositories, generation) = line.split_once(' ').unwrap();
         let (repositories, first) = (repositories.parse().unwrap(), generation.trim_end_matches('+').parse().unwrap());
         let last = if generation.ends_with('+') { u32::MAX } else { first };
         for generation in first..=last {
-            match state.write(&memory(repositories, generation)) {
+            match file.write(&memory(repositories, generation)) {
                 Ok(()) => eprintln!("wrote: {generation}"),
                 Err(error) => eprintln!("failed: {error}"),
             }
@@ -110,12 +120,12 @@ impl Process {
     }
 
     /// Has it write so many repositories at this generation, or with a `+` at this and all that follow.
-    fn tell(&mut self, repositories: u64, generation: &str) {
+    fn order(&mut self, repositories: u64, generation: &str) {
         writeln!(self.child.stdin.as_mut().unwrap(), "{repositories} {generation}").unwrap();
     }
 
     fn asks(&mut self, repositories: u64, generation: &str) -> String {
-        self.tell(repositories, generation);
+        self.order(repositories, generation);
         self.hears()
     }
 
@@ -143,10 +153,10 @@ fn two_processes_cannot_share_a_state_file() {
 
     let refusal = Process::start(&path).hears();
     assert!(refusal.starts_with(&format!("refused: state.file {} is in use by another process", path.display())));
-    assert!(matches!(StateFile::open(&path, API, NOW), Err(OpenError::Held { .. })));
+    assert!(matches!(StateFile::open(&path, API, NOW), Err(StateError::Held { .. })));
 
     first.end();
-    assert_eq!(open(&path).1.memory, Some(memory(1, 1)));
+    assert_eq!(open(&path).memory, Some(memory(1, 1)));
 }
 
 #[test]
@@ -161,7 +171,7 @@ fn a_kill_at_any_instant_leaves_the_last_whole_state() {
     for kill in 1..=kills {
         let mut process = Process::start(&path);
         assert!(process.hears().starts_with("opened: "));
-        process.tell(300, &format!("{}+", last + 1));
+        process.order(300, &format!("{}+", last + 1));
         assert_eq!(process.hears(), format!("wrote: {}", last + 1));
         // The one place where time is waited for: the instant of the kill is to be any.
         thread::sleep(Duration::from_micros(random.u64(0..20_000)));
@@ -169,18 +179,18 @@ fn a_kill_at_any_instant_leaves_the_last_whole_state() {
         process.child.wait().unwrap();
         let mut rest = String::new();
         process.says.read_to_string(&mut rest).unwrap();
-        // The last line may be cut short, and then the write that it tells of was none the less finished.
-        let told = rest.split_inclusive('\n').rfind(|line| line.ends_with('\n'));
-        let told: u32 = told.map_or(last + 1, |line| line.trim_end().strip_prefix("wrote: ").unwrap().parse().unwrap());
+        // The last line may be cut short, and then the write that it reports was finished all the same.
+        let line = rest.split_inclusive('\n').rfind(|line| line.ends_with('\n'));
+        let reported: u32 =
+            line.map_or(last + 1, |line| line.trim_end().strip_prefix("wrote: ").unwrap().parse().unwrap());
         unfinished += u32::from(folder.path().join("state.json.tmp").exists());
 
-        let (state, Opened { memory: found, problems }) = open(&path);
-        assert!(problems.is_empty(), "seed {seed}, kill {kill}: {problems:?}");
-        let found = found.unwrap();
-        last = [told, told + 1].into_iter().find(|generation| found == memory(300, *generation)).unwrap_or_else(|| {
-            panic!("seed {seed}, kill {kill}: what was written last is {told}, and not that was read")
-        });
-        drop(state);
+        let opened = open(&path);
+        assert!(opened.set_aside.is_none(), "seed {seed}, kill {kill}: {:?}", opened.set_aside);
+        let found = opened.memory.unwrap();
+        last = if found == memory(300, reported) { reported } else { reported + 1 };
+        assert!(found == memory(300, last), "seed {seed}, kill {kill}: generation {reported} was written, not this");
+        drop(opened.file);
         let mut names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, ["state.json", "state.json.lock"], "seed {seed}, kill {kill}");
@@ -202,70 +212,117 @@ fn a_full_disk_leaves_the_last_good_state_and_is_overcome_when_there_is_room() {
     let good = fs::read(&path).unwrap();
     for _ in 0..3 {
         let failure = process.asks(1000, "2");
-        let expected = format!("failed: cannot write the state file {}.tmp: File too large", path.display());
+        let expected = format!("failed: cannot write the state file {}: File too large", path.display());
         assert!(failure.starts_with(&expected) && failure.ends_with("make room for it, twice its size"), "{failure}");
         assert_eq!(fs::read(&path).unwrap(), good);
         assert!(!folder.path().join("state.json.tmp").exists());
     }
     assert_eq!(process.asks(5, "3"), "wrote: 3");
     process.end();
-    assert_eq!(open(&path).1.memory, Some(memory(5, 3)));
+    assert_eq!(open(&path).memory, Some(memory(5, 3)));
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_read_and_is_written_once_it_can() {
-    const NOBODY: u32 = 65_534;
-    let outer = tempfile::tempdir().unwrap();
-    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    mode(outer.path(), 0o755);
-    let folder = outer.path().join("state");
-    fs::create_dir(&folder).unwrap();
-    let path = folder.join("state.json");
-    let (mut state, _) = open(&path);
-    state.write(&memory(3, 1)).unwrap();
-    drop(state);
-    fs::remove_file(folder.join("state.json.lock")).unwrap();
+fn a_folder_or_file_without_permission_is_refused_with_a_hint_and_nothing_is_changed() {
+    let place = Place::new();
+    for (folder, file, lock, action, hint) in [
+        (0o555, 0o600, None, "lock", "let the user that runs the exporter write to its folder"),
+        (0o755, 0o000, None, "read", "let the user that runs the exporter read it"),
+        (0o755, 0o600, Some(0o000), "lock", "another user made it: remove it"),
+    ] {
+        let before = place.fill(file, lock);
+        set_mode(&place.folder, folder);
+        let refusal = Process::spawn(&place.path, place.command()).hears();
+        for part in [&format!("refused: cannot {action} the state file"), place.path.to_str().unwrap(), hint] {
+            assert!(refusal.contains(part), "{refusal}");
+        }
+        set_mode(&place.folder, 0o755);
+        set_mode(&place.path, 0o600);
+        assert_eq!(fs::read(&place.path).unwrap(), before);
+        fs::remove_file(place.folder.join("state.json.lock")).ok();
+        assert_eq!(place.names(), ["state.json"]);
+    }
+}
 
-    // Root may write anywhere; where this runs as root, the child runs as nobody, from where nobody can start it.
-    let program = outer.path().join("program");
-    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    let mut command = Command::new(&program);
-    if is_root() {
-        command.uid(NOBODY).gid(NOBODY);
-        std::os::unix::fs::chown(&path, Some(NOBODY), None).unwrap();
-        std::os::unix::fs::chown(&folder, Some(NOBODY), None).unwrap();
+#[test]
+fn a_folder_that_cannot_be_synced_is_not_reported_as_if_the_state_before_were_still_there() {
+    let place = Place::new();
+    place.fill(0o600, None);
+    // Who may write to a folder and not list it can replace a file there, and not open the folder to sync it.
+    set_mode(&place.folder, 0o333);
+    let mut process = Process::spawn(&place.path, place.command());
+    assert_eq!(process.hears(), "opened: Some(3)");
+    let failure = process.asks(4, "2");
+    for part in ["the state file", "is replaced", "let the user that runs the exporter read its folder"] {
+        assert!(failure.contains(part), "{failure}");
     }
-    mode(&folder, 0o555);
-    let mut process = Process::spawn(&path, command);
-    let opened = process.hears();
-    assert!(opened.starts_with("opened: Some(3) cannot lock the state file "), "{opened}");
-    for _ in 0..3 {
-        let failure = process.asks(4, "2");
-        assert!(failure.starts_with("failed: cannot write the state file "), "{failure}");
-        assert!(failure.ends_with(": let the user that runs the exporter write to its folder"), "{failure}");
-    }
-    mode(&folder, 0o755);
-    assert_eq!(process.asks(4, "3"), "wrote: 3");
     process.end();
-    mode(&folder, 0o755);
-    assert_eq!(open(&path).1.memory, Some(memory(4, 3)));
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+    set_mode(&place.folder, 0o755);
+    assert_eq!(open(&place.path).memory, Some(memory(4, 2)));
+}
+
+/// A folder with a state file, for a process without privileges.
+struct Place {
+    /// Where the program lies, so that nobody can start it.
+    outer: TempDir,
+    folder: PathBuf,
+    path: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let outer = tempfile::tempdir().unwrap();
+        set_mode(outer.path(), 0o755);
+        fs::copy(std::env::current_exe().unwrap(), outer.path().join("program")).unwrap();
+        let folder = outer.path().join("state");
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("state.json");
+        Self { outer, folder, path }
+    }
+
+    /// Makes a state of three repositories, gives all except the lock to the user that the command runs as, and returns
+    /// the content of the file.
+    fn fill(&self, mode: u32, lock_mode: Option<u32>) -> Vec<u8> {
+        let _ = fs::remove_file(&self.path);
+        open(&self.path).file.write(&memory(3, 1)).unwrap();
+        let lock = self.folder.join("state.json.lock");
+        match lock_mode {
+            Some(mode) => set_mode(&lock, mode),
+            None => fs::remove_file(lock).unwrap(),
+        }
+        if is_root() {
+            chown(&self.path, Some(NOBODY), None).unwrap();
+            chown(&self.folder, Some(NOBODY), None).unwrap();
+        }
+        let content = fs::read(&self.path).unwrap();
+        set_mode(&self.path, mode);
+        content
+    }
+
+    fn names(&self) -> Vec<OsString> {
+        let mut names: Vec<_> = fs::read_dir(&self.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    }
+
+    /// Root may read and write anything; where this runs as root, the child runs as nobody.
+    fn command(&self) -> Command {
+        let mut command = Command::new(self.outer.path().join("program"));
+        if is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    }
+}
+
+const NOBODY: u32 = 65_534;
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
 fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt;
     fs::metadata("/proc/self").unwrap().uid() == 0
-}
-
-#[test]
-fn a_damaged_file_in_a_folder_that_cannot_be_written_is_not_overwritten() {
-    // Nobody can write to the folders of this filesystem, not even root; its files are no state.
-    let (mut state, opened) = open(Path::new("/proc/self/status"));
-    assert!(opened.memory.is_none());
-    let [Problem::Unlocked { .. }, Problem::InTheWay(_)] = &opened.problems[..] else {
-        panic!("{:?}", opened.problems)
-    };
-    state.write(&memory(1, 1)).unwrap_err();
 }
 
 /// Run with `cargo test --release --test state_file measure -- --ignored --nocapture`.
@@ -287,7 +344,7 @@ fn measure_300_000_languages() {
 
     let before = reset_peak();
     let start = Instant::now();
-    let (mut state, opened) = open(&path);
+    let Opened { mut file, memory, .. } = open(&path);
     let took = start.elapsed();
     println!(
         "read: {took:?}, {} KiB at its peak, {} KiB to stay",
@@ -295,10 +352,10 @@ fn measure_300_000_languages() {
         status("VmRSS:") - before
     );
 
-    let memory = opened.memory.unwrap();
+    let memory = memory.unwrap();
     let before = reset_peak();
     let start = Instant::now();
-    state.write(&memory).unwrap();
+    file.write(&memory).unwrap();
     let took = start.elapsed();
     let length = fs::metadata(&path).unwrap().len();
     println!("write: {took:?}, {} KiB at its peak, a file of {} KiB", status("VmHWM:") - before, length / 1024);

@@ -10,7 +10,7 @@ use crate::{
     progress::{Progress, advance},
     select::{Selection, select},
     snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
-    state::{Departed, Memory, Remembered},
+    state::{Memory, Remembered},
 };
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -83,9 +83,9 @@ pub(super) enum News {
 
 impl Ledger {
     pub fn restore(memory: Memory) -> Self {
-        let mut ledger = Self::default();
+        let mut ledger = Self { departed: memory.departed, ..Self::default() };
         // Polls read the oldest attempt first: that order is restored from the reads.
-        let mut order: Vec<_> = memory.repositories.into_iter().collect();
+        let mut order = memory.repositories;
         order.sort_by_key(|remembered| remembered.languages.as_ref().map(|languages| languages.read_at));
         for Remembered { repository, languages } in order {
             ledger.attempts += 1;
@@ -93,9 +93,6 @@ impl Ledger {
             ledger.listed.insert(repository.id, Arc::clone(&repository));
             let known = Known { repository, languages, failure: None, last_attempt, flaws: 0 };
             ledger.known.insert(known.repository.id, known);
-        }
-        for Departed { repository, code, progress, left_at } in memory.departed {
-            ledger.departed.insert((repository, code), (progress, left_at));
         }
         ledger
     }
@@ -105,17 +102,8 @@ impl Ledger {
             repository: Arc::clone(&known.repository),
             languages: known.languages.clone(),
         };
-        let departed = self.departed.iter().map(|((repository, code), (progress, left_at))| Departed {
-            repository: *repository,
-            code: Arc::clone(code),
-            progress: *progress,
-            left_at: *left_at,
-        });
-        Memory {
-            last_full_poll,
-            repositories: self.known.values().map(remember).collect(),
-            departed: departed.collect(),
-        }
+        let repositories = self.known.values().map(remember).collect();
+        Memory { last_full_poll, repositories, departed: self.departed.clone() }
     }
 
     /// A listing begins to be read.

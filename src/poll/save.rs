@@ -2,44 +2,39 @@
 
 use crate::{
     instruments::Instruments,
-    state::{Memory, StateFile},
+    state::{Memory, StateError, StateFile},
 };
 use std::{sync::Arc, time::Duration};
-use tokio::{sync::watch, task::JoinHandle, time::timeout};
+use tokio::sync::watch;
 
 /// How soon a failed write is tried again.
 const RETRY: Duration = Duration::from_secs(60);
-/// How long the last write may take at the end of the program.
-const LAST_WRITE: Duration = Duration::from_secs(4);
 
-/// Writes the newest memory it was given; one that is overtaken before its turn is not written.
+/// Hands over what is to be written; what is overtaken before its turn is not written.
 #[derive(Debug)]
-pub struct Saver {
-    newest: watch::Sender<Arc<Memory>>,
-    task: JoinHandle<()>,
-}
+pub struct Saver(watch::Sender<Arc<Memory>>);
 
 impl Saver {
-    #[must_use]
-    pub fn start(file: StateFile, instruments: Arc<Instruments>) -> Self {
+    /// A saver, and the task that writes what it is given. Whoever starts the task has to watch it: it ends once the
+    /// saver is dropped and its newest memory is written, and if it ends before, nothing is written any more.
+    pub fn new(
+        mut file: StateFile,
+        instruments: Arc<Instruments>,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (newest, memories) = watch::channel(Arc::default());
-        Self { newest, task: tokio::spawn(write_all(file, memories, instruments)) }
+        (Self(newest), write_all(move |memory| file.write(memory), memories, instruments))
     }
 
     pub(super) fn save(&self, memory: Memory) {
-        self.newest.send_replace(Arc::new(memory));
-    }
-
-    /// Waits until the newest memory is written.
-    pub(super) async fn finish(self) {
-        drop(self.newest);
-        if timeout(LAST_WRITE, self.task).await.is_err() {
-            tracing::error!("the state file could not be written in time; the one before it stays");
-        }
+        self.0.send_replace(Arc::new(memory));
     }
 }
 
-async fn write_all(mut file: StateFile, mut memories: watch::Receiver<Arc<Memory>>, instruments: Arc<Instruments>) {
+async fn write_all(
+    mut write: impl FnMut(&Memory) -> Result<(), StateError> + Send + 'static,
+    mut memories: watch::Receiver<Arc<Memory>>,
+    instruments: Arc<Instruments>,
+) {
     let mut failing = false;
     let mut is_last = false;
     while !is_last {
@@ -52,11 +47,11 @@ async fn write_all(mut file: StateFile, mut memories: watch::Receiver<Arc<Memory
         }
         let memory = Arc::clone(&memories.borrow_and_update());
         let written = tokio::task::spawn_blocking(move || {
-            let result = file.write(&memory);
-            (file, result)
+            let result = write(&memory);
+            (write, result)
         });
         let result;
-        (file, result) = written.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        (write, result) = written.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
         instruments.state_written(result.is_ok());
         match &result {
             Ok(()) if failing => tracing::info!("the state file is written again"),
@@ -65,5 +60,20 @@ async fn write_all(mut file: StateFile, mut memories: watch::Receiver<Arc<Memory
             Err(error) => tracing::debug!(%error, "still cannot write the state file"),
         }
         failing = result.is_err();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_while_writing_ends_the_task_that_is_watched() {
+        let (newest, memories) = watch::channel(Arc::default());
+        let write = |_: &Memory| panic!("a bug");
+        let task = tokio::spawn(write_all(write, memories, Arc::new(Instruments::new("/metrics"))));
+        newest.send_replace(Arc::default());
+        assert!(task.await.unwrap_err().is_panic());
+        assert!(newest.is_closed());
     }
 }

@@ -14,7 +14,7 @@ where
     A: Api,
     P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
 {
-    /// Polls until `shutdown`, then saves what is not saved yet.
+    /// Polls until `shutdown`, then hands over what is not saved yet.
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         loop {
@@ -32,9 +32,6 @@ where
         }
         if self.unsaved {
             self.save();
-        }
-        if let Some(saver) = self.saver.take() {
-            saver.finish().await;
         }
     }
 

@@ -378,16 +378,16 @@ async fn names_that_wander_during_a_slow_listing_cost_no_data() {
 async fn what_changed_nothing_is_not_saved() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.json");
-    let (file, _) = crate::state::StateFile::open(&path, "https://api.example.com/", START).unwrap();
+    let opened = crate::state::StateFile::open(&path, "https://api.example.com/", START).unwrap();
     let world = Memory::default();
     world.0.lock().unwrap().pages = vec![vec![(1, "o/a")]];
     world.0.lock().unwrap().listing_breaks = true;
     let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
     let instruments = Arc::new(Instruments::new("/metrics"));
-    let saver = Saver::start(file, Arc::clone(&instruments));
+    let (saver, saving) = Saver::new(opened.file, Arc::clone(&instruments));
     let clock = Clock::following_tokio(START);
     let poller = Poller::new(receiver, None, Some(saver), clock, instruments, None::<Publish>);
-    poller.run(pass(60)).await;
+    tokio::join!(poller.run(pass(60)), saving);
     assert!(!path.exists());
 }
 

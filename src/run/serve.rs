@@ -9,7 +9,7 @@ use crate::{
     instruments::Instruments,
     poll::{Poller, Saver},
     snapshot::{PollStatus, Snapshot},
-    state::{Memory, StateFile},
+    state::{Opened, StateFile},
     telemetry,
     web::{self, App, ReloadRequest},
 };
@@ -39,7 +39,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
     let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
     // Before the listeners: whoever starts a second process is to hear of the state file, not of the port.
-    let (memory, saver) = open_state(&config, loader.is_demo(), clock, &instruments)?;
+    let state = open_state(&config, loader.is_demo(), clock, &instruments)?;
     let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
     let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
     if loader.is_demo() {
@@ -62,9 +62,14 @@ pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
         protection: protection.clone(),
         clock,
     };
+    let mut tasks = JoinSet::new();
+    let (saver, memory) = state.map_or((None, None), |Opened { file, memory, .. }| {
+        let (saver, saving) = Saver::new(file, Arc::clone(&instruments));
+        tasks.spawn(saving);
+        (Some(saver), memory)
+    });
     let hand_over = move |snapshot, status| drop(raw.send_replace(Some((snapshot, status))));
     let poller = Poller::new(poll_settings, memory, saver, clock, Arc::clone(&instruments), Some(hand_over));
-    let mut tasks = JoinSet::new();
     tasks.spawn(web::serve(listeners, app, until(stopped.clone())));
     // One thread has all of a poll: its tasks wake each other hundreds of times a second, which costs twice the CPU
     // across threads. And scrapes do not wait for it.
@@ -118,27 +123,35 @@ async fn encode(mut raw: watch::Receiver<Raw>, publish: watch::Sender<Option<Arc
 
 async fn end(mut tasks: JoinSet<()>) {
     if timeout(SHUTDOWN, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
-        tracing::warn!("not everything ended in time; stopping all the same");
+        tracing::warn!("not everything ended in time, such as the last write of the state file; stopping all the same");
     }
 }
 
+/// Opens the state file, if one is configured, and logs what is wrong with its content.
 fn open_state(
     config: &Config,
     is_demo: bool,
     clock: Clock,
-    instruments: &Arc<Instruments>,
-) -> Result<(Option<Memory>, Option<Saver>), RunError> {
+    instruments: &Instruments,
+) -> Result<Option<Opened>, RunError> {
     let Some(path) = &config.state_file else {
         tracing::info!("state.file is not set: the progress clock begins anew with each start");
-        return Ok((None, None));
+        return Ok(None);
     };
     // The demo's port is another at each start, and its repositories are the same.
-    let whose = if is_demo { "demo" } else { config.api.base_url.as_str() };
-    let (file, opened) = StateFile::open(path, whose, clock.now()).map_err(RunError::usage)?;
-    for problem in &opened.problems {
-        tracing::error!("{problem}");
+    let base_url = if is_demo { "demo" } else { config.api.base_url.as_str() };
+    let opened = StateFile::open(path, base_url, clock.now()).map_err(RunError::usage)?;
+    if let Some(set_aside) = &opened.set_aside {
+        instruments.state_discarded();
+        tracing::error!("{set_aside}");
     }
-    Ok((opened.memory, Some(Saver::start(file, Arc::clone(instruments)))))
+    if opened.from_the_future > 0 {
+        tracing::warn!(
+            timestamps = opened.from_the_future,
+            "the state file holds timestamps of the future, which count as now; check the system's clock"
+        );
+    }
+    Ok(Some(opened))
 }
 
 /// The one line of the demo: where to look.

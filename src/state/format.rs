@@ -32,14 +32,15 @@
 //!
 //! The file of every version begins with the bytes of [`OPENING`] and a number. The number rises when a program that
 //! knows only the version before would misunderstand the file; a program reads the versions up to its own, and no
-//! later one. A field that may be ignored can come without a new number: unknown fields are passed over.
+//! later one. A field that may be ignored can come without a new number: unknown fields are ignored.
 
-use super::{Departed, Memory, Remembered, check::check};
+use super::{Memory, Remembered};
 use crate::{
     model::{Completion, Interner, Interning, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     snapshot::{Languages, Reading, Reported},
 };
+use flate2::{Crc, CrcWriter};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{
@@ -50,31 +51,17 @@ use std::{
 };
 
 /// The version that this program writes.
-pub const VERSION: u64 = 1;
+const VERSION: u64 = 1;
 
 /// How the file of every version begins, up to the number of its version.
-pub(super) const OPENING: &[u8] = br#"{"format":"translation-exporter state","version":"#;
+pub(super) const OPENING: &str = r#"{"format":"translation-exporter state","version":"#;
 
-/// What a state file tells.
+/// The content of a state file.
 #[derive(Debug)]
-pub struct Decoded {
-    /// Of the API that it was read from.
-    pub base_url: Box<str>,
+pub(super) struct Decoded {
     pub memory: Memory,
-}
-
-/// Why bytes are no state file that this program can read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DecodeError {
-    #[error("it is empty")]
-    Empty,
-    #[error("it does not begin as a state file of translation-exporter does")]
-    Foreign,
-    #[error("it has version {0} of the format, and this program reads up to version {VERSION}")]
-    FutureVersion(u64),
-    /// With what is wrong.
-    #[error("it is damaged: {0}")]
-    Damaged(String),
+    /// How many timestamps lay in the future.
+    pub from_the_future: usize,
 }
 
 #[derive(Deserialize)]
@@ -82,11 +69,11 @@ struct Document<'a> {
     #[serde(borrow)]
     base_url: Cow<'a, str>,
     last_full_poll_ns: Option<u64>,
-    // Raw, so that only one entry at a time exists in two forms.
+    // Raw, so that only one entry at a time exists in two forms: with 300,000 languages that is 32 MiB less.
     #[serde(borrow)]
     repositories: Vec<&'a RawValue>,
     #[serde(borrow)]
-    departed: Vec<&'a RawValue>,
+    departed: Vec<DepartedEntry<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -135,147 +122,41 @@ struct DepartedEntry<'a> {
 
 /// Writes `memory` to `out` bit by bit, never holding the whole text.
 pub(super) fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, Summing { out, sum: crc32fast::Hasher::new() });
-    out.write_all(OPENING)?;
-    write!(out, "{VERSION},\"base_url\":")?;
-    serde_json::to_writer(&mut out, base_url)?;
+    let mut out = BufWriter::with_capacity(1 << 16, CrcWriter::new(out));
+    write!(out, "{OPENING}{VERSION},\"base_url\":{}", serde_json::Value::from(base_url))?;
     if let Some(took) = memory.last_full_poll {
         write!(out, ",\"last_full_poll_ns\":{}", u64::try_from(took.as_nanos()).unwrap_or(u64::MAX))?;
     }
     out.write_all(b",\n\"repositories\":[")?;
     write_lines(&mut out, memory.repositories.iter().map(RepositoryEntry::from))?;
     out.write_all(b"],\n\"departed\":[")?;
-    write_lines(&mut out, memory.departed.iter().map(DepartedEntry::from))?;
+    let departed = memory.departed.iter().map(|((id, code), (progress, left_at))| DepartedEntry {
+        id: id.get(),
+        code: Cow::Borrowed(code),
+        completion: progress.completion.get(),
+        clock: progress.at.as_millis(),
+        left_at: left_at.as_millis(),
+    });
+    write_lines(&mut out, departed)?;
     out.write_all(b"],")?;
-    let Summing { mut out, sum } = out.into_inner().map_err(IntoInnerError::into_error)?;
-    out.write_all(closing(sum.finalize()).as_bytes())?;
-    out.flush()
+    let mut out = out.into_inner().map_err(IntoInnerError::into_error)?;
+    let closing = closing(out.crc());
+    out.write_all(closing.as_bytes())
 }
 
 fn write_lines(out: &mut impl Write, entries: impl Iterator<Item = impl Serialize>) -> io::Result<()> {
-    let mut separator: &[u8] = b"\n";
+    let mut separator = "\n";
     for entry in entries {
-        out.write_all(separator)?;
+        out.write_all(separator.as_bytes())?;
         serde_json::to_writer(&mut *out, &entry)?;
-        separator = b",\n";
+        separator = ",\n";
     }
     out.write_all(b"\n")
 }
 
 /// How a file ends whose bytes before it have this checksum.
-fn closing(sum: u32) -> String {
-    format!("\n\"crc32\":\"{sum:08x}\"}}\n")
-}
-
-/// Passes on what is written to it, and sums it up.
-struct Summing<W> {
-    out: W,
-    sum: crc32fast::Hasher,
-}
-
-impl<W: Write> Write for Summing<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.out.write(bytes)?;
-        self.sum.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-/// Reads a state file.
-///
-/// # Errors
-///
-/// Where the bytes are not exactly what a program wrote that knew this version of the format, or hold a value that
-/// could never have been read from the API.
-pub fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
-    if bytes.is_empty() {
-        return Err(DecodeError::Empty);
-    }
-    let Some(rest) = bytes.strip_prefix(OPENING) else {
-        return Err(if OPENING.starts_with(bytes) { cut_short() } else { DecodeError::Foreign });
-    };
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if digits == rest.len() {
-        return Err(cut_short());
-    }
-    let version = str::from_utf8(&rest[..digits]).ok().and_then(|digits| digits.parse().ok());
-    match version {
-        Some(VERSION) => {}
-        Some(later @ VERSION..) => return Err(DecodeError::FutureVersion(later)),
-        _ => return Err(DecodeError::Damaged("its version is no number of a version".to_owned())),
-    }
-    let body = bytes.len().checked_sub(closing(0).len()).ok_or_else(cut_short)?;
-    let (body, end) = bytes.split_at(body);
-    if !end.starts_with(b"\n\"crc32\":\"") {
-        return Err(cut_short());
-    }
-    if end != closing(crc32fast::hash(body)).as_bytes() {
-        return Err(DecodeError::Damaged("its checksum does not fit its content".to_owned()));
-    }
-    let decoded = read_document(bytes).map_err(DecodeError::Damaged)?;
-    check(&decoded.memory).map_err(DecodeError::Damaged)?;
-    Ok(decoded)
-}
-
-fn cut_short() -> DecodeError {
-    DecodeError::Damaged("its end is missing".to_owned())
-}
-
-fn read_document(bytes: &[u8]) -> Result<Decoded, String> {
-    let document: Document<'_> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let interner = Interner::default();
-    let mut languages = interner.lock();
-    let repositories = read_entries("repository", &document.repositories, |entry: RepositoryEntry<'_>| {
-        entry.remembered(&mut languages)
-    })?;
-    let departed = read_entries("departed", &document.departed, DepartedEntry::departed)?;
-    let memory =
-        Memory { last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos), repositories, departed };
-    Ok(Decoded { base_url: document.base_url.into(), memory })
-}
-
-fn read_entries<'a, E: Deserialize<'a>, T>(
-    what: &str,
-    entries: &[&'a RawValue],
-    mut read: impl FnMut(E) -> Result<T, String>,
-) -> Result<Vec<T>, String> {
-    let read = |raw: &&'a RawValue| read(serde_json::from_str(raw.get()).map_err(|error| error.to_string())?);
-    let numbered = |(n, read): (usize, Result<T, String>)| read.map_err(|error| format!("{what} entry {n}: {error}"));
-    (1..).zip(entries.iter().map(read)).map(numbered).collect()
-}
-
-fn id(id: u64) -> Result<RepositoryId, String> {
-    RepositoryId::new(id).ok_or_else(|| format!("{id} is no id of a repository"))
-}
-
-fn completion(value: f64) -> Result<Completion, String> {
-    Completion::new(value).ok_or_else(|| format!("{value} is no completion"))
-}
-
-impl RepositoryEntry<'_> {
-    fn remembered(self, known: &mut Interning<'_>) -> Result<Remembered, String> {
-        let repository = Repository {
-            id: id(self.id)?,
-            name: self.name.into(),
-            visibility: match self.private {
-                Some(true) => Visibility::Private,
-                Some(false) => Visibility::Public,
-                None => Visibility::Unknown,
-            },
-            created_at: self.created_at.map(Timestamp::from_millis),
-        };
-        let languages = self.read.map(|read| {
-            let readings = read.languages.iter().enumerate().map(|(place, language)| language.reading(place, known));
-            let languages =
-                Languages { read_at: Timestamp::from_millis(read.at), readings: readings.collect::<Result<_, _>>()? };
-            Ok::<_, String>(Arc::new(languages))
-        });
-        Ok(Remembered { repository: Arc::new(repository), languages: languages.transpose()? })
-    }
+fn closing(crc: &Crc) -> String {
+    format!("\n\"crc32\":\"{:08x}\"}}\n", crc.sum())
 }
 
 impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
@@ -283,11 +164,7 @@ impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
         Self {
             id: repository.id.get(),
             name: Cow::Borrowed(&repository.name),
-            private: match repository.visibility {
-                Visibility::Private => Some(true),
-                Visibility::Public => Some(false),
-                Visibility::Unknown => None,
-            },
+            private: repository.visibility.is_private(),
             created_at: repository.created_at.map(Timestamp::as_millis),
             read: languages.as_deref().map(|languages| ReadEntry {
                 at: languages.read_at.as_millis(),
@@ -297,57 +174,131 @@ impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
     }
 }
 
-impl LanguageEntry<'_> {
-    fn reading(&self, place: usize, known: &mut Interning<'_>) -> Result<Reading, String> {
-        let progress =
-            |value, at| Ok::<_, String>(Progress { completion: completion(value)?, at: Timestamp::from_millis(at) });
-        let reported = match (self.clock, self.completion, self.clock_completion) {
-            (None, None, None) => Reported::Never,
-            (Some(at), Some(value), None) => Reported::Now(progress(value, at)?),
-            (Some(at), None, Some(value)) => Reported::Before(progress(value, at)?),
-            _ => return Err(format!("the clock of language {:?} does not fit its completion", self.code)),
-        };
-        Ok(Reading { language: known.language(place, &self.code, &self.name), reported })
-    }
-}
-
 impl<'a> From<&'a Reading> for LanguageEntry<'a> {
     fn from(reading: &'a Reading) -> Self {
-        let of = |progress: Progress| Some(progress.completion.get());
-        let (completion, clock_completion) = match reading.reported {
-            Reported::Never => (None, None),
-            Reported::Before(progress) => (None, of(progress)),
-            Reported::Now(progress) => (of(progress), None),
-        };
+        let (completion, progress) = (reading.completion(), reading.progress());
         Self {
             code: Cow::Borrowed(&reading.language.code),
             name: Cow::Borrowed(&reading.language.name),
-            completion,
-            clock: reading.progress().map(|progress| progress.at.as_millis()),
-            clock_completion,
+            completion: completion.map(Completion::get),
+            clock: progress.map(|progress| progress.at.as_millis()),
+            clock_completion: progress.filter(|_| completion.is_none()).map(|progress| progress.completion.get()),
         }
     }
 }
 
-impl DepartedEntry<'_> {
-    fn departed(self) -> Result<Departed, String> {
-        Ok(Departed {
-            repository: id(self.id)?,
-            code: self.code.into(),
-            progress: Progress { completion: completion(self.completion)?, at: Timestamp::from_millis(self.clock) },
-            left_at: Timestamp::from_millis(self.left_at),
+/// Reads a state file of the API at `base_url`. Timestamps after `now` become `now`, since no clock may lie in the
+/// future.
+///
+/// # Errors
+///
+/// Says why, where the bytes are not what a program wrote that knew this version of the format, hold a value that could
+/// never have been read from the API, or belong to another API.
+pub(super) fn decode(bytes: &[u8], base_url: &str, now: Timestamp) -> Result<Decoded, String> {
+    check_frame(bytes)?;
+    let document: Document<'_> = serde_json::from_slice(bytes).map_err(|error| format!("it is damaged: {error}"))?;
+    if document.base_url != base_url {
+        return Err(format!("it is the state of {}, while api.base_url is {base_url}", document.base_url));
+    }
+    let interner = Interner::default();
+    let mut reader = Reader { known: interner.lock(), now, from_the_future: 0 };
+    let memory = reader.memory(document).ok_or("it is damaged: it holds an impossible value")?;
+    Ok(Decoded { memory, from_the_future: reader.from_the_future })
+}
+
+/// Checks that the bytes begin and end as a state file of this version does, and that the checksum fits.
+fn check_frame(bytes: &[u8]) -> Result<(), String> {
+    let Some(rest) = bytes.strip_prefix(OPENING.as_bytes()) else {
+        let is_cut = OPENING.as_bytes().starts_with(bytes);
+        let foreign = "it does not begin as a state file of translation-exporter does";
+        return Err(if is_cut { "it is damaged: it is empty, or its end is missing" } else { foreign }.to_owned());
+    };
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    match str::from_utf8(&rest[..digits]).ok().and_then(|digits| digits.parse().ok()) {
+        Some(VERSION) => {}
+        Some(later @ VERSION..) => {
+            return Err(format!(
+                "it has version {later} of the format, and this program reads up to version {VERSION}"
+            ));
+        }
+        _ => return Err("it is damaged: its version is not a number of a version".to_owned()),
+    }
+    let mut crc = Crc::new();
+    let (body, end) = bytes.split_at(bytes.len().saturating_sub(closing(&crc).len()));
+    crc.update(body);
+    if end != closing(&crc).as_bytes() {
+        return Err("it is damaged: its end is missing, or its checksum does not fit its content".to_owned());
+    }
+    Ok(())
+}
+
+/// Turns entries into what they mean; `None` where one holds an impossible value.
+struct Reader<'a> {
+    known: Interning<'a>,
+    now: Timestamp,
+    from_the_future: usize,
+}
+
+impl Reader<'_> {
+    fn memory(&mut self, document: Document<'_>) -> Option<Memory> {
+        let repositories = document.repositories.into_iter().map(|raw| {
+            let entry = serde_json::from_str(raw.get()).ok()?;
+            self.repository(entry)
+        });
+        let repositories = repositories.collect::<Option<_>>()?;
+        let departed = document.departed.into_iter().map(|DepartedEntry { id, code, completion, clock, left_at }| {
+            let key = (RepositoryId::new(id)?, filled(&code)?.into());
+            Some((key, (self.progress(completion, clock)?, self.time(left_at))))
+        });
+        Some(Memory {
+            last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos),
+            repositories,
+            departed: departed.collect::<Option<_>>()?,
         })
     }
+
+    fn repository(&mut self, entry: RepositoryEntry<'_>) -> Option<Remembered> {
+        let repository = Repository {
+            id: RepositoryId::new(entry.id)?,
+            name: filled(&entry.name)?.into(),
+            visibility: Visibility::from_private(entry.private),
+            created_at: entry.created_at.map(Timestamp::from_millis),
+        };
+        let languages = match entry.read {
+            Some(read) => Some(self.languages(&read)?),
+            None => None,
+        };
+        Some(Remembered { repository: Arc::new(repository), languages })
+    }
+
+    fn languages(&mut self, read: &ReadEntry<'_>) -> Option<Arc<Languages>> {
+        let readings = read.languages.iter().enumerate().map(|(place, entry)| self.reading(place, entry));
+        let readings: Arc<[Reading]> = readings.collect::<Option<_>>()?;
+        let is_sorted = readings.is_sorted_by(|one, next| one.language.code < next.language.code);
+        is_sorted.then(|| Arc::new(Languages { read_at: self.time(read.at), readings }))
+    }
+
+    fn reading(&mut self, place: usize, entry: &LanguageEntry<'_>) -> Option<Reading> {
+        let reported = match (entry.clock, entry.completion, entry.clock_completion) {
+            (None, None, None) => Reported::Never,
+            (Some(at), Some(completion), None) => Reported::Now(self.progress(completion, at)?),
+            (Some(at), None, Some(completion)) => Reported::Before(self.progress(completion, at)?),
+            _ => return None,
+        };
+        Some(Reading { language: self.known.language(place, filled(&entry.code)?, &entry.name), reported })
+    }
+
+    fn progress(&mut self, completion: f64, at: i64) -> Option<Progress> {
+        Some(Progress { completion: Completion::new(completion)?, at: self.time(at) })
+    }
+
+    fn time(&mut self, millis: i64) -> Timestamp {
+        let time = Timestamp::from_millis(millis);
+        self.from_the_future += usize::from(time > self.now);
+        time.min(self.now)
+    }
 }
 
-impl<'a> From<&'a Departed> for DepartedEntry<'a> {
-    fn from(departed: &'a Departed) -> Self {
-        Self {
-            id: departed.repository.get(),
-            code: Cow::Borrowed(&departed.code),
-            completion: departed.progress.completion.get(),
-            clock: departed.progress.at.as_millis(),
-            left_at: departed.left_at.as_millis(),
-        }
-    }
+fn filled(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
 }

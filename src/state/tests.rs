@@ -37,9 +37,8 @@ fn remembered(id: u64, name: &str, languages: Option<Vec<Reading>>) -> Remembere
     Remembered { repository: Arc::new(repository), languages }
 }
 
-fn departed(id: u64, code: &str) -> Departed {
-    let repository = RepositoryId::new(id).unwrap();
-    Departed { repository, code: code.into(), progress: clock(12.0, 3), left_at: time(4) }
+fn departed(id: u64, code: &str) -> BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)> {
+    BTreeMap::from([((RepositoryId::new(id).unwrap(), code.into()), (clock(12.0, 3), time(4)))])
 }
 
 /// One of everything.
@@ -55,7 +54,7 @@ fn small() -> Memory {
             remembered(7, "owner/repo", Some(languages)),
             remembered(RepositoryId::MAX, "owner/b", None),
         ],
-        departed: vec![departed(7, "it")],
+        departed: departed(7, "it"),
     }
 }
 
@@ -80,7 +79,7 @@ impl Folder {
         names.sort();
         names
     }
-    fn open(&self) -> (StateFile, Opened) {
+    fn open(&self) -> Opened {
         StateFile::open(&self.path("state"), API, NOW).unwrap()
     }
     fn content(&self, name: &str) -> Vec<u8> {
@@ -91,14 +90,14 @@ impl Folder {
 #[test]
 fn a_first_start_is_empty_and_the_next_one_remembers() {
     let folder = Folder::new();
-    let (mut state, opened) = folder.open();
-    assert!(opened.memory.is_none() && opened.problems.is_empty());
-    state.write(&Memory::default()).unwrap();
-    state.write(&small()).unwrap();
-    drop(state);
-    let (_state, opened) = folder.open();
+    let mut opened = folder.open();
+    assert!(opened.memory.is_none() && opened.set_aside.is_none());
+    opened.file.write(&Memory::default()).unwrap();
+    opened.file.write(&small()).unwrap();
+    drop(opened);
+    let opened = folder.open();
     assert_eq!(opened.memory, Some(small()));
-    assert!(opened.problems.is_empty());
+    assert!(opened.set_aside.is_none() && opened.from_the_future == 0);
     assert_eq!(folder.names(), ["state", "state.lock"]);
 }
 
@@ -107,8 +106,7 @@ fn only_the_user_of_the_exporter_may_read_its_files() {
     let folder = Folder::new();
     fs::write(folder.path("state"), encoded(&small())).unwrap();
     fs::set_permissions(folder.path("state"), fs::Permissions::from_mode(0o666)).unwrap();
-    let (mut state, _) = folder.open();
-    state.write(&small()).unwrap();
+    folder.open().file.write(&small()).unwrap();
     for name in folder.names() {
         assert_eq!(fs::metadata(folder.path(&name)).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
     }
@@ -116,28 +114,27 @@ fn only_the_user_of_the_exporter_may_read_its_files() {
 
 #[test]
 fn what_cannot_be_used_is_set_aside_and_never_overwritten() {
-    let future = [format::OPENING, b"2,\"more\":1}".as_slice()].concat();
+    let future = format!("{}2,\"more\":1}}", format::OPENING);
     let mut other_api = Vec::new();
     format::encode(&small(), "https://other.example.com/", &mut other_api).unwrap();
-    for (bytes, name, reason) in [
-        (&b""[..], "damaged", "it is empty"),
-        (&encoded(&small())[..100], "damaged", "its end is missing"),
-        (&future, "other", "it has version 2 of the format, and this program reads up to version 1"),
-        (b"[1, 2, 3]", "other", "it does not begin as a state file of translation-exporter does"),
-        (&other_api, "other", "it is the state of https://other.example.com/, while api.base_url is"),
+    for (bytes, reason) in [
+        (&b""[..], "it is empty"),
+        (&encoded(&small())[..100], "its end is missing"),
+        (future.as_bytes(), "it has version 2 of the format, and this program reads up to version 1"),
+        (b"[1, 2, 3]", "it does not begin as a state file of translation-exporter does"),
+        (&other_api, "it is the state of https://other.example.com/, while api.base_url is"),
     ] {
         let folder = Folder::new();
         for again in ["", "-2", "-3"] {
             fs::write(folder.path("state"), bytes).unwrap();
-            let (mut state, opened) = folder.open();
-            let aside = format!("state.{name}-20251121T014256Z{again}");
+            let mut opened = folder.open();
+            let aside = format!("state.set-aside-20251121T014256Z{again}");
             assert!(opened.memory.is_none());
-            let [problem @ Problem::SetAside { .. }] = &opened.problems[..] else { panic!("{:?}", opened.problems) };
-            let message = problem.to_string();
+            let message = opened.set_aside.unwrap().to_string();
             assert!(message.contains(reason) && message.contains(&aside), "{message}");
             assert_eq!(folder.content(&aside), bytes);
             assert!(!folder.path("state").exists());
-            state.write(&small()).unwrap();
+            opened.file.write(&small()).unwrap();
             assert_eq!(folder.content(&aside), bytes);
         }
         assert_eq!(folder.names().len(), 5);
@@ -145,26 +142,71 @@ fn what_cannot_be_used_is_set_aside_and_never_overwritten() {
 }
 
 #[test]
-fn a_huge_file_of_something_else_is_set_aside_without_being_read() {
+fn a_huge_file_is_set_aside_without_being_read() {
     let folder = Folder::new();
     File::create(folder.path("state")).unwrap().set_len(1 << 40).unwrap();
-    let (state, opened) = folder.open();
-    assert!(opened.problems[0].to_string().contains("it does not begin"), "{:?}", opened.problems);
-    fs::write(folder.path("state"), format::OPENING).unwrap();
-    OpenOptions::new().write(true).open(folder.path("state")).unwrap().set_len(1 << 40).unwrap();
-    drop(state);
-    let (_state, opened) = folder.open();
-    assert!(opened.problems[0].to_string().contains("it is 1099511627776 bytes long"), "{:?}", opened.problems);
+    let message = folder.open().set_aside.unwrap().to_string();
+    assert!(message.contains("it is 1099511627776 bytes long"), "{message}");
+}
+
+#[test]
+fn a_state_too_long_to_be_read_again_is_not_written() {
+    let folder = Folder::new();
+    let mut state = folder.open().file;
+    state.write(&small()).unwrap();
+    let long = Memory { repositories: vec![remembered(1, &"long".repeat(1 << 18), None)], ..Memory::default() };
+    let error = state.write(&long).unwrap_err().to_string();
+    assert!(error.contains("at most 1048576 are read: leave repositories out"), "{error}");
+    assert_eq!(folder.content("state"), encoded(&small()));
+    assert_eq!(folder.names(), ["state", "state.lock"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_stays_where_it_is() {
+    let folder = Folder::new();
+    // Nobody can read a link to itself, not even root.
+    std::os::unix::fs::symlink("state", folder.path("state")).unwrap();
+    let error = StateFile::open(&folder.path("state"), API, NOW).unwrap_err();
+    assert!(error.to_string().starts_with("cannot read the state file /"), "{error}");
+    assert_eq!(folder.names(), ["state", "state.lock"]);
+}
+
+#[test]
+fn a_damaged_file_that_cannot_be_moved_stays_where_it_is() {
+    let folder = Folder::new();
+    // Nobody, not even root, can append to a name of 255 bytes; 250 leave room for the lock only.
+    let name = "s".repeat(250);
+    fs::write(folder.path(&name), "damaged").unwrap();
+    let error = StateFile::open(&folder.path(&name), API, NOW).unwrap_err();
+    assert!(error.to_string().starts_with("cannot set aside the state file /"), "{error}");
+    assert_eq!(folder.content(&name), b"damaged");
+}
+
+#[test]
+fn timestamps_of_the_future_become_now_and_are_counted() {
+    let folder = Folder::new();
+    let after = NOW.saturating_add(Duration::from_millis(1));
+    let with = |at: Timestamp| {
+        let progress = Progress { at, ..clock(12.0, 0) };
+        let languages = Languages { read_at: at, readings: [reading("de", "", Reported::Now(progress))].into() };
+        let mut remembered = remembered(7, "owner/repo", None);
+        remembered.languages = Some(Arc::new(languages));
+        let departed = departed(7, "it").into_keys().map(|key| (key, (progress, at))).collect();
+        Memory { last_full_poll: None, repositories: vec![remembered], departed }
+    };
+    fs::write(folder.path("state"), encoded(&with(after))).unwrap();
+    let opened = folder.open();
+    assert_eq!((opened.memory, opened.from_the_future), (Some(with(NOW)), 4));
 }
 
 #[test]
 fn a_second_opening_is_refused_and_names_the_file() {
     let folder = Folder::new();
-    let (state, _) = folder.open();
+    let first = folder.open();
     let error = StateFile::open(&folder.path("state"), API, NOW).unwrap_err();
-    assert!(matches!(error, OpenError::Held { .. }));
+    assert!(matches!(error, StateError::Held { .. }));
     assert!(error.to_string().contains(folder.path("state").to_str().unwrap()), "{error}");
-    drop(state);
+    drop(first);
     folder.open();
 }
 
@@ -174,7 +216,7 @@ fn a_path_that_cannot_name_a_file_is_refused() {
     fs::create_dir(folder.path("state")).unwrap();
     for path in [folder.path("state"), PathBuf::from("/"), PathBuf::from(""), PathBuf::from("/dev/null")] {
         let error = StateFile::open(&path, API, NOW).unwrap_err();
-        assert!(matches!(error, OpenError::NotAFile { .. }), "{error}");
+        assert!(matches!(error, StateError::NotAFile { .. }), "{error}");
     }
     assert_eq!(folder.names(), ["state"]);
 }
@@ -185,76 +227,33 @@ fn what_a_killed_process_left_half_written_is_removed() {
     fs::write(folder.path("state"), encoded(&small())).unwrap();
     fs::write(folder.path("state.tmp"), "{\"format\":").unwrap();
     fs::write(folder.path("state.tmp.mine"), "not ours").unwrap();
-    let (_state, opened) = folder.open();
-    assert_eq!(opened.memory, Some(small()));
+    assert_eq!(folder.open().memory, Some(small()));
     assert_eq!(folder.names(), ["state", "state.lock", "state.tmp.mine"]);
 }
 
 #[test]
-fn a_missing_folder_is_no_reason_not_to_start_and_is_used_once_it_is_there() {
+fn a_folder_that_is_missing_is_refused() {
     let folder = Folder::new();
     fs::write(folder.path("file"), "").unwrap();
     for path in [folder.path("folder/state"), folder.path("file/state")] {
-        let (mut state, opened) = StateFile::open(&path, API, NOW).unwrap();
-        assert!(opened.memory.is_none());
-        assert!(matches!(&opened.problems[..], [Problem::Unlocked { .. }]), "{:?}", opened.problems);
-        let error = state.write(&small()).unwrap_err();
-        assert!(error.to_string().ends_with(": create its folder"), "{error}");
-        let _ = fs::remove_file(folder.path("file"));
-        fs::create_dir(path.parent().unwrap()).unwrap();
-        state.write(&small()).unwrap();
-        drop(state);
-        assert_eq!(StateFile::open(&path, API, NOW).unwrap().1.memory, Some(small()));
+        let error = StateFile::open(&path, API, NOW).unwrap_err().to_string();
+        assert!(error.contains(path.to_str().unwrap()) && error.contains(": create its folder"), "{error}");
     }
-}
-
-#[test]
-fn a_state_that_appears_while_it_could_not_be_locked_is_kept_beside() {
-    let folder = Folder::new();
-    let path = folder.path("folder/state");
-    let (mut state, _) = StateFile::open(&path, API, NOW).unwrap();
-    fs::create_dir(folder.path("folder")).unwrap();
-    fs::write(&path, encoded(&small())).unwrap();
-    state.write(&Memory::default()).unwrap();
-    assert_eq!(folder.content("folder/state.other-20251121T014256Z"), encoded(&small()));
-    assert_eq!(folder.content("folder/state"), encoded(&Memory::default()));
 }
 
 #[test]
 fn a_lock_that_was_removed_is_taken_anew_or_found_held() {
     let folder = Folder::new();
-    let (mut state, _) = folder.open();
-    state.write(&small()).unwrap();
+    let mut first = folder.open().file;
+    first.write(&small()).unwrap();
     fs::remove_file(folder.path("state.lock")).unwrap();
-    state.write(&Memory::default()).unwrap();
+    first.write(&Memory::default()).unwrap();
     assert!(StateFile::open(&folder.path("state"), API, NOW).is_err());
     fs::remove_file(folder.path("state.lock")).unwrap();
-    let (mut second, _) = folder.open();
+    let mut second = folder.open().file;
     second.write(&small()).unwrap();
-    assert!(matches!(state.write(&Memory::default()), Err(WriteError::Held { .. })));
+    assert!(matches!(first.write(&Memory::default()), Err(StateError::Held { .. })));
     assert_eq!(folder.content("state"), encoded(&small()));
-    drop(second);
-    state.write(&Memory::default()).unwrap();
-    assert_eq!(
-        folder.content("state.other-20251121T014256Z"),
-        encoded(&small()),
-        "it knows what this process does not"
-    );
-}
-
-#[test]
-fn a_damaged_file_that_cannot_be_moved_is_not_overwritten_until_it_can() {
-    let folder = Folder::new();
-    // Nobody, not even root, can append to a name of 255 bytes; 250 leave room for the lock alone.
-    let name = "s".repeat(250);
-    fs::write(folder.path(&name), "damaged").unwrap();
-    let (mut state, opened) = StateFile::open(&folder.path(&name), API, NOW).unwrap();
-    assert!(matches!(&opened.problems[..], [Problem::InTheWay(_)]), "{:?}", opened.problems);
-    assert!(matches!(state.write(&small()), Err(WriteError::InTheWay(_))));
-    assert_eq!(folder.content(&name), b"damaged");
-    fs::rename(folder.path(&name), folder.path("moved by hand")).unwrap();
-    state.write(&small()).unwrap();
-    assert_eq!(folder.content(&name), encoded(&small()));
 }
 
 #[test]
@@ -263,28 +262,13 @@ fn a_symbolic_link_stays_and_its_target_is_replaced() {
     fs::create_dir(folder.path("real")).unwrap();
     std::os::unix::fs::symlink("hop", folder.path("state")).unwrap();
     std::os::unix::fs::symlink("real/target", folder.path("hop")).unwrap();
-    let (mut state, opened) = folder.open();
-    assert!(opened.problems.is_empty());
-    state.write(&small()).unwrap();
+    let mut opened = folder.open();
+    assert!(opened.set_aside.is_none());
+    opened.file.write(&small()).unwrap();
     assert!(folder.path("state").is_symlink() && folder.path("hop").is_symlink());
     assert_eq!(folder.content("real/target"), encoded(&small()));
     let by_another_way = StateFile::open(&folder.path("real/target"), API, NOW);
-    assert!(matches!(by_another_way, Err(OpenError::Held { .. })));
-}
-
-#[test]
-fn what_could_not_be_read_back_is_not_written() {
-    let folder = Folder::new();
-    let (mut state, _) = folder.open();
-    state.write(&small()).unwrap();
-    let twice = Memory { departed: vec![departed(1, "de"), departed(1, "de")], ..Memory::default() };
-    let unnamed = Memory { repositories: vec![remembered(1, "", None)], ..Memory::default() };
-    let never =
-        Memory { departed: vec![Departed { left_at: time(i64::MAX), ..departed(1, "de") }], ..Memory::default() };
-    for memory in [twice, unnamed, never] {
-        assert!(matches!(state.write(&memory), Err(WriteError::Impossible(_))));
-    }
-    assert_eq!(folder.content("state"), encoded(&small()));
+    assert!(matches!(by_another_way, Err(StateError::Held { .. })));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::support::{Api, Exporter, Exposition, Repo, Setup, Target, eventually}
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -17,6 +18,7 @@ use tempfile::TempDir;
 const CLOCK: &str = "translation_last_progress_timestamp_seconds";
 const WRITES: &str = "translation_exporter_state_writes_total";
 const WRITE_FAILURES: &str = "translation_exporter_state_write_failures_total";
+const DISCARDED: &str = "translation_exporter_state_discarded";
 const LAST_SUCCESS: &str = "translation_repository_last_success_timestamp_seconds";
 
 /// A folder for a state file, which outlives the exporters that use it.
@@ -320,14 +322,14 @@ fn what_is_no_state_of_this_api_is_set_aside_untouched() {
     let text = String::from_utf8(good.clone()).unwrap();
     let mut flipped = good.clone();
     *flipped.iter_mut().rev().nth(90).unwrap() ^= 1;
-    for (what, bytes, why, suffix) in [
-        ("empty", Vec::new(), "empty", "damaged"),
-        ("truncated", good[..good.len() / 2].to_vec(), "damaged", "damaged"),
-        ("one bit flipped", flipped, "damaged", "damaged"),
-        ("zeros", vec![0; good.len()], "does not begin", "other"),
-        ("of the future", text.replacen("\"version\":1", "\"version\":2", 1).into(), "version 2", "other"),
-        ("foreign", b"{\"dear\":\"diary\"}\n".to_vec(), "does not begin", "other"),
-        ("of another API", text.replacen("127.0.0.1", "127.0.0.2", 1).into(), "127.0.0.2", "other"),
+    for (what, bytes, why) in [
+        ("empty", Vec::new(), "empty"),
+        ("truncated", good[..good.len() / 2].to_vec(), "damaged"),
+        ("one bit flipped", flipped, "damaged"),
+        ("zeros", vec![0; good.len()], "does not begin"),
+        ("of the future", text.replacen("\"version\":1", "\"version\":2", 1).into(), "version 2"),
+        ("foreign", b"{\"dear\":\"diary\"}\n".to_vec(), "does not begin"),
+        ("of another API", text.replacen("127.0.0.1", "127.0.0.2", 1).into(), "127.0.0.2"),
     ] {
         let kept = Kept::new();
         fs::write(&kept.path, &bytes).unwrap();
@@ -344,8 +346,9 @@ fn what_is_no_state_of_this_api_is_set_aside_untouched() {
         for part in [kept.path.to_str().unwrap(), "set aside", why] {
             assert!(error.contains(part), "{what}: {error}");
         }
+        assert_eq!(exporter.metrics().value(DISCARDED, &[]), Some(1.0), "{what}");
         let aside = set_aside(&kept);
-        assert!(aside.starts_with(&format!("state.json.{suffix}-")), "{what}: {aside}");
+        assert!(aside.starts_with("state.json.set-aside-"), "{what}: {aside}");
         assert!(error.contains(&aside), "{what}: {error}");
 
         gate.open();
@@ -355,12 +358,13 @@ fn what_is_no_state_of_this_api_is_set_aside_untouched() {
         let exporter = kept.setup(&api).start();
         is_ready(&exporter);
         assert_eq!(set_aside(&kept), aside, "{what}: the new state is good");
+        assert_eq!(exporter.metrics().value(DISCARDED, &[]), Some(0.0), "{what}");
     }
 }
 
 /// The one file that was set aside.
 fn set_aside(kept: &Kept) -> String {
-    let names: Vec<_> = kept.names().into_iter().filter(|name| name.contains('-')).collect();
+    let names: Vec<_> = kept.names().into_iter().filter(|name| name.contains("set-aside")).collect();
     let [name] = &names[..] else { panic!("{names:?}") };
     name.clone()
 }
@@ -381,18 +385,48 @@ fn a_second_process_on_one_state_file_exits_with_2_and_names_it() {
 }
 
 #[test]
-fn a_folder_that_is_missing_is_counted_and_logged_once_and_used_once_it_is_there() {
+fn a_state_file_that_cannot_be_locked_or_read_is_left_alone_and_the_exporter_exits_with_2() {
     let api = Api::start([Repo::new(1, "owner/one")]);
     let kept = Kept::new();
-    let folder = kept.folder.path().join("later");
-    let path = folder.join("state.json");
-    let exporter = kept.setup(&api).set("state.file", path.to_str().unwrap()).start();
-    let metrics = exporter.wait_for("three writes fail", |metrics| metrics.value(WRITE_FAILURES, &[]) >= Some(3.0));
-    assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
-    assert_eq!(logged(&exporter, "cannot write the state file"), 1);
-    assert_eq!(logged(&exporter, "cannot lock the state file"), 1);
-    fs::create_dir(&folder).unwrap();
-    succeeds_again(&exporter, &path);
+    // Nobody can read a link to itself, not even root.
+    symlink("state.json", &kept.path).unwrap();
+    let missing = kept.folder.path().join("missing/state.json");
+    for (path, action, hint) in [(&kept.path, "read", "check"), (&missing, "lock", "create its folder")] {
+        let refused = kept.setup(&api).set("state.file", path.to_str().unwrap()).run();
+        let message = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{message}");
+        for part in [path.to_str().unwrap(), action, hint] {
+            assert!(message.contains(part), "{message}");
+        }
+    }
+    assert_eq!(kept.names(), ["state.json", "state.json.lock"]);
+    assert!(kept.path.is_symlink());
+    assert_eq!(api.requests(Target::Everything).len(), 0);
+}
+
+#[test]
+fn timestamps_of_the_future_become_now_and_are_logged_once() {
+    let api = Api::start([Repo::new(1, "owner/one")]);
+    let kept = Kept::new();
+    kept.fill(&api);
+    kept.edit(|text| {
+        let of_the_future = ((now() + 7200.0) * 1000.0).round();
+        let (before, after) = text.split_once("\"clock\":").unwrap();
+        let (_, after) = after.split_once('}').unwrap();
+        let text = format!("{before}\"clock\":{of_the_future}}}{after}");
+        let (before, after) = text.split_once("\"read\":{\"at\":").unwrap();
+        let (_, after) = after.split_once(',').unwrap();
+        format!("{before}\"read\":{{\"at\":{of_the_future},{after}")
+    });
+    let _gate = Gate::closed(&api);
+    let exporter = kept.setup(&api).start();
+    is_ready(&exporter);
+    let metrics = exporter.metrics();
+    let read_at = metrics.value(LAST_SUCCESS, &[("repo", "owner/one")]);
+    assert!(clock(&metrics, "owner/one", "de") <= Some(now()) && read_at <= Some(now()), "{read_at:?}");
+    let log = exporter.log();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("future")).collect();
+    assert!(matches!(lines[..], [line] if line.contains("timestamps=2")), "{log}");
 }
 
 #[test]

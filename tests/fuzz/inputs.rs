@@ -8,7 +8,7 @@ use translation_exporter::{
     api::wire,
     config::{self, Options},
     model::{Interner, Timestamp},
-    state::{OpenError, StateFile},
+    state::{StateError, StateFile},
 };
 
 /// A page of the listing.
@@ -65,18 +65,18 @@ fn start_with(content: &[u8]) {
         // A process that another test is about to start holds every lock for the instant between fork and exec.
         for _ in 0..1000 {
             match StateFile::open(path, "https://api.example.com/", now) {
-                Err(OpenError::Held { .. }) => std::thread::sleep(std::time::Duration::from_millis(10)),
+                Err(StateError::Held { .. }) => std::thread::sleep(std::time::Duration::from_millis(10)),
                 opened => return opened.expect("a path that can be a file"),
             }
         }
         panic!("somebody holds the lock")
     };
-    let (mut state, opened) = open(&path);
-    assert!(opened.memory.is_some() || !opened.problems.is_empty(), "what is set aside is told");
+    let mut opened = open(&path);
+    assert!(opened.memory.is_some() || opened.set_aside.is_some(), "what is set aside is reported");
     let memory = opened.memory.unwrap_or_default();
-    state.write(&memory).expect("the folder is there");
-    drop(state);
-    let (_state, again) = open(&path);
+    opened.file.write(&memory).expect("the folder is there");
+    drop(opened.file);
+    let again = open(&path);
     assert_eq!(again.memory, Some(memory));
-    assert!(again.problems.is_empty());
+    assert!(again.set_aside.is_none() && again.from_the_future == 0);
 }
