@@ -15,7 +15,7 @@ use self::{
     process::ProcessCollector,
 };
 use crate::{
-    model::{Defect, Operation, Reason, Timestamp},
+    model::{Defect, Operation, PollFailure, Reason, Timestamp},
     route::Route,
     sync::{read, write},
 };
@@ -97,11 +97,11 @@ impl Instruments {
         }
     }
 
-    /// A poll has ended; it is a failure where it did not read everything.
-    pub fn poll_ended(&self, success: bool) {
+    /// A poll has ended; `failure` is why it did not read everything, if it did not.
+    pub fn poll_ended(&self, failure: Option<PollFailure>) {
         self.events.change(|events| {
             events.polls.inc();
-            if !success {
+            if failure.is_some() {
                 events.poll_failures.inc();
             }
         });

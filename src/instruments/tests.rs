@@ -52,8 +52,8 @@ translation_exporter_api_requests_total{operation=\"list_repositories\",code=\"e
 #[test]
 fn openmetrics_names_the_family_and_text_the_samples() {
     let instruments = Instruments::new("/metrics");
-    instruments.poll_ended(true);
-    instruments.poll_ended(false);
+    instruments.poll_ended(None);
+    instruments.poll_ended(Some(crate::model::PollFailure::Listing));
     assert_eq!(
         family(&encoded(&instruments, Format::OpenMetrics), "translation_exporter_polls"),
         "\

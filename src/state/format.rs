@@ -36,7 +36,7 @@
 
 use super::{Departed, Memory, Remembered, check::check};
 use crate::{
-    model::{Completion, Interner, Interning, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, Interner, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     snapshot::{Languages, Reading, Reported},
 };
@@ -228,9 +228,8 @@ fn cut_short() -> DecodeError {
 fn read_document(bytes: &[u8]) -> Result<Decoded, String> {
     let document: Document<'_> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let interner = Interner::default();
-    let mut languages = interner.lock();
     let repositories = read_entries("repository", &document.repositories, |entry: RepositoryEntry<'_>| {
-        entry.remembered(&mut languages)
+        entry.remembered(&interner)
     })?;
     let departed = read_entries("departed", &document.departed, DepartedEntry::departed)?;
     let memory =
@@ -257,7 +256,7 @@ fn completion(value: f64) -> Result<Completion, String> {
 }
 
 impl RepositoryEntry<'_> {
-    fn remembered(self, known: &mut Interning<'_>) -> Result<Remembered, String> {
+    fn remembered(self, known: &Interner) -> Result<Remembered, String> {
         let repository = Repository {
             id: id(self.id)?,
             name: self.name.into(),
@@ -269,7 +268,7 @@ impl RepositoryEntry<'_> {
             created_at: self.created_at.map(Timestamp::from_millis),
         };
         let languages = self.read.map(|read| {
-            let readings = read.languages.iter().enumerate().map(|(place, language)| language.reading(place, known));
+            let readings = read.languages.iter().map(|language| language.reading(known));
             let languages =
                 Languages { read_at: Timestamp::from_millis(read.at), readings: readings.collect::<Result<_, _>>()? };
             Ok::<_, String>(Arc::new(languages))
@@ -298,7 +297,7 @@ impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
 }
 
 impl LanguageEntry<'_> {
-    fn reading(&self, place: usize, known: &mut Interning<'_>) -> Result<Reading, String> {
+    fn reading(&self, known: &Interner) -> Result<Reading, String> {
         let progress =
             |value, at| Ok::<_, String>(Progress { completion: completion(value)?, at: Timestamp::from_millis(at) });
         let reported = match (self.clock, self.completion, self.clock_completion) {
@@ -307,7 +306,7 @@ impl LanguageEntry<'_> {
             (Some(at), None, Some(value)) => Reported::Before(progress(value, at)?),
             _ => return Err(format!("the clock of language {:?} does not fit its completion", self.code)),
         };
-        Ok(Reading { language: known.language(place, &self.code, &self.name), reported })
+        Ok(Reading { language: known.language(&self.code, &self.name), reported })
     }
 }
 

@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 use translation_exporter::{
     api::wire,
     config::{self, Options},
-    model::{Interner, Timestamp},
+    model::{Interner, Next, Timestamp},
     state::{OpenError, StateFile},
 };
 
@@ -18,7 +18,7 @@ pub fn decode_page(bytes: &[u8]) {
         assert!(!repository.name.is_empty());
         assert!((1..=i64::MAX.unsigned_abs()).contains(&repository.id.get()));
     }
-    if let (wire::Next::After(next), Some(last)) = (page.next, page.repositories.last()) {
+    if let (Next::After(next), Some(last)) = (page.next, page.repositories.last()) {
         assert!(next == last.id || page.nameless.contains(&next));
     }
 }

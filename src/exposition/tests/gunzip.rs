@@ -88,7 +88,7 @@ fn each_scrape_of_one_publication_tells_the_own_metrics_anew() {
         samples(&text, "translation_exporter_polls_total")
     };
     assert_eq!(polls(&instruments), ["translation_exporter_polls_total 0"]);
-    instruments.poll_ended(true);
+    instruments.poll_ended(None);
     assert_eq!(polls(&instruments), ["translation_exporter_polls_total 1"]);
 }
 
