@@ -130,8 +130,7 @@ impl Budget {
             None => counts.outage.includes_listing = true,
         }
         if counts.outage.ends_poll() {
-            let what =
-                format!("{} requests in a row failed, the last because {}", counts.outage.requests, error.how);
+            let what = format!("{} requests in a row failed, the last because {}", counts.outage.requests, error.how);
             self.stop(PollFailure::Unavailable, what, error.hint);
         }
     }

@@ -1,11 +1,6 @@
 //! One poll's requests: each is sent until it is answered, or until it cannot be in this poll.
 
-use super::{
-    ApiError, Client, Session, Stop,
-    budget::Budget,
-    error::RequestError,
-    retry, wire,
-};
+use super::{ApiError, Client, Session, Stop, budget::Budget, error::RequestError, retry, wire};
 use crate::model::{BadEntry, LanguageList, Operation, Page, PollFailure, Reason, RepositoryId};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};

@@ -95,11 +95,7 @@ pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList
             }
         }
         let identity = identity.unwrap_or_default();
-        let bad = defects.into_iter().map(|defect| BadEntry {
-            place: Some(place),
-            identity: identity.clone(),
-            defect,
-        });
+        let bad = defects.into_iter().map(|defect| BadEntry { place: Some(place), identity: identity.clone(), defect });
         list.bad.extend(bad);
     }
     list.languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));

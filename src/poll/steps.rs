@@ -89,8 +89,7 @@ where
             }
         };
         let is_complete = work.listing.is_none();
-        let (changes, duplicates) =
-            self.ledger.apply_listing(listing, is_complete, &settings.filter, self.clock.now());
+        let (changes, duplicates) = self.ledger.apply_listing(listing, is_complete, &settings.filter, self.clock.now());
         for duplicate in duplicates {
             self.instruments.invalid_entry(Operation::ListRepositories, duplicate.defect);
             bad.push(duplicate);

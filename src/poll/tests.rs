@@ -2,13 +2,12 @@
 
 use super::*;
 mod logging;
+mod outcome;
 mod staleness;
 
 use crate::{
     api::{ApiError, Session, Stop},
-    model::{
-        BadEntry, Completion, Language, LanguageList, Next, Page, Repository, RepositoryId, Target, Visibility,
-    },
+    model::{BadEntry, Completion, Language, LanguageList, Next, Page, Repository, RepositoryId, Target, Visibility},
     snapshot::Condition,
 };
 use globset::GlobSet;

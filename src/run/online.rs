@@ -38,7 +38,9 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
 
 fn told(of: &str, error: ApiError) -> anyhow::Error {
     match error {
-        ApiError::Failed(failure) | ApiError::Unavailable(failure) => anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint),
+        ApiError::Failed(failure) | ApiError::Unavailable(failure) => {
+            anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint)
+        }
         ApiError::NotAsked => anyhow!("{of} was not asked for, because the API refused what came before"),
     }
 }

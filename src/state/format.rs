@@ -228,9 +228,8 @@ fn cut_short() -> DecodeError {
 fn read_document(bytes: &[u8]) -> Result<Decoded, String> {
     let document: Document<'_> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let interner = Interner::default();
-    let repositories = read_entries("repository", &document.repositories, |entry: RepositoryEntry<'_>| {
-        entry.remembered(&interner)
-    })?;
+    let repositories =
+        read_entries("repository", &document.repositories, |entry: RepositoryEntry<'_>| entry.remembered(&interner))?;
     let departed = read_entries("departed", &document.departed, DepartedEntry::departed)?;
     let memory =
         Memory { last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos), repositories, departed };

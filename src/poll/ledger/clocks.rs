@@ -92,3 +92,57 @@ fn is_ahead(languages: &Languages, now: Timestamp) -> bool {
     let mut clocks = languages.readings.iter().filter_map(Reading::progress);
     languages.read_at > now || clocks.any(|progress| progress.at > now)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::FilterConfig,
+        model::{Completion, Interner, LanguageList, Next, Page, Repository, RepositoryId, Target, Visibility},
+    };
+    use globset::GlobSet;
+    use tokio::time::Instant;
+
+    const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+    fn ledger_of(id: RepositoryId) -> Ledger {
+        let repository = Repository { id, name: "o/a".into(), visibility: Visibility::Public, created_at: None };
+        let page = Page {
+            repositories: vec![repository],
+            nameless: vec![],
+            unidentified: vec![],
+            bad: vec![],
+            next: Next::After(id),
+        };
+        let mut ledger = Ledger::default();
+        let mut listing = ledger.begin_listing();
+        listing.add(page);
+        let filter = FilterConfig { include: None, exclude: GlobSet::empty(), private: true };
+        ledger.apply_listing(listing, true, &filter, START);
+        ledger
+    }
+
+    #[tokio::test]
+    async fn an_api_that_invents_languages_fills_neither_the_ledger_nor_the_interner() {
+        let id = RepositoryId::new(1).unwrap();
+        let mut ledger = ledger_of(id);
+        let interner = Interner::default();
+        let mut now = Moment { wall: START, monotonic: Instant::now() };
+        for poll in 0..6 {
+            now.wall = now.wall.saturating_add(Duration::from_secs(300));
+            let target = |n| Target {
+                language: interner.language(&format!("{n}-of-{poll}"), "invented"),
+                completion: Completion::new(50.0),
+            };
+            let mut languages: Vec<_> = (0..30_000).map(target).collect();
+            languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
+            ledger.succeeded(id, LanguageList { languages, bad: vec![] }, 100.0, now);
+            ledger.forget_departed(now.wall);
+            interner.forget_unused();
+        }
+        assert_eq!(ledger.departed.len(), 100_000);
+        assert_eq!(interner.len(), 30_000);
+        let kept = |poll: &str| ledger.departed.keys().filter(|(_, code)| code.ends_with(poll)).count();
+        assert_eq!([kept("-of-0"), kept("-of-1"), kept("-of-4")], [0, 10_000, 30_000], "the oldest went first");
+    }
+}

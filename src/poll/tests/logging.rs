@@ -67,10 +67,10 @@ async fn a_poll_like_the_one_before_logs_nothing() {
     let (log, _guard) = Log::collect();
     let mut bench = account(30);
     bench.poll().await;
-    assert_eq!(log.take(), [
-        "the repositories were listed for the first time repositories=30",
-        "poll ended failed=0 unreached=0"
-    ]);
+    assert_eq!(
+        log.take(),
+        ["the repositories were listed for the first time repositories=30", "poll ended failed=0 unreached=0"]
+    );
     bench.poll().await;
     assert_eq!(log.take(), [""; 0]);
 }
@@ -169,11 +169,14 @@ async fn each_repository_that_appears_leaves_or_is_renamed_is_logged() {
     bench.change(|world| world.pages = vec![vec![(1, "o/001"), (2, "o/new-name"), (4, "o/004")]]);
     bench.change(|world| world.completions.push((4, 50.0)));
     bench.poll().await;
-    assert_eq!(log.take(), [
-        "a repository appeared repo=\"o/004\" id=4",
-        "a repository left repo=\"o/003\" id=3",
-        "a repository was renamed repo=\"o/new-name\" before=\"o/002\" id=2",
-    ]);
+    assert_eq!(
+        log.take(),
+        [
+            "a repository appeared repo=\"o/004\" id=4",
+            "a repository left repo=\"o/003\" id=3",
+            "a repository was renamed repo=\"o/new-name\" before=\"o/002\" id=2",
+        ]
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -123,7 +123,10 @@ async fn timestamps_in_the_future_are_brought_back_to_now_when_they_are_seen() {
     for shown in bench.poller.snapshot().repositories {
         assert_eq!(shown.condition.last_success(), Some(NOW));
         assert_eq!(shown.condition.languages().unwrap().readings[0].progress().unwrap().at, NOW);
-        assert_eq!(shown.condition.failure().map(|failure| failure.since), (shown.repository.id.get() == 2).then_some(NOW));
+        assert_eq!(
+            shown.condition.failure().map(|failure| failure.since),
+            (shown.repository.id.get() == 2).then_some(NOW)
+        );
     }
 }
 
@@ -132,7 +135,8 @@ async fn a_state_of_the_future_is_brought_back_to_now() {
     const AHEAD: Timestamp = Timestamp::from_millis(START.as_millis() + 86_400_000);
     let id = RepositoryId::new(1).unwrap();
     let progress = Progress { completion: Completion::new(10.0).unwrap(), at: AHEAD };
-    let reading = |reported| crate::snapshot::Reading { language: Interner::default().language("de", "German"), reported };
+    let reading =
+        |reported| crate::snapshot::Reading { language: Interner::default().language("de", "German"), reported };
     let repository = Repository { id, name: "o/a".into(), visibility: Visibility::Public, created_at: None };
     let readings = Arc::new([reading(crate::snapshot::Reported::Now(progress))]);
     let memory = crate::state::Memory {
