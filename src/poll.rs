@@ -4,6 +4,7 @@
 //! published while the poll goes on, and what was known stays until something better is known: see `ledger`.
 //! Nothing here knows HTTP or metrics; the API is asked through [`Api`].
 
+mod hold;
 mod ledger;
 mod log;
 mod publications;
@@ -23,9 +24,10 @@ use crate::{
     snapshot::{PollOutcome, PollStatus, Snapshot, staleness_limit},
     state::Memory,
 };
+use hold::Hold;
 use ledger::Ledger;
-use log::Ending;
-use publications::{PUBLISH_EVERY, Publications};
+use log::{Ending, ListingDigests};
+use publications::Publications;
 use std::{sync::Arc, time::Duration};
 use steps::Work;
 use tokio::{sync::watch, time::Instant};
@@ -47,8 +49,8 @@ pub struct Settings<A> {
     pub completion_scale: f64,
 }
 
-/// Polls on an interval, and publishes what it knows through `publish`, which must not block; `None` where nobody asks
-/// before a poll has ended.
+/// Polls on an interval, and publishes what it knows through `publish`, which must not block; `None` where only the
+/// end of a poll is of interest.
 #[derive(Debug)]
 pub struct Poller<A, P> {
     settings: watch::Receiver<Arc<Settings<A>>>,
@@ -70,27 +72,10 @@ pub struct Poller<A, P> {
     /// When the listing began to fail, and when polls began to be ended early.
     listing_fails_since: Option<Timestamp>,
     ended_early_since: Option<Timestamp>,
-    hold: Option<Hold>,
-    hold_is_logged: bool,
+    hold: Hold,
     bad_entries: ListingDigests,
     /// How the last poll ended, as far as it was logged.
     ending: Option<Ending>,
-}
-
-/// A Retry-After that holds all requests.
-#[derive(Debug, Clone, Copy)]
-struct Hold {
-    until: Instant,
-    /// The same by the wall clock when it began.
-    until_at: Timestamp,
-}
-
-/// Digests of the bad entries of the last listing that was complete and the last that broke off, so that they are
-/// logged once per change.
-#[derive(Debug, Default)]
-struct ListingDigests {
-    complete: u64,
-    broken_off: u64,
 }
 
 impl<A, P> Poller<A, P>
@@ -140,8 +125,7 @@ where
             last_save: Instant::now(),
             listing_fails_since: None,
             ended_early_since: None,
-            hold: None,
-            hold_is_logged: false,
+            hold: Hold::default(),
             bad_entries: ListingDigests::default(),
             ending: None,
         };
@@ -249,7 +233,7 @@ where
 
     fn publish(&mut self) {
         self.follow_the_clock();
-        self.follow_the_hold();
+        self.status.held_until = self.hold.follow(self.in_force.api.held_until(), self.clock.moment());
         if let Some(publish) = &self.publish {
             publish(Arc::new(self.snapshot()), self.status.clone());
         }
@@ -269,28 +253,6 @@ where
         }
         for since in [&mut self.listing_fails_since, &mut self.ended_early_since] {
             *since = since.map(|since| since.min(now));
-        }
-    }
-
-    /// Notes and logs when a Retry-After begins to hold all requests, and when that is over.
-    fn follow_the_hold(&mut self) {
-        let now = Instant::now();
-        self.hold = self.in_force.api.held_until().map(|until| match self.hold {
-            Some(hold) if hold.until == until => hold,
-            _ => Hold { until, until_at: self.clock.now().saturating_add(until - now) },
-        });
-        self.status.held_until = self.hold.map(|hold| hold.until_at);
-        match self.hold {
-            // A shorter one is over before it is noticed.
-            Some(hold) if !self.hold_is_logged && hold.until - now > PUBLISH_EVERY => {
-                self.hold_is_logged = true;
-                tracing::warn!(until = %hold.until_at, "the API asked for a pause (Retry-After): no request is sent before its end");
-            }
-            None if self.hold_is_logged => {
-                self.hold_is_logged = false;
-                tracing::info!("the pause that the API asked for (Retry-After) is over");
-            }
-            _ => {}
         }
     }
 

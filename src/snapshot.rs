@@ -130,7 +130,7 @@ pub struct Snapshot {
     pub taken_at: Timestamp,
     /// In the order of their names, each name once.
     pub repositories: Vec<Shown>,
-    /// How many repositories of the listing are left out, by the filters or because another one bears their name.
+    /// How many repositories of the listing are left out, by the filters or because another one has their name.
     pub filtered: usize,
     /// `api.completion_scale`: the completion that means finished.
     pub completion_scale: f64,

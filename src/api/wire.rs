@@ -3,7 +3,7 @@
 //! An answer is an array of objects (API specification 2.1, 2.2). One bad entry, or one bad field of one, costs that
 //! entry or what is made of that field, and becomes a [`BadEntry`]; only an answer that is no array, or no JSON, fails
 //! as a whole. Unknown fields are passed over at any depth. A field that is null counts as missing; one that stands
-//! twice in an object is bad, since nobody can say which of the two was meant.
+//! twice in an object is bad, since it is unknown which of the two was meant.
 
 use crate::model::{
     BadEntry, Completion, Defect, Interner, LanguageList, Next, Page, Repository, RepositoryId, Target, Timestamp,

@@ -12,21 +12,24 @@ use std::{
 };
 
 /// How many lines of one kind a poll logs; the rest is counted.
-pub(super) const AT_MOST: usize = 10;
+const AT_MOST: usize = 10;
 
-/// What one poll has to log about single repositories.
+/// What one poll logs about single repositories: how many lines there were of each kind, logged or not.
 #[derive(Debug, Default)]
 pub(super) struct PollLog {
     failing: usize,
     recovered: usize,
     bad: usize,
     good_again: usize,
+    appeared: usize,
+    left: usize,
+    renamed: usize,
 }
 
 impl PollLog {
     /// The languages of a repository cannot be read, for a reason that is not logged yet.
     pub fn failing(&mut self, repo: &str, id: RepositoryId, failure: &Failure) {
-        if count(&mut self.failing) {
+        if is_logged(&mut self.failing) {
             let Failure { what, hint, .. } = failure;
             tracing::warn!(repo, id = id.get(), error = &**what, hint = &**hint, "cannot read languages");
         }
@@ -34,7 +37,7 @@ impl PollLog {
 
     /// They can be read again.
     pub fn recovered(&mut self, repo: &str, id: RepositoryId) {
-        if count(&mut self.recovered) {
+        if is_logged(&mut self.recovered) {
             tracing::info!(repo, id = id.get(), "languages can be read again");
         }
     }
@@ -42,59 +45,63 @@ impl PollLog {
     /// The bad entries of an answer, now that they are others than before.
     pub fn bad_entries(&mut self, of: &str, bad: &[BadEntry]) {
         if bad.is_empty() {
-            if count(&mut self.good_again) {
+            if is_logged(&mut self.good_again) {
                 tracing::info!(of, "all entries of the answer are good again");
             }
-        } else if count(&mut self.bad) {
+        } else if is_logged(&mut self.bad) {
             let logged: Vec<_> = bad.iter().take(AT_MOST).map(ToString::to_string).collect();
-            let (bad, more) = (logged.join("; "), bad.len().saturating_sub(AT_MOST));
+            let (bad, more) = (logged.join("; "), more(bad.len()));
             tracing::warn!(of, bad, more, "the answer has bad entries or fields; the rest is used");
         }
     }
 
-    /// One line for each kind of which there was more than is logged.
+    /// What a listing changed.
+    pub fn changes(&mut self, changes: &Changes) {
+        for (id, repo) in &changes.appeared {
+            if is_logged(&mut self.appeared) {
+                tracing::info!(repo = &**repo, id = id.get(), "a repository appeared");
+            }
+        }
+        for (id, repo) in &changes.left {
+            if is_logged(&mut self.left) {
+                tracing::info!(repo = &**repo, id = id.get(), "a repository left");
+            }
+        }
+        for (id, before, repo) in &changes.renamed {
+            if is_logged(&mut self.renamed) {
+                tracing::info!(repo = &**repo, before = &**before, id = id.get(), "a repository was renamed");
+            }
+        }
+    }
+
+    /// One line for all that was counted and not logged.
     pub fn end(self) {
-        if let Some(more) = more(self.failing) {
-            tracing::warn!(more, "the languages of more repositories cannot be read");
-        }
-        if let Some(more) = more(self.recovered) {
-            tracing::info!(more, "the languages of more repositories can be read again");
-        }
-        if let Some(more) = more(self.bad) {
-            tracing::warn!(more, "more answers have bad entries or fields");
-        }
-        if let Some(more) = more(self.good_again) {
-            tracing::info!(more, "all entries of more answers are good again");
+        let Self { failing, recovered, bad, good_again, appeared, left, renamed } = self;
+        let all = [failing, recovered, bad, good_again, appeared, left, renamed].map(more);
+        let [failing, recovered, bad, good_again, appeared, left, renamed] = all;
+        if all != [0; 7] {
+            tracing::warn!(
+                failing,
+                recovered,
+                bad,
+                good_again,
+                appeared,
+                left,
+                renamed,
+                "there was more than is logged one by one"
+            );
         }
     }
 }
 
 /// Counts one more of a kind, and says whether it is logged by itself.
-fn count(kind: &mut usize) -> bool {
-    *kind += 1;
-    *kind <= AT_MOST
+fn is_logged(count: &mut usize) -> bool {
+    *count += 1;
+    *count <= AT_MOST
 }
 
-fn more(count: usize) -> Option<usize> {
-    count.checked_sub(AT_MOST).filter(|more| *more > 0)
-}
-
-/// Which repositories appeared, left or were renamed.
-pub(super) fn changes(changes: &Changes) {
-    let Changes { appeared, left, renamed } = changes;
-    for (id, name) in appeared.iter().take(AT_MOST) {
-        tracing::info!(repo = &**name, id = id.get(), "a repository appeared");
-    }
-    for (id, name) in left.iter().take(AT_MOST) {
-        tracing::info!(repo = &**name, id = id.get(), "a repository left");
-    }
-    for (id, before, name) in renamed.iter().take(AT_MOST) {
-        tracing::info!(repo = &**name, before = &**before, id = id.get(), "a repository was renamed");
-    }
-    let [appeared, left, renamed] = [appeared.len(), left.len(), renamed.len()].map(|count| more(count).unwrap_or(0));
-    if appeared + left + renamed > 0 {
-        tracing::info!(appeared, left, renamed, "more repositories changed than are logged one by one");
-    }
+fn more(count: usize) -> usize {
+    count.saturating_sub(AT_MOST)
 }
 
 /// Distinguishes what is wrong with two answers, wherever in them it is; 0 is nothing.
@@ -107,6 +114,22 @@ pub(super) fn digest(bad: &[BadEntry]) -> u64 {
     let mut hasher = DefaultHasher::new();
     defects.hash(&mut hasher);
     hasher.finish().max(1)
+}
+
+/// Digests of the bad entries of the last listing that was complete and of the last that broke off, which shows only
+/// some of what is bad: each is compared with the last of its kind.
+#[derive(Debug, Default)]
+pub(super) struct ListingDigests {
+    complete: u64,
+    broken_off: u64,
+}
+
+impl ListingDigests {
+    /// Whether the bad entries of a listing are to be logged, now that they have this digest.
+    pub fn changed(&mut self, is_complete: bool, digest: u64) -> bool {
+        let last = if is_complete { &mut self.complete } else { &mut self.broken_off };
+        std::mem::replace(last, digest) != digest && (is_complete || digest != 0)
+    }
 }
 
 /// What two polls have in common where the second is logged at debug level only.

@@ -50,7 +50,7 @@ where
             let interval = self.settings.borrow().interval;
             let next = if failed { ended + interval } else { (started + interval).max(ended) };
             // No request is sent in the meantime, so that no hold can begin.
-            let due = self.hold.map_or(next, |hold| hold.until.max(next));
+            let due = self.hold.until().map_or(next, |until| until.max(next));
             let now = Instant::now();
             if due <= now {
                 return;
@@ -62,7 +62,7 @@ where
                 published = now;
                 self.publish();
             }
-            let hold_ends = self.hold.map(|hold| hold.until);
+            let hold_ends = self.hold.until();
             let expiry = self.ledger.next_expiry(self.staleness_limit(), published);
             let stale_at = expiry.map(|expiry| expiry.max(not_before.unwrap_or(expiry)));
             tokio::select! {

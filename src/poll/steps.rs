@@ -95,15 +95,11 @@ where
             bad.push(duplicate);
         }
         if self.status.has_data {
-            log::changes(&changes);
+            work.log.changes(&changes);
         } else if is_complete {
             tracing::info!(repositories = self.ledger.polled(), "the repositories were listed for the first time");
         }
-        // A listing that broke off shows only some of what is wrong: it is compared with the last that broke off.
-        let digest = log::digest(&bad);
-        let before = if is_complete { &mut self.bad_entries.complete } else { &mut self.bad_entries.broken_off };
-        let has_changed = std::mem::replace(before, digest) != digest;
-        if has_changed && (is_complete || digest != 0) {
+        if self.bad_entries.changed(is_complete, log::digest(&bad)) {
             work.log.bad_entries("the listing", &bad);
         }
         self.unsaved |= is_complete;

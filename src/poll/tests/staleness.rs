@@ -62,14 +62,14 @@ async fn what_turns_stale_bit_by_bit_is_not_published_bit_by_bit() {
 /// The most repositories that were published as stale at once, in polls in which a repository took so long, one after
 /// the other.
 async fn most_stale(polls: &[Duration]) -> usize {
+    let most = Arc::new(Mutex::new(0));
     let world = bench().world;
     let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
-    let stale = Arc::new(Mutex::new(0));
-    let most = Arc::clone(&stale);
+    let counter = Arc::clone(&most);
     let publish = move |snapshot: Arc<Snapshot>, _| {
         let is_stale = |shown: &&Shown| shown.condition.label() == "stale";
         let now = snapshot.repositories.iter().filter(is_stale).count();
-        let mut most = most.lock().unwrap();
+        let mut most = counter.lock().unwrap();
         *most = now.max(*most);
     };
     let clock = Clock::following_tokio(START);
@@ -78,8 +78,7 @@ async fn most_stale(polls: &[Duration]) -> usize {
         world.0.lock().unwrap().takes = *takes;
         assert!(poller.poll().await.is_success());
     }
-    let most = *stale.lock().unwrap();
-    most
+    *most.lock().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
