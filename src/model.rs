@@ -241,7 +241,7 @@ labels! {
         Unauthorized = "unauthorized",
         /// A Retry-After that is longer than a poll waits for.
         Held = "held",
-        /// Many requests in a row failed for the API's own trouble.
+        /// Many requests in a row failed because the API fails as a whole.
         Unavailable = "unavailable",
         /// The listing did not reach its end.
         Listing = "listing",

@@ -182,7 +182,6 @@ where
 
     /// Reports how a poll ended.
     fn conclude(&mut self, work: Work, ended_early: Option<Failure>, duration: Duration) -> PollOutcome {
-        self.follow_the_clock();
         let ended_at = self.clock.now();
         self.ledger.forget_departed(ended_at);
         let outcome = PollOutcome {
@@ -208,7 +207,7 @@ where
         }
         work.log.end();
         let ending = Ending::of(&outcome, work.listing_is_unavailable);
-        log::outcome(self.ending.as_ref(), &ending, &outcome);
+        log::outcome(self.ending.as_ref(), &ending, &outcome, work.unavailable.as_ref());
         self.ending = Some(ending);
         self.began = None;
         self.status.running_since = None;
@@ -241,8 +240,7 @@ where
 
     /// Brings back what lies in the future by a wall clock that was corrected since.
     fn follow_the_clock(&mut self) {
-        let now = self.clock.now();
-        let ahead = self.ledger.bring_back(now);
+        let ahead = self.ledger.bring_back(self.clock.now());
         if ahead >= JUMP {
             let ahead = humantime::format_duration(Duration::from_secs(ahead.as_secs())).to_string();
             tracing::warn!(
@@ -250,9 +248,6 @@ where
                 hint = "see that the clock of this machine is right",
                 "what was known has timestamps in the future; they are brought back to now"
             );
-        }
-        for since in [&mut self.listing_fails_since, &mut self.ended_early_since] {
-            *since = since.map(|since| since.min(now));
         }
     }
 
@@ -265,12 +260,11 @@ where
     }
 }
 
-/// Failure of one poll, dated back to the first of an unbroken row of polls that had it.
+/// The failure of one poll, dated back to the first of an unbroken row of polls that had it.
 fn lasting(since: &mut Option<Timestamp>, failure: Option<Failure>, now: Timestamp) -> Option<Failure> {
-    if failure.is_none() {
-        *since = None;
-    }
-    failure.map(|failure| Failure { since: *since.get_or_insert(now), ..failure })
+    // A clock that was set back in the meantime must not date it into the future.
+    *since = failure.as_ref().map(|_| since.map_or(now, |since| since.min(now)));
+    failure.map(|failure| Failure { since: since.unwrap_or(now), ..failure })
 }
 
 #[cfg(test)]

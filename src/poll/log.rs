@@ -161,7 +161,8 @@ impl Ending {
 }
 
 /// Logs how a poll ended: at info level where it ended otherwise than the one before, and at debug level if not.
-pub(super) fn outcome(before: Option<&Ending>, ending: &Ending, outcome: &PollOutcome) {
+/// `unavailable` is one of the failures that no repository has a line of its own for.
+pub(super) fn outcome(before: Option<&Ending>, ending: &Ending, outcome: &PollOutcome, unavailable: Option<&Failure>) {
     let PollOutcome { read, failed, unreached, .. } = *outcome;
     let duration = format!("{:.3}s", outcome.duration.as_secs_f64());
     if before == Some(ending) {
@@ -184,5 +185,6 @@ pub(super) fn outcome(before: Option<&Ending>, ending: &Ending, outcome: &PollOu
         ),
         (None, None) => {}
     }
-    tracing::info!(read, failed, unreached, duration, "poll ended");
+    let error = unavailable.map(|failure| &*failure.what);
+    tracing::info!(read, failed, unreached, duration, error, "poll ended");
 }

@@ -34,6 +34,8 @@ pub(super) struct Work {
     pub listing: Option<Failure>,
     /// Whether that is because the API fails as a whole.
     pub listing_is_unavailable: bool,
+    /// The first request for languages that failed for the same reason.
+    pub unavailable: Option<Failure>,
     pub read: usize,
     pub failed: usize,
     pub unreached: usize,
@@ -150,7 +152,6 @@ where
         settings: &Settings<A>,
         work: &mut Work,
     ) {
-        let is_its_own = matches!(answer, Err(ApiError::Failed(_)));
         match answer {
             Ok(list) => {
                 work.read += 1;
@@ -162,11 +163,16 @@ where
                     work.log.recovered(self.ledger.name(id), id);
                 }
             }
-            Err(ApiError::Failed(failure) | ApiError::Unavailable(failure)) => {
+            Err(ApiError::Failed(failure)) => {
                 work.failed += 1;
-                if self.ledger.failed(id, failure.clone(), is_its_own, self.clock.now()) {
+                if self.ledger.failed(id, failure.clone(), true, self.clock.now()) {
                     work.log.failing(self.ledger.name(id), id, &failure);
                 }
+            }
+            Err(ApiError::Unavailable(failure)) => {
+                work.failed += 1;
+                self.ledger.failed(id, failure.clone(), false, self.clock.now());
+                work.unavailable.get_or_insert(failure);
             }
             Err(ApiError::NotAsked) => work.unreached += 1,
         }
