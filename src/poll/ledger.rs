@@ -6,7 +6,7 @@
 mod clocks;
 mod listing;
 
-pub(super) use listing::Changes;
+pub(super) use listing::{Changes, Listing};
 
 use crate::{
     clock::Moment,

@@ -2,12 +2,13 @@
 
 use super::{
     Poller, Settings,
+    ledger::Listing,
     log::{self, PollLog},
     publications::Publications,
 };
 use crate::{
     api::{Api, ApiError, CURSOR_HINT, Session},
-    model::{Failure, LanguageList, Next, Operation, PollFailure, RepositoryId},
+    model::{BadEntry, Failure, LanguageList, Next, Operation, PollFailure, RepositoryId},
     snapshot::{PollStatus, Snapshot},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -49,7 +50,7 @@ where
     A: Api,
     P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
 {
-    /// Reads the listing.
+    /// Reads the listing and applies it.
     pub(super) async fn list(
         &mut self,
         session: &A::Session,
@@ -59,36 +60,12 @@ where
     ) {
         let mut listing = self.ledger.begin_listing();
         let mut bad = Vec::new();
-        let mut after = None;
-        work.listing = loop {
-            let mut request = pin!(session.list_repositories(after));
-            let answer = loop {
-                tokio::select! {
-                    answer = &mut request => break answer,
-                    () = publications.wait() => {
-                        self.ledger.preview(&listing, &settings.filter, self.clock.now());
-                        self.publish();
-                    }
-                }
-            };
-            let mut page = match answer {
-                Ok(page) => page,
-                Err(ApiError::Failed(failure)) => break Some(failure),
-                Err(ApiError::Unavailable(failure)) => {
-                    work.listing_is_unavailable = true;
-                    break Some(failure);
-                }
-                Err(ApiError::NotAsked) => break session.stopped().map(|stop| stop.failure),
-            };
-            let (follows, next) = (page.follows(after), page.next);
-            bad.append(&mut page.bad);
-            listing.add(page);
-            self.progress.send_modify(|progress| progress.of = listing.len());
-            match next {
-                Next::End => break None,
-                Next::After(id) if follows => after = Some(id),
-                _ => break Some(self.broken_cursor(after)),
-            }
+        let end = self.read_pages(session, settings, publications, &mut listing, &mut bad).await;
+        work.listing_is_unavailable = matches!(end, Err(ApiError::Unavailable(_)));
+        work.listing = match end {
+            Ok(()) => None,
+            Err(ApiError::Failed(failure) | ApiError::Unavailable(failure)) => Some(failure),
+            Err(ApiError::NotAsked) => session.stopped().map(|stop| stop.failure),
         };
         let is_complete = work.listing.is_none();
         let (changes, duplicates) = self.ledger.apply_listing(listing, is_complete, &settings.filter, self.clock.now());
@@ -106,6 +83,39 @@ where
         }
         self.unsaved |= is_complete;
         self.status.has_data |= is_complete;
+    }
+
+    /// Reads the listing to its end; the error is why it ends before.
+    async fn read_pages(
+        &mut self,
+        session: &A::Session,
+        settings: &Settings<A>,
+        publications: &mut Publications,
+        listing: &mut Listing,
+        bad: &mut Vec<BadEntry>,
+    ) -> Result<(), ApiError> {
+        let mut after = None;
+        loop {
+            let mut request = pin!(session.list_repositories(after));
+            let mut page = loop {
+                tokio::select! {
+                    page = &mut request => break page?,
+                    () = publications.wait() => {
+                        self.ledger.preview(listing, &settings.filter, self.clock.now());
+                        self.publish();
+                    }
+                }
+            };
+            let (follows, next) = (page.follows(after), page.next);
+            bad.append(&mut page.bad);
+            listing.add(page);
+            self.progress.send_modify(|progress| progress.of = listing.len());
+            match next {
+                Next::End => return Ok(()),
+                Next::After(id) if follows => after = Some(id),
+                _ => return Err(ApiError::Failed(self.broken_cursor(after))),
+            }
+        }
     }
 
     /// Reads the languages of all repositories.

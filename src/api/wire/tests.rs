@@ -126,6 +126,12 @@ fn completion_is_any_finite_number_or_none() {
 }
 
 #[test]
+fn codes_and_names_may_be_escaped() {
+    let list = languages(r#"[{"c\u006fde":"fr","name":"Fran\u00e7ais"}]"#);
+    assert_eq!((&*list.languages[0].language.code, &*list.languages[0].language.name), ("fr", "Français"));
+}
+
+#[test]
 fn languages_are_sorted_and_the_first_of_a_code_is_shown() {
     let list = languages(
         r#"[{"code":"fr"},{"code":"de","completion":1},{"code":"de","completion":2},{"code":""},{"code":3}]"#,
