@@ -4,22 +4,27 @@
 //! and decides when the poll has to end. What the API must never see is kept here: the key goes to the origin of
 //! `api.base_url` alone, no redirect is followed, and every request, retries too, waits for its turn in `pacing`.
 
+mod budget;
 mod error;
+mod key;
 mod pacing;
+mod retry;
+mod session;
 mod tls;
 pub mod wire;
 
-pub use error::{ApiError, CURSOR_HINT, RequestFailure};
-pub use pacing::End;
+pub use error::{ApiError, CURSOR_HINT, Stop};
+pub use session::PollSession;
 pub use tls::BuildError;
 
 use crate::{
-    config::{ApiConfig, KeySource, read_key},
+    config::ApiConfig,
     instruments::Instruments,
-    model::{Interner, Operation, Reason, RepositoryId},
+    model::{Failure, Interner, LanguageList, Operation, Page, Reason, RepositoryId},
 };
-use error::Refusal;
-use pacing::{Allowance, Pacer};
+use error::RequestError;
+use key::KeyReader;
+use pacing::Pacer;
 use reqwest::{StatusCode, Url, Version, header};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::IgnoredAny;
@@ -27,10 +32,9 @@ use std::{
     sync::Arc,
     time::{Duration, SystemTime},
 };
-use tokio::time::{Instant, sleep, timeout};
-use wire::{Flaw, LanguageList, Page};
+use tokio::time::{Instant, timeout};
 
-/// How much of an error's body is read, so that its connection can be used again.
+/// How much of an error's body is read, in bytes, so that its connection can be used again.
 const DRAINED_BODY: usize = 64 * 1024;
 
 /// Something that can be polled; the poller's view of [`Client`], which its tests replace.
@@ -40,14 +44,14 @@ pub trait Api: Send + Sync + 'static {
     /// Opens a poll.
     ///
     /// # Errors
-    /// The key cannot be read: nothing may be asked.
-    fn begin(&self) -> impl Future<Output = Result<Self::Session, End>> + Send;
+    /// The key cannot be read: nothing may be requested.
+    fn begin(&self) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
 
-    /// How long the API wants to be left alone from now on.
-    fn held_for(&self) -> Option<Duration>;
+    /// Until when a Retry-After holds all requests; `None` where none does now.
+    fn held_until(&self) -> Option<Instant>;
 }
 
-/// One poll's questions.
+/// One poll's requests.
 pub trait Session: Send + Sync {
     /// A page of the listing: the first, or that after the repository `after`.
     fn list_repositories(&self, after: Option<RepositoryId>) -> impl Future<Output = Result<Page, ApiError>> + Send;
@@ -55,8 +59,8 @@ pub trait Session: Send + Sync {
     /// The target languages of a repository.
     fn list_languages(&self, id: RepositoryId) -> impl Future<Output = Result<LanguageList, ApiError>> + Send;
 
-    /// Why the poll must end, once it must.
-    fn ended(&self) -> Option<End>;
+    /// Why the poll has to end, once it has to.
+    fn stopped(&self) -> Option<Stop>;
 }
 
 /// Asks the API.
@@ -65,10 +69,10 @@ pub struct Client {
     http: reqwest::Client,
     repositories: Url,
     page_size: u16,
-    key: KeySource,
-    spacing: Duration,
+    key: Arc<KeyReader>,
     timeout: Duration,
     max_attempts: u32,
+    max_retry_after: Duration,
     max_response_size: u64,
     pacer: Arc<Pacer>,
     interner: Arc<Interner>,
@@ -79,16 +83,20 @@ impl Client {
     /// # Errors
     /// The certificates or the proxy cannot be used.
     pub fn new(config: &ApiConfig, instruments: Arc<Instruments>) -> Result<Self, BuildError> {
-        Self::build(config, Arc::default(), Arc::default(), instruments)
+        let pacer = Arc::new(Pacer::new(spacing(config)));
+        Self::build(config, pacer, Arc::default(), instruments)
     }
 
-    /// A client of the same API by another configuration; it keeps the rate and what the API asked for.
+    /// A client of the same API by another configuration. A hold goes on; the new rate is in force at once, for the
+    /// poll under way too, so that this comes last of what can fail in a reload.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// As [`Self::new`]; nothing has changed then.
     pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, BuildError> {
         let (pacer, interner) = (Arc::clone(&self.pacer), Arc::clone(&self.interner));
-        Self::build(config, pacer, interner, Arc::clone(&self.instruments))
+        let client = Self::build(config, pacer, interner, Arc::clone(&self.instruments))?;
+        client.pacer.set_spacing(spacing(config));
+        Ok(client)
     }
 
     fn build(
@@ -103,12 +111,10 @@ impl Client {
             http: tls::http_client(config)?,
             repositories,
             page_size: config.page_size,
-            key: config.key.clone(),
-            spacing: config.requests_per_second.map_or(Duration::ZERO, |rate| {
-                Duration::try_from_secs_f64(rate.recip()).unwrap_or(Duration::from_secs(u64::from(u32::MAX)))
-            }),
+            key: Arc::new(KeyReader::new(config.key.clone())),
             timeout: config.timeout,
             max_attempts: config.max_attempts,
+            max_retry_after: config.max_retry_after,
             max_response_size: config.max_response_size,
             pacer,
             interner,
@@ -116,49 +122,37 @@ impl Client {
         })
     }
 
-    async fn read_key(&self) -> Result<SecretString, End> {
-        let source = self.key.clone();
-        let read = tokio::task::spawn_blocking(move || read_key(&source));
-        match timeout(self.timeout, read).await {
-            Ok(Ok(key)) => {
-                key.map_err(|error| End { what: format!("{} {}", error.place(), error.problem()), hint: error.hint() })
-            }
-            Ok(Err(panic)) => std::panic::resume_unwind(panic.into_panic()),
-            Err(_) => Err(End {
-                what: "the API key file could not be read within api.timeout".to_owned(),
-                hint: "see why the disk that holds it does not answer",
-            }),
-        }
-    }
-
     /// Sends one request and reads its body.
-    async fn send(&self, operation: Operation, url: &Url, key: &SecretString) -> Result<Vec<u8>, Refusal> {
+    async fn send(
+        &self,
+        operation: Operation,
+        url: &Url,
+        key: &SecretString,
+        attempt: u32,
+    ) -> Result<Vec<u8>, RequestError> {
         let started = Instant::now();
         let request = self.http.get(url.clone()).bearer_auth(key.expose_secret());
-        match request.send().await {
-            Ok(response) => {
-                let status = response.status();
-                let body = self.receive(response).await;
-                self.instruments.api_request(operation, Some(status.as_u16()), started.elapsed());
-                body
-            }
-            Err(error) => {
-                self.instruments.api_request(operation, None, started.elapsed());
-                Err(Refusal::transport(&error))
-            }
-        }
+        let (status, body) = match request.send().await {
+            Ok(response) => (Some(response.status().as_u16()), self.receive(response).await),
+            Err(error) => (None, Err(RequestError::transport(&error))),
+        };
+        let took = started.elapsed();
+        self.instruments.api_request(operation, status, took);
+        let failure = body.as_ref().err().map(|error| error.reason.label());
+        let duration = format!("{:.3}s", took.as_secs_f64());
+        tracing::debug!(operation = operation.label(), status, duration, attempt, failure, "request");
+        body
     }
 
-    async fn receive(&self, mut response: reqwest::Response) -> Result<Vec<u8>, Refusal> {
+    async fn receive(&self, mut response: reqwest::Response) -> Result<Vec<u8>, RequestError> {
         let status = response.status();
         if status != StatusCode::OK {
-            let wait = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-            let wait = wait.and_then(|value| pacing::retry_after(value, SystemTime::now()));
+            let wait = retry::retry_after(response.headers(), SystemTime::now());
             drain(response).await;
-            return Err(Refusal::status(status, wait));
+            return Err(RequestError::status(status, wait));
         }
         let limit = usize::try_from(self.max_response_size).unwrap_or(usize::MAX);
-        let too_large = || Refusal::new(Reason::TooLarge, format!("the body is larger than {limit} bytes"));
+        let too_large = || RequestError::new(Reason::TooLarge, format!("the body is larger than {limit} bytes"));
         if response.content_length().is_some_and(|length| length > self.max_response_size) {
             return Err(too_large());
         }
@@ -167,20 +161,20 @@ impl Client {
             && response.content_length().is_none()
             && !response.headers().contains_key(header::TRANSFER_ENCODING);
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| Refusal::transport(&error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| RequestError::transport(&error))? {
             if body.len() + chunk.len() > limit {
                 return Err(too_large());
             }
             body.extend_from_slice(&chunk);
         }
         if ends_anywhere && serde_json::from_slice::<IgnoredAny>(&body).is_err_and(|error| error.is_eof()) {
-            return Err(Refusal::new(Reason::Truncated, "the body breaks off"));
+            return Err(RequestError::new(Reason::Truncated, "the body breaks off"));
         }
         Ok(body)
     }
 }
 
-/// Reads the rest of an answer that nobody wants, if it is short, so that the next request need not connect anew.
+/// Reads the rest of an answer that is not used, if it is short, so that the next request need not connect anew.
 async fn drain(mut response: reqwest::Response) {
     let read = async {
         let mut size = 0;
@@ -195,175 +189,23 @@ async fn drain(mut response: reqwest::Response) {
     let _ = timeout(Duration::from_millis(200), read).await;
 }
 
+/// From one request to the next.
+fn spacing(config: &ApiConfig) -> Duration {
+    config.requests_per_second.map_or(Duration::ZERO, |rate| {
+        Duration::try_from_secs_f64(rate.recip()).unwrap_or(Duration::from_secs(u64::from(u32::MAX)))
+    })
+}
+
 impl Api for Client {
     type Session = PollSession;
 
-    async fn begin(&self) -> Result<PollSession, End> {
+    async fn begin(&self) -> Result<PollSession, Failure> {
         self.interner.forget_unused();
-        match self.read_key().await {
-            Ok(secret) => Ok(PollSession {
-                client: self.clone(),
-                allowance: Allowance::new(),
-                key: tokio::sync::Mutex::new(Key { secret, generation: 0 }),
-            }),
-            Err(end) => Err(end),
-        }
+        let secret = self.key.read(self.timeout).await?;
+        Ok(PollSession::new(self.clone(), secret))
     }
 
-    fn held_for(&self) -> Option<Duration> {
-        self.pacer.held_until().map(|until| until - Instant::now())
-    }
-}
-
-/// A key, and how many came before it in this poll.
-#[derive(Debug, Clone)]
-struct Key {
-    secret: SecretString,
-    generation: u32,
-}
-
-/// One poll of the API.
-#[derive(Debug)]
-pub struct PollSession {
-    client: Client,
-    allowance: Allowance,
-    key: tokio::sync::Mutex<Key>,
-}
-
-impl PollSession {
-    /// Asks for `url` until there is an answer, or none can be had in this poll. `repository` is the one asked about,
-    /// `None` for the listing.
-    async fn get(
-        &self,
-        operation: Operation,
-        repository: Option<RepositoryId>,
-        url: &Url,
-    ) -> Result<Vec<u8>, ApiError> {
-        let client = &self.client;
-        let mut attempt = 1;
-        let mut has_new_key = false;
-        let mut failure = None;
-        loop {
-            let ready = async {
-                client.pacer.turn(client.spacing).await;
-                // Waits while another request that was refused asks for a newer key.
-                self.key.lock().await.clone()
-            };
-            let Some(key) = self.allowance.unless_ended(ready).await else {
-                return Err(failure.map_or(ApiError::NotAsked, ApiError::Failed));
-            };
-            if failure.is_some() {
-                client.instruments.api_retry(operation);
-            } else {
-                self.allowance.requested();
-            }
-            let refusal = match client.send(operation, url, &key.secret).await {
-                Ok(body) => {
-                    self.allowance.answered();
-                    return Ok(body);
-                }
-                Err(refusal) => refusal.of(operation),
-            };
-            client.instruments.api_failure(operation, refusal.reason);
-            self.allowance.refused(repository, &refusal, &client.pacer);
-            let refused = refusal.failure(url);
-            if refusal.reason == Reason::Unauthorized {
-                if !has_new_key && self.has_newer_key(&key).await {
-                    has_new_key = true;
-                    failure = Some(refused);
-                    continue;
-                }
-                self.allowance.end("the API refuses the key (status 401)", refusal.hint);
-                return Err(ApiError::Failed(refused));
-            }
-            if !refusal.retry || attempt >= client.max_attempts || !self.allowance.take_retry() {
-                return Err(ApiError::Failed(refused));
-            }
-            tracing::debug!(url = %url, attempt, reason = refusal.reason.label(), "a request failed; trying again");
-            if self.allowance.unless_ended(sleep(pacing::backoff(attempt))).await.is_none() {
-                return Err(ApiError::Failed(refused));
-            }
-            attempt += 1;
-            failure = Some(refused);
-        }
-    }
-
-    /// Whether there is another key than `refused`; reads the key file again if need be.
-    async fn has_newer_key(&self, refused: &Key) -> bool {
-        let mut key = self.key.lock().await;
-        if key.generation > refused.generation {
-            return true;
-        }
-        match self.client.read_key().await {
-            Ok(secret) if secret.expose_secret() != refused.secret.expose_secret() => {
-                tracing::info!("the API refused the key, and there is a new one: trying that");
-                *key = Key { secret, generation: refused.generation + 1 };
-                true
-            }
-            Ok(_) => false,
-            Err(End { what, hint }) => {
-                self.allowance.end(format!("the API refuses the key (status 401), and {what}"), hint);
-                false
-            }
-        }
-    }
-
-    /// Decodes an answer, counts what is bad in it, and tells a body that is not what it should be. Right here, however
-    /// large it is: polls have a thread of their own, so that no scrape waits.
-    fn decode<T>(
-        &self,
-        operation: Operation,
-        url: &Url,
-        body: &[u8],
-        decode: impl FnOnce(&[u8]) -> Result<T, serde_json::Error>,
-        flaws: impl FnOnce(&T) -> &[Flaw],
-    ) -> Result<T, ApiError> {
-        let instruments = &self.client.instruments;
-        match decode(body) {
-            Ok(answer) => {
-                for flaw in flaws(&answer) {
-                    instruments.invalid_entry(operation, flaw.defect);
-                }
-                Ok(answer)
-            }
-            Err(error) => {
-                instruments.api_failure(operation, Reason::Decode);
-                // The error's own text may quote the body: only its place is told.
-                let how = match (error.line(), error.column()) {
-                    (0, _) => "the body is not UTF-8".to_owned(),
-                    (line, column) => format!("the body is no JSON array (line {line}, column {column})"),
-                };
-                Err(ApiError::Failed(Refusal::new(Reason::Decode, how).failure(url)))
-            }
-        }
-    }
-}
-
-impl Session for PollSession {
-    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, ApiError> {
-        let mut url = self.client.repositories.clone();
-        url.query_pairs_mut().append_pair("limit", &self.client.page_size.to_string());
-        if let Some(after) = after {
-            url.query_pairs_mut().append_pair("after", &after.to_string());
-        }
-        let body = self.get(Operation::ListRepositories, None, &url).await?;
-        let page =
-            self.decode(Operation::ListRepositories, &url, &body, wire::decode_page, |page| page.flaws.as_slice())?;
-        if !page.follows(after) {
-            self.client.instruments.api_failure(Operation::ListRepositories, Reason::Cursor);
-        }
-        Ok(page)
-    }
-
-    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, ApiError> {
-        let mut url = self.client.repositories.clone();
-        url.set_path(&format!("{}/{id}/languages", url.path()));
-        let body = self.get(Operation::ListLanguages, Some(id), &url).await?;
-        let decode = |body: &[u8]| wire::decode_languages(body, &self.client.interner);
-        self.decode(Operation::ListLanguages, &url, &body, decode, |list| list.flaws.as_slice())
-    }
-
-    fn ended(&self) -> Option<End> {
-        self.allowance.ended()
+    fn held_until(&self) -> Option<Instant> {
+        self.pacer.held_until()
     }
 }

@@ -1,12 +1,12 @@
-//! The one source of wall-clock time that is told or kept; only the dates of Retry-After are read against the system's.
+//! The one source of wall-clock time; the API client always uses that of the system.
 //!
-//! Durations are measured with tokio's monotonic clock; this one only says what is written into timestamps and
-//! compared across restarts. Under a paused tokio clock, [`Clock::following_tokio`] moves with it.
+//! Durations are measured with tokio's monotonic clock; this one is for timestamps, which are shown and compared across
+//! restarts. Under a paused tokio clock, [`Clock::following_tokio`] moves with it.
 
 use crate::model::Timestamp;
 use tokio::time::Instant;
 
-/// Tells the time. Cheap to copy.
+/// Knows the time. Cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock(Source);
 
@@ -14,6 +14,15 @@ pub struct Clock(Source);
 enum Source {
     System,
     Tokio { origin: Instant, at_origin: Timestamp },
+}
+
+/// One moment by both clocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// For timestamps; may jump.
+    pub wall: Timestamp,
+    /// For durations within this process; never jumps.
+    pub monotonic: Instant,
 }
 
 impl Clock {
@@ -35,5 +44,10 @@ impl Clock {
             Source::System => Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()),
             Source::Tokio { origin, at_origin } => at_origin.saturating_add(origin.elapsed()),
         }
+    }
+
+    #[must_use]
+    pub fn moment(&self) -> Moment {
+        Moment { wall: self.now(), monotonic: Instant::now() }
     }
 }

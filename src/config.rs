@@ -61,6 +61,8 @@ pub struct ApiConfig {
     pub timeout: Duration,
     /// 1 to 10.
     pub max_attempts: u32,
+    /// The longest Retry-After that is obeyed, at most 24 h; a longer one counts as this.
+    pub max_retry_after: Duration,
     /// Bytes.
     pub max_response_size: u64,
     pub ca_file: Option<PathBuf>,

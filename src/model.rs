@@ -3,9 +3,11 @@
 //! Nothing here knows JSON, HTTP or metrics. Bytes become these types in [`crate::api`]; from there on an id is
 //! positive and fits 63 bits, a completion is finite, a name is not empty.
 
+mod answer;
 mod interner;
 
-pub use interner::{Interner, Interning};
+pub use answer::{BadEntry, LanguageList, Next, Page, Target};
+pub use interner::Interner;
 
 use std::{fmt, num::NonZeroU64, sync::Arc, time::Duration};
 
@@ -105,7 +107,7 @@ pub struct Repository {
 }
 
 /// A language that repositories are translated into.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Language {
     /// Never empty.
     pub code: Arc<str>,
@@ -169,6 +171,13 @@ pub struct Failure {
     pub hint: Arc<str>,
 }
 
+impl Failure {
+    #[must_use]
+    pub fn new(since: Timestamp, what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) -> Self {
+        Self { since, what: what.into(), hint: hint.into() }
+    }
+}
+
 macro_rules! labels {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $label:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -188,7 +197,7 @@ macro_rules! labels {
 }
 
 labels! {
-    /// The two questions that can be asked of the API.
+    /// The two requests that the API answers.
     Operation { ListRepositories = "list_repositories", ListLanguages = "list_languages" }
 }
 
@@ -252,7 +261,7 @@ labels! {
         Unauthorized = "unauthorized",
         /// A Retry-After that is longer than a poll waits for.
         Held = "held",
-        /// Many requests in a row failed for the API's own trouble.
+        /// Many requests in a row failed because the API fails as a whole.
         Unavailable = "unavailable",
         /// The listing did not reach its end.
         Listing = "listing",

@@ -14,30 +14,30 @@ use std::{
 pub struct Selection {
     /// Those that are polled, each name once.
     pub polled: BTreeMap<RepositoryId, Arc<Repository>>,
-    /// Those that the filters let through, but whose name a repository of a higher id bears.
-    pub eclipsed: Vec<Arc<Repository>>,
+    /// Those that pass the filters, but whose name a repository with a higher id has too.
+    pub duplicates: Vec<Arc<Repository>>,
 }
 
-/// Applies the filters, then shows the higher id where two bear one name.
+/// Applies the filters, then takes the higher id where two have one name.
 #[must_use]
 pub fn select(listed: &BTreeMap<RepositoryId, Arc<Repository>>, filter: &FilterConfig) -> Selection {
     let mut polled = BTreeMap::new();
-    let mut eclipsed = Vec::new();
-    let mut bearers: HashMap<&str, RepositoryId> = HashMap::with_capacity(listed.len());
+    let mut duplicates = Vec::new();
+    let mut by_name: HashMap<&str, RepositoryId> = HashMap::with_capacity(listed.len());
     for (id, repository) in listed {
-        if !lets_through(filter, repository) {
+        if !passes(filter, repository) {
             continue;
         }
-        // Ids rise, so that whoever bore the name before has the lower one.
-        if let Some(lower) = bearers.insert(&repository.name, *id) {
-            eclipsed.extend(polled.remove(&lower));
+        // Ids rise: the one that had the name before has the lower id.
+        if let Some(lower) = by_name.insert(&repository.name, *id) {
+            duplicates.extend(polled.remove(&lower));
         }
         polled.insert(*id, Arc::clone(repository));
     }
-    Selection { polled, eclipsed }
+    Selection { polled, duplicates }
 }
 
-fn lets_through(filter: &FilterConfig, repository: &Repository) -> bool {
+fn passes(filter: &FilterConfig, repository: &Repository) -> bool {
     let name = &*repository.name;
     (filter.private || repository.visibility == Visibility::Public)
         && filter.include.as_ref().is_none_or(|include| include.is_match(name))
@@ -69,8 +69,8 @@ mod tests {
             (id, Arc::new(Repository { id, name: name.into(), visibility, created_at: None }))
         });
         let selection = select(&listed.into(), filter);
-        let eclipsed = selection.eclipsed.iter().map(|repository| repository.id.get()).collect();
-        (selection.polled.keys().map(|id| id.get()).collect(), eclipsed)
+        let duplicates = selection.duplicates.iter().map(|repository| repository.id.get()).collect();
+        (selection.polled.keys().map(|id| id.get()).collect(), duplicates)
     }
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_filters_come_first_and_who_does_not_say_counts_as_private() {
+    fn the_filters_come_first_and_a_repository_that_does_not_say_counts_as_private() {
         let public = FilterConfig { include: None, exclude: GlobSet::empty(), private: false };
         assert_eq!(selected(&public), (vec![1, 4], vec![]));
     }

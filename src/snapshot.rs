@@ -1,10 +1,10 @@
-//! The immutable answer to "what do we know now", and the rule that says when it is too old to be told.
+//! The immutable answer to "what do we know now", and the rule that says when its data are stale.
 //!
 //! A snapshot is built anew for each publication and swapped whole. What did not change is shared with the one before
 //! it, by `Arc`.
 
 use crate::{
-    model::{Completion, Failure, Language, Repository, Timestamp},
+    model::{Completion, Failure, Language, PollFailure, Repository, Timestamp},
     progress::Progress,
 };
 use std::{sync::Arc, time::Duration};
@@ -17,7 +17,7 @@ pub struct Reading {
     pub reported: Reported,
 }
 
-/// What the API told of a language's completion.
+/// What the API reports of a language's completion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reported {
     /// None that can be read, ever.
@@ -63,9 +63,9 @@ pub enum Condition {
     Pending(Option<Failure>),
     /// The last read succeeded.
     Fresh(Arc<Languages>),
-    /// The last read failed; what was read before is still good enough to be told.
+    /// The last read failed; what was read before it is not stale yet.
     Failing(Arc<Languages>, Failure),
-    /// What was read at `read_at` is too old to be told.
+    /// What was read at `read_at` is too old to be shown.
     Stale { read_at: Timestamp, failure: Option<Failure> },
 }
 
@@ -81,7 +81,7 @@ impl Condition {
         }
     }
 
-    /// The languages to tell, if there are any.
+    /// The languages to show, if there are any.
     #[must_use]
     pub fn languages(&self) -> Option<&Arc<Languages>> {
         match self {
@@ -130,7 +130,7 @@ pub struct Snapshot {
     pub taken_at: Timestamp,
     /// In the order of their names, each name once.
     pub repositories: Vec<Shown>,
-    /// How many repositories of the listing are left out, by the filters or because another one bears their name.
+    /// How many repositories of the listing are left out, by the filters or because another one has their name.
     pub filtered: usize,
     /// `api.completion_scale`: the completion that means finished.
     pub completion_scale: f64,
@@ -151,18 +151,20 @@ pub struct PollOutcome {
     pub failed: usize,
     /// How many repositories were not asked for, because the poll ended early.
     pub unreached: usize,
+    /// Why the poll did not read everything, if it did not: the first of its reasons.
+    pub failure: Option<PollFailure>,
 }
 
 impl PollOutcome {
     /// Whether the poll read everything.
     #[must_use]
     pub fn is_success(&self) -> bool {
-        self.listing.is_none() && self.ended_early.is_none() && self.failed == 0 && self.unreached == 0
+        self.failure.is_none()
     }
 }
 
-/// How the polling goes; published beside the snapshot so that readiness and the page can tell a refused key from a
-/// slow start.
+/// How the polling goes; published beside the snapshot, so that readiness and the page can distinguish a refused key
+/// from a slow start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PollStatus {
     pub interval: Duration,
@@ -174,7 +176,7 @@ pub struct PollStatus {
     pub last: Option<PollOutcome>,
     /// When a poll last read everything.
     pub last_success_at: Option<Timestamp>,
-    /// Until when the API asked to be left alone (Retry-After); `None` where it did not, or that time is over.
+    /// Until when a Retry-After holds all requests; `None` where none does now.
     pub held_until: Option<Timestamp>,
     /// Whether there are data to serve: a listing was complete once, or data came from the state file.
     pub has_data: bool,
@@ -182,11 +184,17 @@ pub struct PollStatus {
     pub state_is_kept: bool,
 }
 
-/// How old the last good data of a repository may be told: `stale_after`, or twice what the last full poll took if that
-/// is longer.
+/// How old a repository's last good data may be before they are stale: `stale_after`, or twice what the last full poll
+/// took, or twice what the poll under way has taken, whichever is longest. While polls follow each other, each
+/// repository has its turn before that.
 #[must_use]
-pub fn staleness_limit(stale_after: Duration, last_full_poll: Option<Duration>) -> Duration {
-    stale_after.max(last_full_poll.unwrap_or_default().saturating_mul(2))
+pub fn staleness_limit(
+    stale_after: Duration,
+    last_full_poll: Option<Duration>,
+    poll_under_way: Option<Duration>,
+) -> Duration {
+    let longest_poll = last_full_poll.max(poll_under_way).unwrap_or_default();
+    stale_after.max(longest_poll.saturating_mul(2))
 }
 
 #[cfg(test)]

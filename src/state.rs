@@ -28,7 +28,6 @@ use crate::{
     progress::Progress,
     snapshot::Languages,
 };
-use format::Decoded;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -70,8 +69,6 @@ pub struct Opened {
     pub file: StateFile,
     /// What the last process kept; `None` where there was no file, or it was set aside.
     pub memory: Option<Memory>,
-    /// How many timestamps of `memory` lay in the future and were brought back to now.
-    pub from_the_future: usize,
     /// What was found and cannot be used, to be logged as an error.
     pub set_aside: Option<SetAside>,
 }
@@ -101,13 +98,12 @@ impl StateFile {
         let file = Self { lock: take_lock(&path)?, path, base_url: base_url.into() };
         // The lock proves that whoever wrote it is gone. Where it cannot be removed, the first write reports that.
         let _ = fs::remove_file(file.temporary());
-        let (decoded, set_aside) = match file.read(now)? {
+        let (memory, set_aside) = match file.read()? {
             None => (None, None),
-            Some(Ok(decoded)) => (Some(decoded), None),
+            Some(Ok(memory)) => (Some(memory), None),
             Some(Err(why)) => (None, Some(file.set_aside(why, now)?)),
         };
-        let from_the_future = decoded.as_ref().map_or(0, |decoded| decoded.from_the_future);
-        Ok(Opened { file, memory: decoded.map(|decoded| decoded.memory), from_the_future, set_aside })
+        Ok(Opened { file, memory, set_aside })
     }
 
     /// Replaces the state file by one that holds `memory`, and returns when it is on the disk.
@@ -131,7 +127,7 @@ impl StateFile {
     }
 
     /// Reads what lies at the path; `None` where there is nothing.
-    fn read(&self, now: Timestamp) -> Result<Option<Result<Decoded, String>>, StateError> {
+    fn read(&self) -> Result<Option<Result<Memory, String>>, StateError> {
         let read = || -> io::Result<_> {
             let mut file = File::open(&self.path)?;
             let length = file.metadata()?.len();
@@ -140,7 +136,7 @@ impl StateFile {
             }
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
-            Ok(format::decode(&bytes, &self.base_url, now))
+            Ok(format::decode(&bytes, &self.base_url))
         };
         match read() {
             Ok(content) => Ok(Some(content)),

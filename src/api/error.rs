@@ -1,48 +1,49 @@
 //! What can go wrong when the API is asked, by what the caller does next.
 
-use crate::model::{Operation, Reason};
+use crate::{
+    clock::Clock,
+    model::{Failure, Operation, PollFailure, Reason},
+};
 use reqwest::{StatusCode, Url};
 use std::{error::Error, io, time::Duration};
 
 /// What to do about a listing that cannot go on.
 pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's makers";
 
-/// Why a question to the API has no answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// Why a question to the API has no answer. No failure holds the key, or anything else that the API sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiError {
-    /// It was asked, and cannot be answered in this poll: keep what was known.
-    #[error("{}", .0.what)]
-    Failed(RequestFailure),
-    /// It was not asked, because the poll was ended: ask in the next one.
-    #[error("not asked, because the poll was ended")]
+    /// It has no answer in this poll: keep what was known.
+    Failed(Failure),
+    /// The same, because the API fails as a whole (connect, timeout, 5xx, 429, 401): it says nothing about the one
+    /// repository that was asked for.
+    Unavailable(Failure),
+    /// It was not asked, because the poll had to end: ask in the next one.
     NotAsked,
 }
 
-/// A failure in words for people. Never holds the key, or anything else that the API sent.
+/// Why nothing more may be requested in this poll.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestFailure {
-    pub reason: Reason,
-    /// What was attempted, on what, and how it failed.
-    pub what: String,
-    /// What to do about it.
-    pub hint: &'static str,
+pub struct Stop {
+    pub reason: PollFailure,
+    pub failure: Failure,
 }
 
 /// How one request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct RequestError {
     pub reason: Reason,
-    /// How it failed, in words: `status 503 Service Unavailable`.
+    /// How it failed, in words: `the answer has status 503 Service Unavailable`.
     pub how: String,
     /// What to do about it.
     pub hint: &'static str,
-    /// Whether asking again may help.
+    /// Whether the same request may succeed when it is sent again.
     pub retry: bool,
-    /// How long the API asked to be left alone.
+    /// For how long the API asks to get no requests.
     pub retry_after: Option<Duration>,
 }
 
-impl Refusal {
+impl RequestError {
     pub fn new(reason: Reason, how: impl Into<String>) -> Self {
         let retry = matches!(reason, Reason::Timeout | Reason::Connect | Reason::Truncated);
         Self { reason, how: how.into(), hint: hint(reason), retry, retry_after: None }
@@ -66,7 +67,8 @@ impl Refusal {
         Self { reason, how, hint: hint(reason), retry, retry_after }
     }
 
-    /// The same, told for what was asked: what may be one repository's trouble is the account's where it is the listing's.
+    /// The same with the hint for that operation: what concerns one repository may concern the whole account where it
+    /// is the listing that failed.
     pub fn of(mut self, operation: Operation) -> Self {
         if operation == Operation::ListRepositories {
             self.hint = match self.reason {
@@ -91,26 +93,31 @@ impl Refusal {
         } else {
             Reason::Connect
         };
-        let told = Self::new(reason, innermost(error));
+        let plain = Self::new(reason, innermost(error));
         // First of all, since the TLS that fails may be that of the proxy.
         let (how, hint) = if let Some(tunnel) = tunnel_error(error) {
-            of_proxy(&tunnel, &told.how)
+            of_proxy(&tunnel, &plain.how)
         } else if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
             ("what answers there speaks no TLS".to_owned(), "check the scheme and the port of api.base_url")
         } else {
-            return told;
+            return plain;
         };
-        Self { how, hint, ..told }
+        Self { how, hint, ..plain }
     }
 
-    /// Whether the API itself is in trouble, so that asking it for something else would only add to it.
-    pub fn is_trouble(&self) -> bool {
+    /// Whether the API itself fails, so that other requests would only add to its load.
+    pub fn is_outage(&self) -> bool {
         matches!(self.reason, Reason::Connect | Reason::Timeout | Reason::ServerError | Reason::RateLimited)
     }
 
-    /// The failure of the request for `url`.
-    pub fn failure(&self, url: &Url) -> RequestFailure {
-        RequestFailure { reason: self.reason, what: format!("GET {url}: {}", self.how), hint: self.hint }
+    /// Why the request for `url` has no answer.
+    pub fn into_api_error(self, url: &Url) -> ApiError {
+        let failure = Failure::new(Clock::system().now(), format!("GET {url}: {}", self.how), self.hint);
+        if self.is_outage() || self.reason == Reason::Unauthorized {
+            ApiError::Unavailable(failure)
+        } else {
+            ApiError::Failed(failure)
+        }
     }
 }
 
@@ -127,7 +134,7 @@ fn hint(reason: Reason) -> &'static str {
         Reason::NotFound => "it may just have been removed; if this stays so, see whether the API has changed",
         Reason::RateLimited => "lower api.requests_per_second or raise poll.interval",
         Reason::ClientError => "check api.base_url and whether the API has changed",
-        Reason::ServerError => "the API is in trouble: nothing to do here but wait",
+        Reason::ServerError => "the API itself fails: nothing to do here but wait",
         Reason::TooLarge => "raise api.max_response_size, or lower api.page_size if it is the listing",
         Reason::Truncated => "see what cuts the API's answers short, such as a proxy",
         Reason::Decode => "check that api.base_url is the API and not a page or proxy; or the API has changed",
@@ -190,7 +197,7 @@ fn find_source<E: Error + 'static>(error: &reqwest::Error) -> Option<&E> {
     None
 }
 
-/// The innermost cause: the outer ones only say that a request failed.
+/// The innermost cause; the outer ones only say that a request failed.
 fn innermost(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return if error.is_connect() { "no connection within api.connect_timeout" } else { "no whole answer in time" }
@@ -200,6 +207,6 @@ fn innermost(error: &reqwest::Error) -> String {
     while let Some(source) = cause.source() {
         cause = source;
     }
-    // reqwest's own error would print the URL, which the message around this one tells already.
+    // reqwest's own error would print the URL, which the message around this one has already.
     cause.downcast_ref::<reqwest::Error>().map_or_else(|| cause.to_string(), |_| "the request failed".to_owned())
 }

@@ -14,15 +14,22 @@ pub enum BuildError {
     #[error("api.ca_file: cannot read certificates from {path}: {why}; give a file of PEM certificates", path = path.display())]
     CaFile { path: PathBuf, why: String },
     #[error(
-        "no trusted certificates were found on this system; install them (Debian: ca-certificates) or set api.ca_file"
+        "no trusted certificates were found on this system{}; install them (Debian: ca-certificates) or set api.ca_file",
+        causes(.0)
     )]
-    NoRoots,
+    NoRoots(Vec<rustls_native_certs::Error>),
     #[error("{variable}: not the address of a proxy; give one such as http://proxy.example.com:3128")]
     Proxy { variable: &'static str },
     #[error("the HTTP client cannot be set up")]
     Http(#[from] reqwest::Error),
     #[error("TLS cannot be set up")]
     Tls(#[from] rustls::Error),
+}
+
+/// Why the system's certificates could not be read, where it is known.
+fn causes(errors: &[rustls_native_certs::Error]) -> String {
+    let causes: Vec<_> = errors.iter().map(ToString::to_string).collect();
+    if causes.is_empty() { String::new() } else { format!(" ({})", causes.join("; ")) }
 }
 
 /// A client that trusts the system's roots and `api.ca_file`, follows no redirect, and uses `HTTPS_PROXY`.
@@ -59,7 +66,8 @@ fn tls_config(config: &ApiConfig, is_https: bool) -> Result<ClientConfig, BuildE
     let mut roots = RootCertStore::empty();
     // Without TLS a system without roots will do.
     if is_https {
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let system = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(system.certs);
         if let Some(path) = &config.ca_file {
             let refused = |why: String| BuildError::CaFile { path: path.clone(), why };
             let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
@@ -74,7 +82,7 @@ fn tls_config(config: &ApiConfig, is_https: bool) -> Result<ClientConfig, BuildE
             }
         }
         if roots.is_empty() {
-            return Err(BuildError::NoRoots);
+            return Err(BuildError::NoRoots(system.errors));
         }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,14 +1,13 @@
 //! Bytes to model: the only place that knows the JSON of the API.
 //!
 //! An answer is an array of objects (API specification 2.1, 2.2). One bad entry, or one bad field of one, costs that
-//! entry or what is made of that field, and is told as a [`Flaw`]; only an answer that is no array, or no JSON, fails
+//! entry or what is made of that field, and becomes a [`BadEntry`]; only an answer that is no array, or no JSON, fails
 //! as a whole. Unknown fields are passed over at any depth. A field that is null counts as missing; one that stands
-//! twice in an object is bad, since nobody can tell which of the two was meant.
-
-mod plain;
+//! twice in an object is bad, since it is unknown which of the two was meant.
 
 use crate::model::{
-    Completion, Defect, Interner, Interning, Language, Repository, RepositoryId, Timestamp, Visibility,
+    BadEntry, Completion, Defect, Interner, LanguageList, Next, Page, Repository, RepositoryId, Target, Timestamp,
+    Visibility,
 };
 use serde::{
     Deserializer,
@@ -16,66 +15,6 @@ use serde::{
 };
 use serde_json::value::RawValue;
 use std::{collections::HashSet, fmt, sync::Arc};
-
-/// One bad entry or field: where it stands, and what is wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Flaw {
-    /// Which entry, in words: its place, and its id, name or code where that can be read.
-    pub entry: String,
-    pub defect: Defect,
-}
-
-/// How the listing goes on after a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// The page is empty: this was the end.
-    End,
-    /// The id of the last entry.
-    After(RepositoryId),
-    /// The id of the last entry cannot be read.
-    Unreadable,
-}
-
-/// One page of the listing.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Page {
-    /// In the order of the page.
-    pub repositories: Vec<Repository>,
-    /// Ids of entries whose name cannot be read: they are listed, though nothing new is known of them.
-    pub nameless: Vec<RepositoryId>,
-    /// Names of entries whose id cannot be read: likewise.
-    pub unidentified: Vec<Arc<str>>,
-    pub flaws: Vec<Flaw>,
-    pub next: Next,
-}
-
-impl Page {
-    /// Whether the listing can go on, or ended well, when this page was asked for with the cursor `after`.
-    #[must_use]
-    pub fn follows(&self, after: Option<RepositoryId>) -> bool {
-        match self.next {
-            Next::End => true,
-            Next::After(id) => after.is_none_or(|after| id > after),
-            Next::Unreadable => false,
-        }
-    }
-}
-
-/// One target language of a repository.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Target {
-    pub language: Arc<Language>,
-    /// `None` where the API gave none that can be read.
-    pub completion: Option<Completion>,
-}
-
-/// The languages of one repository.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LanguageList {
-    /// In the order of their codes, each code once.
-    pub languages: Vec<Target>,
-    pub flaws: Vec<Flaw>,
-}
 
 /// Reads a page of the listing.
 ///
@@ -87,43 +26,45 @@ pub fn decode_page(body: &[u8]) -> Result<Page, serde_json::Error> {
         repositories: Vec::with_capacity(entries.len()),
         nameless: Vec::new(),
         unidentified: Vec::new(),
-        flaws: Vec::new(),
+        bad: Vec::new(),
         next: Next::End,
     };
-    for (index, entry) in entries.into_iter().enumerate() {
-        page.next = decode_repository(index, entry, &mut page).map_or(Next::Unreadable, Next::After);
+    for (place, entry) in (1..).zip(entries) {
+        page.next = decode_repository(place, entry, &mut page).map_or(Next::Unreadable, Next::After);
     }
     Ok(page)
 }
 
 /// Adds one entry to the page, and returns its id where that can be read.
-fn decode_repository(index: usize, entry: &RawValue, page: &mut Page) -> Option<RepositoryId> {
+fn decode_repository(place: usize, entry: &RawValue, page: &mut Page) -> Option<RepositoryId> {
     let Some([id, name, private, created_at]) = fields(entry, ["id", "name", "private", "created_at"]) else {
-        page.flaws.push(Flaw { entry: format!("entry {}", index + 1), defect: Defect::NotAnObject });
+        page.bad.push(BadEntry { place: Some(place), identity: String::new(), defect: Defect::NotAnObject });
         return None;
     };
     let id = id.required(parse_id);
     let name = name.required(parse_text);
-    let mut flaw = |defect| page.flaws.push(Flaw { entry: describe(index, id, name.as_deref()), defect });
-    let visibility = match private.optional(|raw| serde_json::from_str(raw).ok()) {
+    let private = private.optional(|raw| serde_json::from_str(raw).ok());
+    let created_at = created_at.required(parse_time);
+    let defects = [
+        private.is_err().then_some(Defect::Private),
+        created_at.is_none().then_some(Defect::CreatedAt),
+        id.is_none().then_some(Defect::Id),
+        name.is_none().then_some(Defect::Name),
+    ];
+    page.bad.extend(defects.into_iter().flatten().map(|defect| {
+        let identity = match (id, &name) {
+            (Some(id), Some(name)) => format!("id {id}, {name:?}"),
+            (Some(id), None) => format!("id {id}"),
+            (None, Some(name)) => format!("{name:?}"),
+            (None, None) => String::new(),
+        };
+        BadEntry { place: Some(place), identity, defect }
+    }));
+    let visibility = match private {
         Ok(Some(true)) => Visibility::Private,
         Ok(Some(false)) => Visibility::Public,
-        Ok(None) => Visibility::Unknown,
-        Err(Bad) => {
-            flaw(Defect::Private);
-            Visibility::Unknown
-        }
+        Ok(None) | Err(Bad) => Visibility::Unknown,
     };
-    let created_at = created_at.required(parse_time);
-    if created_at.is_none() {
-        flaw(Defect::CreatedAt);
-    }
-    if id.is_none() {
-        flaw(Defect::Id);
-    }
-    if name.is_none() {
-        flaw(Defect::Name);
-    }
     match (id, name) {
         (Some(id), Some(name)) => {
             page.repositories.push(Repository { id, name: name.into(), visibility, created_at });
@@ -135,78 +76,51 @@ fn decode_repository(index: usize, entry: &RawValue, page: &mut Page) -> Option<
     id
 }
 
-fn describe(index: usize, id: Option<RepositoryId>, name: Option<&str>) -> String {
-    let place = index + 1;
-    match (id, name) {
-        (Some(id), Some(name)) => format!("entry {place} (id {id}, {name:?})"),
-        (Some(id), None) => format!("entry {place} (id {id})"),
-        (None, Some(name)) => format!("entry {place} ({name:?})"),
-        (None, None) => format!("entry {place}"),
-    }
-}
-
 /// Reads the languages of a repository.
 ///
 /// # Errors
 /// The body is not a JSON array in UTF-8.
 pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList, serde_json::Error> {
-    match plain::languages(body, interner) {
-        Some(list) => Ok(list),
-        None => decode_flawed_languages(body, interner),
-    }
-}
-
-/// The long way, which tells what is wrong.
-fn decode_flawed_languages(body: &[u8], interner: &Interner) -> Result<LanguageList, serde_json::Error> {
     let entries = entries(body)?;
-    let mut list = LanguageList { languages: Vec::with_capacity(entries.len()), flaws: Vec::new() };
+    let mut list = LanguageList { languages: Vec::with_capacity(entries.len()), bad: Vec::new() };
     let mut codes = HashSet::with_capacity(entries.len());
-    let mut interner = interner.lock();
-    for (index, entry) in entries.into_iter().enumerate() {
-        let (target, defects) = decode_language(index, entry, &mut interner);
-        let mut flaw = |defect| {
-            let entry = match &target {
-                Some(target) => format!("entry {} ({:?})", index + 1, target.language.code),
-                None => format!("entry {}", index + 1),
-            };
-            list.flaws.push(Flaw { entry, defect });
-        };
-        defects.into_iter().flatten().for_each(&mut flaw);
-        let Some(target) = &target else { continue };
-        if codes.insert(Arc::clone(&target.language.code)) {
-            list.languages.push(target.clone());
-        } else {
-            flaw(Defect::DuplicateCode);
+    for (place, entry) in (1..).zip(entries) {
+        let (target, mut defects) = decode_language(entry, interner);
+        let identity = target.as_ref().map(|target| format!("{:?}", target.language.code));
+        if let Some(target) = target {
+            if codes.insert(Arc::clone(&target.language.code)) {
+                list.languages.push(target);
+            } else {
+                defects.push(Defect::DuplicateCode);
+            }
         }
+        let identity = identity.unwrap_or_default();
+        let bad = defects.into_iter().map(|defect| BadEntry { place: Some(place), identity: identity.clone(), defect });
+        list.bad.extend(bad);
     }
-    sort(&mut list.languages);
+    list.languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
     Ok(list)
 }
 
-/// By their codes; that takes next to nothing where they are mostly in that order.
-fn sort(languages: &mut [Target]) {
-    languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
-}
-
-fn decode_language(
-    index: usize,
-    entry: &RawValue,
-    interner: &mut Interning<'_>,
-) -> (Option<Target>, [Option<Defect>; 2]) {
+/// One language, where its code can be read, and what is wrong with the entry.
+fn decode_language(entry: &RawValue, interner: &Interner) -> (Option<Target>, Vec<Defect>) {
     let Some([code, name, completion]) = fields(entry, ["code", "name", "completion"]) else {
-        return (None, [Some(Defect::NotAnObject), None]);
+        return (None, vec![Defect::NotAnObject]);
     };
     let Some(code) = code.required(parse_text) else {
-        return (None, [Some(Defect::Code), None]);
+        return (None, vec![Defect::Code]);
     };
-    let name = name.optional(|raw| serde_json::from_str::<String>(raw).ok());
-    let completion = completion.optional(parse_completion);
-    let defects = [name.is_err().then_some(Defect::Name), completion.is_err().then_some(Defect::Completion)];
-    let target = Target {
-        language: interner.language(index, &code, &name.ok().flatten().unwrap_or_default()),
-        completion: completion.ok().flatten(),
-    };
-    (Some(target), defects)
+    let mut defects = Vec::new();
+    let name = name.optional(|raw| serde_json::from_str::<String>(raw).ok()).unwrap_or_else(|Bad| {
+        defects.push(Defect::Name);
+        None
+    });
+    let completion = completion.optional(parse_completion).unwrap_or_else(|Bad| {
+        defects.push(Defect::Completion);
+        None
+    });
+    let language = interner.language(&code, &name.unwrap_or_default());
+    (Some(Target { language, completion }), defects)
 }
 
 /// An integer, or a string of one in plain decimal digits (API specification 2.1).

@@ -53,6 +53,7 @@ pub const KEYS: &[Key] = &[
     key("api.connect_timeout", "10s"),
     key("api.timeout", "30s"),
     key("api.max_attempts", "4"),
+    key("api.max_retry_after", "1h"),
     key("api.max_response_size", "16MiB"),
     key("api.ca_file", ""),
     key("api.completion_scale", "100"),

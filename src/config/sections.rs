@@ -16,6 +16,7 @@ use std::{path::PathBuf, time::Duration};
 const MILLISECOND: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 pub(super) fn api(read: &mut Reader<'_>) -> Option<ApiConfig> {
     let base_url = base_url(read);
@@ -37,6 +38,7 @@ pub(super) fn api(read: &mut Reader<'_>) -> Option<ApiConfig> {
     let connect_timeout = read.duration("api.connect_timeout", MILLISECOND);
     let timeout = read.duration("api.timeout", MILLISECOND);
     let max_attempts = read.whole("api.max_attempts", 1..=10);
+    let max_retry_after = max_retry_after(read);
     let max_response_size = read.parsed("api.max_response_size", "give at least 1B, such as 512KiB or 16MiB", |text| {
         match text.parse::<ByteSize>() {
             Ok(ByteSize(0)) => Err(format!("{} is too small", short(text))),
@@ -56,10 +58,23 @@ pub(super) fn api(read: &mut Reader<'_>) -> Option<ApiConfig> {
         connect_timeout: connect_timeout?,
         timeout: timeout?,
         max_attempts: max_attempts?,
+        max_retry_after: max_retry_after?,
         max_response_size: max_response_size?.0,
         ca_file,
         completion_scale: completion_scale?,
     })
+}
+
+fn max_retry_after(read: &mut Reader<'_>) -> Option<Duration> {
+    const PATH: &str = "api.max_retry_after";
+    let longest = read.duration(PATH, SECOND)?;
+    if longest <= DAY {
+        return Some(longest);
+    }
+    let problem = format!("{} is too long", humantime::format_duration(longest));
+    let source = read.source(PATH);
+    read.mistake(PATH, source, problem, "give at most 24h");
+    None
 }
 
 fn base_url(read: &mut Reader<'_>) -> Option<url::Url> {

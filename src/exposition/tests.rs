@@ -73,6 +73,7 @@ fn polled() -> PollStatus {
             read: 1,
             failed: 1,
             unreached: 0,
+            failure: Some(crate::model::PollFailure::Repositories),
         }),
         last_success_at: Some(at(1_795_224_345_000)),
         held_until: None,

@@ -1,42 +1,47 @@
-//! What the poller remembers: who is listed, what was last read of them, and the clocks of those who left.
+//! What the poller remembers: what is listed, what was last read of it, and the progress clocks of what left.
 //!
 //! Nothing here waits or asks: answers come in, snapshots go out. A repository leaves when a complete listing lacks it
 //! or the filters leave it out, and for no other reason.
 
+mod clocks;
+mod listing;
+
+pub(super) use listing::{Changes, Listing};
+
 use crate::{
-    api::wire::{LanguageList, Page, Target},
-    config::FilterConfig,
-    model::{Failure, Repository, RepositoryId, Timestamp},
+    clock::Moment,
+    model::{Failure, LanguageList, Repository, RepositoryId, Target, Timestamp},
     progress::{Progress, advance},
-    select::{Selection, select},
     snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
     state::{Memory, Remembered},
 };
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::Duration,
 };
-
-/// How long the clocks of what left are kept.
-const DEPARTED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+use tokio::time::Instant;
 
 /// A repository that is polled.
 #[derive(Debug)]
 struct Known {
     repository: Arc<Repository>,
     languages: Option<Arc<Languages>>,
+    /// When they were read: their age does not depend on a wall clock that jumps.
+    read: Option<Instant>,
     failure: Option<Failure>,
+    /// What was logged of its failures, until it is read again.
+    logged_failure: Option<Arc<str>>,
     /// Larger is later; 0 is never.
     last_attempt: u64,
-    /// Digest of the flaws of the last answer, so that they are logged once per change.
-    flaws: u64,
+    /// Digest of the bad entries of the last answer, so that they are logged once per change.
+    bad_entries: u64,
 }
 
 /// All that is remembered.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// What the listing shows, the filters notwithstanding.
+    /// All that the listing shows, whatever the filters say.
     listed: BTreeMap<RepositoryId, Arc<Repository>>,
     /// Those of them that are polled.
     known: BTreeMap<RepositoryId, Known>,
@@ -44,41 +49,8 @@ pub(super) struct Ledger {
     /// Lacking in the last complete listing, in such numbers that the next has to confirm it.
     missed: BTreeSet<RepositoryId>,
     attempts: u64,
-}
-
-/// A listing while it is read.
-#[derive(Debug)]
-pub(super) struct Listing {
-    /// How many repositories were known when it began.
-    known_before: usize,
-    seen: BTreeMap<RepositoryId, Arc<Repository>>,
-    nameless: HashSet<RepositoryId>,
-    unidentified: HashSet<Arc<str>>,
-}
-
-impl Listing {
-    pub fn add(&mut self, page: Page) {
-        for repository in page.repositories {
-            self.seen.insert(repository.id, Arc::new(repository));
-        }
-        self.nameless.extend(page.nameless);
-        self.unidentified.extend(page.unidentified);
-    }
-
-    /// Whether the listing shows this repository, be it by an entry of which only the id or the name can be read.
-    fn shows(&self, repository: &Repository) -> bool {
-        self.seen.contains_key(&repository.id)
-            || self.nameless.contains(&repository.id)
-            || self.unidentified.contains(&repository.name)
-    }
-}
-
-/// What is new about a repository since its last read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum News {
-    None,
-    /// It failed before, and does no more; or it fails, and did not, or otherwise.
-    Changed,
+    /// Whether it was logged that too many clocks departed.
+    has_logged_excess: bool,
 }
 
 impl Ledger {
@@ -91,7 +63,7 @@ impl Ledger {
             ledger.attempts += 1;
             let last_attempt = if languages.is_some() { ledger.attempts } else { 0 };
             ledger.listed.insert(repository.id, Arc::clone(&repository));
-            let known = Known { repository, languages, failure: None, last_attempt, flaws: 0 };
+            let known = Known { languages, last_attempt, ..Known::new(repository) };
             ledger.known.insert(known.repository.id, known);
         }
         ledger
@@ -106,120 +78,26 @@ impl Ledger {
         Memory { last_full_poll, repositories, departed: self.departed.clone() }
     }
 
-    /// A listing begins to be read.
-    pub fn begin_listing(&self) -> Listing {
-        Listing {
-            known_before: self.listed.len(),
-            seen: BTreeMap::new(),
-            nameless: HashSet::new(),
-            unidentified: HashSet::new(),
-        }
+    /// How many repositories are polled.
+    pub fn polled(&self) -> usize {
+        self.known.len()
     }
 
-    /// Takes in what is new of a listing that is still being read: nothing that is known changes yet. So who bears a
-    /// known name has to wait for the whole listing, which may show that the other has a new one.
-    pub fn preview(&mut self, listing: &Listing, filter: &FilterConfig, now: Timestamp) {
-        let names: HashSet<_> = self.listed.values().map(|repository| Arc::clone(&repository.name)).collect();
-        let before = self.listed.len();
-        for (id, repository) in &listing.seen {
-            if !names.contains(&repository.name) {
-                self.listed.entry(*id).or_insert_with(|| Arc::clone(repository));
-            }
-        }
-        if self.listed.len() > before {
-            self.reselect(filter, now);
-        }
-    }
-
-    /// Takes in a listing, and returns those that are eclipsed by another of their name.
-    pub fn list(
-        &mut self,
-        listing: &Listing,
-        complete: bool,
-        filter: &FilterConfig,
-        now: Timestamp,
-    ) -> Vec<Arc<Repository>> {
-        if complete {
-            self.remove_missing(listing, now);
-        }
-        for (id, repository) in &listing.seen {
-            if self.listed.get(id) != Some(repository) {
-                self.listed.insert(*id, Arc::clone(repository));
-            }
-        }
-        self.departed.retain(|_, (_, left_at)| now.since(*left_at) < DEPARTED_FOR);
-        self.reselect(filter, now)
-    }
-
-    fn remove_missing(&mut self, listing: &Listing, now: Timestamp) {
-        let before = listing.known_before;
-        let missing: BTreeSet<_> = self
-            .listed
-            .values()
-            .filter(|repository| !listing.shows(repository))
-            .map(|repository| repository.id)
-            .collect();
-        let gone: BTreeSet<_> = if missing.len() * 2 > before {
-            missing.intersection(&self.missed).copied().collect()
-        } else {
-            missing.clone()
-        };
-        let unconfirmed = missing.len() - gone.len();
-        if unconfirmed > 0 {
-            tracing::warn!(
-                missing = unconfirmed,
-                known = before,
-                "the listing lacks more than half of the repositories; keeping them until the next listing confirms it"
-            );
-        }
-        for id in &gone {
-            self.listed.remove(id);
-            if let Some(known) = self.known.remove(id) {
-                self.depart(&known, now);
-            }
-        }
-        self.missed = missing.difference(&gone).copied().collect();
-    }
-
-    /// Applies the filters to all that is listed, and returns those that are eclipsed by another of their name.
-    pub fn reselect(&mut self, filter: &FilterConfig, now: Timestamp) -> Vec<Arc<Repository>> {
-        let Selection { polled, eclipsed } = select(&self.listed, filter);
-        let left: Vec<_> = self.known.keys().filter(|id| !polled.contains_key(id)).copied().collect();
-        for known in left.into_iter().filter_map(|id| self.known.remove(&id)).collect::<Vec<_>>() {
-            self.depart(&known, now);
-        }
-        for (id, repository) in polled {
-            self.known
-                .entry(id)
-                .and_modify(|known| known.repository = Arc::clone(&repository))
-                .or_insert_with(|| Known { repository, languages: None, failure: None, last_attempt: 0, flaws: 0 });
-        }
-        eclipsed
-    }
-
-    /// Keeps the clocks of a repository that leaves.
-    fn depart(&mut self, known: &Known, now: Timestamp) {
-        for reading in known.languages.iter().flat_map(|languages| &*languages.readings) {
-            if let Some(progress) = reading.progress() {
-                self.departed.insert((known.repository.id, Arc::clone(&reading.language.code)), (progress, now));
-            }
-        }
-    }
-
-    /// Who is to be read, the oldest attempt first.
+    /// What is to be read, the oldest attempt first.
     pub fn queue(&self) -> Vec<RepositoryId> {
         let mut queue: Vec<_> = self.known.iter().map(|(id, known)| (known.last_attempt, *id)).collect();
         queue.sort_unstable();
         queue.into_iter().map(|(_, id)| id).collect()
     }
 
-    pub fn name(&self, id: RepositoryId) -> Option<&str> {
-        self.known.get(&id).map(|known| &*known.repository.name)
+    /// The name of a repository that is polled; of another one it is empty.
+    pub fn name(&self, id: RepositoryId) -> &str {
+        self.known.get(&id).map_or("", |known| &*known.repository.name)
     }
 
-    /// The languages of a repository were read.
-    pub fn succeeded(&mut self, id: RepositoryId, list: LanguageList, scale: f64, now: Timestamp) -> News {
-        let Some(known) = self.known.get_mut(&id) else { return News::None };
+    /// The languages of a repository were read. Returns whether that ends a failure that was logged.
+    pub fn succeeded(&mut self, id: RepositoryId, list: LanguageList, scale: f64, now: Moment) -> bool {
+        let Some(known) = self.known.get_mut(&id) else { return false };
         self.attempts += 1;
         known.last_attempt = self.attempts;
         let before = known.languages.take();
@@ -228,12 +106,10 @@ impl Ledger {
         for Target { language, completion } in list.languages {
             let progress = match find(previous, &language.code) {
                 Some(reading) => reading.progress(),
-                // Hardly ever is anything left to ask.
-                None if self.departed.is_empty() => None,
                 None => self.departed.remove(&(id, Arc::clone(&language.code))).map(|(progress, _)| progress),
             };
             let reported = match (completion, progress) {
-                (Some(completion), progress) => Reported::Now(advance(progress, completion, scale, now)),
+                (Some(completion), progress) => Reported::Now(advance(progress, completion, scale, now.wall)),
                 (None, Some(progress)) => Reported::Before(progress),
                 (None, None) => Reported::Never,
             };
@@ -241,50 +117,52 @@ impl Ledger {
         }
         for reading in previous {
             if let (Some(progress), None) = (reading.progress(), find(&readings, &reading.language.code)) {
-                self.departed.insert((id, Arc::clone(&reading.language.code)), (progress, now));
+                self.departed.insert((id, Arc::clone(&reading.language.code)), (progress, now.wall));
             }
         }
         let readings = match before {
             Some(before) if *before.readings == *readings => Arc::clone(&before.readings),
             _ => readings.into(),
         };
-        known.languages = Some(Arc::new(Languages { read_at: now, readings }));
-        if known.failure.take().is_some() { News::Changed } else { News::None }
+        known.languages = Some(Arc::new(Languages { read_at: now.wall, readings }));
+        known.read = Some(now.monotonic);
+        known.failure = None;
+        known.logged_failure.take().is_some()
     }
 
-    /// The languages of a repository could not be read.
-    pub fn failed(&mut self, id: RepositoryId, what: &str, hint: &str, now: Timestamp) -> News {
-        let Some(known) = self.known.get_mut(&id) else { return News::None };
+    /// The languages of a repository could not be read. Returns whether that is to be logged: it is a failure of the
+    /// repository itself, not of the API as a whole, and another one than was logged last.
+    pub fn failed(&mut self, id: RepositoryId, failure: Failure, is_its_own: bool, now: Timestamp) -> bool {
+        let Some(known) = self.known.get_mut(&id) else { return false };
         self.attempts += 1;
         known.last_attempt = self.attempts;
-        let (news, since) = match &known.failure {
-            Some(failure) if *failure.what == *what => return News::None,
-            Some(failure) => (News::Changed, failure.since),
-            None => (News::Changed, now),
-        };
-        known.failure = Some(Failure { since, what: what.into(), hint: hint.into() });
-        news
+        let is_new = is_its_own && known.logged_failure.as_ref() != Some(&failure.what);
+        if is_new {
+            known.logged_failure = Some(Arc::clone(&failure.what));
+        }
+        let since = known.failure.as_ref().map_or(now, |before| before.since);
+        known.failure = Some(Failure { since, ..failure });
+        is_new
     }
 
-    /// Whether the flaws of a repository's answer are others than last time, as told by their digest.
-    pub fn flaws_changed(&mut self, id: RepositoryId, digest: u64) -> bool {
-        self.known.get_mut(&id).is_some_and(|known| std::mem::replace(&mut known.flaws, digest) != digest)
+    /// Whether the bad entries of a repository's answer are others than last time, by their digest.
+    pub fn bad_entries_changed(&mut self, id: RepositoryId, digest: u64) -> bool {
+        self.known.get_mut(&id).is_some_and(|known| std::mem::replace(&mut known.bad_entries, digest) != digest)
     }
 
-    /// When, after `now`, the next of the known grows too old to be told.
-    pub fn next_expiry(&self, limit: Duration, now: Timestamp) -> Option<Timestamp> {
-        let expiries = self.known.values().filter_map(|known| known.languages.as_ref()).map(|languages| {
-            // One past the limit: at the limit itself the data are still told.
-            languages.read_at.saturating_add(limit).saturating_add(Duration::from_millis(1))
-        });
+    /// When, after `now`, the next data become stale.
+    pub fn next_expiry(&self, limit: Duration, now: Instant) -> Option<Instant> {
+        // One past the limit: at the limit itself they are still shown.
+        let limit = limit.saturating_add(Duration::from_millis(1));
+        let expiries = self.known.values().filter_map(|known| known.read?.checked_add(limit));
         expiries.filter(|expiry| *expiry > now).min()
     }
 
-    pub fn snapshot(&self, scale: f64, limit: Duration, now: Timestamp) -> Snapshot {
+    pub fn snapshot(&self, scale: f64, limit: Duration, now: Moment) -> Snapshot {
         let mut repositories: Vec<_> = self.known.values().map(|known| known.show(limit, now)).collect();
         repositories.sort_unstable_by(|a, b| a.repository.name.cmp(&b.repository.name));
         Snapshot {
-            taken_at: now,
+            taken_at: now.wall,
             repositories,
             filtered: self.listed.len() - self.known.len(),
             completion_scale: scale,
@@ -293,10 +171,26 @@ impl Ledger {
 }
 
 impl Known {
-    fn show(&self, limit: Duration, now: Timestamp) -> Shown {
+    fn new(repository: Arc<Repository>) -> Self {
+        Self {
+            repository,
+            languages: None,
+            read: None,
+            failure: None,
+            logged_failure: None,
+            last_attempt: 0,
+            bad_entries: 0,
+        }
+    }
+
+    fn show(&self, limit: Duration, now: Moment) -> Shown {
+        let is_stale = |languages: &Languages| {
+            let age = self.read.map_or_else(|| now.wall.since(languages.read_at), |read| now.monotonic - read);
+            age > limit
+        };
         let condition = match (&self.languages, &self.failure) {
             (None, failure) => Condition::Pending(failure.clone()),
-            (Some(languages), failure) if now.since(languages.read_at) > limit => {
+            (Some(languages), failure) if is_stale(languages) => {
                 Condition::Stale { read_at: languages.read_at, failure: failure.clone() }
             }
             (Some(languages), None) => Condition::Fresh(Arc::clone(languages)),

@@ -1,13 +1,13 @@
 //! When a poll begins: an interval after the start of the one before, or after its end where it went wrong, and not
-//! while the API wants to be left alone.
+//! while a Retry-After holds all requests.
 
 use super::{Poller, publications::PUBLISH_EVERY};
 use crate::{
     api::Api,
     snapshot::{PollOutcome, PollStatus, Snapshot},
 };
-use std::{pin::pin, sync::Arc, time::Duration};
-use tokio::time::{Instant, sleep, sleep_until};
+use std::{pin::pin, sync::Arc};
+use tokio::time::{Instant, sleep_until};
 
 impl<A, P> Poller<A, P>
 where
@@ -35,43 +35,53 @@ where
         }
     }
 
-    /// Waits for the time of the next poll, and publishes anew what grows stale in the meantime.
+    /// Waits for the time of the next poll, and publishes anew what becomes stale in the meantime.
     async fn wait(&mut self, started: Instant, outcome: &PollOutcome) {
         let ended = Instant::now();
         let failed = outcome.listing.is_some() || outcome.ended_early.is_some();
-        // Nothing is asked in the meantime, so that nothing can change this.
-        let held_until = ended + self.settings.borrow().api.held_for().unwrap_or_default();
-        let mut told = None;
-        let mut published_at = outcome.ended_at;
-        // What grows stale bit by bit is not to be encoded bit by bit.
+        let mut announced = None;
+        let mut published = ended;
+        // What becomes stale bit by bit is not encoded bit by bit.
         let mut not_before = None;
         loop {
             let interval = self.settings.borrow().interval;
-            let due = if failed { ended + interval } else { (started + interval).max(ended) }.max(held_until);
+            let next = if failed { ended + interval } else { (started + interval).max(ended) };
+            // No request is sent in the meantime, so that no hold can begin.
+            let due = self.hold.until().map_or(next, |until| until.max(next));
             let now = Instant::now();
             if due <= now {
                 return;
             }
-            if told != Some(due) {
-                told = Some(due);
+            if announced != Some(due) {
+                announced = Some(due);
                 self.status.interval = interval;
                 self.status.next_poll_at = Some(self.clock.now().saturating_add(due - now));
-                published_at = self.clock.now();
+                published = now;
                 self.publish();
             }
-            let expiry = self.ledger.next_expiry(self.staleness_limit(), published_at);
-            let until_expiry = expiry.map_or(Duration::MAX, |expiry| expiry.since(self.clock.now()));
+            let hold_ends = self.hold.until();
+            let expiry = self.ledger.next_expiry(self.staleness_limit(), published);
+            let stale_at = expiry.map(|expiry| expiry.max(not_before.unwrap_or(expiry)));
             tokio::select! {
                 () = sleep_until(due) => return,
-                () = sleep(until_expiry.max(not_before.map_or(Duration::ZERO, |at| at - now))), if expiry.is_some() => {
+                () = reached(stale_at) => {
                     if not_before.replace(Instant::now() + PUBLISH_EVERY).is_none() {
-                        tracing::warn!("data have become too old to be shown: see poll.stale_after");
+                        tracing::warn!("data have become stale and are no longer shown: see poll.stale_after");
                     }
-                    published_at = self.clock.now();
+                    published = Instant::now();
                     self.publish();
                 }
+                () = reached(hold_ends) => self.publish(),
                 Ok(()) = self.settings.changed() => {}
             }
         }
+    }
+}
+
+/// Waits for a moment that may never come.
+async fn reached(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }

@@ -1,16 +1,16 @@
 //! The poller against an API in memory, under a paused clock.
 
 use super::*;
+mod logging;
+mod outcome;
+mod staleness;
+
 use crate::{
-    api::{
-        RequestFailure,
-        wire::{Flaw, LanguageList, Next, Page, Target},
-    },
-    model::{Completion, Language, Reason, Repository, Visibility},
-    snapshot::{Condition, Shown},
+    api::{ApiError, Session, Stop},
+    model::{BadEntry, Completion, Language, LanguageList, Next, Page, Repository, RepositoryId, Target, Visibility},
+    snapshot::Condition,
 };
 use globset::GlobSet;
-use publications::PUBLISH_EVERY;
 use std::sync::Mutex;
 
 const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
@@ -26,10 +26,23 @@ struct World {
     /// Completions by repository; a repository that is not here cannot be read.
     completions: Vec<(u64, f64)>,
     asked: Vec<u64>,
-    /// End the poll after so many languages requests.
-    end_after: Option<usize>,
-    held: Option<Duration>,
+    /// What is bad in the languages of a repository.
+    bad: Vec<(u64, Vec<BadEntry>)>,
+    /// Whether what fails does so because the API fails as a whole.
+    is_unavailable: bool,
+    /// Stop the poll after so many languages requests, for that reason.
+    stop_after: Option<(usize, PollFailure)>,
+    /// The key cannot be read.
+    has_no_key: bool,
+    held_until: Option<Instant>,
     takes: Duration,
+}
+
+impl World {
+    fn error(&self, what: &str) -> ApiError {
+        let failure = Failure::new(START, what, "wait");
+        if self.is_unavailable { ApiError::Unavailable(failure) } else { ApiError::Failed(failure) }
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -37,19 +50,22 @@ struct Memory(Arc<Mutex<World>>);
 
 struct MemorySession {
     world: Arc<Mutex<World>>,
-    ended: Mutex<Option<End>>,
+    stopped: Mutex<Option<Stop>>,
     calls: Mutex<usize>,
 }
 
 impl Api for Memory {
     type Session = MemorySession;
 
-    async fn begin(&self) -> Result<MemorySession, End> {
-        Ok(MemorySession { world: Arc::clone(&self.0), ended: Mutex::default(), calls: Mutex::default() })
+    async fn begin(&self) -> Result<MemorySession, Failure> {
+        if self.0.lock().unwrap().has_no_key {
+            return Err(Failure::new(START, "the key file is empty", "fill it"));
+        }
+        Ok(MemorySession { world: Arc::clone(&self.0), stopped: Mutex::default(), calls: Mutex::default() })
     }
 
-    fn held_for(&self) -> Option<Duration> {
-        self.0.lock().unwrap().held
+    fn held_until(&self) -> Option<Instant> {
+        self.0.lock().unwrap().held_until.filter(|until| *until > Instant::now())
     }
 }
 
@@ -61,8 +77,7 @@ impl Session for MemorySession {
         let after = after.map_or(0, RepositoryId::get);
         let page = world.pages.iter().find(|page| page.last().is_some_and(|(id, _)| *id > after));
         if page.is_none() && world.listing_breaks {
-            let what = "the listing broke".to_owned();
-            return Err(ApiError::Failed(RequestFailure { reason: Reason::ServerError, what, hint: "wait" }));
+            return Err(world.error("the listing broke"));
         }
         let repositories: Vec<_> = page
             .into_iter()
@@ -75,11 +90,11 @@ impl Session for MemorySession {
             })
             .collect();
         let next = repositories.last().map_or(Next::End, |last| Next::After(last.id));
-        Ok(Page { repositories, nameless: vec![], unidentified: vec![], flaws: Vec::<Flaw>::new(), next })
+        Ok(Page { repositories, nameless: vec![], unidentified: vec![], bad: vec![], next })
     }
 
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, ApiError> {
-        if self.ended().is_some() {
+        if self.stopped().is_some() {
             return Err(ApiError::NotAsked);
         }
         let takes = self.world.lock().unwrap().takes;
@@ -88,21 +103,21 @@ impl Session for MemorySession {
         world.asked.push(id.get());
         let mut calls = self.calls.lock().unwrap();
         *calls += 1;
-        if Some(*calls) == world.end_after {
-            *self.ended.lock().unwrap() = Some(End { what: "enough".to_owned(), hint: "wait" });
+        if let Some((_, reason)) = world.stop_after.filter(|(after, _)| after == &*calls) {
+            *self.stopped.lock().unwrap() = Some(Stop { reason, failure: Failure::new(START, "enough", "wait") });
         }
         let completion = world.completions.iter().find(|(of, _)| *of == id.get());
         let Some((_, completion)) = completion else {
-            let what = "status 500".to_owned();
-            return Err(ApiError::Failed(RequestFailure { reason: Reason::ServerError, what, hint: "wait" }));
+            return Err(world.error(&format!("repository {id} fails")));
         };
         let language = Arc::new(Language { code: "de".into(), name: "German".into() });
         let target = Target { language, completion: Completion::new(*completion) };
-        Ok(LanguageList { languages: vec![target], flaws: vec![] })
+        let bad = world.bad.iter().find(|(of, _)| *of == id.get()).map(|(_, bad)| bad.clone()).unwrap_or_default();
+        Ok(LanguageList { languages: vec![target], bad })
     }
 
-    fn ended(&self) -> Option<End> {
-        self.ended.lock().unwrap().clone()
+    fn stopped(&self) -> Option<Stop> {
+        self.stopped.lock().unwrap().clone()
     }
 }
 
@@ -140,7 +155,6 @@ impl Bench {
         change(&mut self.world.0.lock().unwrap());
     }
 
-    /// Polls, then lets `minutes` pass.
     async fn poll(&mut self) -> PollOutcome {
         self.poller.poll().await
     }
@@ -148,9 +162,9 @@ impl Bench {
     /// id:condition of each repository shown.
     fn shown(&self) -> String {
         let snapshot = self.poller.snapshot();
-        let told =
+        let shown =
             snapshot.repositories.iter().map(|shown| format!("{}:{}", shown.repository.id, shown.condition.label()));
-        told.collect::<Vec<_>>().join(" ")
+        shown.collect::<Vec<_>>().join(" ")
     }
 
     fn asked(&self) -> Vec<u64> {
@@ -211,57 +225,6 @@ async fn an_incomplete_listing_removes_nothing_and_all_are_polled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failing_data_are_told_until_they_are_stale_and_the_clock_goes_on() {
-    let mut bench = bench();
-    bench.poll().await;
-    bench.change(|world| world.completions.retain(|(id, _)| *id != 2));
-    bench.poll().await;
-    assert_eq!(bench.shown(), "1:fresh 2:failing 3:fresh");
-    pass(60).await;
-    assert_eq!(bench.shown(), "1:fresh 2:failing 3:fresh", "at the limit they are still told");
-    tokio::time::sleep(Duration::from_millis(2)).await;
-    bench.poll().await;
-    assert_eq!(bench.shown(), "1:fresh 2:stale 3:fresh");
-    bench.change(|world| world.completions.push((2, 20.0)));
-    bench.poll().await;
-    let snapshot = bench.poller.snapshot();
-    let Condition::Fresh(languages) = &snapshot.repositories[1].condition else { panic!("not fresh") };
-    assert_eq!(languages.readings[0].progress().unwrap().at, START);
-}
-
-/// When was published how many stale repositories, in seconds, while the API wants to be left alone for a day after a
-/// poll in which each repository took so long.
-async fn growing_stale(takes: Duration) -> Vec<(u64, usize)> {
-    let published = Arc::new(Mutex::new(Vec::new()));
-    let world = bench().world;
-    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
-    let log = Arc::clone(&published);
-    let publish = move |snapshot: Arc<Snapshot>, _| {
-        let stale = snapshot.repositories.iter().filter(|shown| shown.condition.label() == "stale").count();
-        if stale > 0 {
-            log.lock().unwrap().push((snapshot.taken_at.since(START).as_secs(), stale));
-        }
-    };
-    let clock = Clock::following_tokio(START);
-    let poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), Some(publish));
-    world.0.lock().unwrap().held = Some(Duration::from_secs(86_400));
-    world.0.lock().unwrap().takes = takes;
-    poller.run(pass(90)).await;
-    let published = published.lock().unwrap();
-    published.clone()
-}
-
-#[tokio::test(start_paused = true)]
-async fn data_turn_stale_while_nothing_is_polled() {
-    assert_eq!(growing_stale(Duration::ZERO).await, [(3600, 3)]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_turns_stale_bit_by_bit_is_not_published_bit_by_bit() {
-    assert_eq!(growing_stale(Duration::from_secs(1)).await, [(3601, 1), (3606, 3)]);
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
     for (days, kept) in [(29, true), (31, false)] {
         let mut bench = bench();
@@ -281,7 +244,7 @@ async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
 #[tokio::test(start_paused = true)]
 async fn what_one_poll_did_not_reach_the_next_reads_first() {
     let mut bench = bench();
-    bench.change(|world| world.end_after = Some(2));
+    bench.change(|world| world.stop_after = Some((2, PollFailure::Held)));
     let outcome = bench.poll().await;
     assert_eq!((outcome.read, outcome.unreached), (2, 1));
     bench.poll().await;
@@ -290,10 +253,11 @@ async fn what_one_poll_did_not_reach_the_next_reads_first() {
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_that_ran_over_is_followed_at_once_and_one_that_broke_by_a_whole_interval() {
-    for (end_after, starts) in [(None, [0, 600, 1200]), (Some(3), [0, 900, 1800])] {
+    let stop = Some((3, PollFailure::Unavailable));
+    for (stop_after, starts) in [(None, [0, 600, 1200]), (stop, [0, 900, 1800])] {
         let Bench { world, poller, _settings } = bench();
         world.0.lock().unwrap().takes = Duration::from_secs(200);
-        world.0.lock().unwrap().end_after = end_after;
+        world.0.lock().unwrap().stop_after = stop_after;
         let begun = Arc::new(Mutex::new(Vec::new()));
         let watched = Arc::clone(&begun);
         let mut progress = poller.progress();
@@ -323,7 +287,7 @@ async fn a_long_poll_publishes_at_least_every_five_seconds() {
     poller.poll().await;
     let times = times.lock().unwrap();
     let longest = times.windows(2).map(|pair| pair[1].since(pair[0])).max();
-    assert_eq!(longest, Some(PUBLISH_EVERY));
+    assert_eq!(longest, Some(Duration::from_secs(5)));
     assert!(times[0].since(START) < Duration::from_secs(1));
 }
 
@@ -342,7 +306,7 @@ async fn a_slow_listing_publishes_what_it_has_shown_at_least_every_five_seconds(
     poller.poll().await;
     let published = published.lock().unwrap();
     let longest = published.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).max();
-    assert_eq!(longest, Some(PUBLISH_EVERY));
+    assert_eq!(longest, Some(Duration::from_secs(5)));
     let first_with = |count| published.iter().find(|(_, shown)| *shown == count).unwrap().0.as_secs();
     assert!((60..=65).contains(&first_with(2)), "{}", first_with(2));
     assert!((120..=125).contains(&first_with(3)), "{}", first_with(3));
@@ -365,7 +329,7 @@ async fn names_that_wander_during_a_slow_listing_cost_no_data() {
     let mut bench = bench();
     bench.poll().await;
     bench.change(|world| {
-        // The first is renamed, and a new one bears the name that it had; both are seen long before the rest.
+        // The first is renamed, and a new one has its former name; both are seen long before the rest.
         world.pages = vec![vec![(1, "o/renamed"), (4, "o/a")], vec![(5, "o/d")], vec![(6, "o/b"), (7, "o/c")]];
         world.page_takes = Duration::from_secs(60);
         world.completions.retain(|(id, _)| *id != 1);
@@ -411,21 +375,4 @@ async fn what_the_filters_leave_out_is_not_shown_after_a_restart_either() {
     let names = poller.snapshot().repositories.iter().map(|shown| shown.repository.id.get()).collect::<Vec<_>>();
     assert_eq!(names, [1, 3]);
     assert_eq!(poller.snapshot().filtered, 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_first_poll_that_takes_longer_than_data_may_be_old_loses_nothing() {
-    let world = bench().world;
-    world.0.lock().unwrap().takes = Duration::from_secs(45 * 60);
-    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
-    let stale = Arc::new(Mutex::new(0));
-    let counter = Arc::clone(&stale);
-    let publish = move |snapshot: Arc<Snapshot>, _| {
-        let is_stale = |shown: &&Shown| shown.condition.label() == "stale";
-        *counter.lock().unwrap() += snapshot.repositories.iter().filter(is_stale).count();
-    };
-    let clock = Clock::following_tokio(START);
-    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), Some(publish));
-    assert!(poller.poll().await.is_success());
-    assert_eq!(*stale.lock().unwrap(), 0);
 }

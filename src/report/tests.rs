@@ -47,6 +47,7 @@ fn status(failed: usize) -> PollStatus {
         read: 2,
         failed,
         unreached: 0,
+        failure: (failed > 0).then_some(crate::model::PollFailure::Repositories),
     };
     PollStatus {
         interval: Duration::from_secs(300),

@@ -2,10 +2,10 @@
 
 use super::RunError;
 use crate::{
-    api::{Api as _, ApiError, Client, End, Session as _, wire::Target},
+    api::{Api as _, ApiError, Client, Session as _},
     config::{ApiConfig, Config},
     instruments::Instruments,
-    model::Repository,
+    model::{Failure, Repository, Target},
 };
 use anyhow::anyhow;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let api = ApiConfig { max_attempts: 1, ..config.api.clone() };
     let client = Client::new(&api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
-    let session = client.begin().await.map_err(|End { what, hint }| anyhow!("{what}; {hint}"))?;
+    let session = client.begin().await.map_err(|Failure { what, hint, .. }| anyhow!("{what}; {hint}"))?;
     let page = session.list_repositories(None).await.map_err(|error| told("the listing", error))?;
     let mut lines = vec![format!("{} answers and accepts the key", config.api.base_url)];
     let count = page.repositories.len();
@@ -25,8 +25,8 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
         1 => "the first page of the listing has 1 repository".to_owned(),
         _ => format!("the first page of the listing has {count} repositories"),
     });
-    if !page.flaws.is_empty() {
-        lines.push(format!("entries of it with something bad: {}", page.flaws.len()));
+    if !page.bad.is_empty() {
+        lines.push(format!("entries of it with something bad: {}", page.bad.len()));
     }
     if let Some(repository) = page.repositories.first() {
         let list = session.list_languages(repository.id).await.map_err(|error| told(&repository.name, error))?;
@@ -38,7 +38,9 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
 
 fn told(of: &str, error: ApiError) -> anyhow::Error {
     match error {
-        ApiError::Failed(failure) => anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint),
+        ApiError::Failed(failure) | ApiError::Unavailable(failure) => {
+            anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint)
+        }
         ApiError::NotAsked => anyhow!("{of} was not asked for, because the API refused what came before"),
     }
 }

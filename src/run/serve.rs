@@ -74,7 +74,11 @@ pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
     // One thread has all of a poll: its tasks wake each other hundreds of times a second, which costs twice the CPU
     // across threads. And scrapes do not wait for it.
     let polling_runtime = super::runtime_of_one_thread()?;
-    tasks.spawn_blocking(move || polling_runtime.block_on(poller.run(until(stopped))));
+    tasks.spawn_blocking(move || {
+        polling_runtime.block_on(poller.run(until(stopped)));
+        // A thread that still waits for a resolver or a disk must not hold the end up.
+        polling_runtime.shutdown_background();
+    });
     tasks.spawn(encode(encoding, publish));
     notify::ready();
 
@@ -144,12 +148,6 @@ fn open_state(
     if let Some(set_aside) = &opened.set_aside {
         instruments.state_discarded();
         tracing::error!("{set_aside}");
-    }
-    if opened.from_the_future > 0 {
-        tracing::warn!(
-            timestamps = opened.from_the_future,
-            "the state file holds timestamps of the future, which count as now; check the system's clock"
-        );
     }
     Ok(Some(opened))
 }

@@ -36,7 +36,7 @@
 
 use super::{Memory, Remembered};
 use crate::{
-    model::{Completion, Interner, Interning, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, Interner, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     snapshot::{Languages, Reading, Reported},
 };
@@ -55,14 +55,6 @@ const VERSION: u64 = 1;
 
 /// How the file of every version begins, up to the number of its version.
 pub(super) const OPENING: &str = r#"{"format":"translation-exporter state","version":"#;
-
-/// The content of a state file.
-#[derive(Debug)]
-pub(super) struct Decoded {
-    pub memory: Memory,
-    /// How many timestamps lay in the future.
-    pub from_the_future: usize,
-}
 
 #[derive(Deserialize)]
 struct Document<'a> {
@@ -187,23 +179,21 @@ impl<'a> From<&'a Reading> for LanguageEntry<'a> {
     }
 }
 
-/// Reads a state file of the API at `base_url`. Timestamps after `now` become `now`, since no clock may lie in the
-/// future.
+/// Reads a state file of the API at `base_url`.
 ///
 /// # Errors
 ///
 /// Says why, where the bytes are not what a program wrote that knew this version of the format, hold a value that could
 /// never have been read from the API, or belong to another API.
-pub(super) fn decode(bytes: &[u8], base_url: &str, now: Timestamp) -> Result<Decoded, String> {
+pub(super) fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, String> {
     check_frame(bytes)?;
     let document: Document<'_> = serde_json::from_slice(bytes).map_err(|error| format!("it is damaged: {error}"))?;
     if document.base_url != base_url {
         return Err(format!("it is the state of {}, while api.base_url is {base_url}", document.base_url));
     }
     let interner = Interner::default();
-    let mut reader = Reader { known: interner.lock(), now, from_the_future: 0 };
-    let memory = reader.memory(document).ok_or("it is damaged: it holds an impossible value")?;
-    Ok(Decoded { memory, from_the_future: reader.from_the_future })
+    let reader = Reader { known: &interner };
+    reader.memory(document).ok_or_else(|| "it is damaged: it holds an impossible value".to_owned())
 }
 
 /// Checks that the bytes begin and end as a state file of this version does, and that the checksum fits.
@@ -234,13 +224,11 @@ fn check_frame(bytes: &[u8]) -> Result<(), String> {
 
 /// Turns entries into what they mean; `None` where one holds an impossible value.
 struct Reader<'a> {
-    known: Interning<'a>,
-    now: Timestamp,
-    from_the_future: usize,
+    known: &'a Interner,
 }
 
 impl Reader<'_> {
-    fn memory(&mut self, document: Document<'_>) -> Option<Memory> {
+    fn memory(&self, document: Document<'_>) -> Option<Memory> {
         let repositories = document.repositories.into_iter().map(|raw| {
             let entry = serde_json::from_str(raw.get()).ok()?;
             self.repository(entry)
@@ -248,7 +236,7 @@ impl Reader<'_> {
         let repositories = repositories.collect::<Option<_>>()?;
         let departed = document.departed.into_iter().map(|DepartedEntry { id, code, completion, clock, left_at }| {
             let key = (RepositoryId::new(id)?, filled(&code)?.into());
-            Some((key, (self.progress(completion, clock)?, self.time(left_at))))
+            Some((key, (progress(completion, clock)?, Timestamp::from_millis(left_at))))
         });
         Some(Memory {
             last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos),
@@ -257,7 +245,7 @@ impl Reader<'_> {
         })
     }
 
-    fn repository(&mut self, entry: RepositoryEntry<'_>) -> Option<Remembered> {
+    fn repository(&self, entry: RepositoryEntry<'_>) -> Option<Remembered> {
         let repository = Repository {
             id: RepositoryId::new(entry.id)?,
             name: filled(&entry.name)?.into(),
@@ -271,32 +259,26 @@ impl Reader<'_> {
         Some(Remembered { repository: Arc::new(repository), languages })
     }
 
-    fn languages(&mut self, read: &ReadEntry<'_>) -> Option<Arc<Languages>> {
-        let readings = read.languages.iter().enumerate().map(|(place, entry)| self.reading(place, entry));
+    fn languages(&self, read: &ReadEntry<'_>) -> Option<Arc<Languages>> {
+        let readings = read.languages.iter().map(|entry| self.reading(entry));
         let readings: Arc<[Reading]> = readings.collect::<Option<_>>()?;
         let is_sorted = readings.is_sorted_by(|one, next| one.language.code < next.language.code);
-        is_sorted.then(|| Arc::new(Languages { read_at: self.time(read.at), readings }))
+        is_sorted.then(|| Arc::new(Languages { read_at: Timestamp::from_millis(read.at), readings }))
     }
 
-    fn reading(&mut self, place: usize, entry: &LanguageEntry<'_>) -> Option<Reading> {
+    fn reading(&self, entry: &LanguageEntry<'_>) -> Option<Reading> {
         let reported = match (entry.clock, entry.completion, entry.clock_completion) {
             (None, None, None) => Reported::Never,
-            (Some(at), Some(completion), None) => Reported::Now(self.progress(completion, at)?),
-            (Some(at), None, Some(completion)) => Reported::Before(self.progress(completion, at)?),
+            (Some(at), Some(completion), None) => Reported::Now(progress(completion, at)?),
+            (Some(at), None, Some(completion)) => Reported::Before(progress(completion, at)?),
             _ => return None,
         };
-        Some(Reading { language: self.known.language(place, filled(&entry.code)?, &entry.name), reported })
+        Some(Reading { language: self.known.language(filled(&entry.code)?, &entry.name), reported })
     }
+}
 
-    fn progress(&mut self, completion: f64, at: i64) -> Option<Progress> {
-        Some(Progress { completion: Completion::new(completion)?, at: self.time(at) })
-    }
-
-    fn time(&mut self, millis: i64) -> Timestamp {
-        let time = Timestamp::from_millis(millis);
-        self.from_the_future += usize::from(time > self.now);
-        time.min(self.now)
-    }
+fn progress(completion: f64, at: i64) -> Option<Progress> {
+    Some(Progress { completion: Completion::new(completion)?, at: Timestamp::from_millis(at) })
 }
 
 fn filled(text: &str) -> Option<&str> {

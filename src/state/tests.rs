@@ -97,7 +97,7 @@ fn a_first_start_is_empty_and_the_next_one_remembers() {
     drop(opened);
     let opened = folder.open();
     assert_eq!(opened.memory, Some(small()));
-    assert!(opened.set_aside.is_none() && opened.from_the_future == 0);
+    assert!(opened.set_aside.is_none());
     assert_eq!(folder.names(), ["state", "state.lock"]);
 }
 
@@ -180,23 +180,6 @@ fn a_damaged_file_that_cannot_be_moved_stays_where_it_is() {
     let error = StateFile::open(&folder.path(&name), API, NOW).unwrap_err();
     assert!(error.to_string().starts_with("cannot set aside the state file /"), "{error}");
     assert_eq!(folder.content(&name), b"damaged");
-}
-
-#[test]
-fn timestamps_of_the_future_become_now_and_are_counted() {
-    let folder = Folder::new();
-    let after = NOW.saturating_add(Duration::from_millis(1));
-    let with = |at: Timestamp| {
-        let progress = Progress { at, ..clock(12.0, 0) };
-        let languages = Languages { read_at: at, readings: [reading("de", "", Reported::Now(progress))].into() };
-        let mut remembered = remembered(7, "owner/repo", None);
-        remembered.languages = Some(Arc::new(languages));
-        let departed = departed(7, "it").into_keys().map(|key| (key, (progress, at))).collect();
-        Memory { last_full_poll: None, repositories: vec![remembered], departed }
-    };
-    fs::write(folder.path("state"), encoded(&with(after))).unwrap();
-    let opened = folder.open();
-    assert_eq!((opened.memory, opened.from_the_future), (Some(with(NOW)), 4));
 }
 
 #[test]

@@ -248,6 +248,7 @@ mod tests {
                 read: 0,
                 failed: 0,
                 unreached: 0,
+                failure: Some(crate::model::PollFailure::Listing),
             });
         });
         assert_eq!(

@@ -117,7 +117,7 @@ fn a_key_that_may_not_list_is_told() {
 fn an_api_that_is_down_is_told() {
     let api = api();
     api.fault(Target::Everything, Reply::status(503));
-    each_command_says(|| Setup::for_api(&api), &["status 503", "the API is in trouble", "wait"]);
+    each_command_says(|| Setup::for_api(&api), &["status 503", "the API itself fails", "wait"]);
     api.refuse();
     let words = ["Connection refused", "check api.base_url, the network, and HTTPS_PROXY if there is a proxy"];
     each_command_says(|| Setup::for_api(&api), &words);

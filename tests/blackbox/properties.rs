@@ -10,14 +10,17 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::sync::{Notify, watch};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 use translation_exporter::{
-    api::{Api, ApiError, End, Session, wire},
+    api::{Api, ApiError, Session, Stop, wire},
     clock::Clock,
     config::FilterConfig,
     exposition::{Format, Published},
     instruments::Instruments,
-    model::{Interner, RepositoryId},
+    model::{Failure, Interner, LanguageList, Page, RepositoryId},
     poll::{Poller, Settings},
     snapshot::{PollOutcome, PollStatus, Snapshot},
 };
@@ -75,17 +78,17 @@ struct World {
 impl Api for Account {
     type Session = Self;
 
-    async fn begin(&self) -> Result<Self, End> {
+    async fn begin(&self) -> Result<Self, Failure> {
         Ok(self.clone())
     }
 
-    fn held_for(&self) -> Option<Duration> {
+    fn held_until(&self) -> Option<Instant> {
         None
     }
 }
 
 impl Session for Account {
-    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<wire::Page, ApiError> {
+    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, ApiError> {
         let mut world = self.0.lock().unwrap();
         for change in world.changes.pop().unwrap_or_default() {
             world.change(&change);
@@ -99,7 +102,7 @@ impl Session for Account {
         Ok(wire::decode_page(page.map(entry).collect::<Value>().to_string().as_bytes()).unwrap())
     }
 
-    async fn list_languages(&self, id: RepositoryId) -> Result<wire::LanguageList, ApiError> {
+    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, ApiError> {
         let world = self.0.lock().unwrap();
         let languages = world.repositories.get(&id.get()).map(|repository| &*repository.languages).unwrap_or_default();
         let entry = |(code, name, completion): &(String, String, Option<f64>)| json!({"code": code, "name": name, "completion": completion});
@@ -107,7 +110,7 @@ impl Session for Account {
         Ok(wire::decode_languages(body.as_bytes(), &Interner::default()).unwrap())
     }
 
-    fn ended(&self) -> Option<End> {
+    fn stopped(&self) -> Option<Stop> {
         None
     }
 }

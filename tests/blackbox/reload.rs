@@ -280,3 +280,16 @@ fn reloading_over_http_is_forbidden_unless_it_is_enabled_and_by_signal_it_never_
     eventually("it is read anew", || (daemon.told().1 > loaded_at).then_some(()));
     assert_eq!(daemon.reload("POST").status, 200);
 }
+
+#[test]
+fn a_faster_rate_is_in_force_at_once() {
+    let api = three();
+    let setup = Setup::new(&[]);
+    let slow = [("api.requests_per_second", "0.001")];
+    let file = setup.file("config.yaml", &yaml(&api.base_url(), &slow));
+    let exporter = setup.argument("--config.file").argument(&file).start();
+    eventually("the first request", || api.requests(Target::Listing).first().cloned());
+    fs::write(&file, yaml(&api.base_url(), &[])).unwrap();
+    exporter.signal("HUP");
+    exporter.wait_for("all are read", |metrics| metrics.repositories("fresh") > 2.0);
+}

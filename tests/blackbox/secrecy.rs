@@ -46,6 +46,20 @@ fn the_key_appears_nowhere_even_at_trace_level() {
 }
 
 #[test]
+fn at_debug_level_each_request_has_one_line_without_a_header() {
+    let api = Api::start([Repo::new(1, "owner/repo")]);
+    api.script(Target::Languages(1), |request| (request.nth == 0).then(|| Reply::status(503)));
+    let exporter = Setup::for_api(&api).set("log.level", "debug").set("poll.interval", "1h").start();
+    exporter.wait_for("it is read", |metrics| metrics.repositories("fresh") > 0.0);
+    let log = exporter.log();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("operation=list_languages")).collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains("status=503") && lines[0].contains("attempt=1") && lines[0].contains("duration="));
+    assert!(lines[1].contains("status=200") && lines[1].contains("attempt=2"));
+    assert!(!log.to_lowercase().contains("bearer"));
+}
+
+#[test]
 fn a_response_that_echoes_the_key_does_not_make_it_known() {
     let api = Api::start([Repo::new(1, "owner/repo")]);
     api.fault(Target::Languages(1), Reply::json(format!("the key {KEY} is no good")).with_status(400));

@@ -53,6 +53,7 @@ fn numbers_of_the_api_outside_their_bounds_are_refused() {
                 "  max_attempts: 11\n",
                 "api.max_attempts (exporter.yml:4): 11 is out of bounds; give a whole number from 1 to 10",
             ),
+            ("  max_retry_after: 25h\n", "api.max_retry_after (exporter.yml:4): 1day 1h is too long; give at most 24h"),
             (
                 "  max_response_size: 0\n",
                 r#"api.max_response_size (exporter.yml:4): "0" is too small; give at least 1B, such as 512KiB or 16MiB"#,

@@ -30,7 +30,7 @@ fn an_unknown_name_in_the_file_is_told_with_its_line_and_the_nearest_name() {
             ),
             (
                 "api:\n  token: s3cret\n",
-                r#"exporter.yml:2: unknown key "api.token"; the keys of api are base_url, allow_http, key, key_file, page_size, concurrency, requests_per_second, connect_timeout, timeout, max_attempts, max_response_size, ca_file, completion_scale"#,
+                r#"exporter.yml:2: unknown key "api.token"; the keys of api are base_url, allow_http, key, key_file, page_size, concurrency, requests_per_second, connect_timeout, timeout, max_attempts, max_retry_after, max_response_size, ca_file, completion_scale"#,
             ),
             (
                 "poll:\n  intervall: 5m\n\nweb:\n  listen_adress: [':1']\n",
@@ -52,7 +52,7 @@ fn a_key_under_a_name_that_is_none_is_not_told() {
             ("{key:s3cret}\n", "exporter.yml:1: unknown section; the sections are api, poll, filter, state, web, log"),
             (
                 "api: {s3cretS3CRET0: }\n",
-                "exporter.yml:1: unknown key in the section api; the keys of api are base_url, allow_http, key, key_file, page_size, concurrency, requests_per_second, connect_timeout, timeout, max_attempts, max_response_size, ca_file, completion_scale",
+                "exporter.yml:1: unknown key in the section api; the keys of api are base_url, allow_http, key, key_file, page_size, concurrency, requests_per_second, connect_timeout, timeout, max_attempts, max_retry_after, max_response_size, ca_file, completion_scale",
             ),
             (
                 "api: s3cret\n",

@@ -75,6 +75,7 @@ api.requests_per_second  10                           default
 api.connect_timeout      10s                          default
 api.timeout              30s                          default
 api.max_attempts         4                            default
+api.max_retry_after      1h                           default
 api.max_response_size    1KiB                         exporter.yml:3
 api.ca_file              -                            default
 api.completion_scale     100                          default

@@ -252,6 +252,10 @@ impl Exporter {
         line.trim_matches([':', ' ', '\t', 'k', 'B']).parse().unwrap()
     }
 
+    pub fn threads(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().count()
+    }
+
     pub fn open_files(&self) -> usize {
         fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }

@@ -6,8 +6,8 @@ fn page(body: &str) -> Page {
     decode_page(body.as_bytes()).unwrap()
 }
 
-fn defects(flaws: &[Flaw]) -> Vec<Defect> {
-    flaws.iter().map(|flaw| flaw.defect).collect()
+fn defects(bad: &[BadEntry]) -> Vec<Defect> {
+    bad.iter().map(|bad| bad.defect).collect()
 }
 
 fn repository(fields: &str) -> Page {
@@ -52,7 +52,7 @@ fn a_bad_id_costs_the_entry_and_keeps_its_name() {
     ] {
         let page = repository(&format!(r#""id":{raw},"name":"o/r""#));
         assert_eq!(page.repositories, [], "{raw}");
-        assert_eq!(defects(&page.flaws), [Defect::Id], "{raw}");
+        assert_eq!(defects(&page.bad), [Defect::Id], "{raw}");
         assert_eq!(page.unidentified, ["o/r".into()]);
         assert_eq!(page.next, Next::Unreadable);
     }
@@ -63,7 +63,7 @@ fn a_bad_name_keeps_the_id_listed() {
     for raw in ["\"\"", "7", "null", r#""\ud800""#, "[]"] {
         let page = repository(&format!(r#""id":7,"name":{raw}"#));
         assert_eq!((page.repositories.len(), page.nameless.len()), (0, 1), "{raw}");
-        assert_eq!(defects(&page.flaws), [Defect::Name], "{raw}");
+        assert_eq!(defects(&page.bad), [Defect::Name], "{raw}");
     }
 }
 
@@ -72,7 +72,7 @@ fn a_bad_entry_costs_itself_alone_and_only_the_last_decides_the_cursor() {
     let page = page(
         r#"[null, 5, "x", [[[]]], {"id":3,"name":"o/r","created_at":"2024-05-06T07:08:09.5+02:00","new":{"a":[{}]}}]"#,
     );
-    assert_eq!(defects(&page.flaws), [Defect::NotAnObject; 4]);
+    assert_eq!(defects(&page.bad), [Defect::NotAnObject; 4]);
     assert_eq!(page.repositories[0].created_at, Some(Timestamp::from_millis(1_714_972_089_500)));
     assert_eq!(page.next, Next::After(RepositoryId::new(3).unwrap()));
     assert_eq!(decode_page(b"[]").unwrap().next, Next::End);
@@ -82,7 +82,7 @@ fn a_bad_entry_costs_itself_alone_and_only_the_last_decides_the_cursor() {
 fn private_may_be_missing_but_not_odd_and_created_at_may_not_be_missing() {
     let shown = |fields: &str| {
         let page = page(&format!(r#"[{{"id":3,"name":"o/r",{fields}}}]"#));
-        (page.repositories[0].visibility, defects(&page.flaws))
+        (page.repositories[0].visibility, defects(&page.bad))
     };
     assert_eq!(shown(r#""created_at":"2024-05-06T07:08:09Z""#), (Visibility::Unknown, vec![]));
     assert_eq!(shown(r#""private":true,"created_at":"2024-05-06T07:08:09Z""#), (Visibility::Private, vec![]));
@@ -94,13 +94,13 @@ fn private_may_be_missing_but_not_odd_and_created_at_may_not_be_missing() {
 #[test]
 fn keys_may_be_escaped_and_unknown_ones_may_be_anything() {
     let page = repository(r#""\ud800":1,"":2,"Id":9,"\u0069d":3,"name":"o/r""#);
-    assert_eq!((page.repositories[0].id.get(), page.flaws.len()), (3, 0));
+    assert_eq!((page.repositories[0].id.get(), page.bad.len()), (3, 0));
 }
 
 #[test]
 fn a_field_that_stands_twice_is_bad() {
-    assert_eq!(defects(&repository(r#""id":3,"id":4,"name":"o/r""#).flaws), [Defect::Id]);
-    assert_eq!(defects(&repository(r#""id":3,"name":"o/r","private":true,"private":true"#).flaws), [Defect::Private]);
+    assert_eq!(defects(&repository(r#""id":3,"id":4,"name":"o/r""#).bad), [Defect::Id]);
+    assert_eq!(defects(&repository(r#""id":3,"name":"o/r","private":true,"private":true"#).bad), [Defect::Private]);
 }
 
 fn languages(body: &str) -> LanguageList {
@@ -114,15 +114,21 @@ fn completion_is_any_finite_number_or_none() {
     {
         let list = languages(&format!(r#"[{{"code":"de","name":"German","completion":{raw}}}]"#));
         assert_eq!(list.languages[0].completion, Completion::new(value), "{raw}");
-        assert_eq!(list.flaws, []);
+        assert_eq!(list.bad, []);
     }
     for raw in ["\"50\"", "1e309", "true", "[50]", "{}"] {
         let list = languages(&format!(r#"[{{"code":"de","name":"German","completion":{raw}}}]"#));
-        assert_eq!((list.languages[0].completion, defects(&list.flaws)), (None, vec![Defect::Completion]), "{raw}");
+        assert_eq!((list.languages[0].completion, defects(&list.bad)), (None, vec![Defect::Completion]), "{raw}");
     }
     let list = languages(r#"[{"code":"de"},{"code":"fr","name":null,"completion":null}]"#);
-    assert_eq!(list.flaws, []);
+    assert_eq!(list.bad, []);
     assert!(list.languages.iter().all(|target| target.completion.is_none() && target.language.name.is_empty()));
+}
+
+#[test]
+fn codes_and_names_may_be_escaped() {
+    let list = languages(r#"[{"c\u006fde":"fr","name":"Fran\u00e7ais"}]"#);
+    assert_eq!((&*list.languages[0].language.code, &*list.languages[0].language.name), ("fr", "Français"));
 }
 
 #[test]
@@ -132,8 +138,8 @@ fn languages_are_sorted_and_the_first_of_a_code_is_shown() {
     );
     let shown: Vec<_> = list.languages.iter().map(|target| (&*target.language.code, target.completion)).collect();
     assert_eq!(shown, [("de", Completion::new(1.0)), ("fr", None)]);
-    assert_eq!(defects(&list.flaws), [Defect::DuplicateCode, Defect::Code, Defect::Code]);
-    assert_eq!(list.flaws[0].entry, r#"entry 3 ("de")"#);
+    assert_eq!(defects(&list.bad), [Defect::DuplicateCode, Defect::Code, Defect::Code]);
+    assert_eq!(list.bad[0].to_string(), r#"entry 3 ("de"): duplicate_code"#);
 }
 
 #[test]
@@ -146,7 +152,7 @@ fn what_is_no_array_fails_as_a_whole() {
 #[test]
 fn depth_is_no_danger() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(defects(&page(&deep).flaws), [Defect::NotAnObject]);
+    assert_eq!(defects(&page(&deep).bad), [Defect::NotAnObject]);
     let list = languages(&format!(r#"[{{"code":"de","x":{deep},"completion":{deep}}}]"#));
-    assert_eq!((list.languages.len(), defects(&list.flaws)), (1, vec![Defect::Completion]));
+    assert_eq!((list.languages.len(), defects(&list.bad)), (1, vec![Defect::Completion]));
 }

@@ -124,6 +124,7 @@ fn outcome() -> PollOutcome {
         read: 1,
         failed: 0,
         unreached: 0,
+        failure: None,
     }
 }
 

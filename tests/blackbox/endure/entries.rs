@@ -65,6 +65,19 @@ fn bad_repositories_cost_themselves_alone() {
 }
 
 #[test]
+fn of_one_id_the_first_entry_is_shown_and_the_others_are_counted() {
+    let entry = |id: u64, name: &str| format!(r#"{{"id":{id},"name":"{name}","created_at":"2024-05-06T07:08:09Z"}}"#);
+    let page = format!("[{},{},{}]", entry(1, "owner/first"), entry(1, "owner/second"), entry(2, "owner/other"));
+    let api = Api::start([Repo::new(1, "served/by-id"), Repo::new(2, "served/by-id")]);
+    api.script(Target::Listing, move |request| request.query("after").is_none().then(|| Reply::json(&*page)));
+    let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
+    let metrics = exporter.wait_for("they are read", |metrics| metrics.repositories("fresh") > 1.0);
+    let shown = metrics.label_values("translation_repository_info", "repo");
+    assert_eq!(shown, ["owner/first", "owner/other"]);
+    assert_eq!(invalid(&metrics, "list_repositories"), reasons(&[("duplicate_id", 1.0)]));
+}
+
+#[test]
 fn bad_languages_cost_themselves_alone() {
     let body = r#"[
         null, 7, [], "x",

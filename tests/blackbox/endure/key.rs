@@ -1,7 +1,12 @@
 //! The key is revoked, replaced, or its file goes wrong.
 
 use crate::support::{Api, Exporter, Reply, Repo, Setup, Target, api::KEY};
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
 
 struct WithKeyFile {
     api: Api,
@@ -91,4 +96,52 @@ fn a_key_that_is_revoked_keeps_the_data_and_costs_one_request_a_poll() {
     assert!((3..=5).contains(&requests), "{requests} requests in {polls} polls");
     fs::write(&run.file, "another").unwrap();
     run.wait_for_up(1.0);
+}
+
+/// Makes opening a file hang for as long as this exists, or 45 s, as a disk that does not answer would.
+struct Hanging(Child);
+
+impl Hanging {
+    fn on(file: &str) -> Self {
+        let script = "import fcntl, signal, sys\n\
+            signal.signal(signal.SIGIO, signal.SIG_IGN)\n\
+            file = open(sys.argv[1], 'r+')\n\
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)\n\
+            print('leased', flush=True)\n\
+            sys.stdin.read()";
+        let mut python = Command::new("python3");
+        python.args(["-c", script, file]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = python.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "leased\n");
+        Self(child)
+    }
+}
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[ignore = "needs python3, which every system has that runs tests/run.sh"]
+fn a_key_file_on_a_disk_that_hangs_costs_one_thread_and_does_not_delay_the_end() {
+    let api = Api::start([Repo::new(1, "owner/repo")]);
+    let setup = Setup::for_api(&api).unset("api.key").set("api.timeout", "100ms");
+    let file = setup.file("key", KEY);
+    let mut exporter = setup.set("api.key_file", &file).start();
+    exporter.wait_for("it is read", |metrics| metrics.repositories("fresh") > 0.0);
+    let hanging = Hanging::on(&file);
+    exporter.wait_for("the key cannot be read", |metrics| metrics.value("translation_up", &[]) == Some(0.0));
+    let threads = exporter.threads();
+    exporter.wait_for_polls(4.0);
+    assert!(exporter.threads() <= threads + 1, "{threads} threads, then {}", exporter.threads());
+    let (status, took) = exporter.terminate();
+    assert_eq!(status.code(), Some(0));
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert!(!exporter.log().contains("in time; stopping"), "all ended by itself");
+    drop(hanging);
 }

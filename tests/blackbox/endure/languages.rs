@@ -74,7 +74,7 @@ fn a_fault_of_one_repository_costs_it_nothing_that_was_known_and_the_others_noth
 }
 
 #[test]
-fn each_fault_names_its_repository_and_its_mend_in_the_log_once() {
+fn each_fault_names_its_repository_and_its_hint_in_the_log_once() {
     let api = Api::start([Repo::new(1, "owner/repo"), Repo::new(2, "owner/broken")]);
     let exporter = Setup::for_api(&api).set("api.max_attempts", "1").start();
     exporter.wait_for("all are read", |metrics| metrics.repositories("fresh") > 1.0);

@@ -49,23 +49,38 @@ fn a_retry_after_that_says_nothing_is_as_none() {
 fn a_retry_after_of_a_year_ends_the_poll_and_keeps_what_is_known() {
     for year in ["31536000".to_owned(), httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(31_536_000))] {
         let api = Api::start((1..=3).map(|id| Repo::new(id, &format!("owner/repo-{id}"))));
-        let exporter = Setup::for_api(&api).set("api.concurrency", "1").start();
+        let exporter = Setup::for_api(&api).set("api.concurrency", "1").set("api.max_retry_after", "24h").start();
         let before = exporter.wait_for("all are read", |metrics| metrics.repositories("fresh") > 2.0);
         api.fault(Target::Listing, Reply::status(429).header("retry-after", &year));
         let metrics = exporter.wait_for("it shows", |metrics| metrics.value("translation_up", &[]) == Some(0.0));
         assert!(polls(&metrics) > polls(&before), "the poll that was asked to wait has ended");
-        // It waits a day at most; the page tells the rest of that in whole hours.
+        // It waits for as long as api.max_retry_after; the page shows the rest of that in whole hours.
         let page = exporter.get("/").text();
         assert!(page.contains(">in 23 h<") || page.contains(">in 24 h<"), "until when it waits: {page}");
         assert_eq!(metrics.samples("translation_completion_ratio").count(), 3);
         api.forget();
         api.heal();
+        exporter.signal("HUP");
+        eventually("the reload", || exporter.log().contains("was read anew").then_some(()));
         // That nothing is sent shows in time alone: without the hold, a poll begins one interval of 1 s after this one.
         std::thread::sleep(Duration::from_secs(2));
         assert_eq!(api.requests(Target::Everything).len(), 0, "two intervals have passed: {year}");
         assert_eq!(polls(&exporter.metrics()), polls(&metrics), "no poll has begun: {year}");
         assert!(exporter.log().contains("429"), "the log says why it waits");
     }
+}
+
+#[test]
+fn a_retry_after_longer_than_max_retry_after_counts_as_that() {
+    let api = Api::start([Repo::new(1, "owner/repo")]);
+    api.script(Target::Listing, |request| {
+        (request.nth == 0).then(|| Reply::status(429).header("retry-after", "31536000"))
+    });
+    let exporter = Setup::for_api(&api).set("poll.interval", "1h").set("api.max_retry_after", "1s").start();
+    exporter.wait_for("the poll goes on", |metrics| metrics.repositories("fresh") > 0.0);
+    let requests = api.requests(Target::Listing);
+    let pause = requests[1].at - requests[0].at;
+    assert!(pause >= Duration::from_millis(990), "{pause:?}");
 }
 
 #[test]

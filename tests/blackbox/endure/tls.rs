@@ -56,3 +56,12 @@ fn plain_http_on_the_port_of_tls_gets_no_key() {
 fn a_name_that_does_not_exist() {
     fails(Setup::for_url("https://no-such-host.invalid"), "connect");
 }
+
+#[test]
+fn a_system_without_roots_is_an_error_that_says_why_there_are_none() {
+    let setup = Setup::for_url("https://api.example.com").variable("SSL_CERT_FILE", "/no/such/roots.pem");
+    let output = setup.argument("check-config").run();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("/no/such/roots.pem") && error.contains("api.ca_file"), "{error}");
+}

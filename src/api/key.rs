@@ -1,0 +1,90 @@
+//! The API key, read anew for each poll.
+
+use crate::{
+    clock::Clock,
+    config::{KeyError, KeySource, read_key},
+    model::Failure,
+};
+use secrecy::SecretString;
+use std::time::Duration;
+use tokio::{sync::Mutex, task::JoinHandle, time::timeout};
+
+type Reading = JoinHandle<Result<SecretString, KeyError>>;
+
+/// Reads the key where it may block: a disk that does not answer keeps one thread, however often the key is asked for.
+#[derive(Debug)]
+pub(super) struct KeyReader {
+    source: KeySource,
+    /// The read that has not come back yet.
+    pending: Mutex<Option<Reading>>,
+}
+
+impl KeyReader {
+    pub fn new(source: KeySource) -> Self {
+        Self { source, pending: Mutex::default() }
+    }
+
+    /// Waits at most `limit` for the key.
+    pub async fn read(&self, limit: Duration) -> Result<SecretString, Failure> {
+        let source = self.source.clone();
+        self.read_by(move || read_key(&source), limit).await
+    }
+
+    async fn read_by(
+        &self,
+        read: impl FnOnce() -> Result<SecretString, KeyError> + Send + 'static,
+        limit: Duration,
+    ) -> Result<SecretString, Failure> {
+        let mut pending = self.pending.lock().await;
+        // What came back after its time may be out of date.
+        let unfinished = pending.take().filter(|reading| !reading.is_finished());
+        let mut reading = unfinished.unwrap_or_else(|| tokio::task::spawn_blocking(read));
+        let failure = |what: String, hint: &str| Failure::new(Clock::system().now(), what, hint);
+        match timeout(limit, &mut reading).await {
+            Ok(Ok(key)) => key.map_err(|error| failure(format!("{} {}", error.place(), error.problem()), error.hint())),
+            Ok(Err(panic)) => std::panic::resume_unwind(panic.into_panic()),
+            Err(_) => {
+                *pending = Some(reading);
+                let what = "the API key file could not be read within api.timeout".to_owned();
+                Err(failure(what, "see why the disk that holds it does not answer"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secrecy::ExposeSecret;
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    };
+
+    #[tokio::test]
+    async fn a_read_that_hangs_is_waited_for_again_and_not_begun_again() {
+        let reader = KeyReader::new(KeySource::Inline(SecretString::from("unused")));
+        let begun = Arc::new(AtomicUsize::new(0));
+        let (go_on, hangs) = mpsc::channel::<()>();
+        let mut hangs = Some(hangs);
+        let mut read = async |limit| {
+            let (begun, hangs) = (Arc::clone(&begun), hangs.take());
+            let read = move || {
+                begun.fetch_add(1, Ordering::SeqCst);
+                hangs.map(|hangs| hangs.recv());
+                Ok(SecretString::from("k3y"))
+            };
+            reader.read_by(read, limit).await.map(|key| key.expose_secret().to_owned())
+        };
+        for _ in 0..3 {
+            assert!(read(Duration::from_millis(10)).await.is_err());
+        }
+        // The read is taken up before it comes back: one that came back in between would count as out of date.
+        let (key, ()) = tokio::join!(read(Duration::from_secs(30)), async { go_on.send(()).unwrap() });
+        assert_eq!(key.as_deref(), Ok("k3y"));
+        assert_eq!(begun.load(Ordering::SeqCst), 1);
+        assert_eq!(read(Duration::from_secs(30)).await.as_deref(), Ok("k3y"));
+        assert_eq!(begun.load(Ordering::SeqCst), 2, "the next one reads anew");
+    }
+}

@@ -1,0 +1,73 @@
+//! How long to wait before a request is sent again: what Retry-After asks for, and backoff.
+
+use reqwest::header::{DATE, HeaderMap, HeaderValue, RETRY_AFTER};
+use std::time::{Duration, SystemTime};
+
+const FIRST_BACKOFF: Duration = Duration::from_millis(500);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
+
+/// How long to wait before attempt number `attempt` + 1: exponential, with full jitter.
+pub(super) fn backoff(attempt: u32) -> Duration {
+    longest_backoff(attempt).mul_f64(fastrand::f64())
+}
+
+fn longest_backoff(attempt: u32) -> Duration {
+    FIRST_BACKOFF.saturating_mul(1 << attempt.saturating_sub(1).min(16)).min(LONGEST_BACKOFF)
+}
+
+/// The Retry-After of an answer: seconds, or an HTTP date (RFC 9110, 10.2.3); `None` for anything else.
+///
+/// A date is measured against the answer's own Date, since the clocks of both sides may differ; against `now` only where
+/// there is none.
+pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let date = |value: &HeaderValue| httpdate::parse_http_date(value.to_str().ok()?.trim()).ok();
+    let value = headers.get(RETRY_AFTER)?;
+    let text = value.to_str().ok()?.trim();
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More digits than fit are a long time all the same.
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
+    }
+    let sent_at = headers.get(DATE).and_then(date).unwrap_or(now);
+    Some(date(value)?.duration_since(sent_at).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(retry_after: &str, date: Option<&str>) -> Option<u64> {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        let mut headers = HeaderMap::from_iter([(RETRY_AFTER, retry_after.parse().unwrap())]);
+        headers.extend(date.map(|date| (DATE, date.parse().unwrap())));
+        super::retry_after(&headers, now).map(|wait| wait.as_secs())
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date_and_nothing_else() {
+        assert_eq!(seconds("120", None), Some(120));
+        assert_eq!(seconds(" 0 ", None), Some(0));
+        assert_eq!(seconds("99999999999999999999999", None), Some(u64::MAX));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:50:37 GMT", None), Some(60));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:00:00 GMT", None), Some(0));
+        for nonsense in ["", "-1", "1.5", "soon", "+3"] {
+            assert_eq!(seconds(nonsense, None), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn a_date_is_measured_against_the_date_of_the_answer() {
+        // The API's clock is a year ahead of ours.
+        let date = Some("Mon, 06 Nov 1995 08:49:37 GMT");
+        assert_eq!(seconds("Mon, 06 Nov 1995 08:50:37 GMT", date), Some(60));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:50:37 GMT", date), Some(0));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:50:37 GMT", Some("yesterday")), Some(60));
+        assert_eq!(seconds("30", date), Some(30));
+    }
+
+    #[test]
+    fn backoff_doubles_up_to_its_bound() {
+        let waits: Vec<_> = (1..=9).map(|attempt| longest_backoff(attempt).as_millis()).collect();
+        assert_eq!(waits, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+        assert!((0..100).all(|_| backoff(2) <= Duration::from_secs(1)));
+    }
+}

@@ -1,0 +1,226 @@
+//! What the poller logs, line by line.
+
+use super::*;
+use crate::model::Defect;
+use std::fmt::Write as _;
+use tracing::{Event, Level, Subscriber, field::Visit, subscriber::DefaultGuard};
+use tracing_subscriber::{Layer, layer::Context, prelude::*};
+
+/// Lines above debug level since it was last asked, with the fields that are numbers.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        match field.name() {
+            "message" => self.0.insert_str(0, &format!("{value:?}")),
+            "read" | "duration" | "hint" => {}
+            name => write!(self.0, " {name}={value:?}").unwrap(),
+        }
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Log {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if *event.metadata().level() <= Level::INFO {
+            let mut line = Line(String::new());
+            event.record(&mut line);
+            self.0.lock().unwrap().push(line.0);
+        }
+    }
+}
+
+impl Log {
+    fn collect() -> (Self, DefaultGuard) {
+        let log = Self::default();
+        let guard = tracing_subscriber::registry().with(log.clone()).set_default();
+        (log, guard)
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+/// An account of so many repositories.
+fn account(repositories: u64) -> Bench {
+    let bench = bench();
+    bench.change(|world| {
+        world.pages = vec![(1..=repositories).map(|id| (id, &*format!("o/{id:03}").leak())).collect()];
+        world.completions = (1..=repositories).map(|id| (id, 50.0)).collect();
+    });
+    bench
+}
+
+fn bad(place: usize, identity: &str) -> BadEntry {
+    BadEntry { place: Some(place), identity: identity.to_owned(), defect: Defect::Completion }
+}
+
+fn count(lines: &[String], text: &str) -> usize {
+    lines.iter().filter(|line| line.contains(text)).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_like_the_one_before_logs_nothing() {
+    let (log, _guard) = Log::collect();
+    let mut bench = account(30);
+    bench.poll().await;
+    assert_eq!(
+        log.take(),
+        ["the repositories were listed for the first time repositories=30", "poll ended failed=0 unreached=0"]
+    );
+    bench.poll().await;
+    assert_eq!(log.take(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn bad_entries_are_logged_once_in_whatever_order_they_come() {
+    let mut bench = account(1);
+    let (log, _guard) = Log::collect();
+    bench.change(|world| world.bad = vec![(1, vec![bad(1, "de"), bad(2, "fr"), bad(3, "")])]);
+    bench.poll().await;
+    assert_eq!(count(&log.take(), "bad entries"), 1);
+    bench.change(|world| world.bad = vec![(1, vec![bad(1, ""), bad(7, "fr"), bad(9, "de")])]);
+    bench.poll().await;
+    assert_eq!(log.take(), [""; 0]);
+    bench.change(|world| world.bad = vec![(1, vec![bad(1, ""), bad(7, "fr")])]);
+    bench.poll().await;
+    assert_eq!(count(&log.take(), "bad entries"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_kind_of_line_about_single_repositories_is_logged_more_than_ten_times_a_poll() {
+    let mut bench = account(40);
+    bench.poll().await;
+    let (log, _guard) = Log::collect();
+    bench.change(|world| {
+        world.bad = (1..=20).map(|id| (id, vec![bad(1, "de")])).collect();
+        world.completions.truncate(20);
+    });
+    bench.poll().await;
+    let lines = log.take();
+    assert_eq!(count(&lines, "the answer has bad entries"), 10);
+    assert_eq!(count(&lines, "cannot read languages"), 10);
+    assert_eq!(count(&lines, "more than is logged one by one failing=10 recovered=0 bad=10"), 1);
+    assert_eq!(lines.len(), 22, "{lines:#?}");
+    bench.change(|world| {
+        world.bad.clear();
+        world.completions = (1..=40).map(|id| (id, 50.0)).collect();
+    });
+    bench.poll().await;
+    let lines = log.take();
+    assert_eq!(count(&lines, "all entries of the answer are good again"), 10);
+    assert_eq!(count(&lines, "languages can be read again"), 10);
+    assert_eq!(count(&lines, "failing=0 recovered=10 bad=0 good_again=10"), 1);
+    assert_eq!(lines.len(), 22, "{lines:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_of_the_api_is_no_failure_of_single_repositories() {
+    let mut bench = account(500);
+    bench.poll().await;
+    let (log, _guard) = Log::collect();
+    for minute in 0..24 {
+        bench.change(|world| {
+            world.completions.clear();
+            world.is_unavailable = true;
+            // What fails before the poll ends is a matter of luck.
+            world.stop_after = Some((10 + minute % 7, PollFailure::Unavailable));
+        });
+        bench.poll().await;
+        pass(5).await;
+    }
+    let begin = log.take();
+    assert_eq!(count(&begin, "cannot read languages"), 0);
+    assert_eq!(begin.len(), 2, "{begin:#?}");
+    bench.change(|world| {
+        world.completions = (1..=500).map(|id| (id, 50.0)).collect();
+        world.stop_after = None;
+    });
+    bench.poll().await;
+    assert_eq!(log.take(), ["poll ended failed=0 unreached=0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_of_its_own_is_logged_once_even_with_an_outage_in_between() {
+    let mut bench = account(3);
+    bench.poll().await;
+    let (log, _guard) = Log::collect();
+    bench.change(|world| world.completions.retain(|(id, _)| *id != 2));
+    for is_unavailable in [false, true, false] {
+        bench.change(|world| world.is_unavailable = is_unavailable);
+        bench.poll().await;
+    }
+    assert_eq!(count(&log.take(), "cannot read languages"), 1);
+    bench.change(|world| world.completions.push((2, 50.0)));
+    bench.poll().await;
+    assert_eq!(count(&log.take(), "languages can be read again"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_repository_that_appears_leaves_or_is_renamed_is_logged() {
+    let mut bench = account(3);
+    bench.poll().await;
+    let (log, _guard) = Log::collect();
+    bench.change(|world| world.pages = vec![vec![(1, "o/001"), (2, "o/new-name"), (4, "o/004")]]);
+    bench.change(|world| world.completions.push((4, 50.0)));
+    bench.poll().await;
+    assert_eq!(
+        log.take(),
+        [
+            "a repository appeared repo=\"o/004\" id=4",
+            "a repository left repo=\"o/003\" id=3",
+            "a repository was renamed repo=\"o/new-name\" before=\"o/002\" id=2",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_most_ten_repositories_that_appear_are_logged_one_by_one() {
+    let mut bench = account(3);
+    bench.poll().await;
+    let (log, _guard) = Log::collect();
+    let more = account(30).world;
+    bench.change(|world| std::mem::swap(world, &mut more.0.lock().unwrap()));
+    bench.poll().await;
+    let lines = log.take();
+    assert_eq!(count(&lines, "a repository appeared"), 10);
+    assert_eq!(count(&lines, "appeared=17 left=0 renamed=0"), 1);
+    assert_eq!(lines.len(), 11, "{lines:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hold_shows_until_it_is_over_and_is_logged_when_it_begins_and_ends() {
+    let Bench { world, poller, _settings } = account(1);
+    let (log, _guard) = Log::collect();
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let log_of_holds = Arc::clone(&published);
+    let publish = move |snapshot: Arc<Snapshot>, status: PollStatus| {
+        let change = (snapshot.taken_at.since(START).as_secs(), status.held_until.map(|at| at.since(START).as_secs()));
+        let mut published = log_of_holds.lock().unwrap();
+        if published.last().is_none_or(|(_, until)| *until != change.1) {
+            published.push(change);
+        }
+    };
+    drop(poller);
+    let clock = Clock::following_tokio(START);
+    let poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), Some(publish));
+    let hold = async {
+        pass(4).await;
+        // While nothing is requested: the next poll, a minute later, notices it.
+        let mut world = world.0.lock().unwrap();
+        world.held_until = Some(Instant::now() + Duration::from_secs(120));
+        world.takes = Duration::from_secs(60);
+    };
+    tokio::join!(poller.run(pass(9)), hold);
+    let published = published.lock().unwrap().clone();
+    assert_eq!(published[1].1, Some(360), "{published:?}");
+    assert!((360..=365).contains(&published[2].0), "{published:?}");
+    assert_eq!((published[0].1, published[2].1, published.len()), (None, None, 3));
+    let lines = log.take();
+    assert_eq!(count(&lines, "no request is sent until its end until=2023-11-14T22:19:20Z"), 1, "{lines:#?}");
+    assert_eq!(count(&lines, "is over"), 1);
+}

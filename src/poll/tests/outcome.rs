@@ -1,0 +1,42 @@
+//! What a poll reports at its end.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_that_did_not_read_everything_says_why_and_of_several_reasons_the_first() {
+    let failure_after = async |change: fn(&mut World)| {
+        let mut bench = bench();
+        bench.change(change);
+        let outcome = bench.poll().await;
+        assert_eq!(outcome.is_success(), outcome.failure.is_none());
+        outcome.failure
+    };
+    assert_eq!(failure_after(|_| {}).await, None);
+    assert_eq!(failure_after(|world| world.has_no_key = true).await, Some(PollFailure::KeyFile));
+    assert_eq!(failure_after(|world| world.completions.truncate(1)).await, Some(PollFailure::Repositories));
+    let listing_and_repositories = failure_after(|world| {
+        world.listing_breaks = true;
+        world.completions.truncate(1);
+    });
+    assert_eq!(listing_and_repositories.await, Some(PollFailure::Listing));
+    let held_and_listing = failure_after(|world| {
+        world.listing_breaks = true;
+        world.stop_after = Some((2, PollFailure::Held));
+    });
+    assert_eq!(held_and_listing.await, Some(PollFailure::Held));
+    let stopped_at_the_last = failure_after(|world| world.stop_after = Some((3, PollFailure::Unauthorized)));
+    assert_eq!(stopped_at_the_last.await, Some(PollFailure::Unauthorized));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_one_id_the_first_entry_counts_on_whatever_page_the_others_are() {
+    let mut bench = bench();
+    bench.change(|world| {
+        world.pages =
+            vec![vec![(1, "o/first"), (2, "o/b"), (1, "o/second"), (2, "o/b")], vec![(1, "o/third"), (3, "o/c")]];
+    });
+    assert!(bench.poll().await.is_success());
+    let names: Vec<_> =
+        bench.poller.snapshot().repositories.iter().map(|shown| shown.repository.name.to_string()).collect();
+    assert_eq!(names, ["o/b", "o/c", "o/first"]);
+}
