@@ -1,7 +1,13 @@
 //! Times for people: how long ago, and in how long.
 
 use crate::model::Timestamp;
+use maud::{Markup, html};
 use std::{fmt, time::Duration};
+
+/// A time in words, with the exact one behind it.
+pub fn moment(at: Timestamp, words: &str) -> Markup {
+    html! { time datetime=(at) title=(at) { (words) } }
+}
 
 /// A duration in its largest unit, rounded down: `42 s`, `3 min`, `2 h`, `5 d`.
 pub struct Rough(pub Duration);
