@@ -91,7 +91,7 @@ fn table_row(row: &Row<'_>, table: &Table<'_>, now: Timestamp) -> Markup {
 /// A name that may be broken after its slash.
 fn name(name: &str) -> Markup {
     let (owner, rest) = name.split_at(name.find('/').map_or(0, |slash| slash + 1));
-    html! { bdi.name { (owner) wbr; (rest) } }
+    html! { bdi.name { @if !owner.is_empty() { (owner) wbr; } (rest) } }
 }
 
 fn condition(condition: &Condition, now: Timestamp) -> Markup {

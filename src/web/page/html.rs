@@ -227,7 +227,7 @@ fn numbers(overview: &Overview<'_>, filtered: usize) -> Markup {
                 p.detail { (grouped(complete)) " complete" }
             }
             div.figure { p { b { (grouped(stalled)) } " stalled" }
-                p.detail { "no progress for 7 days" }
+                p.detail { "without progress for 7 days" }
             }
         }
     }
