@@ -121,11 +121,9 @@ fn tile(code: &str, reading: Option<&Reading>, scale: f64, now: Timestamp) -> Ma
 }
 
 /// The class of a tile: a step for every tenth, and one of its own for what is complete.
-fn heat(ratio: f64) -> &'static str {
-    const STEPS: [&str; 11] = ["h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8", "h9", "h10"];
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0 to 10")]
-    let step = (ratio.clamp(0.0, 1.0) * 10.0 + 1e-10).floor().min(10.0) as usize;
-    if ratio < 1.0 { STEPS[step.min(9)] } else { STEPS[10] }
+fn heat(ratio: f64) -> String {
+    let step = if ratio < 1.0 { (ratio.max(0.0) * 10.0 + 1e-10).floor().min(9.0) } else { 10.0 };
+    format!("h{step}")
 }
 
 pub fn legend(table: &Table<'_>, state_is_kept: bool) -> Markup {

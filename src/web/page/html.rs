@@ -40,12 +40,25 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
     %3Crect width='6' height='4' y='11' rx='1.5' fill='%23f09a78'/%3E%3C/svg%3E";
 
 pub fn render(page: &Page, query: &Query) -> Markup {
-    let published = page.published.as_deref();
-    let rows = published.map(|published| summary::rows(&published.snapshot, page.now)).unwrap_or_default();
-    let overview = published.map(|published| {
-        Overview::new(&published.snapshot, &published.status, &rows, page.certificate_expires_at, page.now)
-    });
-    let table = published.map(|published| Table::new(rows, published.snapshot.completion_scale, query));
+    let Some(published) = page.published.as_deref() else {
+        return document(page, Level::Waiting, 0, &nothing_published());
+    };
+    let (snapshot, status, now) = (&published.snapshot, &published.status, page.now);
+    let rows = summary::rows(snapshot, now);
+    let overview = Overview::new(snapshot, status, &rows, page.certificate_expires_at, now);
+    let table = Table::new(rows, snapshot.completion_scale, query);
+    let main = html! {
+        (state(&overview, status, query, now))
+        @if !overview.attention.is_empty() { (attention(&overview.attention, now)) }
+        @if overview.counts.repositories() > 0 { (numbers(&overview, snapshot.filtered)) }
+        (repository_section(&table, query, status.state_is_kept, now))
+    };
+    document(page, overview.level, table.languages.len(), &main)
+}
+
+fn document(page: &Page, level: Level, languages: usize, main: &Markup) -> Markup {
+    // A window in which the languages do not fit side by side, by the widths in the stylesheet.
+    let too_narrow = format!("(max-width: calc(26.8em + {languages} * 2.125em))");
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -53,47 +66,28 @@ pub fn render(page: &Page, query: &Query) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (title(overview.as_ref())) }
+                title { (look(level).1) " Translation progress" }
                 link rel="icon" href=(ICON);
                 style { (PreEscaped(STYLE)) }
-                @if let Some(table) = &table {
-                    style media=(too_narrow(table.languages.len())) { (PreEscaped(WRAPPED)) }
-                }
+                style media=(too_narrow) { (PreEscaped(WRAPPED)) }
             }
             body {
                 a.skip href="#repositories" { "Skip to the repositories" }
                 (top(page))
-                main {
-                    @match (published, &overview, &table) {
-                        (Some(published), Some(overview), Some(table)) => {
-                            (state(overview, &published.status, query, page.now))
-                            @if !overview.attention.is_empty() { (attention(&overview.attention, page.now)) }
-                            @if overview.counts.repositories() > 0 {
-                                (numbers(overview, published.snapshot.filtered))
-                            }
-                            (repository_section(table, query, published.status.state_is_kept, page.now))
-                        }
-                        _ => (unborn()),
-                    }
-                }
+                main { (main) }
             }
         }
     }
 }
 
-/// The media query for a window in which this many languages do not fit side by side, by the widths in the stylesheet.
-fn too_narrow(languages: usize) -> String {
-    format!("(max-width: calc(26.8em + {languages} * 2.125em))")
-}
-
-fn title(overview: Option<&Overview<'_>>) -> String {
-    let mark = match overview.map(|overview| overview.level) {
-        Some(Level::Well) => "\u{2713} ",
-        Some(Level::Degraded) => "! ",
-        Some(Level::Failing) => "\u{2717} ",
-        Some(Level::Waiting) | None => "\u{2026} ",
-    };
-    format!("{mark}Translation progress")
+/// The class and the mark of a level.
+fn look(level: Level) -> (&'static str, &'static str) {
+    match level {
+        Level::Well => ("well", "\u{2713}"),
+        Level::Waiting => ("waiting", "\u{2026}"),
+        Level::Degraded => ("degraded", "!"),
+        Level::Failing => ("failing", "\u{2717}"),
+    }
 }
 
 fn top(page: &Page) -> Markup {
@@ -111,8 +105,7 @@ fn top(page: &Page) -> Markup {
     }
 }
 
-/// Nothing has been published yet.
-fn unborn() -> Markup {
+fn nothing_published() -> Markup {
     html! {
         section.state.waiting #repositories {
             span.mark aria-hidden="true" { "\u{2026}" }
@@ -123,12 +116,7 @@ fn unborn() -> Markup {
 }
 
 fn state(overview: &Overview<'_>, status: &PollStatus, query: &Query, now: Timestamp) -> Markup {
-    let (class, mark) = match overview.level {
-        Level::Well => ("well", "\u{2713}"),
-        Level::Waiting => ("waiting", "\u{2026}"),
-        Level::Degraded => ("degraded", "!"),
-        Level::Failing => ("failing", "\u{2717}"),
-    };
+    let (class, mark) = look(overview.level);
     html! {
         section class={ "state " (class) } aria-labelledby="state" {
             span.mark aria-hidden="true" { (mark) }

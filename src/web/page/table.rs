@@ -1,8 +1,11 @@
 //! Which repositories the table shows, in which order, and which languages.
 
-use super::query::{Column, Query};
-use crate::report::summary::{self, Language, Mean, Row};
-use std::cmp::{Ordering, Reverse};
+use super::query::{Column, Query, Sort};
+use crate::{
+    model::Timestamp,
+    report::summary::{self, Language, Mean, Row},
+};
+use std::cmp::Reverse;
 
 /// Rows of one page.
 pub const ROWS: usize = 200;
@@ -36,7 +39,7 @@ impl<'a> Table<'a> {
             let wanted = query.search.to_lowercase();
             rows.retain(|row| row.shown.repository.name.to_lowercase().contains(&wanted));
         }
-        sort(&mut rows, query);
+        sort(&mut rows, query.sort);
         let mut languages = summary::languages(&rows, scale);
         let left_out = languages.len().saturating_sub(MOST_LANGUAGES);
         if left_out > 0 {
@@ -54,25 +57,18 @@ impl<'a> Table<'a> {
     }
 }
 
-/// What is unknown stands last, whichever way the rest goes; of equals the name decides.
-fn sort(rows: &mut [Row<'_>], query: &Query) {
-    fn unknown_last<T>(a: Option<T>, b: Option<T>, known: impl Fn(T, T) -> Ordering) -> Ordering {
-        match (a, b) {
-            (Some(a), Some(b)) => known(a, b),
-            (a, b) => a.is_none().cmp(&b.is_none()),
-        }
-    }
-    let descending = query.sort.descending;
-    let turn = move |ordering: Ordering| if descending { ordering.reverse() } else { ordering };
-    match query.sort.column {
-        Column::Name if descending => rows.reverse(),
-        // A snapshot is in the order of the names.
-        Column::Name => {}
-        Column::Completion => {
-            rows.sort_by(|a, b| unknown_last(a.mean.get(), b.mean.get(), |a, b| turn(a.total_cmp(&b))));
-        }
-        Column::Progress => {
-            rows.sort_by(|a, b| unknown_last(a.last_progress, b.last_progress, |a, b| turn(a.cmp(&b))));
-        }
+/// Of equals the name decides: rows come in the order of their names.
+fn sort(rows: &mut [Row<'_>], sort: Sort) {
+    let value = |row: &Row<'_>| match sort.column {
+        Column::Name => None,
+        Column::Completion => row.mean.get(),
+        Column::Progress => row.last_progress.map(Timestamp::as_seconds),
+    };
+    let sign = if sort.descending { -1.0 } else { 1.0 };
+    // What is unknown stands last, whichever way the rest goes.
+    let place = |row: &Row<'_>| value(row).map_or(f64::INFINITY, |value| sign * value);
+    rows.sort_by(|one, other| place(one).total_cmp(&place(other)));
+    if sort.column == Column::Name && sort.descending {
+        rows.reverse();
     }
 }
