@@ -273,5 +273,5 @@ async fn a_failure_is_shown_with_its_hint() {
     assert_eq!(browser.text("h2#state").await, "The repositories cannot be listed.");
     assert!(browser.text(".attention .what").await.contains("401"));
     assert!(!browser.text(".attention .hint").await.is_empty());
-    browser.picture("trouble").await;
+    browser.picture("failure").await;
 }

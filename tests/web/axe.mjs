@@ -3,9 +3,10 @@
 //     node axe.mjs FOLDER-OF-NODE-MODULES URL…
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 
 const [folder, ...urls] = process.argv.slice(2);
-const require = createRequire(`${folder}/`);
+const require = createRequire(`${resolve(folder)}/`);
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core"), "utf8");
 

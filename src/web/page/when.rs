@@ -41,8 +41,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_told_in_their_largest_unit() {
-        for (seconds, told) in [
+    fn durations_are_in_their_largest_unit() {
+        for (seconds, expected) in [
             (0, "0 s"),
             (59, "59 s"),
             (60, "1 min"),
@@ -52,7 +52,7 @@ mod tests {
             (172_800, "2 d"),
             (31_536_000, "365 d"),
         ] {
-            assert_eq!(Rough(Duration::from_secs(seconds)).to_string(), told);
+            assert_eq!(Rough(Duration::from_secs(seconds)).to_string(), expected);
         }
     }
 
