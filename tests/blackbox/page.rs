@@ -27,15 +27,23 @@ impl Drop for Browser {
     }
 }
 
+/// Starts chromedriver; it ends at once where another program has the port that it chose, in IPv6.
+fn start_driver() -> Option<(Child, u16)> {
+    let mut driver =
+        Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let port =
+        lines.find_map(|line| line.split("started successfully on port ").nth(1)?.trim_end_matches('.').parse().ok());
+    if port.is_none() {
+        driver.wait().unwrap();
+    }
+    Some((driver, port?))
+}
+
 impl Browser {
     async fn open() -> Self {
         let profile = tempfile::tempdir().unwrap();
-        let mut driver =
-            Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let port = lines
-            .find_map(|line| line.split("started successfully on port ").nth(1)?.trim_end_matches('.').parse().ok());
-        let port: u16 = port.expect("chromedriver says its port");
+        let (driver, port) = eventually("chromedriver listens", start_driver);
         let folder = profile.path().to_str().unwrap();
         // A container has no sandbox to give, and little shared memory.
         let arguments =

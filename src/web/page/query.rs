@@ -65,7 +65,7 @@ impl Query {
         let mut query = Self { search: String::new(), sort: Sort::ALL[0].0, page: 1, refresh: false };
         for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
             match &*name {
-                "q" => query.search = value.trim().to_owned(),
+                "q" => query.search = value.trim().into(),
                 "sort" => query.sort = Sort::parse(&value).unwrap_or(query.sort),
                 "page" => query.page = value.parse().unwrap_or(1).max(1),
                 "refresh" => query.refresh = value == REFRESH,
