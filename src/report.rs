@@ -2,9 +2,8 @@
 //!
 //! # The table
 //!
-//! Repositories by languages, the least complete of both first, a bar for each repository and, where a number does not
-//! fit, for each language. It keeps within [`Look::width`] columns, however many languages there are: see `report/table.rs`.
-//! Nothing in a name reaches the terminal as a control sequence.
+//! Repositories by languages, the least complete of both first, a bar for each repository. It keeps within [`Look::width`]
+//! columns, however many languages there are. Nothing in a name reaches the terminal as a control sequence.
 //!
 //! # The JSON, version 1
 //!
@@ -37,7 +36,7 @@
 
 mod cells;
 mod json;
-mod layout;
+pub mod summary;
 mod table;
 
 pub use json::json;

@@ -1,21 +1,10 @@
-//! How one completion, one bar and one name are written.
+//! How one completion, one bar and one name are written on a terminal.
 
+use super::summary::Percent;
 use crate::text::is_invisible;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
-/// What one language of one repository shows.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Cell {
-    /// Not a target language of the repository.
-    Absent,
-    /// A target language whose completion the API does not tell.
-    Unknown,
-    /// Completion divided by the scale.
-    Ratio(f64),
-}
 
 /// Writes with colours, or without.
 #[derive(Debug, Clone, Copy)]
@@ -48,9 +37,11 @@ impl Brush {
         }
     }
 
-    /// A bar of `width` columns.
+    /// A bar of `width` columns, rounded down so that only what is finished looks so; `ratio` is from 0 to 1.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the eighths, which are few")]
+    #[expect(clippy::cast_precision_loss, reason = "the eighths are few")]
     pub(super) fn bar(self, ratio: f64, width: usize) -> String {
-        let eighths = fraction(ratio, width * 8);
+        let eighths = (ratio * (width * 8) as f64).floor() as usize;
         let mut bar = "█".repeat(eighths / 8);
         if !eighths.is_multiple_of(8) {
             bar.push(EIGHTHS[eighths % 8]);
@@ -59,39 +50,12 @@ impl Brush {
         self.graded(ratio, &bar) + &self.faint(&rest)
     }
 
-    /// Three columns.
-    pub(super) fn number(self, cell: Cell) -> String {
-        match cell {
-            Cell::Absent => self.faint("  ·"),
-            Cell::Unknown => "  ?".to_owned(),
-            Cell::Ratio(ratio) => self.graded(ratio, &format!("{:>3}", percent(ratio))),
+    /// A completion in at least `width` columns, `?` where the API reported none.
+    pub(super) fn number(self, ratio: Option<f64>, width: usize) -> String {
+        match ratio {
+            None => format!("{:>width$}", "?"),
+            Some(ratio) => self.graded(ratio, &format!("{:>width$}", Percent(ratio))),
         }
-    }
-
-    /// One column.
-    pub(super) fn height(self, cell: Cell) -> String {
-        match cell {
-            Cell::Absent => self.faint("·"),
-            Cell::Unknown => "?".to_owned(),
-            Cell::Ratio(ratio) => self.graded(ratio, &HEIGHTS[fraction(ratio, 7)].to_string()),
-        }
-    }
-}
-
-/// The ratio as a whole number of `parts`, rounded down, so that only what is finished looks so.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the parts, which are few")]
-#[expect(clippy::cast_precision_loss, reason = "the parts are few")]
-fn fraction(ratio: f64, parts: usize) -> usize {
-    (ratio.clamp(0.0, 1.0) * parts as f64).floor() as usize
-}
-
-/// Percent, rounded down, in at most three columns.
-pub(super) fn percent(ratio: f64) -> String {
-    // 0.29 * 100 is a little less than 29.
-    match (ratio * 100.0 + 1e-9).floor() {
-        _ if ratio < 0.0 => "<0".to_owned(),
-        percent if percent > 999.0 => ">1k".to_owned(),
-        percent => format!("{percent:.0}"),
     }
 }
 

@@ -1,8 +1,9 @@
-//! The JSON of `once`; its schema is told in the documentation of [`super`].
+//! The JSON of `once`; its schema stands in the documentation of [`super`].
 
+use super::summary::ratio;
 use crate::{
     model::{Failure, Repository, Visibility},
-    snapshot::{Condition, PollStatus, Reading, Snapshot},
+    snapshot::{Condition, PollOutcome, Reading, Snapshot},
 };
 use serde::Serialize;
 
@@ -63,27 +64,26 @@ struct Language<'a> {
 /// # Panics
 /// Never: what it writes is text, numbers and lists alone.
 #[must_use]
-pub fn json(snapshot: &Snapshot, status: &PollStatus) -> String {
-    let last = status.last.as_ref();
-    let listing = last.and_then(|poll| poll.listing.as_ref());
+pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
+    let scale = snapshot.completion_scale;
     let document = Document {
         version: 1,
         taken_at: snapshot.taken_at.to_string(),
-        complete: last.is_some_and(crate::snapshot::PollOutcome::is_success),
-        completion_scale: snapshot.completion_scale,
-        listing: Listing { complete: last.is_some() && listing.is_none(), error: listing.map(error) },
+        complete: poll.is_success(),
+        completion_scale: scale,
+        listing: Listing { complete: poll.listing.is_none(), error: poll.listing.as_ref().map(error) },
         poll: Poll {
-            duration_seconds: last.map_or(0.0, |poll| poll.duration.as_secs_f64()),
-            read: last.map_or(0, |poll| poll.read),
-            failed: last.map_or(0, |poll| poll.failed),
-            unreached: last.map_or(0, |poll| poll.unreached),
-            error: last.and_then(|poll| poll.ended_early.as_ref()).map(error),
+            duration_seconds: poll.duration.as_secs_f64(),
+            read: poll.read,
+            failed: poll.failed,
+            unreached: poll.unreached,
+            error: poll.ended_early.as_ref().map(error),
         },
         filtered: snapshot.filtered,
         repositories: snapshot
             .repositories
             .iter()
-            .map(|shown| entry(&shown.repository, &shown.condition, snapshot.completion_scale))
+            .map(|shown| entry(&shown.repository, &shown.condition, scale))
             .collect(),
     };
     let text = serde_json::to_string_pretty(&document).expect("text, numbers and lists alone always become JSON");
@@ -109,12 +109,11 @@ fn entry<'a>(repository: &'a Repository, condition: &'a Condition, scale: f64) -
 }
 
 fn language(reading: &Reading, scale: f64) -> Language<'_> {
-    let completion = reading.completion().map(crate::model::Completion::get);
     Language {
         code: &reading.language.code,
         name: &reading.language.name,
-        completion,
-        ratio: completion.map(|completion| completion / scale),
+        completion: reading.completion().map(crate::model::Completion::get),
+        ratio: ratio(reading, scale),
     }
 }
 

@@ -1,236 +1,190 @@
-//! The table: one line for each repository, so that a long list stays a list.
+//! The table. It has two layouts: a line for each repository where all languages fit side by side, and otherwise the
+//! languages of each repository wrapped below its line.
 
 use super::{
     Look,
-    cells::{Brush, Cell, name, padded, percent},
-    layout::{BAR, Layout, Style, layout},
+    cells::{Brush, name, padded},
+    summary::{self, Cause, Language, Mean, Percent, Row, ratio, repositories},
 };
-use crate::model::Failure;
-use crate::snapshot::{PollStatus, Shown, Snapshot};
-use std::{collections::BTreeMap, fmt::Write as _, ops::Range};
+use crate::{
+    model::Failure,
+    snapshot::{PollOutcome, Shown, Snapshot},
+};
+use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// After so many rows the heading is told again.
+/// After so many rows the heading is repeated.
 const ROWS_BETWEEN_HEADINGS: usize = 40;
 /// A code of more columns is cut.
 const LONGEST_CODE: usize = 10;
+/// Columns of a repository's bar.
+const BAR: usize = 10;
+/// A bar, a blank, the percentage and its sign.
+const ALL: usize = BAR + 5;
 
-struct Row {
-    name: String,
-    /// Over the languages that tell a completion, each taken as from 0 to 1.
-    mean: Option<f64>,
-    /// In the order of the columns.
-    cells: Vec<Cell>,
+/// Repositories by languages, the least complete of both first, and below that what could not be read and why.
+#[must_use]
+pub fn table(snapshot: &Snapshot, poll: &PollOutcome, look: Look) -> String {
+    let scale = snapshot.completion_scale;
+    let mut rows = summary::rows(snapshot, snapshot.taken_at);
+    rows.retain(Row::is_read);
+    rows.sort_by(|one, other| least_first(one.mean, other.mean));
+    let mut languages = summary::languages(&rows, scale);
+    languages.sort_by(|one, other| least_first(one.mean, other.mean));
+    let brush = Brush(look.color);
+    let longest_name = rows.iter().map(|row| shown_name(row, usize::MAX).width()).max().unwrap_or(0);
+    let aligned = side_by_side(&rows, &languages, scale, longest_name, look);
+    let legend = legend(&rows, aligned.as_ref().map(|_| languages.len()));
+    let mut text = aligned.unwrap_or_else(|| wrapped(&rows, scale, longest_name, look));
+    if !text.is_empty() {
+        text += "\n";
+    }
+    text + &legend + &totals(snapshot, &rows, &languages, poll) + &failures(snapshot, poll, look, brush)
 }
 
-/// Repositories by languages, the least complete first. Where the numbers do not fit, each language is a character
-/// whose height is its completion, and where even these do not, there is more than one table. What could not be read,
-/// and why, is told below.
-#[must_use]
-pub fn table(snapshot: &Snapshot, status: &PollStatus, look: Look) -> String {
-    let codes = codes(snapshot);
-    let rows = rows(snapshot, &codes);
+/// What reports no completion stands last.
+fn least_first(one: Mean, other: Mean) -> std::cmp::Ordering {
+    one.get().unwrap_or(2.0).total_cmp(&other.get().unwrap_or(2.0))
+}
+
+fn shown_name(row: &Row<'_>, width: usize) -> String {
+    name(&row.shown.repository.name, width)
+}
+
+/// A line for each repository, with a column for each language; `None` where these leave names too little room.
+fn side_by_side(
+    rows: &[Row<'_>],
+    languages: &[Language<'_>],
+    scale: f64,
+    longest_name: usize,
+    look: Look,
+) -> Option<String> {
     let brush = Brush(look.color);
-    let shown_codes: Vec<_> = codes.iter().map(|code| name(code, LONGEST_CODE)).collect();
-    let longest_name = rows.iter().map(|row| name(&row.name, usize::MAX).width()).max().unwrap_or(0);
-    let layout = layout(look.width, longest_name, &shown_codes);
-    let mut text = String::new();
-    let mut from = 0;
-    while !rows.is_empty() {
-        let part = from..(from + layout.per_table).min(codes.len());
-        for (index, row) in rows.iter().enumerate() {
-            if index % ROWS_BETWEEN_HEADINGS == 0 {
-                text += &heading(&layout, &shown_codes, part.clone(), brush);
-            }
-            text += &line(&layout, row, part.clone(), brush);
-        }
-        text.push('\n');
-        from = part.end;
-        if from >= codes.len() {
-            break;
-        }
+    let title = "REPOSITORY";
+    let longest_name = longest_name.max(title.len());
+    // Five columns are four of a percentage, and a blank.
+    let columns: Vec<_> = languages
+        .iter()
+        .map(|language| {
+            let code = name(language.code, LONGEST_CODE);
+            let width = (code.width() + 1).max(5);
+            (language.code, code, width)
+        })
+        .collect();
+    let beside_names = 2 + ALL + columns.iter().map(|(_, _, width)| width).sum::<usize>();
+    let names = look.width.checked_sub(beside_names)?.min(longest_name);
+    if names < longest_name.min((look.width * 3 / 10).max(20)) {
+        return None;
     }
-    text += &legend(&layout, &rows);
-    let complete = status.last.as_ref().is_some_and(|poll| poll.listing.is_none());
-    text += &summary(snapshot, &rows, codes.len(), complete);
-    text += &failures(snapshot, status, look, brush);
+    let mut heading = padded(title, names) + "  " + &padded("ALL", ALL);
+    for (_, code, width) in &columns {
+        heading += &(" ".repeat(width - code.width()) + code);
+    }
+    let mut text = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        if index % ROWS_BETWEEN_HEADINGS == 0 {
+            text += &(brush.strong(heading.trim_end()) + "\n");
+        }
+        text += &padded(&shown_name(row, names), names);
+        text += "  ";
+        text += &all(row, brush);
+        for (code, _, width) in &columns {
+            text += &match row.reading(code) {
+                Some(reading) => brush.number(ratio(reading, scale), *width),
+                None => brush.faint(&format!("{:>width$}", '·')),
+            };
+        }
+        text.truncate(text.trim_end().len());
+        text += "\n";
+    }
+    Some(text)
+}
+
+/// A line for each repository, and its languages below it, as many lines of them as it takes.
+fn wrapped(rows: &[Row<'_>], scale: f64, longest_name: usize, look: Look) -> String {
+    let brush = Brush(look.color);
+    let names = longest_name.min(look.width.saturating_sub(2 + ALL)).max(1);
+    let mut text = String::new();
+    for row in rows {
+        let heading = padded(&shown_name(row, names), names);
+        text += &(brush.strong(&heading) + "  " + all(row, brush).trim_end());
+        let mut readings: Vec<_> =
+            row.readings.iter().map(|reading| (ratio(reading, scale), &*reading.language.code)).collect();
+        readings.sort_by(|(one, _), (other, _)| one.unwrap_or(f64::MAX).total_cmp(&other.unwrap_or(f64::MAX)));
+        let mut column = look.width;
+        for (ratio, code) in readings {
+            let code = name(code, LONGEST_CODE);
+            let width = format!("   {code} {}", Brush(false).number(ratio, 0)).width();
+            // Every line is indented by two blanks.
+            if column + width > look.width {
+                text += "\n  ";
+                column = 2 + width - 3;
+            } else {
+                text += "   ";
+                column += width;
+            }
+            let _ = write!(text, "{code} {}", brush.number(ratio, 0));
+        }
+        text += "\n";
+    }
     text
 }
 
-/// The codes of all languages, the least complete first, those that tell no completion last.
-fn codes(snapshot: &Snapshot) -> Vec<String> {
-    let mut ratios: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for reading in
-        snapshot.repositories.iter().filter_map(|shown| shown.condition.languages()).flat_map(|all| all.readings.iter())
-    {
-        let of_code = ratios.entry(&reading.language.code).or_default();
-        of_code.extend(reading.completion().map(|completion| completion.get() / snapshot.completion_scale));
+/// The bar of a repository, and its percentage.
+fn all(row: &Row<'_>, brush: Brush) -> String {
+    match row.mean.get() {
+        Some(mean) => format!("{} {}%", brush.bar(mean, BAR), brush.number(Some(mean), 3)),
+        None if row.readings.is_empty() => padded("no languages", ALL),
+        None => padded("not reported", ALL),
     }
-    let mut codes: Vec<_> =
-        ratios.into_iter().map(|(code, ratios)| (mean(&ratios).unwrap_or(2.0), code.to_owned())).collect();
-    codes.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-    codes.into_iter().map(|(_, code)| code).collect()
 }
 
-/// The repositories that could be read, the least complete first, those that tell no completion last.
-fn rows(snapshot: &Snapshot, codes: &[String]) -> Vec<Row> {
-    let mut rows: Vec<_> =
-        snapshot.repositories.iter().filter_map(|shown| row(shown, codes, snapshot.completion_scale)).collect();
-    rows.sort_by(|one, other| one.mean.unwrap_or(2.0).total_cmp(&other.mean.unwrap_or(2.0)));
-    rows
-}
-
-fn row(shown: &Shown, codes: &[String], scale: f64) -> Option<Row> {
-    let by_code: BTreeMap<&str, Cell> = shown
-        .condition
-        .languages()?
-        .readings
-        .iter()
-        .map(|reading| {
-            let completion = reading.completion();
-            (
-                &*reading.language.code,
-                completion.map_or(Cell::Unknown, |completion| Cell::Ratio(completion.get() / scale)),
-            )
-        })
-        .collect();
-    let ratios: Vec<_> =
-        by_code.values().filter_map(|cell| if let Cell::Ratio(ratio) = cell { Some(*ratio) } else { None }).collect();
-    let cells = codes.iter().map(|code| by_code.get(code.as_str()).copied().unwrap_or(Cell::Absent)).collect();
-    Some(Row { name: shown.repository.name.to_string(), mean: mean(&ratios), cells })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "there are not 2^53 languages")]
-fn mean(ratios: &[f64]) -> Option<f64> {
-    let sum: f64 = ratios.iter().map(|ratio| ratio.clamp(0.0, 1.0)).sum();
-    (!ratios.is_empty()).then(|| sum / ratios.len() as f64)
-}
-
-fn heading(layout: &Layout, codes: &[String], part: Range<usize>, brush: Brush) -> String {
-    let left = padded("REPOSITORY", layout.name) + "  " + &padded("ALL", BAR + 5);
-    let height =
-        if layout.upright { codes[part.clone()].iter().map(|code| code.chars().count()).max().unwrap_or(1) } else { 1 };
-    let lines = (0..height).map(|line| {
-        let mut text = if line + 1 == height { left.clone() } else { " ".repeat(left.width()) };
-        text += &lead(layout);
-        for index in part.clone() {
-            let shown = if layout.upright { letter(&codes[index], height, line) } else { codes[index].clone() };
-            text += &" ".repeat(layout.columns[index].saturating_sub(shown.width()));
-            text += &shown;
-        }
-        brush.strong(text.trim_end()) + "\n"
-    });
-    lines.collect()
-}
-
-/// The letter of an upright code at a line of the heading; codes stand on their columns.
-fn letter(code: &str, height: usize, line: usize) -> String {
-    let missing = height.saturating_sub(code.chars().count());
-    let letter = line.checked_sub(missing).and_then(|index| code.chars().nth(index)).unwrap_or(' ');
-    // A letter of two columns, or of none, would shift the letters behind it.
-    if letter.to_string().width() == 1 { letter.to_string() } else { "?".to_owned() }
-}
-
-/// What parts the languages from the percentage where they have no gaps of their own.
-fn lead(layout: &Layout) -> String {
-    if layout.columns.first() == Some(&1) { " ".to_owned() } else { String::new() }
-}
-
-fn line(layout: &Layout, row: &Row, part: Range<usize>, brush: Brush) -> String {
-    let mut text = padded(&name(&row.name, layout.name), layout.name) + "  ";
-    match row.mean {
-        Some(mean) => {
-            let number = brush.number(Cell::Ratio(mean));
-            let _ = write!(text, "{} {number}%", brush.bar(mean, BAR));
-        }
-        None if row.cells.iter().all(|cell| *cell == Cell::Absent) => text += &padded("no languages", BAR + 5),
-        None => text += &padded("not told", BAR + 5),
-    }
-    text += &lead(layout);
-    for index in part {
-        let cell = row.cells[index];
-        let (shown, width) = match (layout.style, cell) {
-            (Style::Bar, Cell::Ratio(ratio)) => (format!("{} {}", brush.bar(ratio, 6), brush.number(cell)), 10),
-            (Style::Bar | Style::Number, _) => (brush.number(cell), 3),
-            (Style::Height, _) => (brush.height(cell), 1),
-        };
-        text += &" ".repeat(layout.columns[index].saturating_sub(width));
-        text += &shown;
-    }
-    text.truncate(text.trim_end().len());
-    text + "\n"
-}
-
-/// What the signs mean, as far as they occur.
-fn legend(layout: &Layout, rows: &[Row]) -> String {
-    let occurs = |cell| rows.iter().any(|row| row.cells.contains(&cell));
+/// What the signs mean, as far as they occur; `columns` is how many languages have one.
+fn legend(rows: &[Row<'_>], columns: Option<usize>) -> String {
     let mut signs = Vec::new();
-    if layout.style == Style::Height {
-        signs.push("▁ below 15 %, █ finished");
-    }
-    if occurs(Cell::Absent) {
+    if rows.iter().any(|row| columns.is_some_and(|columns| row.readings.len() < columns)) {
         signs.push("· not a target language");
     }
-    if occurs(Cell::Unknown) {
-        signs.push("? completion not told");
+    if rows.iter().flat_map(|row| row.readings).any(|reading| reading.completion().is_none()) {
+        signs.push("? no completion reported");
     }
     if signs.is_empty() { String::new() } else { signs.join("   ") + "\n" }
 }
 
-fn summary(snapshot: &Snapshot, rows: &[Row], languages: usize, complete: bool) -> String {
-    let means: Vec<_> = rows.iter().filter_map(|row| row.mean).collect();
-    let average = mean(&means).map(|mean| format!(", {} % on average", percent(mean))).unwrap_or_default();
-    let mut text = format!(
-        "{}, {}{average}",
-        counted(rows.len(), "repository", "repositories"),
-        counted(languages, "language", "languages")
-    );
+fn totals(snapshot: &Snapshot, rows: &[Row<'_>], languages: &[Language<'_>], poll: &PollOutcome) -> String {
+    let (count, plural) = (languages.len(), if languages.len() == 1 { "" } else { "s" });
+    let mut text = format!("{}, {count} language{plural}", repositories(rows.len()));
+    if let Some(mean) = Mean::of(rows).get() {
+        let _ = write!(text, ", {} % on average", Percent(mean));
+    }
     if snapshot.filtered > 0 {
         let _ = write!(text, "; {} left out", snapshot.filtered);
-    } else if rows.is_empty() && complete {
+    } else if snapshot.repositories.is_empty() && poll.listing.is_none() {
         text += "\nThe account of the key has no repository: connect some to it, or use the key of another account";
     }
     text + "\n"
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-/// What could not be read, each cause once with the repositories that it befell.
-fn failures(snapshot: &Snapshot, status: &PollStatus, look: Look, brush: Brush) -> String {
-    let mut lines = Vec::new();
-    let last = status.last.as_ref();
-    // Where the listing failed, it says why the poll was ended as well.
-    if let Some(failure) = last.and_then(|poll| poll.listing.as_ref().or(poll.ended_early.as_ref())) {
-        lines.push(brush.alarming(&told("", failure)));
-    }
-    let mut causes: BTreeMap<(&str, &str), (&Failure, Vec<&str>)> = BTreeMap::new();
-    let mut unasked = 0;
-    for shown in &snapshot.repositories {
-        match shown.condition.failure() {
-            Some(failure) => {
-                let cause = causes.entry((&failure.what, &failure.hint)).or_insert((failure, Vec::new()));
-                cause.1.push(&shown.repository.name);
-            }
-            None if shown.condition.languages().is_none() => unasked += 1,
-            None => {}
-        }
-    }
-    for (failure, names) in causes.into_values() {
-        if let [only] = names.as_slice() {
-            lines.push(brush.alarming(&told(&format!("{only}: "), failure)));
+/// What could not be read, each cause once with the repositories that it affects.
+fn failures(snapshot: &Snapshot, poll: &PollOutcome, look: Look, brush: Brush) -> String {
+    let say = |whose: String, failure: &Failure| {
+        brush.alarming(&name(&format!("{whose}{}; {}", failure.what, failure.hint), usize::MAX))
+    };
+    let mut lines: Vec<_> = summary::poll_failures(poll).map(|(_, failure)| say(String::new(), failure)).collect();
+    for Cause { repositories, failure } in summary::causes(snapshot) {
+        if let [only] = repositories[..] {
+            lines.push(say(format!("{only}: "), failure));
         } else {
-            lines.push(brush.alarming(&told("", failure)));
-            lines.extend(names.iter().map(|one| format!("  {}", name(one, look.width.saturating_sub(4).max(10)))));
+            lines.push(say(format!("{} repositories, such as ", repositories.len()), failure));
+            lines.extend(
+                repositories.iter().map(|one| format!("  {}", name(one, look.width.saturating_sub(4).max(10)))),
+            );
         }
     }
-    if unasked > 0 {
-        lines.push(format!("{} not asked for", counted(unasked, "repository was", "repositories were")));
+    let never_asked = |shown: &&Shown| shown.condition.languages().is_none() && shown.condition.failure().is_none();
+    let never_asked = snapshot.repositories.iter().filter(never_asked).count();
+    if never_asked > 0 {
+        lines.push(format!("{} not asked for", repositories(never_asked)));
     }
     if lines.is_empty() { String::new() } else { format!("\nCould not be read:\n  {}\n", lines.join("\n  ")) }
-}
-
-fn told(whose: &str, failure: &Failure) -> String {
-    name(&format!("{whose}{}; {}", failure.what, failure.hint), usize::MAX)
 }

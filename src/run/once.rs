@@ -45,8 +45,8 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), RunError
     let printed = match output {
         Output::Text => expose(Format::Text),
         Output::Openmetrics => expose(Format::OpenMetrics),
-        Output::Table => stdout.write_all(report::table(&snapshot, &status, Look::of_stdout()).as_bytes()),
-        Output::Json => stdout.write_all(report::json(&snapshot, &status).as_bytes()),
+        Output::Table => stdout.write_all(report::table(&snapshot, &outcome, Look::of_stdout()).as_bytes()),
+        Output::Json => stdout.write_all(report::json(&snapshot, &outcome).as_bytes()),
     };
     match printed.and_then(|()| stdout.flush()) {
         // Who reads has seen enough, as `head` does.

@@ -13,29 +13,31 @@ mod when;
 #[cfg(test)]
 mod tests;
 
-use super::{
-    negotiate::Negotiated,
-    service::{Server, fixed},
-};
+pub use html::Page;
+
+use super::negotiate::Negotiated;
 use axum::{
-    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::GzEncoder};
 use query::Query;
-use std::{io::Write, sync::LazyLock};
-use tokio::sync::Semaphore;
+use std::{
+    io::{self, Write},
+    sync::LazyLock,
+};
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
-/// The page's stylesheet; it stands in the page.
-const STYLE: &str = include_str!("page/style.css");
-
-/// Nothing may be loaded, run or framed; the style in the page is known by its hash, the icon is in the page too.
+/// Nothing may be loaded, run or framed; the styles in the page are known by their hashes, the icon is in the page too.
 static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
-    let hash = STANDARD.encode(ring::digest::digest(&ring::digest::SHA256, STYLE.as_bytes()));
+    let hashes = [html::STYLE, html::WRAPPED].map(|style| {
+        let hash = ring::digest::digest(&ring::digest::SHA256, style.as_bytes());
+        format!("'sha256-{}'", STANDARD.encode(hash))
+    });
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; form-action 'self'; base-uri 'none'; \
-         frame-ancestors 'none'"
+        "default-src 'none'; style-src {}; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        hashes.join(" ")
     );
     HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
 });
@@ -43,47 +45,41 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
 /// How many pages are rendered at once: people may wait a moment, scrapes may not.
 static TURNS: Semaphore = Semaphore::const_new(2);
 
-/// What the page is made from.
-struct Page<'a> {
-    published: Option<&'a crate::exposition::Published>,
-    query: Query,
-    now: crate::model::Timestamp,
-    telemetry_path: &'a str,
-}
-
-pub(super) async fn respond(server: &Server, request: &Parts) -> Response {
-    let headers = [
-        fixed(header::CONTENT_TYPE, "text/html; charset=utf-8"),
-        fixed(header::VARY, "Accept-Encoding"),
-        fixed(header::REFERRER_POLICY, "no-referrer"),
+/// Answers a request for the page.
+pub async fn respond(page: Page, uri: &Uri, headers: &HeaderMap) -> Response {
+    let query = Query::of(uri);
+    let fixed = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::VARY, HeaderValue::from_static("Accept-Encoding")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (header::CONTENT_SECURITY_POLICY, POLICY.clone()),
     ];
-    let gzip = Negotiated::from_headers(&request.headers).gzip;
-    let encoding = gzip.then_some([fixed(header::CONTENT_ENCODING, "gzip")]);
-    if request.method == Method::HEAD {
-        return (headers, encoding, ()).into_response();
-    }
-    let (published, settings) = (server.published(), server.settings());
-    let (query, now) = (Query::of(&request.uri), server.app.clock.now());
-    let Ok(_turn) = TURNS.acquire().await else { return broken() };
-    let rendered = tokio::task::spawn_blocking(move || {
-        let telemetry_path = &settings.telemetry_path;
-        let page = Page { published: published.as_deref(), query, now, telemetry_path };
-        let text = html::render(&page).into_string().into_bytes();
+    let gzip = Negotiated::from_headers(headers).gzip;
+    let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
+    let refresh = query.refresh.then_some([(header::REFRESH, query::REFRESH)]);
+    let rendered = in_turn(&TURNS, move || {
+        let text = html::render(&page, &query).into_string().into_bytes();
         if gzip { compressed(&text) } else { Ok(text) }
     });
     match rendered.await {
-        Ok(Ok(body)) => (headers, encoding, body).into_response(),
-        _ => broken(),
+        Some(Ok(body)) => (fixed, encoding, refresh, body).into_response(),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, "the page could not be rendered; the log says why\n").into_response(),
     }
 }
 
-fn compressed(text: &[u8]) -> std::io::Result<Vec<u8>> {
+/// Does the work off the runtime's threads once it is its turn; `None` where it panics. The turn lasts as long as the
+/// work does, also where the client has gone away.
+async fn in_turn<T: Send + 'static>(turns: &'static Semaphore, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let turn = turns.acquire().await.ok()?;
+    let work = spawn_blocking(move || {
+        let _turn = turn;
+        work()
+    });
+    work.await.ok()
+}
+
+fn compressed(text: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 6), Compression::fast());
     encoder.write_all(text)?;
     encoder.finish()
-}
-
-fn broken() -> Response {
-    (StatusCode::INTERNAL_SERVER_ERROR, "the page could not be rendered; the log says why\n").into_response()
 }

@@ -68,7 +68,15 @@ impl Server {
             return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allowed)], message).into_response();
         }
         match route {
-            Route::Page => page::respond(self, request).await,
+            Route::Page => {
+                let page = page::Page {
+                    published: self.published(),
+                    telemetry_path: self.settings().telemetry_path.clone(),
+                    certificate_expires_at: None,
+                    now: self.app.clock.now(),
+                };
+                page::respond(page, &request.uri, &request.headers).await
+            }
             Route::Metrics => scrape::respond(self, request),
             Route::Healthy => "healthy\n".into_response(),
             Route::Ready => readiness(self.published().as_deref()),

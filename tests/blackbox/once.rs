@@ -64,6 +64,26 @@ fn nothing_is_printed_of_the_process_which_whoever_exposes_the_text_tells_of_its
 }
 
 #[test]
+fn the_table_is_coloured_only_on_a_terminal_and_without_no_color() {
+    let api = two();
+    let in_a_file = once(&api, "table").variable("TERM", "xterm").run();
+    let in_a_file = stdout(&in_a_file);
+    assert!(in_a_file.contains("owner/one") && in_a_file.contains("█████·····  50%"), "{in_a_file}");
+    assert!(!in_a_file.contains('\u{1b}'), "{in_a_file}");
+    // script(1) gives it a terminal.
+    let on_a_terminal = || {
+        let in_script = "exec script --quiet --return --command \"$0 $* 2>/dev/null\" /dev/null";
+        once(&api, "table").variable("TERM", "xterm").after(in_script)
+    };
+    for (setup, is_coloured) in [(on_a_terminal(), true), (on_a_terminal().variable("NO_COLOR", "1"), false)] {
+        let output = setup.run();
+        let text = stdout(&output);
+        assert!(text.contains("owner/one"), "{text}");
+        assert_eq!(text.contains("\u{1b}[33m█████\u{1b}[0m"), is_coloured, "{text}");
+    }
+}
+
+#[test]
 fn one_repository_that_fails_ends_with_1_and_the_rest_is_printed() {
     let api = two();
     api.fault(Target::Languages(2), Reply::status(500));

@@ -27,15 +27,23 @@ impl Drop for Browser {
     }
 }
 
+/// Starts chromedriver; it ends at once where another program has the port that it chose, in IPv6.
+fn start_driver() -> Option<(Child, u16)> {
+    let mut driver =
+        Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let port =
+        lines.find_map(|line| line.split("started successfully on port ").nth(1)?.trim_end_matches('.').parse().ok());
+    if port.is_none() {
+        driver.wait().unwrap();
+    }
+    Some((driver, port?))
+}
+
 impl Browser {
     async fn open() -> Self {
         let profile = tempfile::tempdir().unwrap();
-        let mut driver =
-            Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let port = lines
-            .find_map(|line| line.split("started successfully on port ").nth(1)?.trim_end_matches('.').parse().ok());
-        let port: u16 = port.expect("chromedriver says its port");
+        let (driver, port) = eventually("chromedriver listens", start_driver);
         let folder = profile.path().to_str().unwrap();
         // A container has no sandbox to give, and little shared memory.
         let arguments =
@@ -173,9 +181,64 @@ async fn the_demo_looks_as_it_should_in_light_in_dark_and_on_a_phone() {
 
     browser.size(390, 844).await;
     browser.goto(&exporter, "/").await;
-    let overflow = browser.script("return document.documentElement.scrollWidth - window.innerWidth").await;
-    assert_eq!(overflow, 0, "only the table scrolls sideways");
     browser.picture("phone").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+#[ignore = "needs chromium and chromedriver"]
+async fn all_of_25_languages_and_200_rows_are_seen_by_scrolling_down_the_page_and_nothing_else() {
+    let codes: Vec<String> = (0..25u8).map(|number| format!("l{}", char::from(b'a' + number))).collect();
+    let languages: Vec<_> =
+        codes.iter().zip(0..).map(|(code, completion)| (code.as_str(), f64::from(completion) * 4.0)).collect();
+    let repositories = (1..=200).map(|id| {
+        Repo::new(id, &format!("some-organization/a-repository-with-a-long-name-{id:03}")).languages(&languages)
+    });
+    let api = Api::start(repositories);
+    let exporter = Setup::for_api(&api).set("poll.interval", "1h").set("api.requests_per_second", "0").start();
+    read(&exporter, 200.0);
+    let browser = Browser::open().await;
+    let scrollers = "return [...document.querySelectorAll('body *')].filter(element =>
+        /auto|scroll/.test(getComputedStyle(element).overflow) && element.scrollHeight > element.clientHeight).length";
+    let outside = "return [...document.querySelectorAll('td, tbody th')].filter(cell => {
+        const box = cell.getBoundingClientRect();
+        return box.left < 0 || box.right > document.documentElement.clientWidth;
+    }).length";
+    for width in [1280, 1000, 390] {
+        browser.size(width, 844).await;
+        browser.goto(&exporter, "/").await;
+        assert_eq!(browser.names().await.len(), 200);
+        assert_eq!(browser.script(scrollers).await, 0, "nothing scrolls within the page at {width}");
+        assert_eq!(browser.script(outside).await, 0, "nothing is cut off at {width}");
+        browser.script("scrollTo(0, document.body.scrollHeight / 2)").await;
+        browser.picture(&format!("languages-{width}")).await;
+    }
+    let labels = browser
+        .script(
+            "return [...document.querySelectorAll('tbody tr:last-child td[data-code]')]
+                .map(tile => getComputedStyle(tile, '::before').content.slice(1, -1))",
+        )
+        .await;
+    assert_eq!(labels, json!([&["All".to_owned()], &codes[..]].concat()), "each tile says its language");
+    let widths = "return document.querySelector('tbody th').clientWidth / document.documentElement.clientWidth > 0.8";
+    assert_eq!(browser.script(widths).await, true, "a name has the width of the screen");
+    browser.size(1280, 844).await;
+    browser.script("scrollTo(0, document.body.scrollHeight / 2)").await;
+    let heading = "return document.querySelector('thead th').getBoundingClientRect().top";
+    assert_eq!(browser.script(heading).await, 0.0, "the heading stays in sight");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+#[ignore = "needs chromium and chromedriver"]
+async fn a_person_switches_refreshing_on_and_off() {
+    let api = Api::start([Repo::new(1, "owner/repo")]);
+    let exporter = Setup::for_api(&api).start();
+    read(&exporter, 1.0);
+    let browser = Browser::open().await;
+    browser.goto(&exporter, "/?sort=name").await;
+    browser.click("Refresh every minute").await;
+    assert_eq!(browser.client.current_url().await.unwrap().query(), Some("sort=name&refresh=60"));
+    browser.click("stop").await;
+    assert_eq!(browser.client.current_url().await.unwrap().query(), Some("sort=name"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -218,5 +281,5 @@ async fn a_failure_is_shown_with_its_hint() {
     assert_eq!(browser.text("h2#state").await, "The repositories cannot be listed.");
     assert!(browser.text(".attention .what").await.contains("401"));
     assert!(!browser.text(".attention .hint").await.is_empty());
-    browser.picture("trouble").await;
+    browser.picture("failure").await;
 }

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # The web side of the built program, asked by curl, openssl and a real Prometheus: TLS, passwords and client certificates,
-# each also refused where it should be; certificates and passwords that change under way; and whether the page is valid
-# HTML, whatever the names in it are.
+# each also refused where it should be; certificates and passwords that change under way; whether the page is valid HTML,
+# whatever the names in it are; and whether axe-core finds anything in it that keeps people out.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../lib.sh
 . "$here/../lib.sh"
 
-need_debian prometheus=prometheus openssl=openssl curl=curl perl=perl python3=python3 jq=jq
+need_debian prometheus=prometheus openssl=openssl curl=curl perl=perl python3=python3 jq=jq chromium=chromium
 need_npm html-validate html-validate@9.7.1
+need_npm axe axe-core@4.14.1 playwright-core@1.65.1
 program=${TRANSLATION_EXPORTER:-}
 if [ -z "$program" ]; then
     (cd "$root" && cargo build --quiet)
@@ -326,6 +327,48 @@ cat >.htmlvalidate.json <<'JSON'
  "rules": {"long-title": "off", "no-trailing-whitespace": "off", "doctype-style": "off", "void-style": "off", "attr-quotes": "off"}}
 JSON
 "$tools/html-validate/node_modules/.bin/html-validate" --config .htmlvalidate.json hostile.html search.html demo.html >html.log || fail "the page is not valid"
+
+say "axe-core in Chromium: 1280 and 390 px, light and dark"
+cat >many.py <<'PYTHON'
+# 220 repositories by 25 languages, some of which fail.
+import http.server, json, urllib.parse
+
+class Api(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        url = urllib.parse.urlsplit(self.path)
+        status = 200
+        if url.path == "/v1/repositories":
+            after = int(urllib.parse.parse_qs(url.query).get("after", ["0"])[0])
+            answer = [{"id": i, "name": f"owner/repository-{i}", "private": i % 2 == 0, "created_at": "2026-01-01T00:00:00Z"}
+                      for i in range(after + 1, 221)]
+        else:
+            id = int(url.path.split("/")[3])
+            status = 404 if id % 20 == 7 else 200
+            answer = [{"code": f"l{i:02}", "name": f"Language {i}", "completion": None if i == 3 else (id * 7 + i * 13) % 101}
+                      for i in range(25) if (id + i) % 6]
+        body = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Api)
+print(server.server_port, flush=True)
+server.serve_forever()
+PYTHON
+python3 many.py >many.port 2>many-api.log &
+pids+=($!)
+eventually "the API of many listens" test -s many.port
+TRANSLATION_EXPORTER_API__REQUESTS_PER_SECOND=0 start many serve --api.base-url="http://127.0.0.1:$(cat many.port)" --api.key-file=api.key
+eventually "the many are read" sh -c "curl --silent 'http://127.0.0.1:$port/metrics' | grep -qx 'translation_exporter_polls_total 1'"
+many=http://127.0.0.1:$port
+start demo demo
+CHROMIUM=$(command -v chromium) node "$here/axe.mjs" "$tools/axe" "$many/" "$many/?q=nothing" "http://127.0.0.1:$port/?sort=-progress" >axe.log ||
+    fail "axe-core finds violations"
 
 say "the end"
 kill "$pid"

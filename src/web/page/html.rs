@@ -1,15 +1,37 @@
 //! The page as HTML.
 
 use super::{
-    Page, STYLE,
-    grid::{Percent, grid, legend},
-    overview::{Counts, Level, Overview, grouped, repositories},
+    grid::{grid, legend},
+    overview::{Attention, Counts, Level, Overview},
     query::{Query, Sort},
-    table::{self, Row, Table},
-    when::{Rough, ago, ahead},
+    table::{self, Table},
+    when::{Rough, ago, ahead, moment},
 };
-use crate::{exposition::Published, model::Timestamp, snapshot::PollStatus};
+use crate::{
+    exposition::Published,
+    model::Timestamp,
+    report::summary::{self, Percent, grouped, repositories},
+    snapshot::PollStatus,
+};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::sync::Arc;
+
+/// The stylesheet; it stands in the page.
+pub const STYLE: &str = include_str!("style.css");
+
+/// The stylesheet for where the languages do not fit side by side; it stands in the page too.
+pub const WRAPPED: &str = include_str!("wrapped.css");
+
+/// What the page shows, whatever its reader asks for.
+#[derive(Debug)]
+pub struct Page {
+    /// `None` until something is published for the first time.
+    pub published: Option<Arc<Published>>,
+    pub telemetry_path: String,
+    /// When the certificate that is served expires; `None` without TLS.
+    pub certificate_expires_at: Option<Timestamp>,
+    pub now: Timestamp,
+}
 
 /// Three bars of a heat map.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
@@ -17,9 +39,26 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
     %3Crect width='11' height='4' y='6' rx='1.5' fill='%2366bdb0'/%3E\
     %3Crect width='6' height='4' y='11' rx='1.5' fill='%23f09a78'/%3E%3C/svg%3E";
 
-pub(super) fn render(page: &Page<'_>) -> Markup {
-    let rows = page.published.map(|published| table::rows(&published.snapshot, page.now)).unwrap_or_default();
-    let overview = page.published.map(|published| Overview::new(published, &rows, page.now));
+pub fn render(page: &Page, query: &Query) -> Markup {
+    let Some(published) = page.published.as_deref() else {
+        return document(page, Level::Waiting, 0, &nothing_published());
+    };
+    let (snapshot, status, now) = (&published.snapshot, &published.status, page.now);
+    let rows = summary::rows(snapshot, now);
+    let overview = Overview::new(snapshot, status, &rows, page.certificate_expires_at, now);
+    let table = Table::new(rows, snapshot.completion_scale, query);
+    let main = html! {
+        (state(&overview, status, query, now))
+        @if !overview.attention.is_empty() { (attention(&overview.attention, now)) }
+        @if overview.counts.repositories() > 0 { (numbers(&overview, snapshot.filtered)) }
+        (repository_section(&table, query, status.state_is_kept, now))
+    };
+    document(page, overview.level, table.languages.len(), &main)
+}
+
+fn document(page: &Page, level: Level, languages: usize, main: &Markup) -> Markup {
+    // A window in which the languages do not fit side by side, by the widths in the stylesheet.
+    let too_narrow = format!("(max-width: calc(26.8em + {languages} * 2.125em))");
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -27,42 +66,31 @@ pub(super) fn render(page: &Page<'_>) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (title(overview.as_ref())) }
+                title { (look(level).1) " Translation progress" }
                 link rel="icon" href=(ICON);
                 style { (PreEscaped(STYLE)) }
+                style media=(too_narrow) { (PreEscaped(WRAPPED)) }
             }
             body {
                 a.skip href="#repositories" { "Skip to the repositories" }
                 (top(page))
-                main {
-                    @match (page.published, &overview) {
-                        (Some(published), Some(overview)) => {
-                            (state(overview, &published.status, page.now))
-                            @if !overview.attention.is_empty() { (attention(overview, page.now)) }
-                            @if overview.counts.repositories() > 0 {
-                                (numbers(overview, published.snapshot.filtered))
-                            }
-                            (repository_section(published, rows, page))
-                        }
-                        _ => (unborn()),
-                    }
-                }
+                main { (main) }
             }
         }
     }
 }
 
-fn title(overview: Option<&Overview<'_>>) -> String {
-    let mark = match overview.map(|overview| overview.level) {
-        Some(Level::Well) => "\u{2713} ",
-        Some(Level::Degraded) => "! ",
-        Some(Level::Failing) => "\u{2717} ",
-        Some(Level::Waiting) | None => "\u{2026} ",
-    };
-    format!("{mark}Translation progress")
+/// The class and the mark of a level.
+fn look(level: Level) -> (&'static str, &'static str) {
+    match level {
+        Level::Well => ("well", "\u{2713}"),
+        Level::Waiting => ("waiting", "\u{2026}"),
+        Level::Degraded => ("degraded", "!"),
+        Level::Failing => ("failing", "\u{2717}"),
+    }
 }
 
-fn top(page: &Page<'_>) -> Markup {
+fn top(page: &Page) -> Markup {
     let metrics = page.telemetry_path.trim_start_matches('/');
     html! {
         header.top {
@@ -77,8 +105,7 @@ fn top(page: &Page<'_>) -> Markup {
     }
 }
 
-/// Nothing has been published yet.
-fn unborn() -> Markup {
+fn nothing_published() -> Markup {
     html! {
         section.state.waiting #repositories {
             span.mark aria-hidden="true" { "\u{2026}" }
@@ -88,13 +115,8 @@ fn unborn() -> Markup {
     }
 }
 
-fn state(overview: &Overview<'_>, status: &PollStatus, now: Timestamp) -> Markup {
-    let (class, mark) = match overview.level {
-        Level::Well => ("well", "\u{2713}"),
-        Level::Waiting => ("waiting", "\u{2026}"),
-        Level::Degraded => ("degraded", "!"),
-        Level::Failing => ("failing", "\u{2717}"),
-    };
+fn state(overview: &Overview<'_>, status: &PollStatus, query: &Query, now: Timestamp) -> Markup {
+    let (class, mark) = look(overview.level);
     html! {
         section class={ "state " (class) } aria-labelledby="state" {
             span.mark aria-hidden="true" { (mark) }
@@ -105,8 +127,18 @@ fn state(overview: &Overview<'_>, status: &PollStatus, now: Timestamp) -> Markup
                 div { dt { "Last without a failure" } dd {
                     @match status.last_success_at { Some(at) => (moment(at, &ago(at, now))), None => "not yet" }
                 } }
+                // A page that loads itself again would take the search away from who is typing it.
+                @if query.search.is_empty() { div { dt { "This page" } dd { (refreshing(query)) } } }
             }
         }
+    }
+}
+
+fn refreshing(query: &Query) -> Markup {
+    let link = query.refreshed(!query.refresh).link();
+    html! {
+        @if query.refresh { "refreshes every minute" span.detail { a href=(link) { "stop" } } }
+        @else { a href=(link) { "Refresh every minute" } }
     }
 }
 
@@ -132,30 +164,30 @@ fn next_poll(status: &PollStatus, now: Timestamp) -> Markup {
     }
 }
 
-/// A time in words, with the exact one behind it.
-pub(super) fn moment(at: Timestamp, words: &str) -> Markup {
-    html! { time datetime=(at) title=(at) { (words) } }
-}
+/// How many repositories with the same failure are named.
+const MOST_NAMED: usize = 5;
 
-fn attention(overview: &Overview<'_>, now: Timestamp) -> Markup {
+fn attention(items: &[Attention<'_>], now: Timestamp) -> Markup {
     html! {
         section.attention aria-labelledby="attention" {
             h2 #attention { "What needs attention" }
             ul {
-                @for item in &overview.attention {
+                @for item in items {
                     li {
                         p {
-                            @for (index, subject) in item.subjects.iter().enumerate() {
+                            @for (index, subject) in item.subjects.iter().take(MOST_NAMED).enumerate() {
                                 @if index > 0 { ", " }
                                 bdi.subject { (subject) }
                             }
-                            @if item.more > 0 { " and " (grouped(item.more)) " more" }
-                            @if item.is_dated {
-                                span.detail { " for " (moment(item.failure.since, &Rough(now.since(item.failure.since)).to_string())) }
+                            @if item.subjects.len() > MOST_NAMED {
+                                " and " (grouped(item.subjects.len() - MOST_NAMED)) " more"
+                            }
+                            @if let Some(since) = item.since {
+                                span.detail { " for " (moment(since, &Rough(now.since(since)).to_string())) }
                             }
                         }
-                        p.what { @if item.subjects.len() > 1 { "Such as: " } (item.failure.what) }
-                        p.hint { (item.failure.hint) }
+                        p.what { @if item.subjects.len() > 1 { "Such as: " } (item.what) }
+                        p.hint { (item.hint) }
                     }
                 }
             }
@@ -183,7 +215,7 @@ fn numbers(overview: &Overview<'_>, filtered: usize) -> Markup {
                 p.detail { (grouped(complete)) " complete" }
             }
             div.figure { p { b { (grouped(stalled)) } " stalled" }
-                p.detail { "incomplete, and no progress for 7 days" }
+                p.detail { "without progress for 7 days" }
             }
         }
     }
@@ -199,24 +231,22 @@ fn ring(completion: Option<f64>) -> Markup {
     }
 }
 
-/// Rounded down, so that only what is complete is told as 100 %.
 fn percent(ratio: Option<f64>) -> String {
     ratio.map_or("\u{2013}".to_owned(), |ratio| format!("{} %", Percent(ratio)))
 }
 
-fn repository_section(published: &Published, rows: Vec<Row<'_>>, page: &Page<'_>) -> Markup {
-    let table = Table::new(rows, published.snapshot.completion_scale, &page.query);
+fn repository_section(table: &Table<'_>, query: &Query, state_is_kept: bool, now: Timestamp) -> Markup {
     html! {
         section.repositories #repositories aria-labelledby="heading" {
             div.bar {
                 h2 #heading { "Repositories" }
-                (search(&page.query))
+                (search(query))
             }
-            p.found role="status" { (found(&table, &page.query)) }
+            p.found role="status" { (found(table, query)) }
             @if !table.rows.is_empty() {
-                section.scroll aria-label="Table of repositories, which scrolls" tabindex="0" { (grid(&table, &page.query, page.now)) }
-                (pager(&table, &page.query))
-                (legend(&table, published.status.state_is_kept))
+                div.sheet { (grid(table, query, now)) }
+                (pager(table, query))
+                (legend(table, state_is_kept))
             }
         }
     }

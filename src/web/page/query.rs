@@ -1,4 +1,4 @@
-//! What the page is asked to show: `q`, `sort`, `page`. What cannot be read counts as not given.
+//! What the page is asked to show: `q`, `sort`, `page`, `refresh`. What cannot be read counts as not given.
 
 use axum::http::Uri;
 
@@ -46,8 +46,8 @@ impl Sort {
     }
 }
 
-/// A search longer than this is cut.
-const LONGEST_SEARCH: usize = 200;
+/// The one value of `refresh` that is understood: seconds until the browser loads the page again.
+pub const REFRESH: &str = "60";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
@@ -56,19 +56,23 @@ pub struct Query {
     pub sort: Sort,
     /// From 1; may be beyond the last.
     pub page: usize,
+    /// Whether the browser loads the page again by itself; never while something is searched for.
+    pub refresh: bool,
 }
 
 impl Query {
     pub fn of(uri: &Uri) -> Self {
-        let mut query = Self { search: String::new(), sort: Sort::ALL[0].0, page: 1 };
+        let mut query = Self { search: String::new(), sort: Sort::ALL[0].0, page: 1, refresh: false };
         for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
             match &*name {
-                "q" => query.search = value.trim().chars().take(LONGEST_SEARCH).collect(),
+                "q" => query.search = value.trim().into(),
                 "sort" => query.sort = Sort::parse(&value).unwrap_or(query.sort),
                 "page" => query.page = value.parse().unwrap_or(1).max(1),
+                "refresh" => query.refresh = value == REFRESH,
                 _ => {}
             }
         }
+        query.refresh &= query.search.is_empty();
         query
     }
 
@@ -78,6 +82,10 @@ impl Query {
 
     pub fn at_page(&self, page: usize) -> Self {
         Self { page, ..self.clone() }
+    }
+
+    pub fn refreshed(&self, refresh: bool) -> Self {
+        Self { refresh, ..self.clone() }
     }
 
     /// The link to this, relative to the page; it leaves out what is the default.
@@ -91,6 +99,9 @@ impl Query {
         }
         if self.page > 1 {
             parameters.append_pair("page", &self.page.to_string());
+        }
+        if self.refresh {
+            parameters.append_pair("refresh", REFRESH);
         }
         parameters.finish().replacen("?&", "?", 1)
     }
@@ -106,8 +117,11 @@ mod tests {
 
     #[test]
     fn what_is_not_given_or_not_readable_is_the_default() {
-        let default = Query { search: String::new(), sort: Sort::by(Column::Completion, false), page: 1 };
-        for uri in ["/", "/?", "/?q=&sort=&page=", "/?sort=size&page=-1&x=y", "/?page=0", "/?q=%20", "/?&&=&"] {
+        let default =
+            Query { search: String::new(), sort: Sort::by(Column::Completion, false), page: 1, refresh: false };
+        for uri in
+            ["/", "/?", "/?q=&sort=&page=", "/?sort=size&page=-1&x=y", "/?page=0", "/?q=%20", "/?&&=&", "/?refresh=1"]
+        {
             assert_eq!(query(uri), default, "{uri}");
         }
         assert_eq!(default.link(), "?");
@@ -119,6 +133,12 @@ mod tests {
         assert_eq!(asked.search, "a&b=\"<c> d");
         let again = format!("/{}", asked.link());
         assert_eq!(Query::of(&again.parse().unwrap()), asked);
+    }
+
+    #[test]
+    fn refreshing_goes_with_an_order_and_a_page_but_not_with_a_search() {
+        assert_eq!(query("/?refresh=60&sort=name&page=2").link(), "?sort=name&page=2&refresh=60");
+        assert!(!query("/?refresh=60&q=a").refresh && !query("/?q=a&refresh=60").refresh);
     }
 
     #[test]

@@ -1,17 +1,27 @@
 use super::{
-    super::testing::{Fixture, body},
-    overview::{Level, Overview},
+    super::testing::body,
+    Page, in_turn,
+    overview::{Attention, Level, Overview},
     query::Query,
-    table::{MOST_LANGUAGES, Table, rows},
+    respond,
+    table::{MOST_LANGUAGES, Table},
 };
 use crate::{
     exposition::Published,
     model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
+    report::summary::rows,
     snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown, Snapshot},
 };
-use axum::http::Uri;
-use std::{sync::Arc, time::Duration};
+use axum::{
+    http::{HeaderMap, HeaderValue, Uri, header},
+    response::Response,
+};
+use std::{
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+use tokio::sync::Semaphore;
 
 const NOW: Timestamp = Timestamp::from_millis(100 * 86_400_000);
 
@@ -101,7 +111,7 @@ fn the_rarest_languages_are_left_out_where_there_are_too_many() {
     let snapshot = snapshot(vec![shown(1, "a/a", fresh(all)), shown(2, "a/b", fresh(most))]);
     let table = table_of(&snapshot, "/");
     assert_eq!((table.left_out, table.languages.len()), (1, MOST_LANGUAGES));
-    assert_eq!((table.languages[0].code, table.languages[0].completion), ("l01", Some(0.02)));
+    assert_eq!((table.languages[0].code, table.languages[0].mean.get()), ("l01", Some(0.02)));
 }
 
 #[test]
@@ -141,10 +151,17 @@ fn status(last: Option<PollOutcome>) -> PollStatus {
     }
 }
 
-fn judged(snapshot: Snapshot, last: Option<PollOutcome>) -> (Level, String) {
-    let published = Published::new(Arc::new(snapshot), status(last));
-    let overview = Overview::new(&published, &rows(&published.snapshot, NOW), NOW);
+fn judged(snapshot: &Snapshot, last: Option<PollOutcome>, certificate: Option<Timestamp>) -> (Level, String) {
+    let status = status(last);
+    let overview = Overview::new(snapshot, &status, &rows(snapshot, NOW), certificate, NOW);
     (overview.level, overview.headline)
+}
+
+/// What needs attention after a poll that read everything.
+fn attention(snapshot: &Snapshot, certificate_expires_at: Option<Timestamp>, check: impl FnOnce(&[Attention<'_>])) {
+    let status = status(Some(outcome()));
+    let overview = Overview::new(snapshot, &status, &rows(snapshot, NOW), certificate_expires_at, NOW);
+    check(&overview.attention);
 }
 
 #[test]
@@ -154,12 +171,12 @@ fn the_headline_says_how_it_is() {
     let stale = Condition::Stale { read_at: days_ago(1), failure: None };
     let cases = [
         (one(), Some(outcome()), Level::Well, "All is well: every repository was read"),
-        (one(), None, Level::Waiting, "These are the data from before the restart; the first poll is yet to end"),
+        (one(), None, Level::Waiting, "The first poll since the start is about to begin"),
         (
             one(),
             Some(PollOutcome { listing: listing.clone(), ..outcome() }),
             Level::Failing,
-            "The repositories cannot be listed; those known are still read",
+            "The repositories cannot be listed",
         ),
         (
             one(),
@@ -187,32 +204,32 @@ fn the_headline_says_how_it_is() {
         ),
     ];
     for (snapshot, last, level, headline) in cases {
-        assert_eq!(judged(snapshot, last), (level, headline.to_owned()));
+        assert_eq!(judged(&snapshot, last, None), (level, headline.to_owned()));
     }
 }
 
 #[test]
-fn repositories_with_one_mend_are_told_together_with_the_longest_trouble() {
+fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_failure_that_has_lasted_longest() {
     let failing = |id: u64, days| {
         let languages = Arc::new(Languages { read_at: NOW, readings: Arc::new([]) });
         shown(id, &format!("a/{id}"), Condition::Failing(languages, failure(&format!("GET {id}"), days)))
     };
     let snapshot = snapshot((1..=7).map(|id| failing(id, i64::try_from(id).unwrap())).collect());
-    let published = Published::new(Arc::new(snapshot), status(Some(outcome())));
-    let overview = Overview::new(&published, &rows(&published.snapshot, NOW), NOW);
-    let [attention] = &overview.attention[..] else { panic!("{:?}", overview.attention) };
-    assert_eq!(attention.subjects, ["a/1", "a/2", "a/3", "a/4", "a/5"]);
-    assert_eq!((attention.more, &attention.failure), (2, &failure("GET 7", 7)));
+    attention(&snapshot, None, |attention| {
+        let [item] = attention else { panic!("{attention:?}") };
+        assert_eq!(item.subjects, ["a/1", "a/2", "a/3", "a/4", "a/5", "a/6", "a/7"]);
+        assert_eq!((&*item.what, item.since), ("GET 7", Some(days_ago(7))));
+    });
 }
 
 #[test]
 fn completions_that_look_like_0_to_1_raise_the_question_of_the_scale() {
     let suspects = |completions: &[(&str, Option<f64>, i64)]| {
-        let published = Published::new(Arc::new(snapshot_of(completions)), status(Some(outcome())));
-        Overview::new(&published, &rows(&published.snapshot, NOW), NOW)
-            .attention
-            .iter()
-            .any(|attention| attention.subjects == ["The scale"])
+        let mut suspects = false;
+        attention(&snapshot_of(completions), None, |attention| {
+            suspects = attention.iter().any(|item| item.subjects == ["The scale"]);
+        });
+        suspects
     };
     assert!(suspects(&[("a/a", Some(0.4), 0), ("a/b", Some(1.0), 0)]));
     assert!(!suspects(&[("a/a", Some(0.4), 0), ("a/b", Some(1.1), 0)]));
@@ -220,18 +237,99 @@ fn completions_that_look_like_0_to_1_raise_the_question_of_the_scale() {
     assert!(!suspects(&[("a/a", None, 0)]));
 }
 
-async fn page_of(snapshot: Snapshot, request: &str) -> (String, String) {
-    let mut fixture = Fixture::new();
-    fixture.publish_snapshot(snapshot);
-    let response = fixture.server().respond(&Fixture::request(request)).await;
+#[test]
+fn a_certificate_is_warned_of_from_14_days_before_it_expires() {
+    let snapshot = snapshot_of(&[("a/a", Some(50.0), 0)]);
+    for (days_left, expected) in [
+        (15, None),
+        (14, None),
+        (13, Some("it expires in 13 d")),
+        (0, Some("it expired just now")),
+        (-3, Some("it expired 3 d ago")),
+    ] {
+        let expires_at = Some(days_ago(-days_left));
+        attention(&snapshot, expires_at, |attention| {
+            assert_eq!(attention.first().map(|item| &*item.what), expected, "{days_left}");
+        });
+        let level = if expected.is_some() { Level::Degraded } else { Level::Well };
+        assert_eq!(judged(&snapshot, Some(outcome()), expires_at).0, level, "{days_left}");
+    }
+}
+
+/// One repository with a language at 100, another with nine at 0, and one that was never read.
+fn uneven() -> Snapshot {
+    let nine = ["b", "c", "d", "e", "f", "g", "h", "i", "j"].map(|code| reading(code, 0.0, 0));
+    snapshot(vec![
+        shown(1, "a/one", fresh(vec![reading("a", 100.0, 0)])),
+        shown(2, "a/nine", fresh(nine.into())),
+        shown(3, "a/unread", Condition::Pending(None)),
+    ])
+}
+
+#[tokio::test]
+async fn the_mean_is_one_of_languages_everywhere_and_says_over_how_many_repositories() {
+    let page = page_of(uneven(), "/").await;
+    assert!(page.contains("<b>10 %</b> translated"), "{page}");
+    assert!(page.contains("Mean of the 2 read</th><td class=\"h1\" data-code=\"All\">10</td>"), "{page}");
+    let report = crate::report::table(&uneven(), &outcome(), crate::report::Look { width: 80, color: false });
+    assert!(report.contains("10 % on average"), "{report}");
+}
+
+#[tokio::test]
+async fn a_page_loads_itself_again_only_where_its_reader_says_so_and_never_with_a_search() {
+    for (uri, refresh, link) in [
+        ("/", None, Some("href=\"?refresh=60\"")),
+        ("/?sort=name&refresh=60", Some("60"), Some("href=\"?sort=name\"")),
+        ("/?refresh=1", None, Some("href=\"?refresh=60\"")),
+        ("/?q=a&refresh=60", None, None),
+    ] {
+        let response = get(Some(snapshot_of(&[("a/a", Some(50.0), 0)])), uri, &HeaderMap::new()).await;
+        assert_eq!(response.headers().get("refresh").map(|value| value.to_str().unwrap()), refresh, "{uri}");
+        let page = body(response).await;
+        assert!(!page.contains("http-equiv"));
+        match link {
+            Some(link) => assert!(page.contains(link), "{uri}: {page}"),
+            None => assert!(!page.contains("refresh=60"), "{uri}: {page}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_turn_lasts_as_long_as_the_work_also_where_the_client_has_gone_away() {
+    let turns: &'static Semaphore = Box::leak(Box::new(Semaphore::new(1)));
+    let (go, wait) = mpsc::channel::<()>();
+    let (started, has_started) = tokio::sync::oneshot::channel();
+    let client = tokio::spawn(in_turn(turns, move || {
+        started.send(()).unwrap();
+        wait.recv().unwrap();
+    }));
+    has_started.await.unwrap();
+    client.abort();
+    assert!(client.await.unwrap_err().is_cancelled());
+    assert_eq!(turns.available_permits(), 0);
+    go.send(()).unwrap();
+    let _turn = turns.acquire().await.unwrap();
+}
+
+/// The answer where this was published after a poll that read everything.
+async fn get(snapshot: Option<Snapshot>, uri: &'static str, headers: &HeaderMap) -> Response {
+    let published = snapshot.map(|snapshot| Arc::new(Published::new(Arc::new(snapshot), status(Some(outcome())))));
+    let telemetry_path = "/metrics".to_owned();
+    let page = Page { published, telemetry_path, certificate_expires_at: None, now: NOW };
+    let response = respond(page, &Uri::from_static(uri), headers).await;
     assert_eq!(response.status(), 200);
-    let policy = response.headers()["content-security-policy"].to_str().unwrap().to_owned();
-    (body(response).await, policy)
+    response
+}
+
+async fn page_of(snapshot: Snapshot, uri: &'static str) -> String {
+    body(get(Some(snapshot), uri, &HeaderMap::new()).await).await
 }
 
 #[tokio::test]
 async fn a_search_is_shown_as_text_and_the_policy_lets_nothing_else_in() {
-    let (page, policy) = page_of(snapshot_of(&[]), "GET /?q=%22%3E%3Cb%3E").await;
+    let response = get(Some(snapshot_of(&[])), "/?q=%22%3E%3Cb%3E", &HeaderMap::new()).await;
+    let policy = response.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    let page = body(response).await;
     assert!(page.contains("value=\"&quot;&gt;&lt;b&gt;\""));
     assert!(!page.contains("<b>") && !page.contains("style=") && !page.contains("<script"));
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-") && !policy.contains("unsafe"), "{policy}");
@@ -242,7 +340,7 @@ async fn names_of_repositories_and_languages_cannot_break_out() {
     let evil = "\"><img src=x onerror=alert(1)><script>";
     let mut evil_reading = reading(evil, 50.0, 0);
     evil_reading.language = Arc::new(Language { code: evil.into(), name: evil.into() });
-    let (page, _) = page_of(snapshot(vec![shown(1, evil, fresh(vec![evil_reading]))]), "GET /").await;
+    let page = page_of(snapshot(vec![shown(1, evil, fresh(vec![evil_reading]))]), "/").await;
     assert!(page.contains("&quot;&gt;&lt;img src=x onerror=alert(1)&gt;&lt;script&gt;"));
     assert!(!page.contains("<img") && !page.contains("<script"));
 }
@@ -255,33 +353,27 @@ async fn a_cell_is_rounded_down_and_stays_short() {
         (99.99, "99"),
         (100.0, "100"),
         (150.0, "150"),
-        (1e308, "\u{2265}999"),
-        (-5.0, "-5"),
-        (-1e308, "\u{2264}-999"),
+        (1e308, "&gt;999"),
+        (-5.0, "&lt;0"),
         (0.0, "0"),
         (-0.0, "0"),
     ];
-    for (completion, told) in cells {
-        let (page, _) = page_of(snapshot_of(&[("a/a", Some(completion), 0)]), "GET /").await;
+    for (completion, text) in cells {
+        let page = page_of(snapshot_of(&[("a/a", Some(completion), 0)]), "/").await;
         let row = page.split("<bdi class=\"name\">").nth(1).unwrap().split("</tr>").next().unwrap();
-        assert!(row.contains(&format!(">{told}<")), "{completion}: {row}");
+        assert!(row.contains(&format!("data-code=\"de\">{text}</td>")), "{completion}: {row}");
     }
 }
 
 #[tokio::test]
 async fn before_anything_is_known_the_page_says_so() {
-    let mut fixture = Fixture::new();
-    fixture.unpublish();
-    let response = fixture.server().respond(&Fixture::request("GET /")).await;
-    assert!(body(response).await.contains("The exporter has just started"));
+    assert!(body(get(None, "/", &HeaderMap::new()).await).await.contains("The exporter has just started"));
 }
 
 #[tokio::test]
 async fn the_page_is_compressed_where_that_is_accepted() {
-    let mut fixture = Fixture::new();
-    let mut request = Fixture::request("GET /");
-    request.headers.insert("accept-encoding", "gzip".parse().unwrap());
-    let response = fixture.server().respond(&request).await;
+    let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+    let response = get(None, "/", &headers).await;
     assert_eq!(response.headers()["content-encoding"], "gzip");
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
     let mut page = String::new();

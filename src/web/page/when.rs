@@ -1,7 +1,13 @@
 //! Times for people: how long ago, and in how long.
 
 use crate::model::Timestamp;
+use maud::{Markup, html};
 use std::{fmt, time::Duration};
+
+/// A time in words, with the exact one behind it.
+pub fn moment(at: Timestamp, words: &str) -> Markup {
+    html! { time datetime=(at) title=(at) { (words) } }
+}
 
 /// A duration in its largest unit, rounded down: `42 s`, `3 min`, `2 h`, `5 d`.
 pub struct Rough(pub Duration);
@@ -35,8 +41,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_told_in_their_largest_unit() {
-        for (seconds, told) in [
+    fn durations_are_in_their_largest_unit() {
+        for (seconds, expected) in [
             (0, "0 s"),
             (59, "59 s"),
             (60, "1 min"),
@@ -46,7 +52,7 @@ mod tests {
             (172_800, "2 d"),
             (31_536_000, "365 d"),
         ] {
-            assert_eq!(Rough(Duration::from_secs(seconds)).to_string(), told);
+            assert_eq!(Rough(Duration::from_secs(seconds)).to_string(), expected);
         }
     }
 
