@@ -8,9 +8,10 @@ mod conditions;
 mod polling;
 mod process;
 
+pub use self::conditions::Facts;
 pub(crate) use self::polling::Polling;
-use self::{by_labels::ByLabels, conditions::Conditions, process::ProcessCollector};
-use crate::model::{Defect, HandshakeFailure, Operation, PollFailure, Reason, Timestamp};
+use self::{by_labels::ByLabels, conditions::{Conditions, fail}, process::ProcessCollector};
+use crate::model::{Defect, Failure, HandshakeFailure, Operation, PollFailure, Reason, Timestamp};
 use prometheus_client::{
     encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric as _, text::encode_registry},
     metrics::{
@@ -39,7 +40,6 @@ pub struct Instruments {
     invalid_entries: ByLabels<Counter>,
     state_writes: Counter,
     state_write_failures: Counter,
-    state_discarded: Gauge,
     tls_handshake_failures: ByLabels<Counter>,
     http_requests: ByLabels<Counter>,
     conditions: Conditions,
@@ -106,11 +106,6 @@ impl Instruments {
             invalid_entries: add(r, "invalid_entries", "Entries or fields in API answers that could not be used"),
             state_writes: add(r, "state_writes", "Attempts to write the state file"),
             state_write_failures: add(r, "state_write_failures", "Attempts to write the state file that failed"),
-            state_discarded: add(
-                r,
-                "state_discarded",
-                "1 if the state file was set aside at the start, damaged or of another API; else 0",
-            ),
             http_requests: ByLabels::default(),
             tls_handshake_failures: ByLabels::default(),
             conditions,
@@ -177,27 +172,56 @@ impl Instruments {
     }
 
     /// The state file was written, or could not be.
-    pub fn state_written(&self, success: bool) {
+    pub fn state_written(&self, result: Result<(), Failure>) {
         self.state_writes.inc();
-        if !success {
-            self.state_write_failures.inc();
-        }
+        self.conditions.change(|facts| match result {
+            Ok(()) => facts.state_not_saved = None,
+            Err(failure) => {
+                self.state_write_failures.inc();
+                fail(&mut facts.state_not_saved, failure);
+            }
+        });
     }
 
     /// The state file was set aside at the start: it was damaged, or of another API.
-    pub fn state_discarded(&self) {
-        self.state_discarded.set(1);
+    pub fn state_discarded(&self, failure: Failure) {
+        self.conditions.change(|facts| facts.state_discarded = Some(failure));
     }
 
-    /// A configuration was loaded (at the start or by a reload), or was refused.
-    pub fn config_loaded(&self, success: bool, at: Timestamp) {
-        self.conditions.config_loaded(success, at);
+    /// Timestamps lay in the future and were brought back to now.
+    pub fn clock_corrected(&self, failure: Failure) {
+        self.conditions.change(|facts| facts.clock_corrected = Some(failure));
+    }
+
+    /// A configuration was loaded at `at` (at the start or by a reload), or was refused.
+    pub fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
+        self.conditions.change(|facts| match result {
+            Ok(()) => {
+                (facts.reload_refused, facts.web_reload_refused) = (None, None);
+                facts.loaded_at = Some(at);
+            }
+            Err(failure) => fail(&mut facts.reload_refused, failure),
+        });
     }
 
     /// The web configuration's files were read because they had changed, and taken or refused. It does not make a
     /// refused configuration good.
-    pub fn web_config_loaded(&self, success: bool, at: Timestamp) {
-        self.conditions.web_config_loaded(success, at);
+    pub fn web_config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
+        self.conditions.change(|facts| match result {
+            Ok(()) => {
+                facts.web_reload_refused = None;
+                if facts.is_config_in_force() {
+                    facts.loaded_at = Some(at);
+                }
+            }
+            Err(failure) => fail(&mut facts.web_reload_refused, failure),
+        });
+    }
+
+    /// What the exporter knows of itself.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        self.conditions.facts()
     }
 
     /// A TLS handshake with a client failed.
@@ -207,7 +231,7 @@ impl Instruments {
 
     /// The certificate that is served from now on is valid until then; `None` where none is served.
     pub fn certificate_expires(&self, at: Option<Timestamp>) {
-        self.conditions.certificate_expires(at);
+        self.conditions.change(|facts| facts.certificate_expires_at = at);
     }
 
     /// A request was answered with status `code`. `path` is the value of the label: that of a route, or "other".

@@ -41,6 +41,7 @@ pub mod clock;
 pub mod config;
 pub mod demo;
 pub mod exposition;
+pub mod health;
 pub mod instruments;
 pub mod model;
 pub mod poll;

@@ -23,16 +23,17 @@ use crate::{
     model::{Failure, PollFailure, Timestamp},
     snapshot::{PollOutcome, PollStatus, Snapshot, staleness_limit},
     state::Memory,
+    text::Rough,
 };
 use hold::Hold;
 use ledger::Ledger;
-use log::{Ending, ListingDigests};
+use log::ListingDigests;
 use publications::Publications;
 use std::{sync::Arc, time::Duration};
 use steps::Work;
 use tokio::{sync::watch, time::Instant};
 
-/// By how much a timestamp must lie in the future to be worth a line in the log.
+/// By how much a timestamp must lie in the future to be worth mentioning.
 const JUMP: Duration = Duration::from_secs(1);
 
 /// What a poll does. Replaced as a whole by a reload, and taken up by the next poll.
@@ -74,8 +75,6 @@ pub struct Poller<A, P> {
     ended_early_since: Option<Timestamp>,
     hold: Hold,
     bad_entries: ListingDigests,
-    /// How the last poll ended, as far as it was logged.
-    ending: Option<Ending>,
 }
 
 impl<A, P> Poller<A, P>
@@ -127,7 +126,6 @@ where
             ended_early_since: None,
             hold: Hold::default(),
             bad_entries: ListingDigests::default(),
-            ending: None,
         };
         poller.follow_the_clock();
         poller
@@ -206,9 +204,7 @@ where
             self.status.last_success_at = Some(ended_at);
         }
         work.log.end();
-        let ending = Ending::of(&outcome, work.listing_is_unavailable);
-        log::outcome(self.ending.as_ref(), &ending, &outcome, work.unavailable.as_ref());
-        self.ending = Some(ending);
+        log::outcome(self.status.last.as_ref(), &outcome);
         self.began = None;
         self.status.running_since = None;
         self.status.last = Some(outcome.clone());
@@ -240,14 +236,12 @@ where
 
     /// Brings back what lies in the future by a wall clock that was corrected since.
     fn follow_the_clock(&mut self) {
-        let ahead = self.ledger.bring_back(self.clock.now());
+        let now = self.clock.now();
+        let ahead = self.ledger.bring_back(now);
         if ahead >= JUMP {
-            let ahead = humantime::format_duration(Duration::from_secs(ahead.as_secs())).to_string();
-            tracing::warn!(
-                ahead,
-                hint = "see that the clock of this machine is right",
-                "what was known has timestamps in the future; they are brought back to now"
-            );
+            let what = format!("they were up to {} ahead", Rough(ahead));
+            let hint = "see that the clock of this machine is right";
+            self.instruments.clock_corrected(Failure::new(now, what, hint));
         }
     }
 

@@ -132,8 +132,32 @@ pub struct Snapshot {
     pub repositories: Vec<Shown>,
     /// How many repositories of the listing are left out, by the filters or because another one has their name.
     pub filtered: usize,
+    /// How many repositories the last complete listing lacked, in such numbers that the next one has to confirm it.
+    pub unconfirmed: usize,
     /// `api.completion_scale`: the completion that means finished.
     pub completion_scale: f64,
+}
+
+impl Snapshot {
+    /// All completions that are shown.
+    pub fn completions(&self) -> impl Iterator<Item = f64> {
+        let languages = self.repositories.iter().filter_map(|shown| shown.condition.languages());
+        languages.flat_map(|languages| languages.readings.iter()).filter_map(Reading::completion).map(Completion::get)
+    }
+
+    /// Whether a completion is above 0 and none is above 1, though the scale is: the API does not say whether it reports
+    /// 0 to 100 or 0 to 1.
+    #[must_use]
+    pub fn is_scale_suspect(&self) -> bool {
+        let largest = self.completions().fold(0.0, f64::max);
+        self.completion_scale > 1.0 && largest > 0.0 && largest <= 1.0
+    }
+
+    /// How many completions are below 0 or above the scale.
+    #[must_use]
+    pub fn out_of_scale(&self) -> usize {
+        self.completions().filter(|completion| *completion < 0.0 || *completion > self.completion_scale).count()
+    }
 }
 
 /// How a poll ended.

@@ -1,63 +1,77 @@
-//! What is absent until it is known: how the configuration was last loaded, and when the certificate expires.
+//! What the exporter knows of itself: how its configuration, its state file, its clock and its certificate are.
 
 use super::gauge;
-use crate::{model::Timestamp, sync::lock};
+use crate::{
+    model::{Failure, Timestamp},
+    sync::lock,
+};
 use prometheus_client::{collector::Collector, encoding::DescriptorEncoder};
 use std::{
     fmt,
     sync::{Arc, Mutex},
 };
 
+/// What may need attention, as far as polls do not show it. Each failure lasts until the same thing succeeds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Why the last reload was refused.
+    pub reload_refused: Option<Failure>,
+    /// Why the last change of the web configuration's files was refused. A reload reads these files too.
+    pub web_reload_refused: Option<Failure>,
+    /// Why the state file could not be written.
+    pub state_not_saved: Option<Failure>,
+    /// Why the state file was set aside at the start; lasts until the next start.
+    pub state_discarded: Option<Failure>,
+    /// That timestamps lay in the future; lasts until the next start.
+    pub clock_corrected: Option<Failure>,
+    /// `None` where no certificate is served.
+    pub certificate_expires_at: Option<Timestamp>,
+    /// When the configuration in force was loaded.
+    pub(super) loaded_at: Option<Timestamp>,
+}
+
 /// Clones share what they know.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Conditions(Arc<Mutex<Known>>);
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Known {
-    /// Whether the last reload was refused, and the last change of the web configuration's files. Each stays so until
-    /// one of its own succeeds; a reload reads these files too.
-    refused: bool,
-    web_refused: bool,
-    /// When the configuration in force was loaded; the first one of all was, or the process has ended.
-    loaded_at: Option<Timestamp>,
-    certificate_expires: Option<Timestamp>,
-}
+pub(super) struct Conditions(Arc<Mutex<Facts>>);
 
 impl Conditions {
-    pub fn config_loaded(&self, success: bool, at: Timestamp) {
-        let mut known = lock(&self.0);
-        known.refused = !success;
-        if success {
-            known.web_refused = false;
-            known.loaded_at = Some(at);
-        }
+    pub fn facts(&self) -> Facts {
+        lock(&self.0).clone()
     }
 
-    pub fn web_config_loaded(&self, success: bool, at: Timestamp) {
-        let mut known = lock(&self.0);
-        known.web_refused = !success;
-        if success && !known.refused {
-            known.loaded_at = Some(at);
-        }
-    }
-
-    pub fn certificate_expires(&self, at: Option<Timestamp>) {
-        lock(&self.0).certificate_expires = at;
+    pub fn change(&self, change: impl FnOnce(&mut Facts)) {
+        change(&mut lock(&self.0));
     }
 }
 
+impl Facts {
+    pub(super) fn is_config_in_force(&self) -> bool {
+        self.reload_refused.is_none() && self.web_reload_refused.is_none()
+    }
+}
+
+/// Notes that something failed; since when stays where it failed before.
+pub(super) fn fail(known: &mut Option<Failure>, failure: Failure) {
+    let since = known.as_ref().map_or(failure.since, |known| known.since.min(failure.since));
+    *known = Some(Failure { since, ..failure });
+}
+
+/// What is not known is absent.
 impl Collector for Conditions {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let encoder = &mut encoder;
-        let known = *lock(&self.0);
-        if let Some(at) = known.loaded_at {
+        let facts = self.facts();
+        let name = "translation_exporter_state_discarded";
+        let help = "1 if the state file was damaged, or of another API, at the start and was set aside, 0 if not.";
+        gauge(encoder, name, help, u64::from(facts.state_discarded.is_some()))?;
+        if let Some(at) = facts.loaded_at {
             let name = "translation_exporter_config_last_reload_successful";
             let help = "1 if the last configuration that was read is in force, 0 if it was refused.";
-            gauge(encoder, name, help, u64::from(!known.refused && !known.web_refused))?;
+            gauge(encoder, name, help, u64::from(facts.is_config_in_force()))?;
             let name = "translation_exporter_config_last_reload_success_timestamp_seconds";
             gauge(encoder, name, "When the configuration in force was loaded.", at.as_seconds())?;
         }
-        if let Some(at) = known.certificate_expires {
+        if let Some(at) = facts.certificate_expires_at {
             let name = "translation_exporter_tls_certificate_expiry_timestamp_seconds";
             gauge(encoder, name, "When the certificate that is served expires.", at.as_seconds())?;
         }

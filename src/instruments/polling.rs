@@ -5,8 +5,8 @@
 
 use super::gauge;
 use crate::{
-    model::{Completion, Timestamp},
-    snapshot::{PollStatus, Reading, Snapshot},
+    model::Timestamp,
+    snapshot::{PollStatus, Snapshot},
 };
 use prometheus_client::{
     collector::Collector,
@@ -65,17 +65,13 @@ fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fm
         ConstGauge::new(count).encode(family.encode_family(&[("state", state)])?)?;
     }
 
-    let scale = snapshot.completion_scale;
     let languages = || snapshot.repositories.iter().filter_map(|shown| shown.condition.languages());
     let readings = || languages().flat_map(|languages| languages.readings.iter());
-    let completions = || readings().filter_map(Reading::completion).map(Completion::get);
     let help = "Languages that are served, over all repositories.";
     gauge(encoder, "translation_exporter_languages", help, readings().count())?;
     let help = "Languages whose reported completion is below 0 or above api.completion_scale.";
-    let out_of_scale = completions().filter(|completion| *completion < 0.0 || *completion > scale).count();
-    gauge(encoder, "translation_exporter_completion_out_of_scale", help, out_of_scale)?;
+    gauge(encoder, "translation_exporter_completion_out_of_scale", help, snapshot.out_of_scale())?;
     let help = "1 while a reported completion is above 0 and none is above 1, though api.completion_scale is: the API may report 0 to 1.";
-    let largest = completions().fold(0.0, f64::max);
-    let is_suspect = scale > 1.0 && largest > 0.0 && largest <= 1.0;
+    let is_suspect = snapshot.is_scale_suspect();
     gauge(encoder, "translation_exporter_completion_scale_suspect", help, u64::from(is_suspect))
 }

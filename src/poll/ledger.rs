@@ -165,6 +165,7 @@ impl Ledger {
             taken_at: now.wall,
             repositories,
             filtered: self.listed.len() - self.known.len(),
+            unconfirmed: self.missed.len(),
             completion_scale: scale,
         }
     }

@@ -3,13 +3,10 @@
 
 use super::ledger::Changes;
 use crate::{
-    model::{BadEntry, Failure, PollFailure, RepositoryId},
+    model::{BadEntry, Failure, RepositoryId},
     snapshot::PollOutcome,
 };
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How many lines of one kind a poll logs; the rest is counted.
 const AT_MOST: usize = 10;
@@ -132,59 +129,19 @@ impl ListingDigests {
     }
 }
 
-/// What two polls have in common where the second is logged at debug level only.
-#[derive(Debug, PartialEq)]
-pub(super) struct Ending {
-    failure: Option<PollFailure>,
-    /// Why the listing failed and why the poll ended early; left out in an outage, which is one whatever its words are.
-    why: [Option<Arc<str>>; 2],
-    /// Repositories that failed and were not reached; left out where the poll ended early, as they are a matter of luck.
-    unread: Option<[usize; 2]>,
-    is_empty: bool,
-}
-
-impl Ending {
-    pub fn of(outcome: &PollOutcome, listing_is_unavailable: bool) -> Self {
-        let is_outage =
-            listing_is_unavailable || matches!(outcome.failure, Some(PollFailure::Unavailable | PollFailure::Held));
-        let why = |failure: &Option<Failure>| {
-            failure.as_ref().filter(|_| !is_outage).map(|failure| Arc::clone(&failure.what))
-        };
-        let is_cut_short = is_outage || outcome.ended_early.is_some();
-        Self {
-            failure: outcome.failure,
-            why: [why(&outcome.listing), why(&outcome.ended_early)],
-            unread: (!is_cut_short).then_some([outcome.failed, outcome.unreached]),
-            is_empty: outcome.read + outcome.failed + outcome.unreached == 0,
-        }
-    }
-}
-
-/// Logs how a poll ended: at info level where it ended otherwise than the one before, and at debug level if not.
-/// `unavailable` is one of the failures that no repository has a line of its own for.
-pub(super) fn outcome(before: Option<&Ending>, ending: &Ending, outcome: &PollOutcome, unavailable: Option<&Failure>) {
+/// Logs how a poll ended: at info level where it read more or less than the one before, and at debug level if not. Why
+/// is for the health of the exporter to log.
+pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
+    // How many were read before a poll was ended is a matter of luck.
+    let unread = |outcome: &PollOutcome| match outcome.ended_early {
+        Some(_) => None,
+        None => Some((outcome.listing.is_some(), outcome.failed, outcome.unreached)),
+    };
     let PollOutcome { read, failed, unreached, .. } = *outcome;
     let duration = format!("{:.3}s", outcome.duration.as_secs_f64());
-    if before == Some(ending) {
+    if before.map(unread) == Some(unread(outcome)) {
         tracing::debug!(read, failed, unreached, duration, "poll ended");
-        return;
+    } else {
+        tracing::info!(read, failed, unreached, duration, "poll ended");
     }
-    match (&outcome.ended_early, &outcome.listing) {
-        (Some(ended), listing) => {
-            let listing = listing.as_ref().map(|failure| &*failure.what);
-            let (error, hint) = (&*ended.what, &*ended.hint);
-            tracing::error!(error, listing, hint, "the poll was ended early, to leave the API alone");
-        }
-        (None, Some(listing)) => {
-            let (error, hint) = (&*listing.what, &*listing.hint);
-            tracing::error!(error, hint, "cannot list all repositories; those known are kept");
-        }
-        (None, None) if ending.is_empty => tracing::warn!(
-            hint = "connect repositories to the account of the key, use the key of another, or see filter.*",
-            "the listing has no repository that passes the filters"
-        ),
-        (None, None) => {}
-    }
-    let error = unavailable.map(|failure| &*failure.what);
-    tracing::info!(read, failed, unreached, duration, error, "poll ended");
 }

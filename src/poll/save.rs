@@ -1,7 +1,9 @@
 //! Writes the state file beside the polling, so that no poll waits for a disk.
 
 use crate::{
+    clock::Clock,
     instruments::Instruments,
+    model::Failure,
     state::{Memory, StateError, StateFile},
 };
 use std::{sync::Arc, time::Duration};
@@ -52,14 +54,14 @@ async fn write_all(
         });
         let result;
         (write, result) = written.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-        instruments.state_written(result.is_ok());
-        match &result {
-            Ok(()) if failing => tracing::info!("the state file is written again"),
-            Ok(()) => {}
-            Err(error) if !failing => tracing::error!(%error, "cannot write the state file; trying again"),
-            Err(error) => tracing::debug!(%error, "still cannot write the state file"),
-        }
         failing = result.is_err();
+        if let Err(error) = &result
+            && is_last
+        {
+            // Nobody is left to judge it.
+            tracing::error!(%error, "the state cannot be saved at the end; the last good file stays");
+        }
+        instruments.state_written(result.map_err(|error| Failure::new(Clock::system().now(), error.to_string(), "it is tried again every minute")));
     }
 }
 

@@ -65,9 +65,7 @@ where
             tokio::select! {
                 () = sleep_until(due) => return,
                 () = reached(stale_at) => {
-                    if not_before.replace(Instant::now() + PUBLISH_EVERY).is_none() {
-                        tracing::warn!("data have become stale and are no longer shown: see poll.stale_after");
-                    }
+                    not_before = Some(Instant::now() + PUBLISH_EVERY);
                     published = Instant::now();
                     self.publish();
                 }

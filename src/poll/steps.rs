@@ -33,10 +33,6 @@ pub struct PollProgress {
 pub(super) struct Work {
     /// Why the listing did not reach its end.
     pub listing: Option<Failure>,
-    /// Whether that is because the API fails as a whole.
-    pub listing_is_unavailable: bool,
-    /// The first request for languages that failed for the same reason.
-    pub unavailable: Option<Failure>,
     pub read: usize,
     pub failed: usize,
     pub unreached: usize,
@@ -61,7 +57,6 @@ where
         let mut listing = self.ledger.begin_listing();
         let mut bad = Vec::new();
         let end = self.read_pages(session, settings, publications, &mut listing, &mut bad).await;
-        work.listing_is_unavailable = matches!(end, Err(ApiError::Unavailable(_)));
         work.listing = match end {
             Ok(()) => None,
             Err(ApiError::Failed(failure) | ApiError::Unavailable(failure)) => Some(failure),
@@ -181,8 +176,7 @@ where
             }
             Err(ApiError::Unavailable(failure)) => {
                 work.failed += 1;
-                self.ledger.failed(id, failure.clone(), false, self.clock.now());
-                work.unavailable.get_or_insert(failure);
+                self.ledger.failed(id, failure, false, self.clock.now());
             }
             Err(ApiError::NotAsked) => work.unreached += 1,
         }

@@ -2,7 +2,7 @@
 
 use crate::{
     model::{Failure, Timestamp},
-    snapshot::{PollOutcome, Reading, Shown, Snapshot},
+    snapshot::{Reading, Shown, Snapshot},
 };
 use std::{
     cmp::Reverse,
@@ -165,16 +165,6 @@ pub fn causes(snapshot: &Snapshot) -> Vec<Cause<'_>> {
     causes
 }
 
-/// Why the poll did not read everything, apart from single repositories: what failed, and how.
-pub fn poll_failures(poll: &PollOutcome) -> impl Iterator<Item = (&'static str, &Failure)> {
-    let listing = poll.listing.as_ref();
-    // A listing that ends the poll is one failure, not two.
-    let ended_early =
-        poll.ended_early.as_ref().filter(|failure| listing.is_none_or(|listing| listing.hint != failure.hint));
-    let listing = listing.map(|failure| ("The listing", failure));
-    listing.into_iter().chain(ended_early.map(|failure| ("The poll", failure)))
-}
-
 /// A ratio in whole per cent, rounded down so that only what is complete is said to be; at most four columns wide.
 #[derive(Debug, Clone, Copy)]
 pub struct Percent(pub f64);
@@ -187,20 +177,5 @@ impl Display for Percent {
             percent if percent > 999.0 => f.pad(">999"),
             percent => f.pad(&percent.to_string()),
         }
-    }
-}
-
-/// `1 repository`, `1,234 repositories`.
-#[must_use]
-pub fn repositories(count: usize) -> String {
-    format!("{} {}", grouped(count), if count == 1 { "repository" } else { "repositories" })
-}
-
-/// A number with its thousands apart.
-#[must_use]
-pub fn grouped(number: usize) -> String {
-    match (number / 1000, number % 1000) {
-        (0, rest) => rest.to_string(),
-        (thousands, rest) => format!("{},{rest:03}", grouped(thousands)),
     }
 }

@@ -4,11 +4,12 @@
 use super::{
     Look,
     cells::{Brush, name, padded},
-    summary::{self, Cause, Language, Mean, Percent, Row, ratio, repositories},
+    summary::{self, Cause, Language, Mean, Percent, Row, ratio},
 };
 use crate::{
     model::Failure,
     snapshot::{PollOutcome, Shown, Snapshot},
+    text::repositories,
 };
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;

@@ -126,14 +126,6 @@ impl Ledger {
         } else {
             missing.clone()
         };
-        let unconfirmed = missing.len() - gone.len();
-        if unconfirmed > 0 {
-            tracing::warn!(
-                missing = unconfirmed,
-                known = before,
-                "the listing lacks more than half of the repositories; keeping them until the next listing confirms it"
-            );
-        }
         for id in &gone {
             self.listed.remove(id);
             if let Some(known) = self.known.remove(id) {

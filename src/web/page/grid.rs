@@ -3,11 +3,12 @@
 use super::{
     query::{Column, Query},
     table::Table,
-    when::{Rough, ago, moment},
+    when::{ago, moment},
 };
 use crate::{
     model::{Timestamp, Visibility},
-    report::summary::{Language, Percent, Row, grouped, is_stalled, ratio},
+    report::summary::{Language, Percent, Row, is_stalled, ratio},
+    text::{Rough, grouped},
     snapshot::{Condition, Reading},
 };
 use maud::{Markup, html};

@@ -5,12 +5,13 @@ use super::{
     overview::{Attention, Counts, Level, Overview},
     query::{Query, Sort},
     table::{self, Table},
-    when::{Rough, ago, ahead, moment},
+    when::{ago, ahead, moment},
 };
 use crate::{
     exposition::Published,
     model::Timestamp,
-    report::summary::{self, Percent, grouped, repositories},
+    text::{Rough, grouped, repositories},
+    report::summary::{self, Percent},
     snapshot::PollStatus,
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};

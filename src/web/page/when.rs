@@ -1,27 +1,11 @@
 //! Times for people: how long ago, and in how long.
 
-use crate::model::Timestamp;
+use crate::{model::Timestamp, text::Rough};
 use maud::{Markup, html};
-use std::{fmt, time::Duration};
 
 /// A time in words, with the exact one behind it.
 pub fn moment(at: Timestamp, words: &str) -> Markup {
     html! { time datetime=(at) title=(at) { (words) } }
-}
-
-/// A duration in its largest unit, rounded down: `42 s`, `3 min`, `2 h`, `5 d`.
-pub struct Rough(pub Duration);
-
-impl fmt::Display for Rough {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.0.as_secs();
-        match seconds {
-            0..60 => write!(f, "{seconds} s"),
-            60..3600 => write!(f, "{} min", seconds / 60),
-            3600..172_800 => write!(f, "{} h", seconds / 3600),
-            _ => write!(f, "{} d", seconds / 86_400),
-        }
-    }
 }
 
 /// How long `then` is before `now`.
@@ -39,22 +23,6 @@ pub fn ahead(then: Timestamp, now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_are_in_their_largest_unit() {
-        for (seconds, expected) in [
-            (0, "0 s"),
-            (59, "59 s"),
-            (60, "1 min"),
-            (3599, "59 min"),
-            (3600, "1 h"),
-            (172_799, "47 h"),
-            (172_800, "2 d"),
-            (31_536_000, "365 d"),
-        ] {
-            assert_eq!(Rough(Duration::from_secs(seconds)).to_string(), expected);
-        }
-    }
 
     #[test]
     fn a_clock_that_went_back_does_not_confuse() {

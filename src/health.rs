@@ -1,0 +1,336 @@
+//! What is wrong now, worst first.
+//!
+//! The one place that judges. The status page, readiness, `once`, `check-config --online` and the log take their words
+//! from here, and every [`Kind`] has its alert in `deploy/prometheus/alerts.yaml` or says why it has none, so that all of
+//! them say the same. A pure function of what was published, what the exporter knows of itself, and the time.
+
+mod log;
+
+use crate::{
+    instruments::Facts,
+    model::{Failure, PollFailure, Timestamp},
+    snapshot::{Condition, PollOutcome, PollStatus, Snapshot},
+    text::{Rough, counted, repositories},
+};
+use std::{sync::Arc, time::Duration};
+pub use log::Watch;
+
+/// How soon a certificate has to expire to be warned of; the alert `TranslationCertificateExpiring` has the same limit.
+pub const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// What is shown is old, or not all.
+    Error,
+    /// Something needs attention, and what is shown is good.
+    Warning,
+    /// Nothing is wrong: this is to be known.
+    Notice,
+}
+
+/// What can be wrong, worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    KeyRefused,
+    KeyFileUnreadable,
+    Held,
+    ApiUnavailable,
+    ListingIncomplete,
+    DataStale,
+    CertificateExpired,
+    RepositoriesFailing,
+    NoRepositories,
+    NothingSelected,
+    RemovalUnconfirmed,
+    ScaleSuspect,
+    CompletionsOutOfScale,
+    StateNotSaved,
+    StateDiscarded,
+    ReloadRefused,
+    CertificateExpiring,
+    PollsOverrun,
+    ClockCorrected,
+    DataFromBefore,
+    FirstPoll,
+}
+
+impl Kind {
+    pub const ALL: [Self; 21] = [
+        Self::KeyRefused,
+        Self::KeyFileUnreadable,
+        Self::Held,
+        Self::ApiUnavailable,
+        Self::ListingIncomplete,
+        Self::DataStale,
+        Self::CertificateExpired,
+        Self::RepositoriesFailing,
+        Self::NoRepositories,
+        Self::NothingSelected,
+        Self::RemovalUnconfirmed,
+        Self::ScaleSuspect,
+        Self::CompletionsOutOfScale,
+        Self::StateNotSaved,
+        Self::StateDiscarded,
+        Self::ReloadRefused,
+        Self::CertificateExpiring,
+        Self::PollsOverrun,
+        Self::ClockCorrected,
+        Self::DataFromBefore,
+        Self::FirstPoll,
+    ];
+
+    #[must_use]
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::KeyRefused
+            | Self::KeyFileUnreadable
+            | Self::Held
+            | Self::ApiUnavailable
+            | Self::ListingIncomplete
+            | Self::DataStale
+            | Self::CertificateExpired => Severity::Error,
+            Self::DataFromBefore | Self::FirstPoll => Severity::Notice,
+            _ => Severity::Warning,
+        }
+    }
+
+    /// The alert that fires for it; `Err` says why there is none.
+    ///
+    /// # Errors
+    /// The reason why nobody is alerted.
+    pub fn alert(self) -> Result<&'static str, &'static str> {
+        match self {
+            Self::KeyRefused | Self::KeyFileUnreadable => Ok("TranslationApiKeyRejected"),
+            Self::Held => Ok("TranslationApiRateLimited"),
+            Self::ApiUnavailable | Self::ListingIncomplete | Self::RepositoriesFailing => Ok("TranslationPollFailing"),
+            Self::DataStale => Ok("TranslationDataStale"),
+            Self::NoRepositories | Self::NothingSelected => Ok("TranslationNoRepositories"),
+            Self::RemovalUnconfirmed => Ok("TranslationRepositoriesDropped"),
+            Self::ScaleSuspect => Ok("TranslationScaleSuspect"),
+            Self::StateNotSaved => Ok("TranslationStateNotSaved"),
+            Self::StateDiscarded => Ok("TranslationStateDiscarded"),
+            Self::ReloadRefused => Ok("TranslationConfigReloadFailed"),
+            Self::CertificateExpired | Self::CertificateExpiring => Ok("TranslationCertificateExpiring"),
+            Self::PollsOverrun => Ok("TranslationPollOverrunning"),
+            Self::CompletionsOutOfScale => Err("a completion above 100 % may be meant so by the service"),
+            Self::ClockCorrected => Err("the timestamps are corrected already"),
+            Self::DataFromBefore | Self::FirstPoll => Err("it ends with the first poll, or becomes another kind"),
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub kind: Kind,
+    /// `None` where nobody kept when it began.
+    pub since: Option<Timestamp>,
+    /// A sentence without its full stop: what is wrong, and what is read and shown all the same.
+    pub what: String,
+    /// What was attempted and how it failed, where something was.
+    pub detail: Option<Arc<str>>,
+    /// What to do about it.
+    pub hint: Arc<str>,
+}
+
+impl Finding {
+    fn new(kind: Kind, what: impl Into<String>, hint: &str) -> Self {
+        Self { kind, since: None, what: what.into(), detail: None, hint: hint.into() }
+    }
+
+    fn of(kind: Kind, what: impl Into<String>, failure: &Failure) -> Self {
+        Self {
+            kind,
+            since: Some(failure.since),
+            what: what.into(),
+            detail: Some(Arc::clone(&failure.what)),
+            hint: Arc::clone(&failure.hint),
+        }
+    }
+
+    fn since(self, since: Option<Timestamp>) -> Self {
+        Self { since, ..self }
+    }
+
+    /// All of it in one line: what, how, and what to do.
+    #[must_use]
+    pub fn line(&self) -> String {
+        match &self.detail {
+            Some(detail) => format!("{}: {detail}; {}", self.what, self.hint),
+            None => format!("{}; {}", self.what, self.hint),
+        }
+    }
+}
+
+/// What is wrong now, worst first; empty where all is well.
+#[must_use]
+pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(polling(snapshot, status, now));
+    findings.extend(reading(snapshot, status));
+    findings.extend(scale(snapshot));
+    findings.extend(itself(status, facts, now));
+    findings.sort_by_key(|finding| finding.kind);
+    findings
+}
+
+/// The sentence above all others: the worst of what is wrong, or that all is well.
+#[must_use]
+pub fn headline(findings: &[Finding]) -> &str {
+    findings.first().map_or("All is well: every repository was read", |finding| &finding.what)
+}
+
+/// Whether everything could be listed and asked for, and if not, why.
+fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
+    let Some(last) = &status.last else { return Some(first_poll(status)) };
+    let failure = last.listing.as_ref().or(last.ended_early.as_ref());
+    let held_until = status.held_until.filter(|until| *until > now);
+    let shown = shown(snapshot);
+    match (last.failure, failure) {
+        (Some(PollFailure::Unauthorized), Some(failure)) => {
+            Some(Finding::of(Kind::KeyRefused, format!("The API refuses the key, so that nothing is read; {shown}"), failure))
+        }
+        (Some(PollFailure::KeyFile), Some(failure)) => {
+            let what = format!("The API key cannot be read from its file, so that nothing is asked; {shown}");
+            Some(Finding::of(Kind::KeyFileUnreadable, what, failure))
+        }
+        (_, failure) if held_until.is_some() => held_until.map(|until| held(last, failure, until, shown)),
+        (Some(PollFailure::Unavailable), Some(failure)) => {
+            let what = format!("The API is in trouble, and the last poll was ended after {}; {shown}", read(last));
+            Some(Finding::of(Kind::ApiUnavailable, what, failure))
+        }
+        (_, Some(failure)) if last.listing.is_some() => {
+            let what = format!("The list of repositories could not be read to its end; the last poll read {}", read(last));
+            Some(Finding::of(Kind::ListingIncomplete, what, failure))
+        }
+        (_, Some(failure)) => {
+            let what = format!("The last poll was ended after {}; {shown}", read(last));
+            Some(Finding::of(Kind::ApiUnavailable, what, failure))
+        }
+        (_, None) => None,
+    }
+}
+
+fn first_poll(status: &PollStatus) -> Finding {
+    let hint = "nothing to do: wait for the poll to end";
+    if status.has_data {
+        let what = "The data shown are from before the restart; the first poll has not ended yet";
+        return Finding::new(Kind::DataFromBefore, what, hint).since(status.running_since);
+    }
+    let what = match status.running_since {
+        Some(_) => "The first poll is under way",
+        None => "The first poll is about to begin",
+    };
+    Finding::new(Kind::FirstPoll, what, hint).since(status.running_since)
+}
+
+fn held(last: &PollOutcome, failure: Option<&Failure>, until: Timestamp, shown: &str) -> Finding {
+    let what = format!("The API asked for no requests until {until} (Retry-After), after {} in the last poll; {shown}", read(last));
+    match failure {
+        Some(failure) => Finding::of(Kind::Held, what, failure),
+        None => Finding::new(Kind::Held, what, "lower api.requests_per_second or raise poll.interval"),
+    }
+}
+
+fn read(last: &PollOutcome) -> String {
+    format!("{} read", counted(last.read, "repository was", "repositories were"))
+}
+
+/// What there is to see, whatever goes wrong.
+fn shown(snapshot: &Snapshot) -> &'static str {
+    if snapshot.repositories.iter().any(|shown| shown.condition.languages().is_some()) {
+        "the data shown were read before"
+    } else {
+        "there are no data to show"
+    }
+}
+
+/// What is known of the repositories.
+fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let conditions = || snapshot.repositories.iter().map(|shown| &shown.condition);
+    let stale = conditions().filter(|condition| matches!(condition, Condition::Stale { .. })).count();
+    let failing: Vec<_> = conditions()
+        .filter(|condition| !matches!(condition, Condition::Stale { .. }))
+        .filter_map(Condition::failure)
+        .collect();
+    let hint = "see the failures of the repositories";
+    if stale > 0 {
+        let last_read = conditions().filter(|condition| matches!(condition, Condition::Stale { .. }));
+        let since = last_read.filter_map(Condition::last_success).min();
+        let what = format!("The data of {} are stale and no longer shown", repositories(stale));
+        findings.push(Finding::new(Kind::DataStale, what, hint).since(since));
+    }
+    if !failing.is_empty() {
+        let what = format!("{} cannot be read; all others are", repositories(failing.len()));
+        let since = failing.iter().map(|failure| failure.since).min();
+        findings.push(Finding::new(Kind::RepositoriesFailing, what, hint).since(since));
+    }
+    let is_listed = status.last.as_ref().is_some_and(|last| last.listing.is_none());
+    if is_listed && snapshot.repositories.is_empty() {
+        findings.push(if snapshot.filtered > 0 {
+            let filtered = repositories(snapshot.filtered);
+            let what = format!("The filters leave out every repository: {filtered}");
+            Finding::new(Kind::NothingSelected, what, "change filter.include, filter.exclude or filter.private")
+        } else {
+            let hint = "connect some to it, or use the key of another account";
+            Finding::new(Kind::NoRepositories, "The account of the key has no repository", hint)
+        });
+    }
+    if snapshot.unconfirmed > 0 {
+        let gone = repositories(snapshot.unconfirmed);
+        let what = format!("The last listing lacks {gone}, more than half; they are kept until the next listing confirms it");
+        let hint = "check that the key is that of the right account; if they were removed, nothing is to be done";
+        findings.push(Finding::new(Kind::RemovalUnconfirmed, what, hint));
+    }
+    findings
+}
+
+/// The API does not say whether it reports 0 to 100 or 0 to 1.
+fn scale(snapshot: &Snapshot) -> Option<Finding> {
+    let scale = snapshot.completion_scale;
+    if snapshot.is_scale_suspect() {
+        let what = format!("No completion is above 1, while api.completion_scale is {scale}");
+        return Some(Finding::new(Kind::ScaleSuspect, what, "if the API reports 0 to 1, set api.completion_scale to 1"));
+    }
+    let outside = snapshot.out_of_scale();
+    (outside > 0).then(|| {
+        let languages = counted(outside, "language reports", "languages report");
+        let what = format!("{languages} a completion below 0 or above api.completion_scale, {scale}");
+        Finding::new(Kind::CompletionsOutOfScale, what, "set api.completion_scale to the completion that means finished")
+    })
+}
+
+/// What the exporter knows of itself.
+fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut add = |kind, what: &str, failure: &Option<Failure>| {
+        findings.extend(failure.as_ref().map(|failure| Finding::of(kind, what, failure)));
+    };
+    let what = "The state cannot be saved: a restart now would lose what was read since";
+    add(Kind::StateNotSaved, what, &facts.state_not_saved);
+    let what = "The state file could not be used at the start, so that the progress clocks began anew";
+    add(Kind::StateDiscarded, what, &facts.state_discarded);
+    let what = "The last change of the configuration was refused; the one before is in force";
+    add(Kind::ReloadRefused, what, if facts.reload_refused.is_some() { &facts.reload_refused } else { &facts.web_reload_refused });
+    add(Kind::ClockCorrected, "Timestamps ahead of this machine's clock were brought back to now", &facts.clock_corrected);
+    let hint = "renew it; the files of web.config_file are read again when they change";
+    if let Some(at) = facts.certificate_expires_at.filter(|at| at.since(now) <= CERTIFICATE_WARNING) {
+        findings.push(if at <= now {
+            let what = format!("The certificate of the web side expired at {at}");
+            Finding::new(Kind::CertificateExpired, what, hint).since(Some(at))
+        } else {
+            let what = format!("The certificate of the web side expires at {at}, in {}", Rough(at.since(now)));
+            Finding::new(Kind::CertificateExpiring, what, hint)
+        });
+    }
+    if let Some(last) = status.last.as_ref().filter(|last| last.duration > status.interval) {
+        let took = humantime::format_duration(Duration::from_secs(last.duration.as_secs()));
+        let interval = humantime::format_duration(status.interval);
+        let what = format!("The last poll took {took}, longer than poll.interval, {interval}");
+        let hint = "raise poll.interval, or api.requests_per_second where the API allows it";
+        findings.push(Finding::new(Kind::PollsOverrun, what, hint));
+    }
+    findings
+}
