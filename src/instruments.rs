@@ -4,6 +4,7 @@
 //! right. Series come in the order of their labels. What the exporter knows of the world is in [`crate::exposition`].
 
 mod events;
+mod expiry;
 mod family;
 mod process;
 mod reload;
@@ -11,16 +12,13 @@ mod text;
 
 use self::{
     events::{Changes, Events, operation_labels, reason_labels, request_labels},
+    expiry::Expiry,
     family::Family,
     process::ProcessCollector,
 };
-use crate::{
-    model::{Defect, Operation, Reason, Timestamp},
-    route::Route,
-    sync::{read, write},
-};
+use crate::model::{Defect, HandshakeFailure, Operation, Reason, Timestamp};
 use prometheus_client::{metrics::counter::Counter, registry::Registry};
-use std::{borrow::Cow, sync::RwLock, time::Duration};
+use std::{borrow::Cow, time::Duration};
 
 /// Which text format a scrape asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,8 +42,9 @@ pub struct Instruments {
     event_registry: Registry,
     /// What every scrape finds changed: the process, and the scrapes themselves.
     live_registry: Registry,
-    telemetry_path: RwLock<String>,
     http_requests: Family<Labels<2>, Counter>,
+    handshake_failures: Family<Labels<1>, Counter>,
+    expiry: Expiry,
 }
 
 impl Instruments {
@@ -58,6 +57,12 @@ impl Instruments {
             "Requests that this exporter answered, by path and status",
             instruments.http_requests.clone(),
         );
+        instruments.live_registry.register(
+            "translation_exporter_tls_handshake_failures",
+            "TLS handshakes with clients that failed, by reason",
+            instruments.handshake_failures.clone(),
+        );
+        instruments.live_registry.register_collector(Box::new(instruments.expiry.clone()));
         if let Some(process) = ProcessCollector::new() {
             instruments.live_registry.register_collector(Box::new(process));
         }
@@ -69,18 +74,18 @@ impl Instruments {
     #[must_use]
     pub fn of_one_poll(telemetry_path: &str) -> Self {
         let http_at_start = [
-            (Route::Page, 200),
-            (Route::Metrics, 200),
-            (Route::Metrics, 401),
-            (Route::Metrics, 429),
-            (Route::Metrics, 503),
-            (Route::Healthy, 200),
-            (Route::Ready, 200),
-            (Route::Ready, 503),
-            (Route::Reload, 200),
-            (Route::Reload, 403),
-            (Route::Reload, 500),
-            (Route::Other, 404),
+            ("/", 200),
+            (telemetry_path, 200),
+            (telemetry_path, 401),
+            (telemetry_path, 429),
+            (telemetry_path, 503),
+            ("/-/healthy", 200),
+            ("/-/ready", 200),
+            ("/-/ready", 503),
+            ("/-/reload", 200),
+            ("/-/reload", 403),
+            ("/-/reload", 500),
+            ("other", 404),
         ];
         let events = Events::new();
         let mut event_registry = Registry::default();
@@ -89,11 +94,12 @@ impl Instruments {
             events: Changes::new(events),
             event_registry,
             live_registry: Registry::default(),
-            telemetry_path: RwLock::new(telemetry_path.to_owned()),
-            http_requests: Family::new(
-                http_at_start.map(|(route, code)| http_labels(telemetry_path, route, code)),
+            http_requests: Family::new(http_at_start.map(|(path, code)| http_labels(path, code)), Counter::default),
+            handshake_failures: Family::new(
+                HandshakeFailure::ALL.iter().map(|reason| handshake_labels(*reason)),
                 Counter::default,
             ),
+            expiry: Expiry::default(),
         }
     }
 
@@ -156,15 +162,19 @@ impl Instruments {
         self.events.change(|events| events.reload.web_loaded(success, at));
     }
 
-    /// A request was answered with status `code`.
-    pub fn http_request(&self, route: Route, code: u16) {
-        let telemetry_path = read(&self.telemetry_path);
-        self.http_requests.get(&http_labels(&telemetry_path, route, code)).inc();
+    /// A request was answered with status `code`. `path` is the route that matched, or "other".
+    pub fn http_request(&self, path: &str, code: u16) {
+        self.http_requests.get(&http_labels(path, code)).inc();
     }
 
-    /// Scrapes are answered at this path from now on.
-    pub fn telemetry_path_changed(&self, telemetry_path: &str) {
-        telemetry_path.clone_into(&mut write(&self.telemetry_path));
+    /// A TLS handshake with a client failed.
+    pub fn tls_handshake_failed(&self, reason: HandshakeFailure) {
+        self.handshake_failures.get(&handshake_labels(reason)).inc();
+    }
+
+    /// The certificate that is served from now on expires then; `None` without TLS.
+    pub fn certificate_expires(&self, at: Option<Timestamp>) {
+        self.expiry.set(at);
     }
 
     /// A number that is another one after each event.
@@ -197,9 +207,12 @@ fn encode(registry: &Registry, format: Format, out: &mut String) {
     };
 }
 
-fn http_labels(telemetry_path: &str, route: Route, code: u16) -> Labels<2> {
-    let path = route.label().map_or_else(|| telemetry_path.to_owned().into(), Cow::Borrowed);
-    [("path", path), ("code", code_label(code))]
+fn http_labels(path: &str, code: u16) -> Labels<2> {
+    [("path", path.to_owned().into()), ("code", code_label(code))]
+}
+
+fn handshake_labels(reason: HandshakeFailure) -> Labels<1> {
+    [("reason", reason.label().into())]
 }
 
 /// Without an allocation for the code of nearly all answers.

@@ -93,7 +93,7 @@ fn requests_are_counted_by_what_became_of_them() {
     instruments.api_request(Operation::ListLanguages, None, Duration::from_secs(60));
     instruments.api_retry(Operation::ListLanguages);
     instruments.invalid_entry(Operation::ListRepositories, Defect::Id);
-    instruments.http_request(Route::Other, 405);
+    instruments.http_request("other", 405);
     let text = encoded(&instruments, Format::Text);
     for sample in [
         "api_requests_total{operation=\"list_languages\",code=\"429\"} 1",

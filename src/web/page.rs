@@ -13,19 +13,19 @@ mod when;
 #[cfg(test)]
 mod tests;
 
-use super::{
-    negotiate::Negotiated,
-    service::{Server, fixed},
-};
+use super::{negotiate, state::Site};
 use axum::{
-    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    extract::State,
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::GzEncoder};
 use query::Query;
-use std::{io::Write, sync::LazyLock};
-use tokio::sync::Semaphore;
+use std::{
+    io::Write,
+    sync::{Arc, LazyLock},
+};
 
 /// The page's stylesheet; it stands in the page.
 const STYLE: &str = include_str!("page/style.css");
@@ -40,9 +40,6 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
 });
 
-/// How many pages are rendered at once: people may wait a moment, scrapes may not.
-static TURNS: Semaphore = Semaphore::const_new(2);
-
 /// What the page is made from.
 struct Page<'a> {
     published: Option<&'a crate::exposition::Published>,
@@ -51,23 +48,29 @@ struct Page<'a> {
     telemetry_path: &'a str,
 }
 
-pub(super) async fn respond(server: &Server, request: &Parts) -> Response {
+pub(super) async fn show(
+    State(site): State<Arc<Site>>,
+    method: Method,
+    uri: Uri,
+    request_headers: HeaderMap,
+) -> Response {
     let headers = [
-        fixed(header::CONTENT_TYPE, "text/html; charset=utf-8"),
-        fixed(header::VARY, "Accept-Encoding"),
-        fixed(header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::VARY, HeaderValue::from_static("Accept-Encoding")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (header::CONTENT_SECURITY_POLICY, POLICY.clone()),
     ];
-    let gzip = Negotiated::from_headers(&request.headers).gzip;
-    let encoding = gzip.then_some([fixed(header::CONTENT_ENCODING, "gzip")]);
-    if request.method == Method::HEAD {
+    let gzip = negotiate::accepts_gzip(&request_headers);
+    let encoding = gzip.then_some([(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))]);
+    if method == Method::HEAD {
         return (headers, encoding, ()).into_response();
     }
-    let (published, settings) = (server.published(), server.settings());
-    let (query, now) = (Query::of(&request.uri), server.app.clock.now());
-    let Ok(_turn) = TURNS.acquire().await else { return broken() };
+    let (query, now) = (Query::of(&uri), site.shared.sources.clock.now());
+    let Ok(turn) = Arc::clone(&site.shared.page_turns).acquire_owned().await else { return broken() };
     let rendered = tokio::task::spawn_blocking(move || {
-        let telemetry_path = &settings.telemetry_path;
+        // The turn lasts as long as the work does, also where the client has gone away.
+        let _turn = turn;
+        let (published, telemetry_path) = (site.published(), &*site.settings.telemetry_path);
         let page = Page { published: published.as_deref(), query, now, telemetry_path };
         let text = html::render(&page).into_string().into_bytes();
         if gzip { compressed(&text) } else { Ok(text) }

@@ -103,7 +103,7 @@ fn scrapes_share_what_is_compressed_of_the_publication_and_of_the_events_until_t
     assert_eq!(places(Format::OpenMetrics)[0], publication);
     assert_eq!(places(Format::Text)[1], events, "the other format does not drive it out");
     assert_ne!(end, events);
-    instruments.http_request(crate::route::Route::Metrics, 200);
+    instruments.http_request("/metrics", 200);
     assert_eq!(places(Format::Text)[1], events, "a scrape is no event");
     let kept = published.gzip(Format::Text, &instruments);
     instruments.poll_overran();

@@ -222,7 +222,7 @@ fn completions_that_look_like_0_to_1_raise_the_question_of_the_scale() {
 async fn page_of(snapshot: Snapshot, request: &str) -> (String, String) {
     let mut fixture = Fixture::new();
     fixture.publish_snapshot(snapshot);
-    let response = fixture.server().respond(&Fixture::request(request)).await;
+    let response = fixture.ask(request).await;
     assert_eq!(response.status(), 200);
     let policy = response.headers()["content-security-policy"].to_str().unwrap().to_owned();
     (body(response).await, policy)
@@ -271,16 +271,13 @@ async fn a_cell_is_rounded_down_and_stays_short() {
 async fn before_anything_is_known_the_page_says_so() {
     let mut fixture = Fixture::new();
     fixture.unpublish();
-    let response = fixture.server().respond(&Fixture::request("GET /")).await;
+    let response = fixture.ask("GET /").await;
     assert!(body(response).await.contains("The exporter has just started"));
 }
 
 #[tokio::test]
 async fn the_page_is_compressed_where_that_is_accepted() {
-    let mut fixture = Fixture::new();
-    let mut request = Fixture::request("GET /");
-    request.headers.insert("accept-encoding", "gzip".parse().unwrap());
-    let response = fixture.server().respond(&request).await;
+    let response = Fixture::new().ask_with("GET /", &[("accept-encoding", "gzip")]).await;
     assert_eq!(response.headers()["content-encoding"], "gzip");
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
     let mut page = String::new();
