@@ -1,14 +1,9 @@
 //! One connection: its TLS, its requests, and its end.
 //!
-//! No client can hold a place for long: a handshake and the head of a request may take [`PATIENCE`], a connection on
-//! which no byte moves for as long is ended, and so is one older than [`MAX_AGE`].
+//! No client can hold a place for long: the head of a request may take [`PATIENCE`], a connection on which no byte moves
+//! for as long is ended, and so is one older than [`MAX_AGE`].
 
-use super::{
-    App, handshake,
-    moved::Moved,
-    state::{InForce, Site},
-};
-use crate::model::HandshakeFailure;
+use super::{App, handshake, moved::Moved, state::InForce};
 use axum::extract::ConnectInfo;
 use hyper::{
     Request,
@@ -29,7 +24,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-/// For a handshake, for the head of a request, and between bytes.
+/// For the head of a request, and between bytes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const MAX_AGE: Duration = Duration::from_secs(600);
@@ -58,14 +53,22 @@ pub(super) async fn serve(
     // A response is written whole; waiting to fill packets only adds latency.
     stream.set_nodelay(true)?;
     let InForce { site, generation, .. } = app.in_force();
-    if site.file.tls.is_none() {
+    let Some(tls) = site.file.tls.as_ref().map(|tls| Arc::clone(&tls.config)) else {
         return converse(moved.watch(stream), Protocol::Http1, peer, app, generation, &moved).await;
-    }
-    let stream = tokio::select! {
-        stream = shake_hands(stream, site, &moved) => stream?,
+    };
+    let shaken = tokio::select! {
+        shaken = handshake::shake_hands(stream, &moved, tls) => shaken,
         () = generation.cancelled() => return Ok(()),
     };
-    let Some((stream, protocol)) = stream else { return Ok(()) };
+    let stream = shaken.map_err(|(reason, error)| {
+        if let Some(reason) = reason {
+            site.shared.sources.instruments.tls_handshake_failed(reason);
+        }
+        error
+    })?;
+    drop(site);
+    let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
     converse(stream, protocol, peer, app, generation, &moved).await
 }
 
@@ -74,46 +77,6 @@ pub(super) async fn serve(
 enum Protocol {
     Http1,
     Http2,
-}
-
-/// The stream within TLS; `None` where the client never meant to speak. Failures are counted.
-async fn shake_hands(
-    stream: TcpStream,
-    site: Arc<Site>,
-    moved: &Arc<Moved>,
-) -> Result<Option<(impl AsyncRead + AsyncWrite + Unpin + Send + 'static, Protocol)>, ConnectionError> {
-    let Some(tls) = &site.file.tls else { return Ok(None) };
-    let failed = |reason| site.shared.sources.instruments.tls_handshake_failed(reason);
-    let shaken = timeout(PATIENCE, async {
-        match handshake::is_tls(&stream).await {
-            Ok(Some(true)) => {}
-            Ok(Some(false)) => {
-                failed(HandshakeFailure::NotTls);
-                handshake::answer_plain(stream).await?;
-                return Ok(None);
-            }
-            Ok(None) => return Ok(None),
-            Err(error) => {
-                failed(HandshakeFailure::Closed);
-                return Err(ConnectionError::from(error));
-            }
-        }
-        match handshake::accept(moved.watch(stream), Arc::clone(&tls.config)).await {
-            Ok(stream) => Ok(Some(stream)),
-            Err((reason, error)) => {
-                failed(reason);
-                Err(error.into())
-            }
-        }
-    });
-    let Ok(shaken) = shaken.await else {
-        failed(HandshakeFailure::Timeout);
-        return Err("no TLS handshake in time".into());
-    };
-    Ok(shaken?.map(|stream| {
-        let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        (stream, if http2 { Protocol::Http2 } else { Protocol::Http1 })
-    }))
 }
 
 async fn converse<S>(

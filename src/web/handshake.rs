@@ -1,5 +1,6 @@
 //! TLS handshakes, and why they fail.
 
+use super::moved::Moved;
 use crate::model::HandshakeFailure;
 use rustls::{AlertDescription, Error, ServerConfig};
 use std::{io, sync::Arc, time::Duration};
@@ -10,37 +11,51 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-/// The first byte of a TLS record that holds a handshake (RFC 8446, 5.1).
-const HANDSHAKE: u8 = 22;
+/// How long a handshake may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long a client may take to read that it should speak HTTPS.
 const GOODBYE: Duration = Duration::from_secs(3);
 
-/// What the client speaks, by its first byte, which stays to be read; `None` where it closes without one, as a probe does
-/// that only connects.
-pub async fn is_tls(stream: &TcpStream) -> io::Result<Option<bool>> {
-    let mut first = [0];
-    let length = stream.peek(&mut first).await?;
-    Ok((length > 0).then_some(first[0] == HANDSHAKE))
+/// The first byte of a TLS record that holds a handshake (RFC 8446, 5.1).
+const HANDSHAKE: u8 = 22;
+
+/// The stream within TLS, or why there is none: no reason where the client closes without having sent a byte, as a probe
+/// does that only connects.
+pub async fn shake_hands(
+    stream: TcpStream,
+    moved: &Arc<Moved>,
+    tls: Arc<ServerConfig>,
+) -> Result<TlsStream<impl AsyncRead + AsyncWrite + Unpin + use<>>, (Option<HandshakeFailure>, io::Error)> {
+    let handshake = async {
+        let mut first = [0];
+        match stream.peek(&mut first).await {
+            Err(error) => Err((Some(HandshakeFailure::Closed), error)),
+            Ok(0) => Err((None, io::ErrorKind::UnexpectedEof.into())),
+            Ok(_) if first[0] != HANDSHAKE => {
+                // Whether it reads the answer does not matter any more.
+                answer_plain(stream).await.ok();
+                Err((Some(HandshakeFailure::NotTls), io::Error::other("the client does not speak TLS")))
+            }
+            Ok(_) => {
+                let shaken = TlsAcceptor::from(tls).accept(moved.watch(stream)).await;
+                shaken.map_err(|error| (Some(reason(&error)), error))
+            }
+        }
+    };
+    let in_time = timeout(PATIENCE, handshake).await;
+    in_time.unwrap_or_else(|late| Err((Some(HandshakeFailure::Timeout), late.into())))
 }
 
-/// Answers a client that speaks plain HTTP.
-pub async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
+async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
     let message = "this port speaks HTTPS\n";
     let length = message.len();
     let head = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n";
     stream.write_all(format!("{head}Content-Length: {length}\r\n\r\n{message}").as_bytes()).await?;
     stream.shutdown().await?;
     // Closing with the request unread would reset the connection before the answer is read.
-    timeout(GOODBYE, tokio::io::copy(&mut stream, &mut tokio::io::sink())).await.ok();
+    timeout(GOODBYE, tokio::io::copy(&mut stream, &mut tokio::io::sink())).await??;
     Ok(())
-}
-
-pub async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
-    stream: S,
-    config: Arc<ServerConfig>,
-) -> Result<TlsStream<S>, (HandshakeFailure, io::Error)> {
-    TlsAcceptor::from(config).accept(stream).await.map_err(|error| (reason(&error), error))
 }
 
 fn reason(error: &io::Error) -> HandshakeFailure {

@@ -1,6 +1,7 @@
 //! The rate limit of the web configuration file: a token bucket over all listeners and clients.
 
 use crate::sync::lock;
+use jiff::SignedDuration;
 use std::{fmt, sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
@@ -53,38 +54,18 @@ impl Bucket {
     }
 }
 
-const UNITS: [(&str, f64); 8] = [
-    // "ms" before "m" and "s", so that the longest name is tried first.
-    ("ns", 1e-9),
-    ("us", 1e-6),
-    ("\u{b5}s", 1e-6),
-    ("\u{3bc}s", 1e-6),
-    ("ms", 1e-3),
-    ("s", 1.0),
-    ("m", 60.0),
-    ("h", 3600.0),
-];
-
 /// A duration as Go writes it: `300ms`, `1.5h`, `2h45m`; 0 needs no unit.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
-    let malformed = || format!("{text:?} is not a duration; write one such as 1s, 500ms or 1m30s, or 0 for no limit");
-    if text == "0" {
-        return Ok(Duration::ZERO);
-    }
-    let mut rest = text;
-    let mut seconds = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(malformed)?;
-        let number: f64 = rest[..digits].parse().map_err(|_| malformed())?;
-        rest = &rest[digits..];
-        let (unit, factor) = UNITS.iter().find(|(unit, _)| rest.starts_with(unit)).ok_or_else(malformed)?;
-        rest = &rest[unit.len()..];
-        seconds += number * factor;
-    }
-    if text.is_empty() {
-        return Err(malformed());
-    }
-    Duration::try_from_secs_f64(seconds).map_err(|_| malformed())
+    // jiff also knows other spellings, which Go does not.
+    let spelt = |text: &&str| text.chars().all(|c| c.is_ascii_digit() || ".hmsnu\u{b5}\u{3bc}".contains(c));
+    let parsed = if text == "0" {
+        Some(SignedDuration::ZERO)
+    } else {
+        Some(text).filter(spelt).and_then(|text| text.parse().ok())
+    };
+    parsed
+        .and_then(|duration| duration.try_into().ok())
+        .ok_or_else(|| format!("{text:?} is not a duration; write one such as 1s, 500ms or 1m30s, or 0 for no limit"))
 }
 
 #[cfg(test)]

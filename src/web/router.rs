@@ -8,7 +8,7 @@ use axum::{
     http::{Method, StatusCode},
     middleware::from_fn_with_state,
     response::{IntoResponse, Response},
-    routing::{get, post},
+    routing::{get, put},
 };
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -23,7 +23,7 @@ pub(super) fn router(site: &Arc<Site>) -> Router {
     Router::new()
         .route("/", get(page::show))
         .route(&site.settings.telemetry_path, get(scrape::scrape))
-        .route("/-/reload", post(reload).put(reload))
+        .route("/-/reload", put(reload).post(reload))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(from_fn_with_state(Arc::clone(site), middleware::authenticate))
@@ -108,8 +108,8 @@ mod tests {
             ("OPTIONS /-/healthy", 405, "GET,HEAD"),
             ("GET /-/ready", 200, ""),
             ("PUT /-/ready", 405, "GET,HEAD"),
-            ("GET /-/reload", 405, "POST,PUT"),
-            ("HEAD /-/reload", 405, "POST,PUT"),
+            ("GET /-/reload", 405, "PUT,POST"),
+            ("HEAD /-/reload", 405, "PUT,POST"),
             ("POST /-/reload", 403, ""),
             ("GET /favicon.ico", 404, ""),
             ("GET //metrics", 404, ""),

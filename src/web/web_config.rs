@@ -25,22 +25,10 @@ use std::{
 pub(super) use tls::Tls;
 use yaml::{RawHttp, RawRateLimit};
 
-/// Why a web configuration file cannot be used.
+/// Why a web configuration file cannot be used: in which file and line, by which key, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the web configuration file {}{}: {message}", path.display(), Line(*line))]
-pub struct WebConfigError {
-    path: PathBuf,
-    line: Option<u64>,
-    message: String,
-}
-
-struct Line(Option<u64>);
-
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |line| write!(f, ", line {line}"))
-    }
-}
+#[error("{0}")]
+pub struct WebConfigError(String);
 
 /// What a valid web configuration file says, with all that it refers to. The default is that of no file: nothing is
 /// protected.
@@ -117,7 +105,10 @@ impl WebConfigFile {
 
 /// Files, each with what distinguishes one version of it from another; `None` where it cannot be looked at.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Versions(Vec<(PathBuf, Option<(u64, u64, i64, i64)>)>);
+pub(super) struct Versions(Vec<(PathBuf, Option<Version>)>);
+
+/// Inode, size, and time of the last change in seconds and nanoseconds.
+type Version = (u64, u64, i64, i64);
 
 impl Versions {
     fn of(paths: impl Iterator<Item = PathBuf>) -> Self {
@@ -137,10 +128,9 @@ impl Versions {
 
 fn load(path: &Path) -> (Result<WebConfigFile, WebConfigError>, Versions) {
     let mut sources = vec![path.to_owned()];
-    let result = read(path, &mut sources).map_err(|Invalid { line, message }| WebConfigError {
-        path: path.to_owned(),
-        line,
-        message,
+    let result = read(path, &mut sources).map_err(|Invalid { line, message }| {
+        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+        WebConfigError(format!("the web configuration file {}{line}: {message}", path.display()))
     });
     (result, Versions::of(sources.into_iter()))
 }

@@ -81,6 +81,6 @@ fn a_lack_of_file_descriptors_is_logged_when_it_begins_and_when_it_ends() {
 #[test]
 fn the_soft_limit_of_open_files_is_raised_to_the_hard_one() {
     let api = Api::start([Repo::new(1, "owner/repo")]);
-    let exporter = Setup::for_api(&api).after("ulimit -H -n 1000; ulimit -S -n 200").start();
+    let exporter = Setup::for_api(&api).after("ulimit -S -n 200; ulimit -H -n 1000").start();
     assert_eq!(exporter.metrics().value("process_max_fds", &[]), Some(1000.0));
 }

@@ -10,7 +10,7 @@ use rustls::{
     crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, UnixTime},
     server::{
-        NoClientAuth, VerifierBuilderError, WebPkiClientVerifier,
+        WebPkiClientVerifier,
         danger::{ClientCertVerified, ClientCertVerifier},
     },
 };
@@ -49,14 +49,18 @@ impl Policy {
     }
 }
 
-/// What is asked of clients.
+/// Asks clients for certificates and judges them.
 #[derive(Debug)]
 pub struct Clients {
     policy: Policy,
-    /// Whether the authorities are those of the file instead of the system's.
-    own_authorities: bool,
     /// A certificate must bear one of these names.
     allowed_sans: Option<Vec<String>>,
+    /// Whether the authorities are those of the file instead of the system's.
+    own_authorities: bool,
+    /// Verifies the chain of trust, if anything does.
+    chain: Option<Arc<dyn ClientCertVerifier>>,
+    hints: Vec<DistinguishedName>,
+    provider: Arc<CryptoProvider>,
 }
 
 /// What is in force, for people.
@@ -65,7 +69,7 @@ impl fmt::Display for Clients {
         if self.policy == Policy::None {
             return f.write_str("no client certificates");
         }
-        let needed = if self.are_mandatory() { "required" } else { "optional" };
+        let needed = if self.client_auth_mandatory() { "required" } else { "optional" };
         let verified = if self.policy.verifies() { "verified" } else { "NOT verified" };
         write!(f, "client certificates {needed}, {verified}")?;
         self.allowed_sans.as_ref().map_or(Ok(()), |sans| write!(f, ", of {}", sans.join(", ")))
@@ -73,63 +77,58 @@ impl fmt::Display for Clients {
 }
 
 impl Clients {
-    pub fn new(section: &Spanned<RawTls>, own_authorities: bool) -> Result<Self, Invalid> {
+    /// As the section asks for it. Certificates are verified against `authorities`, or against the system's, as Go does
+    /// where none are given.
+    pub fn new(
+        section: &Spanned<RawTls>,
+        authorities: Option<RootCertStore>,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, Invalid> {
         let policy = policy(&section.value)?;
         let allowed_sans = allowed_sans(&section.value, policy)?;
+        let own_authorities = authorities.is_some();
         if policy == Policy::None && own_authorities {
             let message = "tls_server_config has a client_ca or client_ca_file, but no client_auth_type that asks for a \
                            certificate; set it, such as RequireAndVerifyClientCert";
             return Err(Invalid::at(section, message));
         }
-        Ok(Self { policy, own_authorities, allowed_sans })
+        let hints = authorities.as_ref().map(RootCertStore::subjects).unwrap_or_default();
+        let chain = if policy.verifies() {
+            let authorities = Arc::new(authorities.unwrap_or_else(|| {
+                let mut roots = RootCertStore::empty();
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+                roots
+            }));
+            let chain = WebPkiClientVerifier::builder_with_provider(authorities, Arc::clone(&provider)).build();
+            Some(chain.map_err(|error| {
+                let message =
+                    format!("tls_server_config cannot verify client certificates ({error}); set client_ca_file");
+                Invalid::at(section, message)
+            })?)
+        } else {
+            None
+        };
+        Ok(Self { policy, allowed_sans, own_authorities, chain, hints, provider })
     }
 
-    fn are_mandatory(&self) -> bool {
-        self.policy.requires() || self.allowed_sans.is_some()
+    /// All that a reload may change, but for the authorities themselves.
+    pub fn settings(&self) -> String {
+        format!("{:?}", (self.policy, self.own_authorities, &self.allowed_sans))
     }
 
     /// The keys by which `next` would protect less than this does.
-    pub fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
+    pub fn weakened_by(&self, next: &Self) -> impl Iterator<Item = &'static str> {
         let (before, after) = (self.policy, next.policy);
         let lower = before.requires() && !after.requires()
             || before.verifies() && !after.verifies()
             || before != Policy::None && after == Policy::None;
-        let mut weakened = Vec::new();
-        if lower {
-            weakened.push("tls_server_config.client_auth_type");
-        }
-        if self.own_authorities && !next.own_authorities {
-            weakened.push("tls_server_config.client_ca_file");
-        }
-        if self.allowed_sans.is_some() && next.allowed_sans.is_none() {
-            weakened.push("tls_server_config.client_allowed_sans");
-        }
-        weakened
+        let keys = [
+            (lower, "tls_server_config.client_auth_type"),
+            (self.own_authorities && !next.own_authorities, "tls_server_config.client_ca_file"),
+            (self.allowed_sans.is_some() && next.allowed_sans.is_none(), "tls_server_config.client_allowed_sans"),
+        ];
+        keys.into_iter().filter_map(|(weakened, key)| weakened.then_some(key))
     }
-}
-
-/// What asks for certificates and judges them.
-pub fn verifier(
-    section: &Spanned<RawTls>,
-    clients: &Clients,
-    authorities: Option<RootCertStore>,
-    provider: &Arc<CryptoProvider>,
-) -> Result<Arc<dyn ClientCertVerifier>, Invalid> {
-    if clients.policy == Policy::None {
-        return Ok(Arc::new(NoClientAuth));
-    }
-    let hints = authorities.as_ref().map(RootCertStore::subjects).unwrap_or_default();
-    let chain = if clients.policy.verifies() {
-        let verifier = chain_verifier(authorities, provider).map_err(|error| {
-            let message = format!("tls_server_config: cannot verify client certificates ({error}); set client_ca_file");
-            Invalid::at(section, message)
-        })?;
-        Some(verifier)
-    } else {
-        None
-    };
-    let (mandatory, allowed_sans) = (clients.are_mandatory(), clients.allowed_sans.clone());
-    Ok(Arc::new(Verifier { chain, mandatory, allowed_sans, hints, provider: Arc::clone(provider) }))
 }
 
 fn policy(raw: &RawTls) -> Result<Policy, Invalid> {
@@ -165,34 +164,13 @@ fn allowed_sans(raw: &RawTls, policy: Policy) -> Result<Option<Vec<String>>, Inv
     Ok(Some(sans.value.clone()))
 }
 
-/// Verifies against `authorities`, or against the system's, as Go does where none are given.
-fn chain_verifier(
-    authorities: Option<RootCertStore>,
-    provider: &Arc<CryptoProvider>,
-) -> Result<Arc<dyn ClientCertVerifier>, VerifierBuilderError> {
-    let authorities = authorities.unwrap_or_else(|| {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        roots
-    });
-    WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), Arc::clone(provider)).build()
-}
+impl ClientCertVerifier for Clients {
+    fn offer_client_auth(&self) -> bool {
+        self.policy != Policy::None
+    }
 
-/// Asks for certificates and judges them.
-#[derive(Debug)]
-struct Verifier {
-    /// Verifies the chain of trust, if anything does.
-    chain: Option<Arc<dyn ClientCertVerifier>>,
-    mandatory: bool,
-    /// A certificate must bear one of these names.
-    allowed_sans: Option<Vec<String>>,
-    hints: Vec<DistinguishedName>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl ClientCertVerifier for Verifier {
     fn client_auth_mandatory(&self) -> bool {
-        self.mandatory
+        self.policy.requires() || self.allowed_sans.is_some()
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {

@@ -1,14 +1,14 @@
 //! `tls_server_config` as rustls does it.
 
 use super::{
-    client::{self, Clients},
+    client::Clients,
     invalid::{Invalid, Text, set},
     yaml::RawTls,
 };
 use crate::model::Timestamp;
 use ring::digest;
 use rustls::{
-    CipherSuite, NamedGroup, RootCertStore, ServerConfig, SupportedProtocolVersion,
+    NamedGroup, RootCertStore, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion,
     crypto::{CryptoProvider, SupportedKxGroup, ring as provided},
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
     version::{TLS12, TLS13},
@@ -28,7 +28,7 @@ pub struct Tls {
     pub expires: Option<Timestamp>,
     /// 12 or 13.
     min_version: u8,
-    clients: Clients,
+    clients: Arc<Clients>,
     description: String,
     /// A digest of all that decides what a connection gets, so that a reload can leave connections alone.
     identity: digest::Digest,
@@ -56,14 +56,18 @@ impl Tls {
         let authorities = files.pem("client_ca", &raw.client_ca, &raw.client_ca_file)?;
         let (min_version, versions) = versions(raw)?;
         let provider = Arc::new(provider(raw, &versions)?);
-        let clients = Clients::new(section, authorities.is_some())?;
 
         let mut identity = digest::Context::new(&digest::SHA256);
-        let settings = (&versions, &provider.cipher_suites, &provider.kx_groups, &clients, http2);
-        identity.update(format!("{settings:?} {:?}", raw.prefer_server_cipher_suites).as_bytes());
         identity.update(key.secret_der());
-        chain.iter().for_each(|certificate| identity.update(certificate));
-        let roots = authorities.map(|authorities| authorities.roots(&mut identity)).transpose()?;
+        for certificate in &chain {
+            identity.update(certificate);
+        }
+        let authorities = authorities.map(|authorities| authorities.roots(&mut identity)).transpose()?;
+        let clients = Arc::new(Clients::new(section, authorities, Arc::clone(&provider))?);
+        let (suites, groups, client_settings) = (&provider.cipher_suites, &provider.kx_groups, clients.settings());
+        let prefer_own = raw.prefer_server_cipher_suites.unwrap_or(true);
+        let settings = (&versions, suites, groups, client_settings, prefer_own, http2);
+        identity.update(format!("{settings:?}").as_bytes());
 
         let description = format!(
             "{}, {clients}, {}",
@@ -77,14 +81,13 @@ impl Tls {
             if http2 { "HTTP/2 and HTTP/1.1" } else { "HTTP/1.1 only" }
         );
         let expires = expiry(&chain);
-        let verifier = client::verifier(section, &clients, roots, &provider)?;
-        let mut config = ServerConfig::builder_with_provider(provider)
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&versions)
             .map_err(|error| Invalid::at(section, format!("tls_server_config: {error}; remove cipher_suites")))?
-            .with_client_cert_verifier(verifier)
+            .with_client_cert_verifier(Arc::<Clients>::clone(&clients))
             .with_single_cert(chain, key)
             .map_err(|error| certificate.invalid(&format!("and its key cannot be used ({error}); give a pair")))?;
-        config.ignore_client_order = raw.prefer_server_cipher_suites.unwrap_or(true);
+        config.ignore_client_order = prefer_own;
         config.alpn_protocols = if http2 { vec!["h2".into(), "http/1.1".into()] } else { vec!["http/1.1".into()] };
         let (config, identity) = (Arc::new(config), identity.finish());
         Ok(Some(Self { config, expires, min_version, clients, description, identity }))
@@ -97,11 +100,8 @@ impl Tls {
 
     /// The keys by which `next` would protect less than this does.
     pub fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
-        let mut weakened = self.clients.weakened_by(&next.clients);
-        if next.min_version < self.min_version {
-            weakened.push("tls_server_config.min_version");
-        }
-        weakened
+        let lower_version = (next.min_version < self.min_version).then_some("tls_server_config.min_version");
+        self.clients.weakened_by(&next.clients).chain(lower_version).collect()
     }
 }
 
@@ -216,19 +216,15 @@ fn asks_for_tls(section: &Spanned<RawTls>) -> Result<bool, Invalid> {
     }
 }
 
-/// Orders the versions that the format knows.
+/// Orders the versions that are served.
 fn version(key: &str, text: &Text, default: u8) -> Result<u8, Invalid> {
     let Some(text) = set(text) else { return Ok(default) };
     match text.value.as_str() {
         "TLS12" => Ok(12),
         "TLS13" => Ok(13),
-        old @ ("TLS10" | "TLS11") => {
-            let message =
-                format!("tls_server_config.{key}: {old} is not secure and not supported; write TLS12 or TLS13");
-            Err(Invalid::at(text, message))
-        }
         other => {
-            let message = format!("tls_server_config.{key}: there is no version {other:?}; write TLS12 or TLS13");
+            let message =
+                format!("tls_server_config.{key}: {other:?} is not secure, or not a version; write TLS12 or TLS13");
             Err(Invalid::at(text, message))
         }
     }
@@ -252,68 +248,36 @@ fn provider(raw: &RawTls, versions: &[&SupportedProtocolVersion]) -> Result<Cryp
     let mut provider = provided::default_provider();
     let suites = raw.cipher_suites.as_deref().unwrap_or_default();
     if !suites.is_empty() {
-        // The list is about TLS 1.2; the three suites of TLS 1.3 are always on, as they are in Go.
-        let (mut chosen, below): (Vec<_>, Vec<_>) =
-            provider.cipher_suites.into_iter().partition(|suite| suite.tls13().is_some());
-        for name in suites {
-            let id = cipher_suite(name)?;
-            chosen.extend(below.iter().find(|suite| suite.suite() == id));
-        }
-        provider.cipher_suites = chosen;
-        if !versions.contains(&&TLS13) && provider.cipher_suites.iter().all(|suite| suite.tls13().is_some()) {
+        let chosen = suites.iter().map(|name| cipher_suite(name, &provider.cipher_suites));
+        let mut chosen = chosen.collect::<Result<Vec<_>, _>>()?;
+        // The list is about TLS 1.2; the suites of TLS 1.3 are always on, as they are in Go.
+        chosen.retain(|suite| suite.tls13().is_none());
+        if chosen.is_empty() && !versions.contains(&&TLS13) {
             let message =
                 "tls_server_config.cipher_suites has none for TLS 1.2, and max_version allows no newer one; add one";
             return Err(Invalid::at(&suites[0], message));
         }
+        provider.cipher_suites.retain(|suite| suite.tls13().is_some());
+        provider.cipher_suites.extend(chosen);
     }
     let curves = raw.curve_preferences.as_deref().unwrap_or_default();
     if !curves.is_empty() {
-        provider.kx_groups =
-            curves.iter().map(|curve| key_exchange(curve, &provider.kx_groups)).collect::<Result<_, _>>()?;
+        let chosen = curves.iter().map(|curve| key_exchange(curve, &provider.kx_groups));
+        provider.kx_groups = chosen.collect::<Result<_, _>>()?;
     }
     Ok(provider)
 }
 
-const CIPHER_SUITES: [(&str, CipherSuite); 9] = [
-    ("TLS_AES_128_GCM_SHA256", CipherSuite::TLS13_AES_128_GCM_SHA256),
-    ("TLS_AES_256_GCM_SHA384", CipherSuite::TLS13_AES_256_GCM_SHA384),
-    ("TLS_CHACHA20_POLY1305_SHA256", CipherSuite::TLS13_CHACHA20_POLY1305_SHA256),
-    ("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
-    ("TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
-    ("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256),
-    ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
-    ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384),
-    ("TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
-];
-
-/// Suites that the format knows and rustls leaves out for good: CBC, and key exchange without forward secrecy.
-const LEFT_OUT: [&str; 12] = [
-    "TLS_RSA_WITH_AES_128_CBC_SHA",
-    "TLS_RSA_WITH_AES_256_CBC_SHA",
-    "TLS_RSA_WITH_AES_128_GCM_SHA256",
-    "TLS_RSA_WITH_AES_256_GCM_SHA384",
-    "TLS_RSA_WITH_AES_128_CBC_SHA256",
-    "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
-    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
-    "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
-    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
-];
-
-fn cipher_suite(name: &Spanned<String>) -> Result<CipherSuite, Invalid> {
-    if let Some((_, suite)) = CIPHER_SUITES.iter().find(|(known, _)| *known == name.value) {
-        return Ok(*suite);
-    }
-    let known: Vec<_> = CIPHER_SUITES.iter().map(|(name, _)| *name).collect();
-    let known = known.join(", ");
-    let message = if LEFT_OUT.contains(&name.value.as_str()) {
-        format!("{} is not secure and not supported; remove it, or choose from {known}", name.value)
-    } else {
-        format!("there is no cipher suite {:?}; choose from {known}", name.value)
-    };
-    Err(Invalid::at(name, format!("tls_server_config.cipher_suites: {message}")))
+/// Finds a suite by Go's name. Those that Go knows and rustls does not are not secure: CBC, and key exchange without forward
+/// secrecy.
+fn cipher_suite(name: &Spanned<String>, suites: &[SupportedCipherSuite]) -> Result<SupportedCipherSuite, Invalid> {
+    // rustls marks those of TLS 1.3 in their names, Go does not.
+    let known = |suite: &SupportedCipherSuite| format!("{:?}", suite.suite()).replace("TLS13_", "TLS_");
+    suites.iter().find(|suite| known(suite) == name.value).copied().ok_or_else(|| {
+        let known = suites.iter().map(known).collect::<Vec<_>>().join(", ");
+        let message = format!("{:?} is not secure, or not a cipher suite; choose from {known}", name.value);
+        Invalid::at(name, format!("tls_server_config.cipher_suites: {message}"))
+    })
 }
 
 fn key_exchange(
@@ -321,17 +285,13 @@ fn key_exchange(
     groups: &[&'static dyn SupportedKxGroup],
 ) -> Result<&'static dyn SupportedKxGroup, Invalid> {
     let wanted = match curve.value.as_str() {
-        "X25519" => NamedGroup::X25519,
-        "CurveP256" => NamedGroup::secp256r1,
-        "CurveP384" => NamedGroup::secp384r1,
-        "CurveP521" => NamedGroup::secp521r1,
-        other => {
-            let message = format!("there is no curve {other:?}; choose from X25519, CurveP256, CurveP384");
-            return Err(Invalid::at(curve, format!("tls_server_config.curve_preferences: {message}")));
-        }
+        "X25519" => Some(NamedGroup::X25519),
+        "CurveP256" => Some(NamedGroup::secp256r1),
+        "CurveP384" => Some(NamedGroup::secp384r1),
+        _ => None,
     };
-    groups.iter().copied().find(|group| group.name() == wanted).ok_or_else(|| {
-        let message = format!("{} is not supported; choose from X25519, CurveP256, CurveP384", curve.value);
+    groups.iter().copied().find(|group| Some(group.name()) == wanted).ok_or_else(|| {
+        let message = format!("{:?} is not supported; choose from X25519, CurveP256, CurveP384", curve.value);
         Invalid::at(curve, format!("tls_server_config.curve_preferences: {message}"))
     })
 }
