@@ -4,6 +4,7 @@
 //! responses are bounded in number, size and time, so that no client can hold up another, or the shutdown.
 
 mod accept;
+mod app;
 mod auth;
 mod connection;
 mod follow;
@@ -21,19 +22,12 @@ mod state;
 mod testing;
 mod web_config;
 
+pub use app::App;
 pub use listen::{BindError, Listener, PassedSockets, bind};
-pub use state::{App, Sources};
+pub use state::{ReloadRequest, Sources};
 pub use web_config::{WebConfigError, WebConfigFile};
 
 use std::future::Future;
-use tokio::sync::oneshot;
-
-/// Someone asked for a reload over HTTP and waits for its outcome.
-#[derive(Debug)]
-pub struct ReloadRequest {
-    /// Takes the outcome: done, or the message that says why nothing was changed.
-    pub answer: oneshot::Sender<Result<(), String>>,
-}
 
 /// Serves until `shutdown` is done; then stops accepting, finishes the requests under way, and returns, within 4
 /// seconds at most.

@@ -1,6 +1,6 @@
 //! Accepting connections, a bounded number of them, until the exporter is to end.
 
-use super::{App, Listener, connection, moved::Moved};
+use super::{app::App, connection, listen::Listener, moved::Moved};
 use crate::sync::lock;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{

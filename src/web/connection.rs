@@ -3,7 +3,11 @@
 //! No client can hold a place for long: the head of a request may take [`PATIENCE`], a connection on which no byte moves
 //! for as long is ended, and so is one older than [`MAX_AGE`].
 
-use super::{App, handshake, moved::Moved, state::InForce};
+use super::{
+    app::{App, InForce},
+    handshake,
+    moved::Moved,
+};
 use axum::extract::ConnectInfo;
 use hyper::{
     Request,

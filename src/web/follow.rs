@@ -4,7 +4,7 @@
 //! what was in force stays. What must never happen by a half-written file is that the metrics lie open: a change that
 //! weakens the protection is taken only by a reload or a restart.
 
-use super::{App, WebConfigFile, state::Site};
+use super::{app::App, state::Site, web_config::WebConfigFile};
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::time::sleep;
 

@@ -1,6 +1,9 @@
 //! The routes of the web side: one handler each, and what goes around them.
 
-use super::{ReloadRequest, middleware, page, scrape, state::Site};
+use super::{
+    middleware, page, scrape,
+    state::{ReloadRequest, Site},
+};
 use crate::snapshot::PollStatus;
 use axum::{
     Router,

@@ -1,6 +1,10 @@
 //! What the tests of this room share.
 
-use super::{App, ReloadRequest, Sources, WebConfigFile};
+use super::{
+    app::App,
+    state::{ReloadRequest, Sources},
+    web_config::WebConfigFile,
+};
 use crate::{
     clock::Clock,
     config::WebConfig,

@@ -148,7 +148,7 @@ fn read(path: &Path, sources: &mut Vec<PathBuf>) -> Result<WebConfigFile, Invali
         Some(section) => Tls::new(&section, &mut tls::Files { folder, sources }, http2)?,
         None => None,
     };
-    description.push(tls.as_ref().map_or_else(|| "no TLS: served in the clear".to_owned(), Tls::to_string));
+    description.push(tls.as_ref().map_or("no TLS: served in the clear", |tls| &tls.description).to_owned());
     let users = users(raw.basic_auth_users.unwrap_or_default())?;
     description.push(match &users {
         Some(users) => format!("basic authentication: {}", users.names().collect::<Vec<_>>().join(", ")),

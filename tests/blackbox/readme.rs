@@ -47,6 +47,8 @@ fn the_table_of_metrics_is_what_is_exposed() {
         assert!(!row[3].is_empty(), "{} has a meaning", row[0]);
         assert_eq!(told.insert(row[0].clone(), (row[1].clone(), labels)), None, "{} is told once", row[0]);
     }
+    // Shown where there is TLS: a test of web_config.rs sees it.
+    assert!(told.remove("translation_exporter_tls_certificate_expiry_timestamp_seconds").is_some());
     let exposed = exposed(&exporter_that_shows_everything(&api()).metrics());
     assert_eq!(told, exposed);
 }

@@ -15,7 +15,6 @@ use rustls::{
 };
 use serde_saphyr::Spanned;
 use std::{
-    fmt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -29,27 +28,24 @@ pub struct Tls {
     /// 12 or 13.
     min_version: u8,
     clients: Arc<Clients>,
-    description: String,
+    /// For people.
+    pub description: String,
     /// A digest of all that decides what a connection gets, so that a reload can leave connections alone.
     identity: digest::Digest,
-}
-
-/// What is in force, for people.
-impl fmt::Display for Tls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.description)
-    }
 }
 
 impl Tls {
     /// `None` where the section asks for no TLS.
     pub fn new(section: &Spanned<RawTls>, files: &mut Files<'_>, http2: bool) -> Result<Option<Self>, Invalid> {
         let raw = &section.value;
-        if !asks_for_tls(section)? {
+        if !asks_for_tls(raw) {
             return Ok(None);
         }
-        let missing =
-            |key: &str| Invalid::at(section, format!("tls_server_config lacks {key} and {key}_file; set one of them"));
+        let missing = |key: &str| {
+            let message =
+                format!("tls_server_config lacks {key} and {key}_file; set one of them, or remove the section");
+            Invalid::at(section, message)
+        };
         let certificate = files.pem("cert", &raw.cert, &raw.cert_file)?.ok_or_else(|| missing("cert"))?;
         let chain = certificate.certificates()?;
         let key = files.pem("key", &raw.key, &raw.key_file)?.ok_or_else(|| missing("key"))?.key()?;
@@ -188,10 +184,9 @@ impl Pem {
     }
 }
 
-/// Whether the section asks for TLS. One that only fine-tunes it would be served in the clear, against its intent.
-fn asks_for_tls(section: &Spanned<RawTls>) -> Result<bool, Invalid> {
-    let raw = &section.value;
-    let asks = [
+/// Whether the section says anything.
+fn asks_for_tls(raw: &RawTls) -> bool {
+    let texts = [
         &raw.cert,
         &raw.key,
         &raw.client_ca,
@@ -199,21 +194,14 @@ fn asks_for_tls(section: &Spanned<RawTls>) -> Result<bool, Invalid> {
         &raw.key_file,
         &raw.client_ca_file,
         &raw.client_auth_type,
+        &raw.min_version,
+        &raw.max_version,
     ];
-    let fine_tunes = raw.min_version.is_some()
-        || raw.max_version.is_some()
+    texts.into_iter().any(|text| set(text).is_some())
         || raw.client_allowed_sans.is_some()
         || raw.cipher_suites.is_some()
         || raw.curve_preferences.is_some()
-        || raw.prefer_server_cipher_suites.is_some();
-    match asks.into_iter().any(|text| set(text).is_some()) {
-        false if fine_tunes => Err(Invalid::at(
-            section,
-            "tls_server_config has no certificate, so that all would be served in the clear; set cert_file and key_file, \
-             or remove the section",
-        )),
-        asks => Ok(asks),
-    }
+        || raw.prefer_server_cipher_suites.is_some()
 }
 
 /// Orders the versions that are served.
