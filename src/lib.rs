@@ -9,7 +9,7 @@
 //! 3. [`exposition`] encodes each snapshot once; a scrape ([`web`]) adds the exporter's own [`instruments`] to those
 //!    bytes. A scrape never waits for a poll, nor a poll for a scrape.
 //!
-//! Around it stand [`cli`] and [`config`] (what the user wants), [`route`] (the paths of the web side), [`telemetry`] (what
+//! Around it stand [`cli`] and [`config`] (what the user wants), [`telemetry`] (what
 //! the log tells), [`report`] (what `once` prints), [`demo`] (an API to try it with) and [`clock`] (the time). [`run()`]
 //! wires them together.
 //!
@@ -46,7 +46,6 @@ pub mod model;
 pub mod poll;
 pub mod progress;
 pub mod report;
-pub mod route;
 mod run;
 pub mod select;
 pub mod snapshot;

@@ -49,6 +49,10 @@ impl RunError {
 /// # Errors
 /// Says what is wrong and how to fix it; the caller prints it and exits with [`RunError::exit_code`].
 pub fn run(cli: Cli) -> Result<(), RunError> {
+    let passed = match cli.command {
+        Command::Serve | Command::Demo { .. } => web::PassedSockets::take().map_err(anyhow::Error::new)?,
+        _ => web::PassedSockets::default(),
+    };
     let runtime = match cli.command {
         Command::Once { .. } => runtime_of_one_thread()?,
         // Two threads: scrapes do not wait for each other. Polls, and all that takes long, run beside them.
@@ -64,11 +68,11 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
                 let key = config::demo_key(&cli.options, std::env::vars_os()).map_err(RunError::usage)?;
                 let api = demo::start(seed.unwrap_or_default(), key).await.context("cannot start the demo API")?;
                 let demo = Some((api.base_url.clone(), api.key.clone()));
-                serve::serve(Loader { options: cli.options, demo }).await
+                serve::serve(Loader { options: cli.options, demo }, passed).await
             }
             Command::Once { output } => once::once(&Loader { options: cli.options, demo: None }, output).await,
             Command::CheckConfig { online } => check_config(&Loader { options: cli.options, demo: None }, online).await,
-            Command::Serve => serve::serve(Loader { options: cli.options, demo: None }).await,
+            Command::Serve => serve::serve(Loader { options: cli.options, demo: None }, passed).await,
         }
     });
     // A thread that still waits for a disk must not hold the end up.
@@ -82,15 +86,15 @@ fn runtime_of_one_thread() -> anyhow::Result<tokio::runtime::Runtime> {
 
 async fn check_config(loader: &Loader, online: bool) -> Result<(), RunError> {
     let configuration = loader.load().map_err(RunError::usage)?;
-    let protection = validate(&configuration.config)?;
+    let web_config = validate(&configuration.config)?;
     for warning in &configuration.warnings {
         // Where stderr is closed there is nobody to warn.
         let _ = writeln!(std::io::stderr(), "translation-exporter: warning: {warning}");
     }
     let mut text = config::describe(&configuration);
-    let protection = protection.description();
-    if !protection.is_empty() {
-        text = format!("{text}\nweb.config_file: {}\n", protection.join("; "));
+    let web_config = web_config.description();
+    if !web_config.is_empty() {
+        text = format!("{text}\nweb.config_file: {}\n", web_config.join("; "));
     }
     let print = |text: &str| std::io::stdout().write_all(text.as_bytes()).context("cannot print the configuration");
     print(&text)?;
@@ -101,10 +105,10 @@ async fn check_config(loader: &Loader, online: bool) -> Result<(), RunError> {
 }
 
 /// Checks what [`config::load`] leaves to others: the web configuration file, the certificates.
-fn validate(config: &Config) -> Result<web::Protection, RunError> {
-    let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
+fn validate(config: &Config) -> Result<web::WebConfigFile, RunError> {
+    let web_config = web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
     Client::new(&config.api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
-    Ok(protection)
+    Ok(web_config)
 }
 
 /// Reads the configuration, the first time and at each reload.

@@ -4,7 +4,7 @@ use super::{Loader, notify, poll_settings};
 use crate::{
     api::Client,
     clock::Clock,
-    config::{Config, Loaded, WebConfig, restart_needed},
+    config::{Config, Loaded, restart_needed},
     instruments::Instruments,
     poll::Settings,
     telemetry, web,
@@ -21,8 +21,7 @@ pub(super) struct Reloader {
     pub config: Config,
     pub client: Client,
     pub polling: watch::Sender<Arc<Settings<Client>>>,
-    pub web: watch::Sender<Arc<WebConfig>>,
-    pub protection: web::Protection,
+    pub web: web::App,
     pub logs: telemetry::Handle,
     pub instruments: Arc<Instruments>,
     pub clock: Clock,
@@ -57,15 +56,14 @@ impl Reloader {
         if !fixed.is_empty() {
             bail!("a reload cannot change {}; restart the exporter instead", fixed.join(", "));
         }
-        let protection = web::Protection::load(config.web.config_file.as_deref())?;
+        let web_config = web::WebConfigFile::load(config.web.config_file.as_deref())?;
         let client = self.client.reconfigured(&config.api)?;
         self.logs.apply(&config.log);
         for warning in &warnings {
             tracing::warn!("{warning}");
         }
         self.polling.send_replace(Arc::new(poll_settings(&config, client.clone())));
-        self.protection.replace_by(&protection);
-        self.web.send_replace(Arc::new(config.web.clone()));
+        self.web.replace(config.web.clone(), web_config);
         self.client = client;
         self.config = config;
         Ok(())

@@ -28,7 +28,7 @@ const SHUTDOWN: Duration = Duration::from_millis(4700);
 /// What the poller knows, on its way to be encoded.
 type Raw = Option<(Arc<Snapshot>, PollStatus)>;
 
-pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
+pub(super) async fn serve(loader: Loader, passed: web::PassedSockets) -> Result<(), RunError> {
     let mut signals = Signals::listen()?;
     let Loaded { config, warnings, .. } = loader.load().map_err(RunError::usage)?;
     let logs = telemetry::init(&config.log);
@@ -36,32 +36,25 @@ pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
         tracing::warn!("{warning}");
     }
     let clock = Clock::system();
-    let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
+    let web_config = web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
     // Before the listeners: whoever starts a second process is to hear of the state file, not of the port.
     let state = open_state(&config, loader.is_demo(), clock, &instruments)?;
-    let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
+    let listeners = web::bind(&config.web.listen_addresses, passed).map_err(anyhow::Error::new)?;
     let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
     if loader.is_demo() {
-        announce(&listeners, &config, protection.has_tls());
+        announce(&listeners, &config, web_config.has_tls());
         tracing::info!(base_url = %config.api.base_url, "serving the demo API; it takes api.key where that is set");
     }
     instruments.config_loaded(true, clock.now());
 
     let (shutdown, stopped) = watch::channel(false);
     let (polling, poll_settings) = watch::channel(Arc::new(poll_settings(&config, client.clone())));
-    let (web, web_settings) = watch::channel(Arc::new(config.web.clone()));
     let (reload, mut reloads) = mpsc::channel(1);
     let (raw, encoding) = watch::channel(None);
     let (publish, published) = watch::channel(None);
-    let app = App {
-        published,
-        instruments: Arc::clone(&instruments),
-        settings: web_settings,
-        reload: Some(reload),
-        protection: protection.clone(),
-        clock,
-    };
+    let sources = web::Sources { published, instruments: Arc::clone(&instruments), reload, clock };
+    let web = App::new(sources, config.web.clone(), web_config);
     let mut tasks = JoinSet::new();
     let (saver, memory) = state.map_or((None, None), |Opened { file, memory, .. }| {
         let (saver, saving) = Saver::new(file, Arc::clone(&instruments));
@@ -70,7 +63,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
     });
     let hand_over = move |snapshot, status| drop(raw.send_replace(Some((snapshot, status))));
     let poller = Poller::new(poll_settings, memory, saver, clock, Arc::clone(&instruments), Some(hand_over));
-    tasks.spawn(web::serve(listeners, app, until(stopped.clone())));
+    tasks.spawn(web::serve(listeners, web.clone(), until(stopped.clone())));
     // One thread has all of a poll: its tasks wake each other hundreds of times a second, which costs twice the CPU
     // across threads. And scrapes do not wait for it.
     let polling_runtime = super::runtime_of_one_thread()?;
@@ -82,7 +75,7 @@ pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
     tasks.spawn(encode(encoding, publish));
     notify::ready();
 
-    let mut reloader = Reloader { loader, config, client, polling, web, protection, logs, instruments, clock };
+    let mut reloader = Reloader { loader, config, client, polling, web, logs, instruments, clock };
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => Err(match ended {
             Ok(()) => anyhow!("a task of the exporter ended by itself; this is a bug"),

@@ -31,3 +31,4 @@ mod slow_clients;
 mod startup_shutdown;
 mod state;
 mod support_itself;
+mod web_config;

@@ -273,7 +273,7 @@ fn reloading_over_http_is_forbidden_unless_it_is_enabled_and_by_signal_it_never_
         assert!(response.text().contains("web.enable_lifecycle"));
     }
     let response = daemon.reload("GET");
-    assert_eq!((response.status, response.header("allow")), (405, Some("PUT, POST")));
+    assert_eq!((response.status, response.header("allow")), (405, Some("PUT,POST")));
     assert_eq!(daemon.told(), (1.0, loaded_at));
     daemon.write(&[]);
     daemon.exporter.signal("HUP");
