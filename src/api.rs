@@ -14,7 +14,7 @@ pub use pacing::End;
 pub use tls::BuildError;
 
 use crate::{
-    config::{ApiConfig, KeySource, read_key},
+    config::{ApiConfig, KeyError, KeySource, read_key},
     instruments::Instruments,
     model::{Interner, Operation, Reason, RepositoryId},
 };
@@ -120,9 +120,7 @@ impl Client {
         let source = self.key.clone();
         let read = tokio::task::spawn_blocking(move || read_key(&source));
         match timeout(self.timeout, read).await {
-            Ok(Ok(key)) => {
-                key.map_err(|error| End { what: format!("{} {}", error.place(), error.problem()), hint: error.hint() })
-            }
+            Ok(Ok(key)) => key.map_err(|KeyError { what, hint }| End { what, hint }),
             Ok(Err(panic)) => std::panic::resume_unwind(panic.into_panic()),
             Err(_) => Err(End {
                 what: "the API key file could not be read within api.timeout".to_owned(),

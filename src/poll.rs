@@ -329,7 +329,10 @@ where
         if outcome.is_success() {
             self.status.last_success_at = Some(ended_at);
         }
-        tell::outcome(self.status.last.as_ref(), &outcome);
+        // Who polls once reports the outcome as the result of the program.
+        if self.publish.is_some() {
+            tell::outcome(self.status.last.as_ref(), &outcome);
+        }
         self.began = None;
         self.status.running_since = None;
         self.status.last = Some(outcome.clone());

@@ -18,7 +18,7 @@ mod service;
 mod testing;
 mod tls;
 
-pub use listen::{BindError, Listener, bind};
+pub use listen::{BindError, Listener, bind, passed_by_systemd};
 pub use protection::Protection;
 
 use crate::{clock::Clock, config::WebConfig, exposition::Published, instruments::Instruments};

@@ -1,6 +1,7 @@
 //! What can go wrong when the API is asked, by what the caller does next.
 
 use crate::model::{Operation, Reason};
+use crate::text::os_hint;
 use reqwest::{StatusCode, Url};
 use std::{error::Error, io, time::Duration};
 
@@ -95,6 +96,8 @@ impl Refusal {
         // First of all, since the TLS that fails may be that of the proxy.
         let (how, hint) = if let Some(tunnel) = tunnel_error(error) {
             of_proxy(&tunnel, &told.how)
+        } else if let Some(hint) = find_source(error).and_then(os_hint) {
+            (told.how.clone(), hint)
         } else if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
             ("what answers there speaks no TLS".to_owned(), "check the scheme and the port of api.base_url")
         } else {

@@ -1,6 +1,6 @@
 //! What is in force, for `check-config`.
 
-use super::{KEYS, Loaded};
+use super::{Loaded, Setting};
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr;
 
@@ -10,14 +10,8 @@ const WIDEST: usize = 48;
 /// A line for each key: the value in force and where it came from, secrets hidden.
 #[must_use]
 pub fn describe(loaded: &Loaded) -> String {
-    let rows: Vec<_> = KEYS
-        .iter()
-        .filter_map(|key| loaded.settings.iter().find(|setting| setting.key == key.path))
-        .map(|setting| {
-            let value = if setting.value.is_empty() { "-" } else { &setting.value };
-            (setting.key, value, setting.source.to_string())
-        })
-        .collect();
+    let value = |setting: &Setting| if setting.value.is_empty() { "-".to_owned() } else { setting.value.clone() };
+    let rows: Vec<_> = loaded.settings.iter().map(|setting| (setting.key, value(setting), &*setting.source)).collect();
     let key_width = rows.iter().map(|(key, ..)| key.width()).max().unwrap_or(0);
     let value_width =
         rows.iter().map(|(_, value, _)| value.width()).filter(|width| *width <= WIDEST).max().unwrap_or(0);
@@ -29,7 +23,7 @@ pub fn describe(loaded: &Loaded) -> String {
     };
     line("KEY", "VALUE", "SOURCE");
     for (key, value, source) in rows {
-        line(key, value, &source);
+        line(key, &value, source);
     }
     text
 }

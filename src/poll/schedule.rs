@@ -30,6 +30,11 @@ where
                 () = self.wait(started, &outcome) => {}
             }
         }
+        self.finish().await;
+    }
+
+    /// Waits until all that was read is saved, for some seconds at most.
+    pub async fn finish(mut self) {
         if self.unsaved {
             self.save();
         }

@@ -1,44 +1,33 @@
 //! `once`: poll once, print the result, and say by the exit code whether everything could be read.
 
-use super::{Loader, RunError, poll_settings};
+use super::{RunError, open_state, poll_settings, warn};
 use crate::{
     api::Client,
     cli::Output,
     clock::Clock,
-    config::Loaded,
+    config::{self, Config, Options},
     exposition,
     instruments::{Format, Instruments},
     poll::{PollProgress, Poller},
     report::{self, Look},
-    snapshot::{PollStatus, Snapshot},
+    snapshot::{PollOutcome, PollStatus, Snapshot},
     telemetry,
 };
 use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::{
-    io::{IsTerminal as _, Write as _},
-    sync::Arc,
-};
+use std::{io::Write as _, sync::Arc};
 use tokio::sync::watch;
 
-pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), RunError> {
-    let Loaded { config, warnings, .. } = loader.load().map_err(RunError::usage)?;
-    telemetry::init(&config.log);
-    for warning in &warnings {
-        tracing::warn!("{warning}");
-    }
+pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunError> {
+    let loaded = config::load(options, std::env::vars_os()).map_err(RunError::usage)?;
+    let config = &loaded.config;
+    // Draws nothing where stderr is no terminal.
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    telemetry::init(&config.log, Some(bar.clone()));
+    warn(&loaded);
     let instruments = Arc::new(Instruments::of_one_poll(&config.web.telemetry_path));
-    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
     instruments.config_loaded(true, Clock::system().now());
-    // The sender may go: nothing changes while a single poll runs.
-    let (_, settings) = watch::channel(Arc::new(poll_settings(&config, client)));
-    let nobody = None::<fn(Arc<Snapshot>, PollStatus)>;
-    let mut poller = Poller::new(settings, None, None, Clock::system(), Arc::clone(&instruments), nobody);
-    let bar = tokio::spawn(draw(poller.progress()));
-    let outcome = poller.poll().await;
-    let (snapshot, status) = (poller.snapshot(), poller.status().clone());
-    drop(poller);
-    bar.await.context("the progress bar failed")?;
+    let (snapshot, status, outcome) = poll(config, &instruments, bar).await?;
 
     let mut stdout = std::io::stdout().lock();
     let mut expose = |format| exposition::print(&snapshot, &status, format, &instruments, &mut stdout);
@@ -53,7 +42,34 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), RunError
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
         printed => printed.context("cannot print the result")?,
     }
+    judge(&outcome)
+}
 
+/// Polls once, from the state that was kept and to it.
+async fn poll(
+    config: &Config,
+    instruments: &Arc<Instruments>,
+    bar: ProgressBar,
+) -> Result<(Snapshot, PollStatus, PollOutcome), RunError> {
+    let clock = Clock::system();
+    let client = Client::new(&config.api, Arc::clone(instruments)).map_err(RunError::usage)?;
+    let (memory, saver) = open_state(config, false, clock, instruments).map_err(|error| match error {
+        RunError::Usage(error) => RunError::Usage(anyhow!("{error:#}; `once --state.file=` does without the state")),
+        error @ RunError::Running(_) => error,
+    })?;
+    // The sender may go: nothing changes while a single poll runs.
+    let (_, settings) = watch::channel(Arc::new(poll_settings(config, client)));
+    let nobody = None::<fn(Arc<Snapshot>, PollStatus)>;
+    let mut poller = Poller::new(settings, memory, saver, clock, Arc::clone(instruments), nobody);
+    let drawn = tokio::spawn(draw(bar, poller.progress()));
+    let outcome = poller.poll().await;
+    let (snapshot, status) = (poller.snapshot(), poller.status().clone());
+    poller.finish().await;
+    drawn.await.context("the progress bar failed")?;
+    Ok((snapshot, status, outcome))
+}
+
+fn judge(outcome: &PollOutcome) -> Result<(), RunError> {
     if outcome.is_success() {
         return Ok(());
     }
@@ -71,28 +87,23 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), RunError
 }
 
 /// Shows on a terminal how far the poll has come.
-async fn draw(mut progress: watch::Receiver<PollProgress>) {
-    if !std::io::stderr().is_terminal() {
-        return;
-    }
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollProgress>) {
     let listing = ProgressStyle::with_template("{spinner} listing repositories: {pos}");
     let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left");
     let (Ok(listing), Ok(reading)) = (listing, reading) else { return };
     bar.set_style(listing);
-    telemetry::share_terminal_with(&bar);
-    let mut is_listed = false;
     while progress.changed().await.is_ok() {
         let now = *progress.borrow_and_update();
-        if now.is_listed {
-            if !is_listed {
-                bar.set_style(reading.clone());
-                is_listed = true;
-            }
+        if !now.is_listed {
+            bar.set_position(now.of as u64);
+        } else if bar.length().is_none() {
+            // A new beginning: what was listed is not yet read.
+            bar.reset();
             bar.set_length(now.of as u64);
+            bar.set_style(reading.clone());
             bar.set_position(now.done as u64);
         } else {
-            bar.set_position(now.of as u64);
+            bar.set_position(now.done as u64);
         }
     }
     bar.finish_and_clear();

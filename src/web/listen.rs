@@ -35,11 +35,10 @@ pub enum BindError {
 /// How many connections wait to be accepted.
 const BACKLOG: i32 = 1024;
 
-/// Listens on all `addresses`, or on the sockets that systemd passed, if it passed any: they take precedence.
+/// Listens on all `addresses`, or on the sockets that systemd `passed`, if it passed any: they take precedence.
 ///
 /// An address without a host (`:10018`) means all addresses, IPv6 and IPv4, or IPv4 alone where there is no IPv6.
-pub fn bind(addresses: &[String]) -> Result<Vec<Listener>, BindError> {
-    let passed = passed_by_systemd().map_err(BindError::Activation)?;
+pub fn bind(addresses: &[String], passed: Vec<Listener>) -> Result<Vec<Listener>, BindError> {
     let listeners = if passed.is_empty() {
         addresses.iter().map(|address| bind_one(address)).collect::<Result<_, _>>()?
     } else {
@@ -51,7 +50,12 @@ pub fn bind(addresses: &[String]) -> Result<Vec<Listener>, BindError> {
     Ok(listeners)
 }
 
-fn passed_by_systemd() -> io::Result<Vec<Listener>> {
+/// The sockets that systemd passed. It removes the variables that say so: call it before any thread is started.
+pub fn passed_by_systemd() -> Result<Vec<Listener>, BindError> {
+    take_passed().map_err(BindError::Activation)
+}
+
+fn take_passed() -> io::Result<Vec<Listener>> {
     // listenfd takes sockets also where LISTEN_PID is missing; systemd always says whom they are for.
     if sd_notify::listen_fds()?.len() == 0 {
         return Ok(Vec::new());
@@ -139,7 +143,7 @@ mod tests {
     fn an_address_in_use_is_named_with_its_hint() {
         let first = bind_one("127.0.0.1:0").unwrap();
         let address = first.address().to_string();
-        let message = bind(std::slice::from_ref(&address)).unwrap_err().to_string();
+        let message = bind(std::slice::from_ref(&address), Vec::new()).unwrap_err().to_string();
         assert!(message.starts_with(&format!("cannot listen on {address:?} (web.listen_addresses): ")), "{message}");
         assert!(message.ends_with("end the process that listens there, or choose another port"), "{message}");
     }

@@ -53,6 +53,12 @@ impl Protection {
         self.put(Arc::clone(&other.0.borrow()));
     }
 
+    /// What of the protection would be gone with `next` in force.
+    #[must_use]
+    pub fn taken_away_by(&self, next: &Self) -> Option<&'static str> {
+        opened(&self.0.borrow().file, &next.0.borrow().file)
+    }
+
     /// What is in force, for people, an item each; without any secret.
     #[must_use]
     pub fn description(&self) -> Vec<String> {
@@ -148,12 +154,18 @@ impl Protection {
 
 /// Refuses a file that would open what was closed.
 fn closed_still(before: &WebFile, after: WebFile) -> Result<WebFile, String> {
-    let opened = match () {
-        () if before.tls.is_some() && after.tls.is_none() => "TLS",
-        () if before.users.is_some() && after.users.is_none() => "basic authentication",
-        () => return Ok(after),
-    };
-    Err(format!("the change would take away {opened}; reload or restart if that is meant"))
+    match opened(before, &after) {
+        None => Ok(after),
+        Some(opened) => Err(format!("the change would take away {opened}; reload or restart if that is meant")),
+    }
+}
+
+fn opened(before: &WebFile, after: &WebFile) -> Option<&'static str> {
+    match () {
+        () if before.tls.is_some() && after.tls.is_none() => Some("TLS"),
+        () if before.users.is_some() && after.users.is_none() => Some("basic authentication"),
+        () => None,
+    }
 }
 
 /// `None` where the task broke, which is not worth more than another look.

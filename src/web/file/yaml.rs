@@ -1,6 +1,7 @@
 //! The file as YAML: its keys, and where they stand.
 
 use super::Problem;
+use crate::text::nearest;
 use serde::Deserialize;
 use serde_saphyr::{Error as YamlError, Location, Spanned};
 use std::collections::BTreeMap;
@@ -60,15 +61,10 @@ pub(super) fn parse(text: &str) -> Result<Raw, Problem> {
 
 fn message(error: &YamlError) -> String {
     match error {
-        YamlError::SerdeUnknownField { field, expected, .. } => {
-            let nearest = expected
-                .iter()
-                .max_by(|a, b| strsim::jaro_winkler(field, a).total_cmp(&strsim::jaro_winkler(field, b)));
-            match nearest.filter(|key| strsim::jaro_winkler(field, key) > 0.8) {
-                Some(key) => format!("unknown key {field:?}; did you mean {key:?}?"),
-                None => format!("unknown key {field:?}; here may stand {}", expected.join(", ")),
-            }
-        }
+        YamlError::SerdeUnknownField { field, expected, .. } => match nearest(field, expected.iter()) {
+            Some(key) => format!("unknown key {field:?}; did you mean {key:?}?"),
+            None => format!("unknown key {field:?}; here may stand {}", expected.join(", ")),
+        },
         YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("the key {key:?} is given twice"),
         YamlError::NullIntoString { .. } => "a value is missing here".to_owned(),
         YamlError::MultipleDocuments { .. } => "a second YAML document begins here; there can be only one".to_owned(),
