@@ -267,6 +267,19 @@ mod tests {
     }
 
     #[test]
+    fn a_panic_is_a_line_of_the_log() {
+        let lines = logged(&config(Level::ERROR, LogFormat::Logfmt), |_| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(log_panic));
+            let _ = std::panic::catch_unwind(|| panic!("no {}\n", "way"));
+            std::panic::set_hook(before);
+        });
+        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        assert!(line.starts_with("level=error target=translation_exporter::telemetry msg="), "{line}");
+        assert!(line.contains(" panic=\"no way\\n\" place=src/telemetry.rs:"), "{line}");
+    }
+
+    #[test]
     fn level_and_format_change_while_running() {
         let lines = logged(&config(Level::ERROR, LogFormat::Json), |telemetry| {
             tracing::debug!("unheard");
