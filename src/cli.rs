@@ -84,7 +84,6 @@ pub fn command() -> clap::Command {
         .help_heading("Other")
         .help("Print the version and exit");
     let command = clap::Command::new("translation-exporter")
-        .about("Prometheus exporter for the translation progress of code repositories")
         .display_name("translation-exporter,")
         .version(VERSION)
         .disable_help_subcommand(true)
@@ -95,7 +94,9 @@ pub fn command() -> clap::Command {
         .term_width(100)
         .after_help("Each key of the file has a variable: TRANSLATION_EXPORTER_<SECTION>__<KEY>.")
         .args(options("serve"));
-    let command = Command::augment_subcommands(command);
+    // After the commands, which set it to the doc of their type.
+    let about = "Prometheus exporter for the translation progress of code repositories";
+    let command = Command::augment_subcommands(command).about(about);
     command.arg(version).mut_subcommands(|command| {
         let options = options(command.get_name());
         command.args(options)

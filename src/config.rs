@@ -4,7 +4,6 @@
 //! [`load`] may be called again at any time: it reads everything anew and touches nothing. No error, warning or
 //! description holds the API key or a value that might be it, such as that of an unknown key.
 
-mod describe;
 mod error;
 mod file;
 mod key;
@@ -19,9 +18,8 @@ use reader::Reader;
 use secrecy::ExposeSecret as _;
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
-pub use describe::describe;
 pub use error::ConfigError;
-pub use key::{KeyError, KeyFile, KeySource, read_key};
+pub use key::{KeyError, KeySource, read_key};
 pub use keys::{Flag, KEYS, Key, PREFIX, Takes};
 
 /// What stands beside file and environment: the options of the command line, and what a command sets by itself.
@@ -176,6 +174,17 @@ fn reader(
 }
 
 impl Loaded {
+    /// A line for each key: the value in force and where it came from, secrets hidden.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let row = |key: &str, value: &str, source: &str| format!("{key:23}  {value:28}  {source}\n");
+        let of = |setting: &Setting| {
+            let value = if setting.value.is_empty() { "-" } else { &setting.value };
+            row(setting.key, value, &setting.source)
+        };
+        [row("KEY", "VALUE", "SOURCE")].into_iter().chain(self.settings.iter().map(of)).collect()
+    }
+
     /// The keys whose values are others in `new`, with both values; secrets hidden.
     #[must_use]
     pub fn changes(&self, new: &Self) -> Vec<String> {

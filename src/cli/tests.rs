@@ -88,6 +88,7 @@ fn help_fits_a_screen_and_shows_each_option_that_can_be_used_with_its_default_an
     for command in ["", "serve", "once", "check-config", "health", "demo"] {
         let words = ["translation-exporter", command, "--help"];
         let help = parse_from(words.into_iter().filter(|word| !word.is_empty())).unwrap_err().to_string();
+        assert_eq!(help.starts_with("Prometheus exporter for"), command.is_empty(), "{help}");
         let lines = help.lines().count();
         assert!((12..=50).contains(&lines), "{lines} lines:\n{help}");
         let wide: Vec<_> = help.lines().filter(|line| line.chars().count() > 80).collect();

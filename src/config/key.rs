@@ -4,10 +4,9 @@
 use crate::text::os_hint;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
-    fmt,
     fs::File,
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 /// No key is longer; a larger file is not a key file.
@@ -17,48 +16,21 @@ const LARGEST: u64 = 16 * 1024;
 #[derive(Debug, Clone)]
 pub enum KeySource {
     Inline(SecretString),
-    File(KeyFile),
+    File {
+        path: SecretString,
+        /// What may be shown of the path.
+        name: String,
+    },
 }
 
-/// The file that holds the API key.
-#[derive(Clone, PartialEq, Eq)]
-pub struct KeyFile {
-    path: PathBuf,
-    /// Whether its name cannot be a key that was pasted in its place.
-    is_shown: bool,
-}
-
-impl KeyFile {
-    /// The file at `path`, which the configuration names as `written`.
+impl KeySource {
+    /// The file at `path`, which the configuration names as `written`: maybe the key itself, pasted there by mistake.
     #[must_use]
-    pub fn new(written: &Path, path: PathBuf) -> Self {
-        Self { path, is_shown: [".", "..", "/"].iter().any(|start| written.starts_with(start)) }
-    }
-
-    fn hint(&self, error: &io::Error) -> &'static str {
-        match os_hint(error) {
-            Some(hint) => hint,
-            None if self.is_shown => "see that the file exists and that this user may read it",
-            None => {
-                "see that the file exists and that this user may read it; begin a relative path with ./ to have it shown"
-            }
-        }
-    }
-}
-
-impl fmt::Display for KeyFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_shown {
-            self.path.display().fmt(f)
-        } else {
-            f.write_str("(its name might be the key itself and is not shown)")
-        }
-    }
-}
-
-impl fmt::Debug for KeyFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+    pub fn file(written: &Path, path: &Path) -> Self {
+        let is_path = [".", "..", "/"].iter().any(|start| written.starts_with(start));
+        let hidden = "(its name is not shown, since it might be the key itself, unless it begins with / or ./)";
+        let name = if is_path { path.display().to_string() } else { hidden.to_owned() };
+        Self::File { path: path.display().to_string().into(), name }
     }
 }
 
@@ -77,16 +49,19 @@ pub struct KeyError {
 /// # Errors
 /// Where the file is missing, cannot be read or is too large, and where the key is empty or cannot stand in a header.
 pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
-    match source {
-        KeySource::Inline(secret) => fit(secret.expose_secret().as_bytes())
-            .map_err(|what| KeyError { what: what.to_owned(), hint: "give the API key, and nothing else" }),
-        KeySource::File(file) => {
-            let failed = |what: &str, hint| KeyError { what: format!("the API key file {file} {what}"), hint };
-            let bytes =
-                read(&file.path).map_err(|error| failed(&format!("cannot be read: {error}"), file.hint(&error)))?;
-            fit(&bytes).map_err(|what| failed(what, "write the API key, and nothing else, into the file"))
+    let (path, name) = match source {
+        KeySource::File { path, name } => (Path::new(path.expose_secret()), name),
+        KeySource::Inline(secret) => {
+            let hint = "give the API key, and nothing else";
+            return fit(secret.expose_secret().as_bytes()).map_err(|what| KeyError { what: what.to_owned(), hint });
         }
-    }
+    };
+    let failed = |what: &str, hint| KeyError { what: format!("the API key file {name} {what}"), hint };
+    let bytes = read(path).map_err(|error| {
+        let hint = os_hint(&error).unwrap_or("see that the file exists and that this user may read it");
+        failed(&format!("cannot be read: {error}"), hint)
+    })?;
+    fit(&bytes).map_err(|what| failed(what, "write the API key, and nothing else, into the file"))
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
@@ -117,7 +92,7 @@ mod tests {
     use super::*;
 
     fn named(path: &Path) -> KeySource {
-        KeySource::File(KeyFile::new(path, path.to_owned()))
+        KeySource::file(path, path)
     }
 
     fn from_file(content: &[u8]) -> Result<String, String> {
@@ -172,13 +147,13 @@ mod tests {
     #[test]
     fn what_may_be_a_key_in_the_place_of_a_path_is_not_shown() {
         for written in ["s3cret", "s3cret.key", "a/s3cret", ".s3cret", "..s3cret", "~/s3cret"] {
-            let file = KeySource::File(KeyFile::new(Path::new(written), Path::new("/etc").join(written)));
+            let file = KeySource::file(Path::new(written), &Path::new("/etc").join(written));
             let error = read_key(&file).unwrap_err().to_string();
             assert!(!format!("{error}{file:?}").contains("s3cret"), "{error}");
             assert!(error.contains("might be the key itself") && error.contains("./"), "{error}");
         }
         for written in ["/s3cret", "./s3cret", "../s3cret"] {
-            let file = KeySource::File(KeyFile::new(Path::new(written), Path::new("/none").join(written)));
+            let file = KeySource::file(Path::new(written), &Path::new("/none").join(written));
             assert!(read_key(&file).unwrap_err().to_string().contains("s3cret"), "{written}");
         }
     }

@@ -8,7 +8,7 @@ use super::{
 use figment::{
     Figment, Source,
     error::{Actual, Kind},
-    value::magic::RelativePathBuf,
+    value::{Value, magic::RelativePathBuf},
 };
 use serde::{Deserialize, Deserializer, de::Error as _};
 use std::{
@@ -56,10 +56,22 @@ impl Reader {
         self.mistakes.push(format!("{path} ({}): {what}", self.source(path)));
     }
 
-    /// What is required and given nowhere.
-    pub fn missing(&mut self, path: &str, hint: impl Display) {
-        if !self.has_unknown {
-            self.mistakes.push(format!("{path}: is required and given nowhere; {hint}"));
+    /// Notes what is hardly meant by the value in force of a key.
+    pub fn warning(&mut self, path: &str, what: impl Display) {
+        self.warnings.push(format!("{path} ({}): {what}", self.source(path)));
+    }
+
+    /// Whether keys are given nowhere, or as nothing.
+    pub fn are_unset(&self, paths: &[&str]) -> bool {
+        let is_unset =
+            |value: figment::Result<Value>| value.is_err() || value.is_ok_and(|value| value.as_str() == Some(""));
+        paths.iter().all(|path| is_unset(self.figment.find_value(path)))
+    }
+
+    /// Notes that one of `paths` must be set, if none is.
+    pub fn require(&mut self, paths: &[&str], hint: impl Display) {
+        if self.are_unset(paths) && !self.has_unknown {
+            self.mistakes.push(format!("{}: is required and given nowhere; {hint}", paths.join(" or ")));
         }
     }
 
@@ -120,11 +132,7 @@ impl Reader {
         let parsed = self.parsed(path, &expected, |duration: &humantime::Duration| bounds.contains(&**duration));
         let text = self.raw(path);
         if parsed.is_some() && text.contains('M') {
-            self.warnings.push(format!(
-                "{path} ({}): {} counts in months; write a small m to mean minutes",
-                self.source(path),
-                quoted(&text)
-            ));
+            self.warning(path, format!("{} counts in months; write a small m to mean minutes", quoted(&text)));
         }
         parsed.map_or(Duration::ZERO, Into::into)
     }
@@ -152,11 +160,6 @@ impl Reader {
 
     pub fn path(&mut self, path: &str) -> Option<PathBuf> {
         self.written_path(path).map(|(_, path)| path)
-    }
-
-    /// Empty where it is given nowhere.
-    pub fn list(&mut self, path: &str, expected: &str) -> Vec<String> {
-        self.extract(path, expected).unwrap_or_default()
     }
 
     /// Every key with its value in force.

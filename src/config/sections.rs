@@ -1,13 +1,8 @@
 //! The sections of the configuration: bounds, and the rules that tie keys together.
 
 use super::{
-    ApiConfig, Config, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig,
-    error::quoted,
-    key::{KeyFile, read_key},
-    keys::Key,
-    layers::Entry,
-    reader::Reader,
-    syntax,
+    ApiConfig, Config, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig, error::quoted,
+    key::read_key, keys::Key, layers::Entry, reader::Reader, syntax,
 };
 use bytesize::ByteSize;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -71,68 +66,47 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
 
 fn base_url(read: &mut Reader) -> Option<url::Url> {
     const PATH: &str = "api.base_url";
+    let variable = Key::find(PATH).map(Key::variable).unwrap_or_default();
+    read.require(&[PATH], format!("set it in the configuration file, as {variable} or by --api.base-url"));
     let allow_http = read.switch("api.allow_http");
-    let before = read.mistakes.len();
-    let Some(text) = read.text(PATH, "the root of the API, such as https://api.example.com") else {
-        if read.mistakes.len() == before {
-            let variable = Key::find(PATH).map(Key::variable).unwrap_or_default();
-            read.missing(PATH, format!("set it in the configuration file, as {variable} or by --api.base-url"));
-        }
-        return None;
+    let expected = "the root of the API, such as https://api.example.com";
+    let text = read.text(PATH, expected)?;
+    let problem = match syntax::base_url(&text) {
+        Ok(url) if url.scheme() == "https" || allow_http || syntax::is_loopback(&url) => return Some(url),
+        Ok(_) => "would send the key in the clear: http to a host that is not loopback; write https://, or set \
+             api.allow_http to true"
+            .to_owned(),
+        Err(problem) => format!("{problem}; give {expected}"),
     };
-    match syntax::base_url(&text) {
-        Ok(url) if url.scheme() == "http" && !allow_http && !syntax::is_loopback(&url) => {
-            let problem = "would send the key in the clear: http to a host that is not loopback";
-            read.mistake(PATH, format!("{problem}; write https://, or set api.allow_http to true"));
-            None
-        }
-        Ok(url) => Some(url),
-        Err(problem) => {
-            read.mistake(PATH, format!("{problem}; give the root of the API, such as https://api.example.com"));
-            None
-        }
-    }
+    read.mistake(PATH, problem);
+    None
 }
 
 fn key(read: &mut Reader) -> Option<KeySource> {
-    let before = read.mistakes.len();
+    const PATHS: [&str; 2] = ["api.key", "api.key_file"];
+    let hint = "set api.key_file to the file that holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key";
+    read.require(&PATHS, hint);
     let inline = read.text("api.key", "the API key as one text in quotes");
     let file = read.written_path("api.key_file");
     let (path, key) = match (inline, file) {
         (Some(_), Some(_)) => {
-            let [inline, file] = ["api.key", "api.key_file"].map(|path| read.source(path));
-            read.mistakes.push(format!(
-                "api.key ({inline}) and api.key_file ({file}): only one of them may be given; remove one of the two"
-            ));
+            let [key, file] = PATHS.map(|path| format!("{path} ({})", read.source(path)));
+            read.mistakes.push(format!("{key} and {file}: only one of them may be given; remove one of the two"));
             return None;
         }
-        (None, None) => {
-            if read.mistakes.len() == before {
-                let hint =
-                    "set api.key_file to the file that holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key";
-                read.missing("one of api.key and api.key_file", hint);
-            }
-            return None;
-        }
+        (None, None) => return None,
         (Some(inline), None) => ("api.key", KeySource::Inline(SecretString::from(inline))),
-        (None, Some((written, path))) => ("api.key_file", KeySource::File(KeyFile::new(&written, path))),
+        (None, Some((written, path))) => ("api.key_file", KeySource::file(&written, &path)),
     };
-    match read_key(&key) {
-        Ok(_) => Some(key),
-        Err(error) => {
-            read.mistake(path, error);
-            None
-        }
-    }
+    read_key(&key).map_err(|error| read.mistake(path, error)).ok()?;
+    Some(key)
 }
 
 fn poll(read: &mut Reader) -> PollConfig {
     const STALE_AFTER: &str = "poll.stale_after";
     let interval = read.duration("poll.interval", SECOND..=LONGEST / 4);
     let least = interval.saturating_mul(2);
-    if read.text(STALE_AFTER, "").is_none()
-        && let Some(key) = Key::find(STALE_AFTER)
-    {
+    if let (true, Some(key)) = (read.are_unset(&[STALE_AFTER]), Key::find(STALE_AFTER)) {
         let default = humantime::format_duration(HOUR.max(interval.saturating_mul(3))).to_string();
         let figment = std::mem::take(&mut read.figment);
         read.figment = figment.merge(Entry::new(key, default.into(), "default".into()));
@@ -140,14 +114,9 @@ fn poll(read: &mut Reader) -> PollConfig {
     let stale_after = read.duration(STALE_AFTER, SECOND..=LONGEST);
     if stale_after < least && !stale_after.is_zero() {
         let [given, interval, least] = [stale_after, interval, least].map(humantime::format_duration);
-        let source = read.source("poll.interval");
-        read.mistake(
-            STALE_AFTER,
-            format!(
-                "{given} is less than twice poll.interval, which is {interval} ({source}); give at least {least}, or \
-                 shorten poll.interval"
-            ),
-        );
+        let problem =
+            format!("{given} is less than twice poll.interval, which is {interval} ({})", read.source("poll.interval"));
+        read.mistake(STALE_AFTER, format!("{problem}; give at least {least}, or shorten poll.interval"));
     }
     PollConfig { interval, stale_after }
 }
@@ -155,7 +124,7 @@ fn poll(read: &mut Reader) -> PollConfig {
 fn globs(read: &mut Reader, path: &str) -> GlobSet {
     let expected = "a list of globs on owner/repo, such as [\"acme/*\"]";
     let mut set = GlobSetBuilder::new();
-    for glob in read.list(path, expected) {
+    for glob in read.extract::<Vec<String>>(path, expected).unwrap_or_default() {
         let shown = quoted(&glob);
         match GlobBuilder::new(&glob).literal_separator(true).build() {
             _ if glob.is_empty() => read.mistake(path, format!("holds an empty glob; give {expected}")),
@@ -167,11 +136,8 @@ fn globs(read: &mut Reader, path: &str) -> GlobSet {
             }
         }
         if !glob.contains('/') && !glob.contains("**") {
-            let source = read.source(path);
-            read.warnings.push(format!(
-                "{path} ({source}): the glob {shown} holds no slash and so matches no owner/repo; add /* to it to mean all of \
-                 an owner"
-            ));
+            let hint = "add /* to it to mean all of an owner";
+            read.warning(path, format!("the glob {shown} holds no slash and so matches no owner/repo; {hint}"));
         }
     }
     set.build().unwrap_or_else(|error| {
@@ -200,11 +166,11 @@ fn web(read: &mut Reader) -> WebConfig {
 pub(super) fn listen_addresses(read: &mut Reader) -> Vec<String> {
     const PATH: &str = "web.listen_addresses";
     let expected = "a list of host:port in quotes, such as [\":10018\", \"127.0.0.1:10018\", \"[::1]:10018\"]";
-    let before = read.mistakes.len();
-    let addresses = read.list(PATH, expected);
-    if addresses.is_empty() && read.mistakes.len() == before {
+    let addresses: Option<Vec<String>> = read.extract(PATH, expected);
+    if addresses.as_ref().is_some_and(Vec::is_empty) {
         read.mistake(PATH, format!("is empty; give {expected}"));
     }
+    let addresses = addresses.unwrap_or_default();
     for (index, address) in addresses.iter().enumerate() {
         if let Err(problem) = syntax::listen_address(address) {
             let hint = match address.parse::<u16>() {

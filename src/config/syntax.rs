@@ -2,8 +2,8 @@
 //! value itself is quoted only where it can hold no secret.
 
 use super::error::quoted;
-use std::net::{IpAddr, Ipv6Addr};
-use url::Url;
+use std::net::Ipv6Addr;
+use url::{Host, Url};
 
 /// The root of the API, its path ending with a slash. The value may hold a secret in the wrong place: no error quotes it.
 pub(super) fn base_url(text: &str) -> Result<Url, String> {
@@ -13,9 +13,6 @@ pub(super) fn base_url(text: &str) -> Result<Url, String> {
     let mut url = Url::parse(text).map_err(|error| format!("is no URL: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err("is neither an https nor an http URL".to_owned());
-    }
-    if url.host_str().is_none_or(str::is_empty) {
-        return Err("has no host".to_owned());
     }
     let has_user = !url.username().is_empty() || url.password().is_some();
     if has_user || url.query().is_some() || url.fragment().is_some() {
@@ -32,11 +29,11 @@ pub(super) fn base_url(text: &str) -> Result<Url, String> {
 
 /// Whether what is sent there stays on this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    match address.parse::<IpAddr>() {
-        Ok(address) => address.to_canonical().is_loopback(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
     }
 }
 

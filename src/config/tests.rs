@@ -133,7 +133,7 @@ fn the_demo_s_api_takes_the_key_that_is_given() {
 #[test]
 fn debug_output_and_description_hide_the_key() {
     let loaded = good();
-    assert!(!format!("{loaded:?}{}", describe(&loaded)).contains(KEY));
+    assert!(!format!("{loaded:?}{}", loaded.describe()).contains(KEY));
 }
 
 #[test]

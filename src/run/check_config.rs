@@ -19,7 +19,7 @@ pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunErro
         // Where stderr is closed there is nobody to warn.
         let _ = writeln!(std::io::stderr(), "translation-exporter: warning: {warning}");
     }
-    let mut text = config::describe(&loaded);
+    let mut text = loaded.describe();
     let protection = protection.description();
     if !protection.is_empty() {
         text = format!("{text}\nweb.config_file: {}\n", protection.join("; "));

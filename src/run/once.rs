@@ -21,8 +21,7 @@ use tokio::sync::watch;
 pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunError> {
     let loaded = config::load(options, std::env::vars_os()).map_err(RunError::usage)?;
     let config = &loaded.config;
-    // Draws nothing where stderr is no terminal.
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let bar = progress_bar()?;
     telemetry::init(&config.log, Some(bar.clone()));
     warn(&loaded);
     let instruments = Arc::new(Instruments::of_one_poll(&config.web.telemetry_path));
@@ -65,7 +64,7 @@ async fn poll(
     let outcome = poller.poll().await;
     let (snapshot, status) = (poller.snapshot(), poller.status().clone());
     poller.finish().await;
-    drawn.await.context("the progress bar failed")?;
+    drawn.await.context("the progress bar failed")??;
     Ok((snapshot, status, outcome))
 }
 
@@ -86,25 +85,30 @@ fn judge(outcome: &PollOutcome) -> Result<(), RunError> {
     }))
 }
 
-/// Shows on a terminal how far the poll has come.
-async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollProgress>) {
-    let listing = ProgressStyle::with_template("{spinner} listing repositories: {pos}");
-    let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left");
-    let (Ok(listing), Ok(reading)) = (listing, reading) else { return };
-    bar.set_style(listing);
+/// Draws nothing where stderr is no terminal.
+fn progress_bar() -> anyhow::Result<ProgressBar> {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    bar.set_style(ProgressStyle::with_template("{spinner} listing repositories: {pos}")?);
+    Ok(bar)
+}
+
+/// Shows how far the poll has come.
+async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollProgress>) -> anyhow::Result<()> {
+    let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left")?;
     while progress.changed().await.is_ok() {
         let now = *progress.borrow_and_update();
-        if !now.is_listed {
-            bar.set_position(now.of as u64);
-        } else if bar.length().is_none() {
-            // A new beginning: what was listed is not yet read.
-            bar.reset();
-            bar.set_length(now.of as u64);
+        if now.is_listed && bar.length().is_none() {
             bar.set_style(reading.clone());
-            bar.set_position(now.done as u64);
-        } else {
-            bar.set_position(now.done as u64);
+            bar.reset_eta();
         }
+        // Both at once: what was listed is not yet read.
+        bar.update(|state| {
+            if now.is_listed {
+                state.set_len(now.of as u64);
+            }
+            state.set_pos(if now.is_listed { now.done } else { now.of } as u64);
+        });
     }
     bar.finish_and_clear();
+    Ok(())
 }

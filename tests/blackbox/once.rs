@@ -179,7 +179,7 @@ fn a_refused_key_is_reported_once() {
     api.accept_key("another");
     let output = once(&api, "json").run();
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(stderr(&output).matches("401").count(), 1, "{}", stderr(&output));
+    assert_eq!(stderr(&output).matches("status 401").count(), 1, "{}", stderr(&output));
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn a_key_that_is_no_text_or_cannot_be_sent_is_refused() {
 
 #[test]
 fn exactly_one_of_key_and_key_file_is_required() {
-    let neither = "api.key and api.key_file…required and given nowhere…set api.key_file to the file that holds the API \
+    let neither = "api.key or api.key_file…required and given nowhere…set api.key_file to the file that holds the API \
                    key, or TRANSLATION_EXPORTER_API__KEY to the key";
     refused_files(
         HEAD,
@@ -116,7 +116,8 @@ fn a_key_file_that_cannot_give_a_key_is_refused() {
 /// A file's name may be anything, and so may a key.
 #[test]
 fn a_key_in_the_place_of_its_file_is_not_shown() {
-    let hidden = "api.key_file (exporter.yml:3)…might be the key itself and is not shown…No such file…./";
+    let hidden =
+        "api.key_file (exporter.yml:3)…not shown, since it might be the key itself…begins with / or ./…No such file";
     for pasted in ["s3cret", "s3cretS3CRETs3cret", "sk.s3cret", "a/s3cret+s3cret==", "none/s3cret", ".s3cret"] {
         refused_files(HEAD, &[(&format!("  key_file: {pasted}\n"), hidden)]);
     }
