@@ -109,7 +109,7 @@ fn options(command: &str) -> Vec<Arg> {
     let file = Arg::new(CONFIG_FILE)
         .long(CONFIG_FILE)
         .value_name("FILE")
-        .value_parser(value_parser!(PathBuf))
+        .value_parser(value_parser!(OsString))
         .help_heading("Configuration")
         .help("Configuration file, YAML");
     let help = Arg::new("help")
@@ -161,13 +161,15 @@ fn typed(matches: &ArgMatches) -> Options {
     let levels = [Some(matches), matches.subcommand().map(|(_, behind)| behind)];
     let mut options = Options::default();
     for matches in levels.into_iter().flatten() {
-        options.config_file = matches.get_one(CONFIG_FILE).cloned().or(options.config_file);
+        options.config_file = matches.get_one::<OsString>(CONFIG_FILE).map(PathBuf::from).or(options.config_file);
         for key in KEYS.iter().filter(|key| key.flag.is_some()) {
             if let Some(typed) = matches.get_many::<String>(key.path) {
                 options.flags.entry(key.path).or_default().extend(typed.cloned());
             }
         }
     }
+    // An empty option means none, here as for all others.
+    options.config_file = options.config_file.filter(|path| !path.as_os_str().is_empty());
     options
 }
 

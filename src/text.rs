@@ -29,3 +29,24 @@ pub(crate) fn os_hint(error: &std::io::Error) -> Option<&'static str> {
     (is(Errno::MFILE) || is(Errno::NFILE))
         .then_some("raise the limit of open files (ulimit -n, or LimitNOFILE= of systemd)")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_open_files_have_a_hint_of_their_own() {
+        let hint = |number| os_hint(&std::io::Error::from_raw_os_error(number));
+        assert!(hint(24).is_some_and(|hint| hint.contains("ulimit -n")), "EMFILE");
+        assert!(hint(23).is_some(), "ENFILE");
+        assert_eq!(hint(2), None, "ENOENT");
+    }
+
+    #[test]
+    fn the_nearest_name_is_found_whatever_its_spelling() {
+        let names = ["base_url", "page_size", "timeout"];
+        assert_eq!(nearest("baseUrl", names), Some("base_url"));
+        assert_eq!(nearest("page-sise", names), Some("page_size"));
+        assert_eq!(nearest("token", ["key"]), None);
+    }
+}

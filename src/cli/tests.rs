@@ -19,6 +19,13 @@ fn options_stand_before_and_after_the_command() {
 }
 
 #[test]
+fn an_empty_option_means_none() {
+    let cli = read(&["--config.file=a.yml", "serve", "--config.file=", "--state.file="]).unwrap();
+    assert_eq!(cli.options.config_file, None);
+    assert_eq!(cli.options.flags["state.file"], [""]);
+}
+
+#[test]
 fn listen_addresses_repeat_on_both_sides_of_the_command() {
     let cli =
         read(&["--web.listen-address=:1", "serve", "--web.listen-address", ":2", "--web.listen-address=:3"]).unwrap();

@@ -114,7 +114,7 @@ fn unknown(section: Option<&str>, name: &str) -> String {
     } else {
         section.map(|section| format!(" in the section {section}")).unwrap_or_default()
     };
-    format!("unknown {kind}{shown}; {}", meant.unwrap_or_else(|| format!("known are {}", known.join(", "))))
+    format!("unknown {kind}{shown}; {}", meant.unwrap_or_else(|| format!("the {kind}s are {}", known.join(", "))))
 }
 
 /// Whether an unknown name can be no part of a secret: to YAML, `{key:abc}` is one name.
