@@ -21,12 +21,20 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// A value for people: quoted, without control characters, and only where it is so short that it can hold no key
-/// that wrong indentation made a part of it.
-pub(super) fn quoted(value: &str) -> String {
+/// A single value for people: quoted, unless it is so long that it might hold a key which wrong indentation made a part
+/// of it.
+pub(super) fn short(value: &str) -> String {
     const LONGEST: usize = 16;
     match value.chars().count() {
         length if length > LONGEST => format!("a text of {length} characters"),
-        _ => format!("\"{}\"", value.escape_debug()),
+        _ => quoted(value),
     }
+}
+
+/// An item of a list for people: quoted, without control characters, not too long.
+pub(super) fn quoted(item: &str) -> String {
+    const LONGEST: usize = 60;
+    let start: String = item.chars().take(LONGEST).collect();
+    let rest = if start.len() < item.len() { "…" } else { "" };
+    format!("\"{}{rest}\"", start.escape_debug())
 }

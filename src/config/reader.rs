@@ -2,7 +2,7 @@
 
 use super::{
     Setting,
-    error::{ConfigError, quoted},
+    error::{ConfigError, short},
     keys::{KEYS, Key, Takes},
 };
 use figment::{
@@ -93,7 +93,7 @@ impl Reader {
             Kind::InvalidType(Actual::Bool(_), _) => "a boolean; put text in quotes",
             Kind::InvalidType(Actual::Unit | Actual::Option, _) => "nothing",
             Kind::InvalidType(..) => "a number; put text in quotes",
-            _ => &quoted(&self.raw(path)),
+            _ => &short(&self.raw(path)),
         };
         self.refuse(path, expected, found);
         None
@@ -111,7 +111,7 @@ impl Reader {
     fn parsed<T: FromStr>(&mut self, path: &str, expected: &str, fits: impl FnOnce(&T) -> bool) -> Option<T> {
         let Text(value) = self.extract(path, expected)?;
         if !fits(&value) {
-            self.refuse(path, expected, &quoted(&self.raw(path)));
+            self.refuse(path, expected, &short(&self.raw(path)));
         }
         Some(value)
     }
@@ -132,7 +132,7 @@ impl Reader {
         let parsed = self.parsed(path, &expected, |duration: &humantime::Duration| bounds.contains(&**duration));
         let text = self.raw(path);
         if parsed.is_some() && text.contains('M') {
-            self.warning(path, format!("{} counts in months; write a small m to mean minutes", quoted(&text)));
+            self.warning(path, format!("{} counts in months; write a small m to mean minutes", short(&text)));
         }
         parsed.map_or(Duration::ZERO, Into::into)
     }
@@ -142,7 +142,7 @@ impl Reader {
         let text = self.extract::<String>(path, expected);
         let found = text.as_ref().map(|text| choices.iter().find(|(word, _)| text.eq_ignore_ascii_case(word)));
         if let (Some(text), Some(None)) = (&text, found) {
-            self.refuse(path, expected, &quoted(text));
+            self.refuse(path, expected, &short(text));
         }
         found.flatten().unwrap_or(&choices[0]).1
     }

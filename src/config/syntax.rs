@@ -1,7 +1,7 @@
 //! What the single values must look like. Each error says what is wrong with the value, to stand behind its key; the
-//! value itself is quoted only where it can hold no secret.
+//! value itself is short only where it can hold no secret.
 
-use super::error::quoted;
+use super::error::short;
 use std::net::Ipv6Addr;
 use url::{Host, Url};
 
@@ -63,5 +63,5 @@ pub(super) fn telemetry_path(text: &str) -> Result<(), String> {
         }
         _ => return Ok(()),
     };
-    Err(format!("{} {problem}", quoted(text)))
+    Err(format!("{} {problem}", short(text)))
 }

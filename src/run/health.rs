@@ -61,11 +61,13 @@ async fn ask_any(addresses: &[String], has_tls: bool) -> anyhow::Result<()> {
             "[::]" => "[::1]",
             host => host,
         };
-        result =
-            ask(host, port, has_tls).await.with_context(|| format!("the exporter at {host}:{port} is not healthy"));
+        // All have their turn, also after one that never answers.
+        let asked = timeout(LIMIT / u32::try_from(addresses.len())?, ask(host, port, has_tls)).await;
+        result = asked.unwrap_or_else(|_| Err(anyhow!("no answer in time")));
         if result.is_ok() {
-            break;
+            return result;
         }
+        result = result.with_context(|| format!("the exporter at {host}:{port} is not healthy"));
     }
     result
 }

@@ -60,6 +60,8 @@ fn nobody_and_somebody_who_never_answers_are_not_healthy() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
     assert_code(&health(&address, None), 1, "who never answers");
+    let exporter = Setup::for_url("http://127.0.0.1:1").start();
+    assert_code(&health(&format!("{address},{}", exporter.address), None), 0, "who never answers, then one who does");
     drop(silent);
     let output = health(&address, None);
     assert_code(&output, 1, "nobody");
