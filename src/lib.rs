@@ -24,9 +24,9 @@
 //! A counter of the exporter's own: its field, its registration and its method in `instruments.rs`; where it happens;
 //! README.md; a panel or a line as above.
 //!
-//! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one; its
-//! field in `config.rs`; its bounds in `config/sections.rs`; where it is used; README.md; `check-config`'s output in
-//! `tests/config/main.rs`, and where the keys of a section are listed in `tests/config/keys.rs`.
+//! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one (which
+//! commands can use that is in `cli.rs`); its field in `config.rs`; its bounds in `config/sections.rs`; where it is used;
+//! README.md; `check-config`'s output in `tests/config/main.rs`.
 //!
 //! An operation of the API: `model.rs` ([`model::Operation`]); `api/wire.rs` for its JSON; `api.rs` for the question
 //! ([`api::Session`], which the tests of `poll` and `tests/blackbox/properties.rs` implement too); `poll.rs` to ask it and

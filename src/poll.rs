@@ -230,6 +230,11 @@ where
         &self.status
     }
 
+    /// What outlives the process.
+    pub fn memory(&self) -> Memory {
+        self.ledger.memory(self.last_full_poll)
+    }
+
     fn publish(&mut self) {
         self.follow_the_clock();
         self.status.held_until = self.hold.follow(self.in_force.api.held_until(), self.clock.moment());
@@ -255,7 +260,7 @@ where
         self.unsaved = false;
         self.last_save = Instant::now();
         if let Some(saver) = &self.saver {
-            saver.save(self.ledger.memory(self.last_full_poll));
+            saver.save(self.memory());
         }
     }
 }

@@ -1,7 +1,52 @@
-//! Texts of strangers, shown safely.
+//! Texts that several rooms need: those of strangers, shown safely, and hints.
 
 /// Whether a character has no shape of its own and yet changes how others are shown, so that a name that holds it could
 /// be shown as another one. The joiners that many scripts and emoji need are none of these.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// The candidate that was most probably meant by what was `typed`, if one is near enough.
+pub(crate) fn nearest<T: AsRef<str>>(typed: &str, candidates: impl IntoIterator<Item = T>) -> Option<T> {
+    let typed = normal(typed);
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(&typed, &normal(candidate.as_ref())), candidate))
+        .filter(|(likeness, _)| *likeness >= 0.8)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, candidate)| candidate)
+}
+
+/// What spellings that mean the same to people have in common: `base-url`, `baseUrl`, `base_url`.
+fn normal(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '_' | '-' | '.')).flat_map(char::to_lowercase).collect()
+}
+
+/// What to do where the system refused something for a reason of its own, whatever was attempted.
+pub(crate) fn os_hint(error: &std::io::Error) -> Option<&'static str> {
+    use rustix::io::Errno;
+    let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
+    (is(Errno::MFILE) || is(Errno::NFILE))
+        .then_some("raise the limit of open files (ulimit -n, or LimitNOFILE= of systemd)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_open_files_have_a_hint_of_their_own() {
+        let hint = |number| os_hint(&std::io::Error::from_raw_os_error(number));
+        assert!(hint(24).is_some_and(|hint| hint.contains("ulimit -n")), "EMFILE");
+        assert!(hint(23).is_some(), "ENFILE");
+        assert_eq!(hint(2), None, "ENOENT");
+    }
+
+    #[test]
+    fn the_nearest_name_is_found_whatever_its_spelling() {
+        let names = ["base_url", "page_size", "timeout"];
+        assert_eq!(nearest("baseUrl", names), Some("base_url"));
+        assert_eq!(nearest("page-sise", names), Some("page_size"));
+        assert_eq!(nearest("token", ["key"]), None);
+    }
 }

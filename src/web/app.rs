@@ -44,6 +44,12 @@ impl App {
         self.change(&mut write(&self.in_force), settings, file);
     }
 
+    /// The keys by which `next` would protect less than what is in force does.
+    #[must_use]
+    pub fn weakened_by(&self, next: &WebConfigFile) -> Vec<&'static str> {
+        read(&self.in_force).site.file.weakened_by(next)
+    }
+
     /// Puts `file` into force if `before` is still what is; returns whether it was.
     pub(super) fn replace_file(&self, before: &Arc<Site>, file: WebConfigFile) -> bool {
         let mut in_force = write(&self.in_force);

@@ -15,6 +15,8 @@ mod corpus;
 mod endure;
 mod exposition_roundtrip;
 mod first_steps;
+mod hanging_files;
+mod health;
 mod ids;
 mod kubernetes_environment;
 mod lifetime;

@@ -1,6 +1,7 @@
 //! The file as YAML: its keys, and where they stand.
 
 use super::invalid::{Invalid, Text};
+use crate::text::nearest;
 use serde::Deserialize;
 use serde_saphyr::{Error as YamlError, Location, Spanned};
 use std::collections::BTreeMap;
@@ -71,15 +72,10 @@ pub fn parse(text: &str) -> Result<Raw, Invalid> {
 fn message(key: &str, error: &YamlError) -> String {
     let key = if key.is_empty() { "the file" } else { key };
     match error {
-        YamlError::SerdeUnknownField { field, expected, .. } => {
-            let nearest = expected
-                .iter()
-                .max_by(|a, b| strsim::jaro_winkler(field, a).total_cmp(&strsim::jaro_winkler(field, b)));
-            match nearest.filter(|key| strsim::jaro_winkler(field, key) > 0.8) {
-                Some(known) => format!("{key}: there is no such key; did you mean {known}?"),
-                None => format!("{key}: there is no such key; here may stand {}", expected.join(", ")),
-            }
-        }
+        YamlError::SerdeUnknownField { field, expected, .. } => match nearest(field, expected.iter()) {
+            Some(known) => format!("{key}: there is no such key; did you mean {known}?"),
+            None => format!("{key}: there is no such key; here may stand {}", expected.join(", ")),
+        },
         YamlError::DuplicateMappingKey { key: Some(twice), .. } => {
             format!("{}{twice} is given twice; remove one of the two", key.trim_end_matches('?'))
         }
