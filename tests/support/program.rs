@@ -11,6 +11,7 @@
 //! | `{"requests": true}` | answers with the targets of the requests so far |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end")]
+#![expect(clippy::format_push_string, reason = "an allocation more costs a test nothing")]
 #![expect(dead_code, reason = "scripts use a part of what the tests in Rust use")]
 
 mod api;
