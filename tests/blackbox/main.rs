@@ -12,6 +12,7 @@ mod support;
 
 mod completions;
 mod corpus;
+mod docs;
 mod endure;
 mod exposition_roundtrip;
 mod first_steps;
@@ -25,7 +26,6 @@ mod page;
 mod pagination;
 mod politeness;
 mod properties;
-mod readme;
 mod reload;
 mod scrapers;
 mod secrecy;
