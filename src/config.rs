@@ -1,36 +1,38 @@
-//! Configuration: figment layers become a raw form, the raw form becomes a valid [`Config`]; every error names its key
-//! and its source.
+//! Configuration: figment merges the layers and knows where each value came from; the sections extract and validate
+//! them into a [`Config`]. Every error names its key, its source and what to do.
 //!
 //! [`load`] may be called again at any time: it reads everything anew and touches nothing. No error, warning or
 //! description holds the API key or a value that might be it, such as that of an unknown key.
 
-mod describe;
 mod error;
+mod file;
 mod key;
 mod keys;
 mod layers;
 mod reader;
 mod sections;
 mod syntax;
-mod yaml;
 
 use globset::GlobSet;
-use secrecy::SecretString;
-use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf, time::Duration};
+use reader::Reader;
+use secrecy::ExposeSecret as _;
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
-pub use describe::describe;
-pub use error::{ConfigError, Mistake, Source};
-pub use key::{KeyError, read_key};
+pub use error::ConfigError;
+pub use key::{KeyError, KeySource, read_key};
 pub use keys::{Flag, KEYS, Key, PREFIX, Takes};
-pub use reader::Setting;
 
-/// What the command line says of the configuration.
+/// What stands beside file and environment: the options of the command line, and what a command sets by itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// `--config.file`
     pub config_file: Option<PathBuf>,
     /// By the path of a key, what was typed for it, in order.
     pub flags: BTreeMap<&'static str, Vec<String>>,
+    /// Paths of keys with values that stand above the defaults and below all else.
+    pub defaults: Vec<(&'static str, String)>,
+    /// Paths of keys with values that win over all else.
+    pub overrides: Vec<(&'static str, String)>,
 }
 
 /// A valid configuration.
@@ -61,7 +63,7 @@ pub struct ApiConfig {
     pub timeout: Duration,
     /// 1 to 10.
     pub max_attempts: u32,
-    /// The longest Retry-After that is obeyed, at most 24 h; a longer one counts as this.
+    /// The longest Retry-After that is obeyed: 1 second to 24 hours.
     pub max_retry_after: Duration,
     /// Bytes.
     pub max_response_size: u64,
@@ -70,14 +72,7 @@ pub struct ApiConfig {
     pub completion_scale: f64,
 }
 
-/// Where the API key comes from.
-#[derive(Debug, Clone)]
-pub enum KeySource {
-    Inline(SecretString),
-    File(PathBuf),
-}
-
-/// When is polled, and how long what was read is told.
+/// When is polled, and how long what was read is shown.
 #[derive(Debug, Clone)]
 pub struct PollConfig {
     pub interval: Duration,
@@ -117,109 +112,100 @@ pub enum LogFormat {
     Json,
 }
 
-impl fmt::Display for LogFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Logfmt => "logfmt",
-            Self::Json => "json",
-        })
-    }
-}
-
 /// A configuration that was read, and where each value of it came from.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub config: Config,
-    /// Every key once.
+    /// Every key once, in the order of [`KEYS`].
     pub settings: Vec<Setting>,
     /// What is valid and yet hardly meant; each is to be logged.
     pub warnings: Vec<String>,
 }
 
+/// A value in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub key: &'static str,
+    /// As it was written; paths resolved; secrets hidden; empty where there is none.
+    pub value: String,
+    /// File and line, variable, option, "default" or "demo".
+    pub source: String,
+}
+
+/// The keys whose change a running process cannot follow.
+const FIXED: [&str; 3] = ["api.base_url", "state.file", "web.listen_addresses"];
+
 /// Reads the configuration: defaults, the file, `environment`, `options`; later ones win. The API key file is read
-/// once, to tell early that it cannot be.
+/// once, to find early that it cannot be.
 ///
 /// # Errors
-/// All mistakes of one kind at once: first what is no key, then what is no valid value.
-pub fn load<K, V>(options: &Options, environment: impl IntoIterator<Item = (K, V)>) -> Result<Loaded, ConfigError>
-where
-    K: Into<OsString>,
-    V: Into<OsString>,
-{
-    valid(&layers::Layers::read(options, &owned(environment))?)
-}
-
-/// Like [`load`], with the demo's API in the place of a real one: `api.base_url` and `api.key` are given, any
-/// `api.key_file` is left aside, and `poll.interval` is 5s unless it is set.
-///
-/// # Errors
-/// As [`load`].
-pub fn load_demo<K, V>(
+/// All mistakes at once.
+pub fn load(
     options: &Options,
-    environment: impl IntoIterator<Item = (K, V)>,
-    base_url: &str,
-    key: &str,
-) -> Result<Loaded, ConfigError>
-where
-    K: Into<OsString>,
-    V: Into<OsString>,
-{
-    valid(&layers::Layers::read(options, &owned(environment))?.with_demo(base_url, key))
+    environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
+) -> Result<Loaded, ConfigError> {
+    let mut read = reader(options, environment)?;
+    let config = sections::config(&mut read);
+    let (settings, warnings) = (read.settings(), std::mem::take(&mut read.warnings));
+    read.finish(config).map(|config| Loaded { config, settings, warnings })
 }
 
-/// The key that the demo's API is to accept: `api.key`, where it is given and not empty. An `api.key_file` is left
-/// aside, as the demo needs no file.
+/// `web.listen_addresses` and `web.config_file`, whatever may be wrong with other keys: for who asks a running exporter.
 ///
 /// # Errors
-/// As [`load`], as far as it concerns `api.key`.
-pub fn demo_key<K, V>(
+/// Where the file cannot be read, or one of the two keys is wrong.
+pub fn load_address(
     options: &Options,
-    environment: impl IntoIterator<Item = (K, V)>,
-) -> Result<Option<SecretString>, ConfigError>
-where
-    K: Into<OsString>,
-    V: Into<OsString>,
-{
-    let layers = layers::Layers::read(options, &owned(environment))?;
-    let mut read = reader::Reader::new(&layers);
-    let key = sections::demo_key(&mut read);
-    if read.mistakes.is_empty() { Ok(key) } else { Err(ConfigError(read.mistakes)) }
+    environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
+) -> Result<(Vec<String>, Option<PathBuf>), ConfigError> {
+    let mut read = reader(options, environment)?;
+    read.mistakes.clear();
+    let address = (sections::listen_addresses(&mut read), read.path("web.config_file"));
+    read.finish(Some(address))
 }
 
-/// The keys whose change a running process cannot follow, as far as they differ.
-#[must_use]
-pub fn restart_needed(old: &Config, new: &Config) -> Vec<&'static str> {
-    [
-        ("api.base_url", old.api.base_url != new.api.base_url),
-        ("state.file", old.state_file != new.state_file),
-        ("web.listen_addresses", old.web.listen_addresses != new.web.listen_addresses),
-    ]
-    .into_iter()
-    .filter_map(|(key, differs)| differs.then_some(key))
-    .collect()
+fn reader(
+    options: &Options,
+    environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
+) -> Result<Reader, ConfigError> {
+    let environment: Vec<_> = environment.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let (figment, mistakes) = layers::merge(options, &environment)?;
+    Ok(Reader { figment, has_unknown: !mistakes.is_empty(), mistakes, warnings: Vec::new() })
 }
 
-fn owned<K: Into<OsString>, V: Into<OsString>>(
-    environment: impl IntoIterator<Item = (K, V)>,
-) -> Vec<(OsString, OsString)> {
-    environment.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
-}
+impl Loaded {
+    /// A line for each key: the value in force and where it came from, secrets hidden.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let row = |key: &str, value: &str, source: &str| format!("{key:23}  {value:28}  {source}\n");
+        let of = |setting: &Setting| {
+            let value = if setting.value.is_empty() { "-" } else { &setting.value };
+            row(setting.key, value, &setting.source)
+        };
+        [row("KEY", "VALUE", "SOURCE")].into_iter().chain(self.settings.iter().map(of)).collect()
+    }
 
-fn valid(layers: &layers::Layers) -> Result<Loaded, ConfigError> {
-    let mut read = reader::Reader::new(layers);
-    let api = sections::api(&mut read);
-    let poll = sections::poll(&mut read);
-    let filter = sections::filter(&mut read);
-    let state_file = read.path("state.file");
-    let web = sections::web(&mut read);
-    let log = sections::log(&mut read);
-    match (api, poll, filter, web, log) {
-        (Some(api), Some(poll), Some(filter), Some(web), Some(log)) if read.mistakes.is_empty() => Ok(Loaded {
-            config: Config { api, poll, filter, state_file, web, log },
-            settings: read.settings,
-            warnings: read.warnings,
-        }),
-        _ => Err(ConfigError(read.mistakes)),
+    /// The keys whose values are others in `new`, with both values; secrets hidden.
+    #[must_use]
+    pub fn changes(&self, new: &Self) -> Vec<String> {
+        let mut changes: Vec<_> =
+            self.changed(new).map(|(old, new)| format!("{} ({:?} -> {:?})", old.key, old.value, new.value)).collect();
+        if let (KeySource::Inline(old), KeySource::Inline(new)) = (&self.config.api.key, &new.config.api.key)
+            && old.expose_secret() != new.expose_secret()
+        {
+            changes.push("api.key".to_owned());
+        }
+        changes
+    }
+
+    /// The keys that are others in `new`, though a running process cannot follow them.
+    #[must_use]
+    pub fn restart_needed(&self, new: &Self) -> Vec<&'static str> {
+        self.changed(new).map(|(old, _)| old.key).filter(|key| FIXED.contains(key)).collect()
+    }
+
+    fn changed<'a>(&'a self, new: &'a Self) -> impl Iterator<Item = (&'a Setting, &'a Setting)> {
+        self.settings.iter().zip(&new.settings).filter(|(old, new)| old.value != new.value)
     }
 }
 

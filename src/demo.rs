@@ -52,16 +52,20 @@ impl Drop for DemoApi {
     }
 }
 
-/// Starts the demo API on a free port of 127.0.0.1, within the current tokio runtime. Without a `key` it makes one up,
-/// another one at each start.
+/// A key that nobody can guess.
+#[must_use]
+pub fn random_key() -> SecretString {
+    iter::repeat_with(fastrand::alphanumeric).take(32).collect::<String>().into()
+}
+
+/// Starts the demo API on a free port of 127.0.0.1, within the current tokio runtime. It accepts `key` alone.
 ///
 /// # Errors
 ///
 /// Where no port of 127.0.0.1 can be listened on.
-pub async fn start(seed: u64, key: Option<SecretString>) -> io::Result<DemoApi> {
+pub async fn start(seed: u64, key: SecretString) -> io::Result<DemoApi> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let base_url = format!("http://{}/", listener.local_addr()?);
-    let key = key.unwrap_or_else(|| iter::repeat_with(fastrand::alphanumeric).take(32).collect::<String>().into());
     let router = World::new(seed).router(key.clone());
     let server = tokio::spawn(async move {
         if let Err(error) = axum::serve(listener, router).await {

@@ -10,10 +10,10 @@ use crate::{
     instruments::Facts,
     model::{Failure, PollFailure, Timestamp},
     snapshot::{Condition, PollOutcome, PollStatus, Snapshot},
-    text::{Rough, counted, repositories},
+    words::{Rough, counted, grouped, repositories},
 };
-use std::{sync::Arc, time::Duration};
 pub use log::Watch;
+use std::{sync::Arc, time::Duration};
 
 /// How soon a certificate has to expire to be warned of; the alert `TranslationCertificateExpiring` has the same limit.
 pub const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
@@ -153,13 +153,13 @@ impl Finding {
         Self { since, ..self }
     }
 
-    /// All of it in one line: what, how, and what to do.
+    /// All of it in one line: what, since when, how, and what to do.
     #[must_use]
     pub fn line(&self) -> String {
-        match &self.detail {
-            Some(detail) => format!("{}: {detail}; {}", self.what, self.hint),
-            None => format!("{}; {}", self.what, self.hint),
-        }
+        let Self { what, hint, .. } = self;
+        let since = self.since.map_or_else(String::new, |since| format!(" (since {since})"));
+        let detail = self.detail.as_ref().map_or_else(String::new, |detail| format!(": {detail}"));
+        format!("{what}{since}{detail}; {hint}")
     }
 }
 
@@ -169,9 +169,14 @@ pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Times
     let mut findings = Vec::new();
     findings.extend(polling(snapshot, status, now));
     findings.extend(reading(snapshot, status));
+    // An outage is one thing, not one for each repository.
+    if findings.iter().any(|finding| finding.kind <= Kind::ApiUnavailable) {
+        findings.retain(|finding| finding.kind != Kind::RepositoriesFailing);
+    }
     findings.extend(scale(snapshot));
     findings.extend(itself(status, facts, now));
     findings.sort_by_key(|finding| finding.kind);
+    findings.dedup_by_key(|finding| finding.kind);
     findings
 }
 
@@ -186,30 +191,25 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
     let Some(last) = &status.last else { return Some(first_poll(status)) };
     let failure = last.listing.as_ref().or(last.ended_early.as_ref());
     let held_until = status.held_until.filter(|until| *until > now);
-    let shown = shown(snapshot);
-    match (last.failure, failure) {
-        (Some(PollFailure::Unauthorized), Some(failure)) => {
-            Some(Finding::of(Kind::KeyRefused, format!("The API refuses the key, so that nothing is read; {shown}"), failure))
+    let rest = rest(snapshot, last);
+    let ended = || match last.read {
+        0 => format!("nothing was read; {rest}"),
+        _ => format!("{} before the last poll was ended; {rest}", read(last)),
+    };
+    let (kind, what) = match last.failure {
+        Some(PollFailure::Unauthorized) => (Kind::KeyRefused, format!("The API refuses the key: {}", ended())),
+        Some(PollFailure::KeyFile) => {
+            (Kind::KeyFileUnreadable, format!("The API key cannot be read from its file, so nothing is asked; {rest}"))
         }
-        (Some(PollFailure::KeyFile), Some(failure)) => {
-            let what = format!("The API key cannot be read from its file, so that nothing is asked; {shown}");
-            Some(Finding::of(Kind::KeyFileUnreadable, what, failure))
+        _ if held_until.is_some() => return held_until.map(|until| held(failure, until, rest)),
+        Some(PollFailure::Unavailable) => (Kind::ApiUnavailable, format!("The API is in trouble: {}", ended())),
+        _ if last.listing.is_some() => {
+            let what = "The list of repositories could not be read to its end";
+            (Kind::ListingIncomplete, format!("{what}; {} all the same", read(last)))
         }
-        (_, failure) if held_until.is_some() => held_until.map(|until| held(last, failure, until, shown)),
-        (Some(PollFailure::Unavailable), Some(failure)) => {
-            let what = format!("The API is in trouble, and the last poll was ended after {}; {shown}", read(last));
-            Some(Finding::of(Kind::ApiUnavailable, what, failure))
-        }
-        (_, Some(failure)) if last.listing.is_some() => {
-            let what = format!("The list of repositories could not be read to its end; the last poll read {}", read(last));
-            Some(Finding::of(Kind::ListingIncomplete, what, failure))
-        }
-        (_, Some(failure)) => {
-            let what = format!("The last poll was ended after {}; {shown}", read(last));
-            Some(Finding::of(Kind::ApiUnavailable, what, failure))
-        }
-        (_, None) => None,
-    }
+        _ => (Kind::RepositoriesFailing, format!("The API refuses repositories: {}", ended())),
+    };
+    failure.map(|failure| Finding::of(kind, what, failure))
 }
 
 fn first_poll(status: &PollStatus) -> Finding {
@@ -225,8 +225,8 @@ fn first_poll(status: &PollStatus) -> Finding {
     Finding::new(Kind::FirstPoll, what, hint).since(status.running_since)
 }
 
-fn held(last: &PollOutcome, failure: Option<&Failure>, until: Timestamp, shown: &str) -> Finding {
-    let what = format!("The API asked for no requests until {until} (Retry-After), after {} in the last poll; {shown}", read(last));
+fn held(failure: Option<&Failure>, until: Timestamp, rest: &str) -> Finding {
+    let what = format!("The API asked for no requests until {until} (Retry-After); {rest}");
     match failure {
         Some(failure) => Finding::of(Kind::Held, what, failure),
         None => Finding::new(Kind::Held, what, "lower api.requests_per_second or raise poll.interval"),
@@ -237,12 +237,13 @@ fn read(last: &PollOutcome) -> String {
     format!("{} read", counted(last.read, "repository was", "repositories were"))
 }
 
-/// What there is to see, whatever goes wrong.
-fn shown(snapshot: &Snapshot) -> &'static str {
-    if snapshot.repositories.iter().any(|shown| shown.condition.languages().is_some()) {
-        "the data shown were read before"
-    } else {
-        "there are no data to show"
+/// What there is to see of what the last poll did not read.
+fn rest(snapshot: &Snapshot, last: &PollOutcome) -> &'static str {
+    let is_shown = snapshot.repositories.iter().any(|shown| shown.condition.languages().is_some());
+    match (is_shown, last.read) {
+        (false, _) => "there are no data to show",
+        (true, 0) => "the data shown were read before",
+        (true, _) => "the rest is shown as it was read before",
     }
 }
 
@@ -255,7 +256,7 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
         .filter(|condition| !matches!(condition, Condition::Stale { .. }))
         .filter_map(Condition::failure)
         .collect();
-    let hint = "see the failures of the repositories";
+    let hint = "see why their reads fail; they are shown again as soon as they are read";
     if stale > 0 {
         let last_read = conditions().filter(|condition| matches!(condition, Condition::Stale { .. }));
         let since = last_read.filter_map(Condition::last_success).min();
@@ -263,7 +264,10 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
         findings.push(Finding::new(Kind::DataStale, what, hint).since(since));
     }
     if !failing.is_empty() {
-        let what = format!("{} cannot be read; all others are", repositories(failing.len()));
+        let what = match snapshot.repositories.len() {
+            all if all > failing.len() => format!("{} of {} cannot be read", grouped(failing.len()), repositories(all)),
+            all => format!("{} cannot be read", repositories(all)),
+        };
         let since = failing.iter().map(|failure| failure.since).min();
         findings.push(Finding::new(Kind::RepositoriesFailing, what, hint).since(since));
     }
@@ -280,7 +284,8 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
     }
     if snapshot.unconfirmed > 0 {
         let gone = repositories(snapshot.unconfirmed);
-        let what = format!("The last listing lacks {gone}, more than half; they are kept until the next listing confirms it");
+        let what =
+            format!("The last listing lacks {gone}, more than half; they are kept until the next listing confirms it");
         let hint = "check that the key is that of the right account; if they were removed, nothing is to be done";
         findings.push(Finding::new(Kind::RemovalUnconfirmed, what, hint));
     }
@@ -292,13 +297,21 @@ fn scale(snapshot: &Snapshot) -> Option<Finding> {
     let scale = snapshot.completion_scale;
     if snapshot.is_scale_suspect() {
         let what = format!("No completion is above 1, while api.completion_scale is {scale}");
-        return Some(Finding::new(Kind::ScaleSuspect, what, "if the API reports 0 to 1, set api.completion_scale to 1"));
+        return Some(Finding::new(
+            Kind::ScaleSuspect,
+            what,
+            "if the API reports 0 to 1, set api.completion_scale to 1",
+        ));
     }
     let outside = snapshot.out_of_scale();
     (outside > 0).then(|| {
         let languages = counted(outside, "language reports", "languages report");
         let what = format!("{languages} a completion below 0 or above api.completion_scale, {scale}");
-        Finding::new(Kind::CompletionsOutOfScale, what, "set api.completion_scale to the completion that means finished")
+        Finding::new(
+            Kind::CompletionsOutOfScale,
+            what,
+            "set api.completion_scale to the completion that means finished",
+        )
     })
 }
 
@@ -313,8 +326,16 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let what = "The state file could not be used at the start, so that the progress clocks began anew";
     add(Kind::StateDiscarded, what, &facts.state_discarded);
     let what = "The last change of the configuration was refused; the one before is in force";
-    add(Kind::ReloadRefused, what, if facts.reload_refused.is_some() { &facts.reload_refused } else { &facts.web_reload_refused });
-    add(Kind::ClockCorrected, "Timestamps ahead of this machine's clock were brought back to now", &facts.clock_corrected);
+    add(
+        Kind::ReloadRefused,
+        what,
+        if facts.reload_refused.is_some() { &facts.reload_refused } else { &facts.web_reload_refused },
+    );
+    add(
+        Kind::ClockCorrected,
+        "Timestamps ahead of this machine's clock were brought back to now",
+        &facts.clock_corrected,
+    );
     let hint = "renew it; the files of web.config_file are read again when they change";
     if let Some(at) = facts.certificate_expires_at.filter(|at| at.since(now) <= CERTIFICATE_WARNING) {
         findings.push(if at <= now {
@@ -334,3 +355,6 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     }
     findings
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,11 @@ mod process;
 
 pub use self::conditions::Facts;
 pub(crate) use self::polling::Polling;
-use self::{by_labels::ByLabels, conditions::{Conditions, fail}, process::ProcessCollector};
+use self::{
+    by_labels::ByLabels,
+    conditions::{Conditions, fail},
+    process::ProcessCollector,
+};
 use crate::model::{Defect, Failure, HandshakeFailure, Operation, PollFailure, Reason, Timestamp};
 use prometheus_client::{
     encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric as _, text::encode_registry},

@@ -9,7 +9,7 @@
 //! 3. [`exposition`] encodes each snapshot once; a scrape ([`web`]) adds the exporter's own [`instruments`] to those
 //!    bytes. A scrape never waits for a poll, nor a poll for a scrape.
 //!
-//! Around it stand [`cli`] and [`config`] (what the user wants), [`route`] (the paths of the web side), [`telemetry`] (what
+//! Around it stand [`cli`] and [`config`] (what the user wants), [`telemetry`] (what
 //! the log tells), [`report`] (what `once` prints), [`demo`] (an API to try it with) and [`clock`] (the time). [`run()`]
 //! wires them together.
 //!
@@ -24,9 +24,9 @@
 //! A counter of the exporter's own: its field, its registration and its method in `instruments.rs`; where it happens;
 //! README.md; a panel or a line as above.
 //!
-//! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one; its
-//! field in `config.rs`; its bounds in `config/sections.rs`; where it is used; README.md; `check-config`'s output in
-//! `tests/config/main.rs`, and where the keys of a section are listed in `tests/config/keys.rs`.
+//! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one (which
+//! commands can use that is in `cli.rs`); its field in `config.rs`; its bounds in `config/sections.rs`; where it is used;
+//! README.md; `check-config`'s output in `tests/config/main.rs`.
 //!
 //! An operation of the API: `model.rs` ([`model::Operation`]); `api/wire.rs` for its JSON; `api.rs` for the question
 //! ([`api::Session`], which the tests of `poll` and `tests/blackbox/properties.rs` implement too); `poll.rs` to ask it and
@@ -47,7 +47,6 @@ pub mod model;
 pub mod poll;
 pub mod progress;
 pub mod report;
-pub mod route;
 mod run;
 pub mod select;
 pub mod snapshot;
@@ -56,5 +55,6 @@ mod sync;
 pub mod telemetry;
 mod text;
 pub mod web;
+mod words;
 
 pub use run::{RunError, run};

@@ -23,7 +23,7 @@ use crate::{
     model::{Failure, PollFailure, Timestamp},
     snapshot::{PollOutcome, PollStatus, Snapshot, staleness_limit},
     state::Memory,
-    text::Rough,
+    words::Rough,
 };
 use hold::Hold;
 use ledger::Ledger;
@@ -226,6 +226,11 @@ where
         &self.status
     }
 
+    /// What outlives the process.
+    pub fn memory(&self) -> Memory {
+        self.ledger.memory(self.last_full_poll)
+    }
+
     fn publish(&mut self) {
         self.follow_the_clock();
         self.status.held_until = self.hold.follow(self.in_force.api.held_until(), self.clock.moment());
@@ -249,7 +254,7 @@ where
         self.unsaved = false;
         self.last_save = Instant::now();
         if let Some(saver) = &self.saver {
-            saver.save(self.ledger.memory(self.last_full_poll));
+            saver.save(self.memory());
         }
     }
 }

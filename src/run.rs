@@ -1,5 +1,7 @@
-//! The only place that wires the parts together and starts tasks: one function for each command.
+//! The only place that wires the parts together and starts tasks: one file for each command.
 
+mod check_config;
+mod health;
 mod notify;
 mod once;
 mod online;
@@ -9,20 +11,21 @@ mod serve;
 use crate::{
     api::Client,
     cli::{Cli, Command},
-    config::{self, Config, ConfigError, Loaded, Options},
-    demo,
+    clock::Clock,
+    config::{Config, Loaded},
     instruments::Instruments,
+    model::Failure,
     poll::Settings,
+    state::{Opened, StateFile},
     web,
 };
 use anyhow::Context as _;
-use secrecy::{ExposeSecret as _, SecretString};
-use std::{io::Write as _, sync::Arc};
+use tokio::runtime::{Builder, Runtime};
 
 /// Why the program ends without having done what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The command line or the configuration is wrong, or the state file cannot be used: exit code 2.
+    /// The command line or the configuration is wrong, or another process holds the state file: exit code 2.
     #[error("{0:#}")]
     Usage(anyhow::Error),
     /// It failed while running: exit code 1.
@@ -44,90 +47,83 @@ impl RunError {
     }
 }
 
-/// Does what the command line asks for. Returns when that is done, or when the process is told to stop.
+/// Does what the command line asks for. Returns when that is done, or when the process is asked to stop.
 ///
 /// # Errors
 /// Says what is wrong and how to fix it; the caller prints it and exits with [`RunError::exit_code`].
 pub fn run(cli: Cli) -> Result<(), RunError> {
-    let runtime = match cli.command {
-        Command::Once { .. } => runtime_of_one_thread()?,
-        // Two threads: scrapes do not wait for each other. Polls, and all that takes long, run beside them.
-        _ => tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .context("cannot start the runtime's threads")?,
-    };
-    let result = runtime.block_on(async {
-        match cli.command {
-            Command::Demo { seed } => {
-                let key = config::demo_key(&cli.options, std::env::vars_os()).map_err(RunError::usage)?;
-                let api = demo::start(seed.unwrap_or_default(), key).await.context("cannot start the demo API")?;
-                let demo = Some((api.base_url.clone(), api.key.clone()));
-                serve::serve(Loader { options: cli.options, demo }).await
-            }
-            Command::Once { output } => once::once(&Loader { options: cli.options, demo: None }, output).await,
-            Command::CheckConfig { online } => check_config(&Loader { options: cli.options, demo: None }, online).await,
-            Command::Serve => serve::serve(Loader { options: cli.options, demo: None }).await,
+    let Cli { options, command } = cli;
+    match command {
+        Command::Serve => {
+            let passed = passed_sockets()?;
+            block_on(serving_runtime()?, serve::serve(options, passed))
         }
-    });
-    // A thread that still waits for a disk must not hold the end up.
+        Command::Demo { seed } => {
+            let passed = passed_sockets()?;
+            block_on(serving_runtime()?, serve::demo(options, seed, passed))
+        }
+        Command::Once { output } => block_on(runtime_of_one_thread()?, once::once(&options, output)),
+        Command::CheckConfig { online } => block_on(runtime_of_one_thread()?, check_config::check(&options, online)),
+        Command::Health => block_on(runtime_of_one_thread()?, health::check(options)),
+    }
+}
+
+fn block_on<T>(runtime: Runtime, command: impl Future<Output = T>) -> T {
+    let result = runtime.block_on(command);
+    // A thread that still waits for a disk must not delay the end.
     runtime.shutdown_background();
     result
 }
 
-fn runtime_of_one_thread() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start a runtime")
+/// Before any thread is started: taking the sockets over changes the environment.
+fn passed_sockets() -> Result<web::PassedSockets, RunError> {
+    Ok(web::PassedSockets::take().map_err(anyhow::Error::new)?)
 }
 
-async fn check_config(loader: &Loader, online: bool) -> Result<(), RunError> {
-    let configuration = loader.load().map_err(RunError::usage)?;
-    let protection = validate(&configuration.config)?;
-    for warning in &configuration.warnings {
-        // Where stderr is closed there is nobody to warn.
-        let _ = writeln!(std::io::stderr(), "translation-exporter: warning: {warning}");
-    }
-    let mut text = config::describe(&configuration);
-    let protection = protection.description();
-    if !protection.is_empty() {
-        text = format!("{text}\nweb.config_file: {}\n", protection.join("; "));
-    }
-    let print = |text: &str| std::io::stdout().write_all(text.as_bytes()).context("cannot print the configuration");
-    print(&text)?;
-    if online {
-        print(&format!("\nonline:\n{}", online::check(&configuration.config).await?))?;
-    }
-    Ok(())
+/// Two threads: scrapes do not wait for each other. Polls, and all that takes long, run beside them.
+fn serving_runtime() -> anyhow::Result<Runtime> {
+    Builder::new_multi_thread().worker_threads(2).enable_all().build().context("cannot start the runtime's threads")
 }
 
-/// Checks what [`config::load`] leaves to others: the web configuration file, the certificates.
-fn validate(config: &Config) -> Result<web::Protection, RunError> {
-    let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
-    Client::new(&config.api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
-    Ok(protection)
+fn runtime_of_one_thread() -> anyhow::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build().context("cannot start a runtime")
 }
 
-/// Reads the configuration, the first time and at each reload.
-#[derive(Debug, Clone)]
-struct Loader {
-    options: Options,
-    /// Address and key of the demo API.
-    demo: Option<(String, SecretString)>,
+/// Runs what may wait for a disk for any time, so that signals are answered meanwhile.
+async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let result = tokio::task::spawn_blocking(work).await;
+    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
-impl Loader {
-    fn load(&self) -> Result<Loaded, ConfigError> {
-        match &self.demo {
-            Some((base_url, key)) => {
-                config::load_demo(&self.options, std::env::vars_os(), base_url, key.expose_secret())
-            }
-            None => config::load(&self.options, std::env::vars_os()),
-        }
+fn warn(loaded: &Loaded) {
+    for warning in &loaded.warnings {
+        tracing::warn!("{warning}");
     }
+}
 
-    fn is_demo(&self) -> bool {
-        self.demo.is_some()
+/// Takes the state file over, with what it kept; `None` where none is configured.
+///
+/// # Errors
+/// Another process has it, or it cannot be one.
+fn open_state(
+    config: &Config,
+    is_demo: bool,
+    clock: Clock,
+    instruments: &Instruments,
+) -> Result<Option<Opened>, RunError> {
+    let Some(path) = &config.state_file else {
+        tracing::info!("state.file is not set: the progress clock begins anew with each start");
+        return Ok(None);
+    };
+    // The demo's port is another at each start, and its repositories are the same.
+    let base_url = if is_demo { "demo" } else { config.api.base_url.as_str() };
+    let opened = StateFile::open(path, base_url, clock.now()).map_err(RunError::usage)?;
+    if let Some(set_aside) = &opened.set_aside {
+        let hint = "nothing to do, unless the file that was set aside can be repaired";
+        instruments.state_discarded(Failure::new(clock.now(), set_aside.to_string(), hint));
+        tracing::error!("{set_aside}");
     }
+    Ok(Some(opened))
 }
 
 fn poll_settings(config: &Config, api: Client) -> Settings<Client> {

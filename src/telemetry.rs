@@ -12,10 +12,12 @@ use crate::{
 };
 use indicatif::ProgressBar;
 use std::{
+    backtrace::BacktraceStatus,
     fmt::{self, Write as _},
     io::Write as _,
+    panic::PanicHookInfo,
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -31,14 +33,6 @@ use tracing_subscriber::{
 };
 
 const OURS: &str = env!("CARGO_CRATE_NAME");
-
-/// The progress bar that stands on the same terminal as the log.
-static BAR: OnceLock<ProgressBar> = OnceLock::new();
-
-/// From now on `bar` makes room for each line that is logged. Only the first call in a process takes effect.
-pub fn share_terminal_with(bar: &ProgressBar) {
-    let _ = BAR.set(bar.clone());
-}
 
 /// Changes what is logged.
 #[derive(Debug, Clone)]
@@ -56,18 +50,29 @@ impl Handle {
     }
 }
 
-/// Begins to log to stderr. Only the first call in a process takes effect.
-#[expect(clippy::must_use_candidate, reason = "what polls once has nothing to change later")]
-pub fn init(config: &LogConfig) -> Handle {
-    let (subscriber, telemetry) = subscriber(config, |line| {
+/// Begins to log to stderr, panics too. A `bar` on the same terminal makes room for each line. Only the first call in
+/// a process takes effect.
+pub fn init(config: &LogConfig, bar: Option<ProgressBar>) -> Handle {
+    let (subscriber, telemetry) = subscriber(config, move |line| {
         let write = || {
-            // There is nowhere to tell that stderr is closed.
+            // There is nowhere to report that stderr is closed.
             let _ = std::io::stderr().lock().write_all(line.as_bytes());
         };
-        BAR.get().map_or_else(write, |bar| bar.suspend(write));
+        bar.as_ref().map_or_else(write, |bar| bar.suspend(write));
     });
     let _ = tracing::subscriber::set_global_default(subscriber);
+    std::panic::set_hook(Box::new(log_panic));
     telemetry
+}
+
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let place = panic.location().map(ToString::to_string);
+    let backtrace = std::backtrace::Backtrace::capture();
+    let backtrace = (backtrace.status() == BacktraceStatus::Captured).then(|| backtrace.to_string());
+    let payload = panic.payload();
+    let message =
+        payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    tracing::error!(panic = message, place, backtrace, "a thread or task failed; this is a bug");
 }
 
 fn subscriber(config: &LogConfig, write: impl Fn(&str) + Send + Sync + 'static) -> (impl Subscriber, Handle) {
@@ -259,6 +264,19 @@ mod tests {
         }
         assert!(targets.would_enable("translation_exporter::api", &Level::TRACE));
         assert!(!super::targets(Level::ERROR).would_enable("hyper", &Level::WARN));
+    }
+
+    #[test]
+    fn a_panic_is_a_line_of_the_log() {
+        let lines = logged(&config(Level::ERROR, LogFormat::Logfmt), |_| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(log_panic));
+            let _ = std::panic::catch_unwind(|| panic!("no {}\n", "way"));
+            std::panic::set_hook(before);
+        });
+        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        assert!(line.starts_with("level=error target=translation_exporter::telemetry msg="), "{line}");
+        assert!(line.contains(" panic=\"no way\\n\" place=src/telemetry.rs:"), "{line}");
     }
 
     #[test]

@@ -1,43 +1,4 @@
-//! Text for people: numbers and durations in words, and the texts of strangers shown safely.
-
-use std::{
-    fmt::{self, Display},
-    time::Duration,
-};
-
-/// A duration in its largest unit, rounded down: `42 s`, `3 min`, `2 h`, `5 d`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rough(pub Duration);
-
-impl Display for Rough {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.0.as_secs();
-        match seconds {
-            0..60 => write!(f, "{seconds} s"),
-            60..3600 => write!(f, "{} min", seconds / 60),
-            3600..172_800 => write!(f, "{} h", seconds / 3600),
-            _ => write!(f, "{} d", seconds / 86_400),
-        }
-    }
-}
-
-/// `1 repository`, `1,234 repositories`.
-pub(crate) fn repositories(count: usize) -> String {
-    counted(count, "repository", "repositories")
-}
-
-/// A number with its thousands apart, and what is counted.
-pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(count), if count == 1 { one } else { many })
-}
-
-/// A number with its thousands apart.
-pub(crate) fn grouped(number: usize) -> String {
-    match (number / 1000, number % 1000) {
-        (0, rest) => rest.to_string(),
-        (thousands, rest) => format!("{},{rest:03}", grouped(thousands)),
-    }
-}
+//! Texts that several rooms need: those of strangers, shown safely, and hints.
 
 /// Whether a character has no shape of its own and yet changes how others are shown, so that a name that holds it could
 /// be shown as another one. The joiners that many scripts and emoji need are none of these.
@@ -45,23 +6,47 @@ pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
+/// The candidate that was most probably meant by what was `typed`, if one is near enough.
+pub(crate) fn nearest<T: AsRef<str>>(typed: &str, candidates: impl IntoIterator<Item = T>) -> Option<T> {
+    let typed = normal(typed);
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(&typed, &normal(candidate.as_ref())), candidate))
+        .filter(|(likeness, _)| *likeness >= 0.8)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, candidate)| candidate)
+}
+
+/// What spellings that mean the same to people have in common: `base-url`, `baseUrl`, `base_url`.
+fn normal(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '_' | '-' | '.')).flat_map(char::to_lowercase).collect()
+}
+
+/// What to do where the system refused something for a reason of its own, whatever was attempted.
+pub(crate) fn os_hint(error: &std::io::Error) -> Option<&'static str> {
+    use rustix::io::Errno;
+    let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
+    (is(Errno::MFILE) || is(Errno::NFILE))
+        .then_some("raise the limit of open files (ulimit -n, or LimitNOFILE= of systemd)")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_in_their_largest_unit() {
-        for (seconds, expected) in [
-            (0, "0 s"),
-            (59, "59 s"),
-            (60, "1 min"),
-            (3599, "59 min"),
-            (3600, "1 h"),
-            (172_799, "47 h"),
-            (172_800, "2 d"),
-            (31_536_000, "365 d"),
-        ] {
-            assert_eq!(Rough(Duration::from_secs(seconds)).to_string(), expected);
-        }
+    fn too_many_open_files_have_a_hint_of_their_own() {
+        let hint = |number| os_hint(&std::io::Error::from_raw_os_error(number));
+        assert!(hint(24).is_some_and(|hint| hint.contains("ulimit -n")), "EMFILE");
+        assert!(hint(23).is_some(), "ENFILE");
+        assert_eq!(hint(2), None, "ENOENT");
+    }
+
+    #[test]
+    fn the_nearest_name_is_found_whatever_its_spelling() {
+        let names = ["base_url", "page_size", "timeout"];
+        assert_eq!(nearest("baseUrl", names), Some("base_url"));
+        assert_eq!(nearest("page-sise", names), Some("page_size"));
+        assert_eq!(nearest("token", ["key"]), None);
     }
 }

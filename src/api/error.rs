@@ -3,6 +3,7 @@
 use crate::{
     clock::Clock,
     model::{Failure, Operation, PollFailure, Reason},
+    text::os_hint,
 };
 use reqwest::{StatusCode, Url};
 use std::{error::Error, io, time::Duration};
@@ -97,6 +98,8 @@ impl RequestError {
         // First of all, since the TLS that fails may be that of the proxy.
         let (how, hint) = if let Some(tunnel) = tunnel_error(error) {
             of_proxy(&tunnel, &plain.how)
+        } else if let Some(hint) = find_source(error).and_then(os_hint) {
+            (plain.how.clone(), hint)
         } else if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
             ("what answers there speaks no TLS".to_owned(), "check the scheme and the port of api.base_url")
         } else {

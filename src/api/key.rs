@@ -41,7 +41,7 @@ impl KeyReader {
         let mut reading = unfinished.unwrap_or_else(|| tokio::task::spawn_blocking(read));
         let failure = |what: String, hint: &str| Failure::new(Clock::system().now(), what, hint);
         match timeout(limit, &mut reading).await {
-            Ok(Ok(key)) => key.map_err(|error| failure(format!("{} {}", error.place(), error.problem()), error.hint())),
+            Ok(Ok(key)) => key.map_err(|KeyError { what, hint }| failure(what, hint)),
             Ok(Err(panic)) => std::panic::resume_unwind(panic.into_panic()),
             Err(_) => {
                 *pending = Some(reading);

@@ -14,7 +14,7 @@ use serde::{
     de::{Error as _, IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
-use std::{collections::HashSet, fmt, sync::Arc};
+use std::{borrow::Cow, fmt};
 
 /// Reads a page of the listing.
 ///
@@ -67,10 +67,10 @@ fn decode_repository(place: usize, entry: &RawValue, page: &mut Page) -> Option<
     };
     match (id, name) {
         (Some(id), Some(name)) => {
-            page.repositories.push(Repository { id, name: name.into(), visibility, created_at });
+            page.repositories.push(Repository { id, name: (*name).into(), visibility, created_at });
         }
         (Some(id), None) => page.nameless.push(id),
-        (None, Some(name)) => page.unidentified.push(name.into()),
+        (None, Some(name)) => page.unidentified.push((*name).into()),
         (None, None) => {}
     }
     id
@@ -82,24 +82,29 @@ fn decode_repository(place: usize, entry: &RawValue, page: &mut Page) -> Option<
 /// The body is not a JSON array in UTF-8.
 pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList, serde_json::Error> {
     let entries = entries(body)?;
-    let mut list = LanguageList { languages: Vec::with_capacity(entries.len()), bad: Vec::new() };
-    let mut codes = HashSet::with_capacity(entries.len());
+    let mut list = LanguageList { languages: Vec::new(), bad: Vec::new() };
+    let mut targets: Vec<(usize, Target)> = Vec::with_capacity(entries.len());
     for (place, entry) in (1..).zip(entries) {
-        let (target, mut defects) = decode_language(entry, interner);
-        let identity = target.as_ref().map(|target| format!("{:?}", target.language.code));
-        if let Some(target) = target {
-            if codes.insert(Arc::clone(&target.language.code)) {
-                list.languages.push(target);
-            } else {
-                defects.push(Defect::DuplicateCode);
-            }
-        }
-        let identity = identity.unwrap_or_default();
-        let bad = defects.into_iter().map(|defect| BadEntry { place: Some(place), identity: identity.clone(), defect });
-        list.bad.extend(bad);
+        let (target, defects) = decode_language(entry, interner);
+        list.bad.extend(defects.into_iter().map(|defect| bad_language(place, target.as_ref(), defect)));
+        targets.extend(target.map(|target| (place, target)));
     }
-    list.languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
+    // The sort keeps the order of entries that have one code: the first of them is kept.
+    targets.sort_by(|(_, a), (_, b)| a.language.code.cmp(&b.language.code));
+    targets.dedup_by(|(place, target), (_, first)| {
+        let is_duplicate = target.language.code == first.language.code;
+        if is_duplicate {
+            list.bad.push(bad_language(*place, Some(target), Defect::DuplicateCode));
+        }
+        is_duplicate
+    });
+    list.languages = targets.into_iter().map(|(_, target)| target).collect();
     Ok(list)
+}
+
+fn bad_language(place: usize, target: Option<&Target>, defect: Defect) -> BadEntry {
+    let identity = target.map_or_else(String::new, |target| format!("{:?}", target.language.code));
+    BadEntry { place: Some(place), identity, defect }
 }
 
 /// One language, where its code can be read, and what is wrong with the entry.
@@ -111,7 +116,7 @@ fn decode_language(entry: &RawValue, interner: &Interner) -> (Option<Target>, Ve
         return (None, vec![Defect::Code]);
     };
     let mut defects = Vec::new();
-    let name = name.optional(|raw| serde_json::from_str::<String>(raw).ok()).unwrap_or_else(|Bad| {
+    let name = name.optional(string).unwrap_or_else(|Bad| {
         defects.push(Defect::Name);
         None
     });
@@ -125,19 +130,19 @@ fn decode_language(entry: &RawValue, interner: &Interner) -> (Option<Target>, Ve
 
 /// An integer, or a string of one in plain decimal digits (API specification 2.1).
 fn parse_id(raw: &str) -> Option<RepositoryId> {
-    let text: String;
-    let digits = if raw.starts_with('"') {
-        text = serde_json::from_str(raw).ok()?;
-        text.as_str()
-    } else {
-        raw
-    };
+    let digits = if raw.starts_with('"') { string(raw)? } else { Cow::Borrowed(raw) };
     let canonical = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
     if canonical { digits.parse().ok().and_then(RepositoryId::new) } else { None }
 }
 
-fn parse_text(raw: &str) -> Option<String> {
-    serde_json::from_str::<String>(raw).ok().filter(|text| !text.is_empty())
+fn parse_text(raw: &str) -> Option<Cow<'_, str>> {
+    string(raw).filter(|text| !text.is_empty())
+}
+
+/// The text of a JSON string; `None` where `raw` is another value, or spells no text, such as half a surrogate pair.
+fn string(raw: &str) -> Option<Cow<'_, str>> {
+    let text = raw.strip_prefix('"')?.strip_suffix('"')?;
+    if text.contains('\\') { serde_json::from_str(raw).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(text)) }
 }
 
 /// A JSON number; parsed by std, which rounds correctly and takes what overflows to infinity.
@@ -147,8 +152,7 @@ fn parse_completion(raw: &str) -> Option<Completion> {
 
 /// RFC 3339.
 fn parse_time(raw: &str) -> Option<Timestamp> {
-    let text: String = serde_json::from_str(raw).ok()?;
-    let time: jiff::Timestamp = text.parse().ok()?;
+    let time: jiff::Timestamp = string(raw)?.parse().ok()?;
     Some(Timestamp::from_millis(time.as_millisecond()))
 }
 
@@ -179,14 +183,14 @@ enum Field<'a> {
 /// A field that stands there and is not what it should be.
 struct Bad;
 
-impl Field<'_> {
+impl<'a> Field<'a> {
     /// `None` where the field is missing or bad.
-    fn required<T>(self, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+    fn required<T>(self, parse: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
         self.optional(parse).ok().flatten()
     }
 
     /// `Ok(None)` where the field is missing.
-    fn optional<T>(self, parse: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Bad> {
+    fn optional<T>(self, parse: impl FnOnce(&'a str) -> Option<T>) -> Result<Option<T>, Bad> {
         match self {
             Self::Missing | Self::Once("null") => Ok(None),
             Self::Once(raw) => parse(raw).map(Some).ok_or(Bad),
@@ -208,7 +212,8 @@ impl<'de, const N: usize> Visitor<'de> for Fields<N> {
         let mut fields = [Field::Missing; N];
         // Keys are taken raw: one that is no text, such as half a surrogate pair, is just another unknown one.
         while let Some(key) = map.next_key::<&'de RawValue>()? {
-            let index = self.0.iter().position(|name| spells(key.get(), name));
+            let key = string(key.get());
+            let index = self.0.iter().position(|name| key.as_deref() == Some(*name));
             if let Some(field) = index.map(|index| &mut fields[index]) {
                 let raw: &'de RawValue = map.next_value()?;
                 *field = match field {
@@ -220,15 +225,6 @@ impl<'de, const N: usize> Visitor<'de> for Fields<N> {
             }
         }
         Ok(fields)
-    }
-}
-
-/// Whether a raw JSON string is that text.
-fn spells(raw: &str, text: &str) -> bool {
-    if raw.contains('\\') {
-        serde_json::from_str::<String>(raw).is_ok_and(|key| key == text)
-    } else {
-        raw.trim_matches('"') == text
     }
 }
 

@@ -1,64 +1,47 @@
 //! The API key: read anew whenever it is asked for, so that it can be rotated without a restart. Nothing here ever
-//! tells any part of it.
+//! shows any part of it, not even where it stands in the place of its file's name.
 
-use super::KeySource;
+use crate::text::os_hint;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     fs::File,
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 /// No key is longer; a larger file is not a key file.
 const LARGEST: u64 = 16 * 1024;
 
-/// Why there is no key to send. The display says what was attempted, on what, and what to do.
+/// Where the API key comes from.
+#[derive(Debug, Clone)]
+pub enum KeySource {
+    Inline(SecretString),
+    File {
+        path: SecretString,
+        /// What may be shown of the path.
+        name: String,
+    },
+}
+
+impl KeySource {
+    /// The file at `path`, which the configuration names as `written`: maybe the key itself, pasted there by mistake.
+    #[must_use]
+    pub fn file(written: &Path, path: &Path) -> Self {
+        let is_path = [".", "..", "/"].iter().any(|start| written.starts_with(start));
+        let hidden = "(its name is not shown, since it might be the key itself, unless it begins with / or ./)";
+        let name = if is_path { path.display().to_string() } else { hidden.to_owned() };
+        Self::File { path: path.display().to_string().into(), name }
+    }
+}
+
+/// Why there is no key to send.
 #[derive(Debug, thiserror::Error)]
-#[error("{} {}; {}", self.place(), self.problem(), self.hint())]
+#[error("{what}; {hint}")]
 pub struct KeyError {
-    file: Option<PathBuf>,
-    kind: Kind,
-}
-
-#[derive(Debug)]
-enum Kind {
-    Unreadable(io::Error),
-    NotAFile,
-    TooLarge,
-    Empty,
-    Unfit,
-}
-
-impl KeyError {
-    /// What was looked at.
-    #[must_use]
-    pub fn place(&self) -> String {
-        self.file.as_ref().map_or_else(|| "api.key".to_owned(), |file| format!("the API key file {}", file.display()))
-    }
-
-    /// What is wrong with it.
-    #[must_use]
-    pub fn problem(&self) -> String {
-        match &self.kind {
-            Kind::Unreadable(error) => format!("cannot be read: {error}"),
-            Kind::NotAFile => "is no regular file, and could not be read anew at each poll".to_owned(),
-            Kind::TooLarge => format!("is larger than {LARGEST} bytes, which no key is"),
-            Kind::Empty => "is empty".to_owned(),
-            Kind::Unfit => "holds a character that cannot be sent in a header (a line break, a blank, or one that is \
-                            not printable ASCII)"
-                .to_owned(),
-        }
-    }
-
+    /// What is wrong, with the file where it is one.
+    pub what: String,
     /// What to do about it.
-    #[must_use]
-    pub fn hint(&self) -> &'static str {
-        match (&self.kind, &self.file) {
-            (Kind::Unreadable(_), _) => "see that the file exists and that this user may read it",
-            (_, Some(_)) => "write the API key, and nothing else, into the file",
-            (_, None) => "give the API key, and nothing else",
-        }
-    }
+    pub hint: &'static str,
 }
 
 /// The key as it is sent, without trailing line breaks.
@@ -66,46 +49,56 @@ impl KeyError {
 /// # Errors
 /// Where the file is missing, cannot be read or is too large, and where the key is empty or cannot stand in a header.
 pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
-    let (file, secret) = match source {
-        KeySource::Inline(secret) => (None, fit(secret.expose_secret().as_bytes())),
-        KeySource::File(path) => (Some(path.clone()), read(path).and_then(|bytes| fit(&bytes))),
+    let (path, name) = match source {
+        KeySource::File { path, name } => (Path::new(path.expose_secret()), name),
+        KeySource::Inline(secret) => {
+            let hint = "give the API key, and nothing else";
+            return fit(secret.expose_secret().as_bytes()).map_err(|what| KeyError { what: what.to_owned(), hint });
+        }
     };
-    secret.map_err(|kind| KeyError { file, kind })
+    let failed = |what: &str, hint| KeyError { what: format!("the API key file {name} {what}"), hint };
+    let bytes = read(path).map_err(|error| {
+        let hint = os_hint(&error).unwrap_or("see that the file exists and that this user may read it");
+        failed(&format!("cannot be read: {error}"), hint)
+    })?;
+    fit(&bytes).map_err(|what| failed(what, "write the API key, and nothing else, into the file"))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Kind> {
+fn read(path: &Path) -> io::Result<Vec<u8>> {
     // A pipe could make the exporter wait for ever.
     if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return Err(Kind::NotAFile);
+        return Err(io::Error::other("it is no regular file, and could not be read anew at each poll"));
     }
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
-    match read {
-        Err(error) => Err(Kind::Unreadable(error)),
-        Ok(length) if length as u64 > LARGEST => Err(Kind::TooLarge),
-        Ok(_) => Ok(bytes),
-    }
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
-fn fit(bytes: &[u8]) -> Result<SecretString, Kind> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Kind::Unfit)?.trim_end_matches(['\r', '\n']);
-    if text.is_empty() {
-        return Err(Kind::Empty);
+fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
+    if bytes.len() as u64 > LARGEST {
+        return Err("is larger than 16 KiB, which no key is");
     }
-    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(Kind::Unfit);
+    match std::str::from_utf8(bytes).map(|text| text.trim_end_matches(['\r', '\n'])) {
+        Ok("") => Err("is empty"),
+        Ok(text) if text.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(SecretString::from(text)),
+        _ => Err(
+            "holds a character that cannot be sent in a header (a line break, a blank, or one that is not printable ASCII)",
+        ),
     }
-    Ok(SecretString::from(text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn named(path: &Path) -> KeySource {
+        KeySource::file(path, path)
+    }
+
     fn from_file(content: &[u8]) -> Result<String, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), content).unwrap();
-        read_key(&KeySource::File(file.path().to_owned()))
+        read_key(&named(file.path()))
             .map(|key| key.expose_secret().to_owned())
             .map_err(|error| error.to_string().replace(&file.path().display().to_string(), "FILE"))
     }
@@ -118,7 +111,7 @@ mod tests {
     #[test]
     fn a_key_file_is_read_anew_each_time() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let source = KeySource::File(file.path().to_owned());
+        let source = named(file.path());
         for key in ["first", "second"] {
             std::fs::write(file.path(), key).unwrap();
             assert_eq!(read_key(&source).unwrap().expose_secret(), key);
@@ -126,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_cannot_be_sent_is_refused_without_being_told() {
+    fn a_key_that_cannot_be_sent_is_refused_without_being_shown() {
         let unfit = "the API key file FILE holds a character that cannot be sent in a header (a line break, a blank, or one \
                      that is not printable ASCII); write the API key, and nothing else, into the file";
         for content in [&b"se\ncret"[..], b"se cret", b" secret", b"s\xc3\xa9cret", b"se\xffcret", b"se\0cret"] {
@@ -138,7 +131,7 @@ mod tests {
     fn an_empty_or_too_large_key_file_is_refused() {
         let rest = "write the API key, and nothing else, into the file";
         assert_eq!(from_file(b"\n").unwrap_err(), format!("the API key file FILE is empty; {rest}"));
-        let large = "the API key file FILE is larger than 16384 bytes, which no key is";
+        let large = "the API key file FILE is larger than 16 KiB, which no key is";
         assert_eq!(from_file(&vec![b'a'; 16385]).unwrap_err(), format!("{large}; {rest}"));
         assert!(from_file(&vec![b'a'; 16384]).is_ok());
     }
@@ -146,9 +139,22 @@ mod tests {
     #[test]
     fn a_missing_key_file_and_a_folder_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let missing = read_key(&KeySource::File(folder.path().join("none"))).unwrap_err().to_string();
+        let missing = read_key(&named(&folder.path().join("none"))).unwrap_err().to_string();
         assert!(missing.contains("none cannot be read: No such file or directory"), "{missing}");
-        let folder = read_key(&KeySource::File(folder.path().to_owned())).unwrap_err().to_string();
+        let folder = read_key(&named(folder.path())).unwrap_err().to_string();
         assert!(folder.contains("cannot be read: Is a directory"), "{folder}");
+    }
+    #[test]
+    fn what_may_be_a_key_in_the_place_of_a_path_is_not_shown() {
+        for written in ["s3cret", "s3cret.key", "a/s3cret", ".s3cret", "..s3cret", "~/s3cret"] {
+            let file = KeySource::file(Path::new(written), &Path::new("/etc").join(written));
+            let error = read_key(&file).unwrap_err().to_string();
+            assert!(!format!("{error}{file:?}").contains("s3cret"), "{error}");
+            assert!(error.contains("might be the key itself") && error.contains("./"), "{error}");
+        }
+        for written in ["/s3cret", "./s3cret", "../s3cret"] {
+            let file = KeySource::file(Path::new(written), &Path::new("/none").join(written));
+            assert!(read_key(&file).unwrap_err().to_string().contains("s3cret"), "{written}");
+        }
     }
 }

@@ -1,203 +1,185 @@
-//! Reads one key after the other, notes what is in force and where it came from, and collects what is wrong, so that
-//! one run tells every mistake.
+//! Extracts one key after the other and collects what is wrong, so that one run shows every mistake.
 
 use super::{
-    error::{Mistake, Source, short},
-    keys::Key,
-    layers::Layers,
+    Setting,
+    error::{ConfigError, short},
+    keys::{KEYS, Key, Takes},
 };
-use figment::value::{Num, Value};
-use std::{fmt::Display, ops::RangeInclusive, path::PathBuf, str::FromStr, time::Duration};
+use figment::{
+    Figment, Source,
+    error::{Actual, Kind},
+    value::{Value, magic::RelativePathBuf},
+};
+use serde::{Deserialize, Deserializer, de::Error as _};
+use std::{
+    fmt::Display,
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
 
-/// No duration is longer: beyond it, arithmetic on clocks would overflow.
-const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+/// What the parser of `T` makes of text. Its error is not kept: it may quote the text.
+struct Text<T>(T);
 
-/// A value in force.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    pub key: &'static str,
-    /// As one would write it; secrets are hidden; empty where there is none.
-    pub value: String,
-    pub source: Source,
+impl<'de, T: FromStr> Deserialize<'de> for Text<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map(Self).map_err(|_| D::Error::custom("is not valid"))
+    }
 }
 
-pub(super) struct Reader<'a> {
-    layers: &'a Layers,
-    pub(super) settings: Vec<Setting>,
-    pub(super) mistakes: Vec<Mistake>,
-    pub(super) warnings: Vec<String>,
+pub(super) struct Reader {
+    pub figment: Figment,
+    pub mistakes: Vec<String>,
+    pub warnings: Vec<String>,
+    /// Whether some name was unknown, so that what seems to be missing may stand there.
+    pub has_unknown: bool,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(layers: &'a Layers) -> Self {
-        Self { layers, settings: Vec::new(), mistakes: Vec::new(), warnings: Vec::new() }
+impl Reader {
+    /// `value`, if nothing was wrong with any key.
+    pub fn finish<T>(self, value: Option<T>) -> Result<T, ConfigError> {
+        value.filter(|_| self.mistakes.is_empty()).ok_or(ConfigError(self.mistakes))
     }
 
-    pub(super) fn get(&self, path: &'static str) -> Option<(Value, Source)> {
-        self.layers.get(path)
-    }
-
-    pub(super) fn source(&self, path: &'static str) -> Source {
-        self.get(path).map_or(Source::Default, |(_, source)| source)
-    }
-
-    pub(super) fn note(&mut self, key: &'static str, value: impl Display, source: Source) {
-        self.settings.push(Setting { key, value: value.to_string(), source });
-    }
-
-    pub(super) fn mistake(&mut self, key: &str, source: Source, problem: impl Into<String>, hint: impl Into<String>) {
-        self.mistakes.push(Mistake::of(key, Some(source), problem, hint));
-    }
-
-    /// The text of a single value; `None` where it is given nowhere, or empty and may be, or no single value.
-    pub(super) fn text(&mut self, path: &'static str, hint: &str) -> Option<(String, Source)> {
-        let (value, source) = self.get(path)?;
-        match single(&value) {
-            Ok(text) => Some((text.trim().to_owned(), source)),
-            Err(kind) => {
-                self.mistake(path, source, format!("is {kind}"), hint);
-                None
-            }
+    /// Where the value in force came from.
+    pub fn source(&self, path: &str) -> String {
+        match self.figment.find_metadata(path).and_then(|metadata| metadata.source.as_ref()) {
+            Some(Source::File(path)) => path.display().to_string(),
+            Some(source) => source.to_string(),
+            None => "default".to_owned(),
         }
     }
 
-    /// A value that `parse` makes of its text; its error is the problem, without the key.
-    pub(super) fn parsed<T: Display>(
-        &mut self,
-        path: &'static str,
-        hint: &str,
-        parse: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Option<T> {
-        let (text, source) = self.text(path, hint)?;
-        let result = if text.is_empty() { Err("is empty".to_owned()) } else { parse(&text) };
-        match result {
-            Ok(value) => {
-                self.note(path, &value, source);
-                Some(value)
-            }
-            Err(problem) => {
-                self.mistake(path, source, problem, hint);
-                None
-            }
+    /// Notes what is wrong with the value in force of a key, and what to do.
+    pub fn mistake(&mut self, path: &str, what: impl Display) {
+        self.mistakes.push(format!("{path} ({}): {what}", self.source(path)));
+    }
+
+    /// Notes what is hardly meant by the value in force of a key.
+    pub fn warning(&mut self, path: &str, what: impl Display) {
+        self.warnings.push(format!("{path} ({}): {what}", self.source(path)));
+    }
+
+    /// Whether keys are given nowhere, or as nothing.
+    pub fn are_unset(&self, paths: &[&str]) -> bool {
+        let is_unset =
+            |value: figment::Result<Value>| value.is_err() || value.is_ok_and(|value| value.as_str() == Some(""));
+        paths.iter().all(|path| is_unset(self.figment.find_value(path)))
+    }
+
+    /// Notes that one of `paths` must be set, if none is.
+    pub fn require(&mut self, paths: &[&str], hint: impl Display) {
+        if self.are_unset(paths) && !self.has_unknown {
+            self.mistakes.push(format!("{}: is required and given nowhere; {hint}", paths.join(" or ")));
         }
     }
 
-    pub(super) fn switch(&mut self, path: &'static str) -> Option<bool> {
-        self.parsed(path, "write true or false", |text| {
-            text.parse().map_err(|_| format!("{} is neither true nor false", short(text)))
-        })
+    fn refuse(&mut self, path: &str, expected: &str, found: &str) {
+        self.mistake(path, format!("must be {expected}, not {found}"));
     }
 
-    pub(super) fn whole<T>(&mut self, path: &'static str, bounds: RangeInclusive<T>) -> Option<T>
-    where
-        T: FromStr + PartialOrd + Display,
-    {
-        let hint = format!("give a whole number from {} to {}", bounds.start(), bounds.end());
-        self.parsed(path, &hint, |text| match text.parse() {
-            Ok(number) if bounds.contains(&number) => Ok(number),
-            _ if text.parse::<i128>().is_ok() => Err(format!("{text} is out of bounds")),
-            _ => Err(format!("{} is no whole number", short(text))),
-        })
-    }
-
-    pub(super) fn number(&mut self, path: &'static str, hint: &str, fits: impl Fn(f64) -> bool) -> Option<f64> {
-        self.parsed(path, hint, |text| match text.parse() {
-            Ok(number) if fits(number) => Ok(number),
-            Ok(_) => Err(format!("{text} is out of bounds")),
-            Err(_) => Err(format!("{} is no number", short(text))),
-        })
-    }
-
-    pub(super) fn duration(&mut self, path: &'static str, shortest: Duration) -> Option<Duration> {
-        let least = humantime::format_duration(shortest);
-        let hint = format!("give at least {least} with its unit, such as 30s, 5m or 1h 30m");
-        self.parsed(path, &hint, |text| match humantime::parse_duration(text) {
-            Ok(duration) if duration < shortest => Err(format!("{} is too short", short(text))),
-            Ok(duration) if duration > LONGEST => Err(format!("{} is longer than 100 years", short(text))),
-            Ok(duration) => Ok(humantime::Duration::from(duration)),
-            Err(_) if text.parse::<f64>().is_ok() => Err(format!("{} has no unit", short(text))),
-            Err(_) => Err(format!("{} is no duration", short(text))),
-        })
-        .map(Into::into)
-    }
-
-    /// A path; `None` where none is given or it is empty. A relative one in the file starts at the file's folder, as
-    /// Prometheus has it.
-    pub(super) fn path(&mut self, path: &'static str) -> Option<PathBuf> {
-        let found = self.text(path, "give the path of a file");
-        let Some((text, source)) = found.filter(|(text, _)| !text.is_empty()) else {
-            let source = self.source(path);
-            self.note(path, "", source);
-            return None;
+    /// `None` where a key is given nowhere, or as something of another kind, which is noted.
+    pub fn extract<'a, T: Deserialize<'a>>(&mut self, path: &str, expected: &str) -> Option<T> {
+        let error = match self.figment.extract_inner(path) {
+            Ok(value) => return Some(value),
+            Err(error) => error,
         };
-        let resolved = match &source {
-            Source::File { path: file, .. } => file.parent().unwrap_or(&PathBuf::new()).join(&text),
-            _ => PathBuf::from(&text),
+        // figment's own message, and the values in its kinds, could show the API key.
+        let found = match error.kind {
+            Kind::MissingField(_) => return None,
+            Kind::InvalidType(Actual::Seq, _) => "a list",
+            Kind::InvalidType(Actual::Map, _) => "a mapping",
+            Kind::InvalidType(Actual::Bool(_), _) => "a boolean; put text in quotes",
+            Kind::InvalidType(Actual::Unit | Actual::Option, _) => "nothing",
+            Kind::InvalidType(..) => "a number; put text in quotes",
+            _ => &short(&self.raw(path)),
         };
-        self.note(path, resolved.display(), source);
-        Some(resolved)
-    }
-
-    /// A list: in the file a YAML list of text, elsewhere one text that is split at commas.
-    pub(super) fn list(
-        &mut self,
-        path: &'static str,
-        hint: &str,
-        split: fn(&str) -> Vec<String>,
-    ) -> Option<(Vec<String>, Source)> {
-        let Some((value, source)) = self.get(path) else { return Some((Vec::new(), Source::Default)) };
-        let problem = match (&value, &source) {
-            (Value::Array(_, items), _) => {
-                let texts: Result<Vec<_>, _> =
-                    items.iter().map(|item| item.as_str().map(str::to_owned).ok_or(item)).collect();
-                match texts {
-                    Ok(texts) => return Some((texts, source)),
-                    Err(item) => format!("holds {} where text should be", kind(item)),
-                }
-            }
-            (Value::Empty(..), _) => return Some((Vec::new(), source)),
-            (value, Source::File { .. }) => format!("is {}, not a list", kind(value)),
-            (value, _) => match value.as_str() {
-                Some(text) => return Some((split(text), source)),
-                None => format!("is {}, not a list", kind(value)),
-            },
-        };
-        self.mistake(path, source, problem, hint);
+        self.refuse(path, expected, found);
         None
     }
 
-    /// What is required and given nowhere.
-    pub(super) fn missing(&mut self, path: &'static str) {
-        let ways = Key::find(path).map(Key::ways).unwrap_or_default();
-        self.mistakes.push(Mistake::of(path, None, "is required and given nowhere", format!("set it {ways}")));
+    fn raw(&self, path: &str) -> String {
+        self.figment.extract_inner(path).unwrap_or_default()
     }
-}
 
-/// The text of a single value, or what the value is instead.
-fn single(value: &Value) -> Result<String, &'static str> {
-    match value {
-        Value::String(_, text) => Ok(text.clone()),
-        Value::Char(_, c) => Ok(c.to_string()),
-        Value::Bool(_, switch) => Ok(switch.to_string()),
-        Value::Num(_, Num::F32(number)) => Ok(number.to_string()),
-        Value::Num(_, Num::F64(number)) => Ok(number.to_string()),
-        Value::Num(_, number) => {
-            let unsigned = number.to_u128().map(|number| number.to_string());
-            Ok(unsigned.or_else(|| number.to_i128().map(|number| number.to_string())).unwrap_or_default())
+    /// `None` where it is given nowhere, or empty, which means none.
+    pub fn text(&mut self, path: &str, expected: &str) -> Option<String> {
+        self.extract::<String>(path, expected).filter(|text| !text.is_empty())
+    }
+
+    fn parsed<T: FromStr>(&mut self, path: &str, expected: &str, fits: impl FnOnce(&T) -> bool) -> Option<T> {
+        let Text(value) = self.extract(path, expected)?;
+        if !fits(&value) {
+            self.refuse(path, expected, &short(&self.raw(path)));
         }
-        Value::Empty(..) => Ok(String::new()),
-        Value::Dict(..) | Value::Array(..) => Err(kind(value)),
+        Some(value)
     }
-}
 
-/// What a value is, without a word of it.
-pub(super) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::String(..) | Value::Char(..) => "text",
-        Value::Bool(..) => "a boolean",
-        Value::Num(..) => "a number",
-        Value::Empty(..) => "nothing",
-        Value::Dict(..) => "a mapping",
-        Value::Array(..) => "a list",
+    /// A number that `fits`; 0 where it is a mistake, which is noted.
+    pub fn number<T: FromStr + Default>(&mut self, path: &str, expected: &str, fits: impl FnOnce(&T) -> bool) -> T {
+        self.parsed(path, expected, fits).unwrap_or_default()
+    }
+
+    pub fn whole<T: FromStr + Default + PartialOrd + Display>(&mut self, path: &str, bounds: RangeInclusive<T>) -> T {
+        let expected = format!("a whole number from {} to {}", bounds.start(), bounds.end());
+        self.number(path, &expected, |number| bounds.contains(number))
+    }
+
+    pub fn duration(&mut self, path: &str, bounds: RangeInclusive<Duration>) -> Duration {
+        let [least, most] = [bounds.start(), bounds.end()].map(|bound| humantime::format_duration(*bound));
+        let expected = format!("a time from {least} to {most} with its unit, such as 30s, 5m or 1h 30m");
+        let parsed = self.parsed(path, &expected, |duration: &humantime::Duration| bounds.contains(&**duration));
+        let text = self.raw(path);
+        if parsed.is_some() && text.contains('M') {
+            self.warning(path, format!("{} counts in months; write a small m to mean minutes", short(&text)));
+        }
+        parsed.map_or(Duration::ZERO, Into::into)
+    }
+
+    /// One of the words of `choices`; the first where it is a mistake, which is noted.
+    pub fn choice<T: Copy>(&mut self, path: &str, expected: &str, choices: &[(&str, T)]) -> T {
+        let text = self.extract::<String>(path, expected);
+        let found = text.as_ref().map(|text| choices.iter().find(|(word, _)| text.eq_ignore_ascii_case(word)));
+        if let (Some(text), Some(None)) = (&text, found) {
+            self.refuse(path, expected, &short(text));
+        }
+        found.flatten().unwrap_or(&choices[0]).1
+    }
+
+    pub fn switch(&mut self, path: &str) -> bool {
+        let words = [("false", false), ("true", true), ("no", false), ("yes", true), ("off", false), ("on", true)];
+        self.choice(path, "true or false", &words)
+    }
+
+    /// A path as it was written, and where it leads; `None` where none is given or it is empty.
+    pub fn written_path(&mut self, path: &str) -> Option<(PathBuf, PathBuf)> {
+        let found: RelativePathBuf = self.extract(path, "the path of a file")?;
+        (found.original() != Path::new("")).then(|| (found.original().to_owned(), found.relative()))
+    }
+
+    pub fn path(&mut self, path: &str) -> Option<PathBuf> {
+        self.written_path(path).map(|(_, path)| path)
+    }
+
+    /// Every key with its value in force.
+    pub fn settings(&self) -> Vec<Setting> {
+        let setting = |key: &Key| Setting { key: key.path, value: self.shown(key), source: self.source(key.path) };
+        KEYS.iter().map(setting).collect()
+    }
+
+    fn shown(&self, key: &Key) -> String {
+        match key.takes {
+            Takes::Secret => self.raw(key.path).get(..1).map_or("", |_| "<hidden>").to_owned(),
+            Takes::File if self.raw(key.path).is_empty() => String::new(),
+            Takes::File => {
+                let path = self.figment.extract_inner::<RelativePathBuf>(key.path);
+                path.map_or_else(|_| String::new(), |path| path.relative().display().to_string())
+            }
+            Takes::List => self.figment.extract_inner::<Vec<String>>(key.path).unwrap_or_default().join(", "),
+            _ => self.raw(key.path),
+        }
+        .escape_debug()
+        .to_string()
     }
 }

@@ -1,284 +1,199 @@
-//! The sections of the configuration, made of what the reader reads: bounds, and the rules that tie keys together.
+//! The sections of the configuration: bounds, and the rules that tie keys together.
 
 use super::{
-    ApiConfig, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig,
-    error::{Mistake, Source, quoted, short},
-    key::read_key,
-    reader::{Reader, kind},
-    syntax,
+    ApiConfig, Config, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig, error::quoted,
+    key::read_key, keys::Key, layers::Entry, reader::Reader, syntax,
 };
 use bytesize::ByteSize;
-use figment::value::Value;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use secrecy::SecretString;
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
+use tracing::Level;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
-const DAY: Duration = Duration::from_secs(24 * 3600);
+/// No duration is longer: beyond it, arithmetic on clocks would overflow.
+const LONGEST: Duration = Duration::from_secs(100 * 31_557_600);
 
-pub(super) fn api(read: &mut Reader<'_>) -> Option<ApiConfig> {
-    let base_url = base_url(read);
-    let allow_http = read.switch("api.allow_http");
-    if let (Some(url), Some(false)) = (&base_url, allow_http)
-        && url.scheme() == "http"
-        && !syntax::is_loopback(url)
-    {
-        let problem = "would send the key in the clear: http to a host that is not loopback";
-        let source = read.source("api.base_url");
-        read.mistake("api.base_url", source, problem, "write https://, or set api.allow_http to true");
-    }
-    let key = key(read);
-    let page_size = read.whole("api.page_size", 1..=1000);
-    let concurrency = read.whole("api.concurrency", 1..=1024);
-    let rate = read.number("api.requests_per_second", "give 0 for no limit, or 0.001 to 1000000", |rate| {
-        rate == 0.0 || (0.001..=1_000_000.0).contains(&rate)
-    });
-    let connect_timeout = read.duration("api.connect_timeout", MILLISECOND);
-    let timeout = read.duration("api.timeout", MILLISECOND);
-    let max_attempts = read.whole("api.max_attempts", 1..=10);
-    let max_retry_after = max_retry_after(read);
-    let max_response_size = read.parsed("api.max_response_size", "give at least 1B, such as 512KiB or 16MiB", |text| {
-        match text.parse::<ByteSize>() {
-            Ok(ByteSize(0)) => Err(format!("{} is too small", short(text))),
-            Ok(ByteSize(bytes)) => Ok(syntax::Size(bytes)),
-            Err(_) => Err(format!("{} is no size", short(text))),
-        }
-    });
-    let ca_file = read.path("api.ca_file");
-    let hint = "give the completion that means finished, a number of at least 1";
-    let completion_scale = read.number("api.completion_scale", hint, |scale| scale.is_finite() && scale >= 1.0);
+/// `None` where something is wrong that leaves no value at all.
+pub(super) fn config(read: &mut Reader) -> Option<Config> {
+    let api = api(read);
+    Some(Config {
+        poll: poll(read),
+        filter: FilterConfig {
+            include: Some(globs(read, "filter.include")).filter(|globs| !globs.is_empty()),
+            exclude: globs(read, "filter.exclude"),
+            private: read.switch("filter.private"),
+        },
+        state_file: read.path("state.file"),
+        web: web(read),
+        log: log(read),
+        api: api?,
+    })
+}
+
+fn api(read: &mut Reader) -> Option<ApiConfig> {
+    let (base_url, key) = (base_url(read), key(read));
     Some(ApiConfig {
+        page_size: read.whole("api.page_size", 1..=1000),
+        concurrency: read.whole("api.concurrency", 1..=1024),
+        requests_per_second: Some(read.number(
+            "api.requests_per_second",
+            "0 for no limit, or 0.001 to 1000000",
+            |rate| *rate == 0.0 || (0.001..=1_000_000.0).contains(rate),
+        ))
+        .filter(|rate| *rate > 0.0),
+        connect_timeout: read.duration("api.connect_timeout", MILLISECOND..=LONGEST),
+        timeout: read.duration("api.timeout", MILLISECOND..=LONGEST),
+        max_attempts: read.whole("api.max_attempts", 1..=10),
+        max_retry_after: read.duration("api.max_retry_after", SECOND..=HOUR * 24),
+        max_response_size: read
+            .number("api.max_response_size", "a size of at least 1B, such as 512KiB or 16MiB", |size: &ByteSize| {
+                size.0 > 0
+            })
+            .0,
+        ca_file: read.path("api.ca_file"),
+        completion_scale: read.number(
+            "api.completion_scale",
+            "the completion that means finished, a number of at least 1",
+            |scale: &f64| scale.is_finite() && *scale >= 1.0,
+        ),
         base_url: base_url?,
         key: key?,
-        page_size: page_size?,
-        concurrency: concurrency?,
-        requests_per_second: rate.map(|rate| (rate > 0.0).then_some(rate))?,
-        connect_timeout: connect_timeout?,
-        timeout: timeout?,
-        max_attempts: max_attempts?,
-        max_retry_after: max_retry_after?,
-        max_response_size: max_response_size?.0,
-        ca_file,
-        completion_scale: completion_scale?,
     })
 }
 
-fn max_retry_after(read: &mut Reader<'_>) -> Option<Duration> {
-    const PATH: &str = "api.max_retry_after";
-    let longest = read.duration(PATH, SECOND)?;
-    if longest <= DAY {
-        return Some(longest);
-    }
-    let problem = format!("{} is too long", humantime::format_duration(longest));
-    let source = read.source(PATH);
-    read.mistake(PATH, source, problem, "give at most 24h");
+fn base_url(read: &mut Reader) -> Option<url::Url> {
+    const PATH: &str = "api.base_url";
+    let variable = Key::find(PATH).map(Key::variable).unwrap_or_default();
+    read.require(&[PATH], format!("set it in the configuration file, as {variable} or by --api.base-url"));
+    let allow_http = read.switch("api.allow_http");
+    let expected = "the root of the API, such as https://api.example.com";
+    let text = read.text(PATH, expected)?;
+    let problem = match syntax::base_url(&text) {
+        Ok(url) if url.scheme() == "https" || allow_http || syntax::is_loopback(&url) => return Some(url),
+        Ok(_) => "would send the key in the clear: http to a host that is not loopback; write https://, or set \
+             api.allow_http to true"
+            .to_owned(),
+        Err(problem) => format!("{problem}; give {expected}"),
+    };
+    read.mistake(PATH, problem);
     None
 }
 
-fn base_url(read: &mut Reader<'_>) -> Option<url::Url> {
-    let hint = "give the root of the API, such as https://api.example.com";
-    if read.get("api.base_url").is_none() {
-        read.missing("api.base_url");
-        return None;
-    }
-    read.parsed("api.base_url", hint, syntax::base_url)
-}
-
-fn key(read: &mut Reader<'_>) -> Option<KeySource> {
-    let inline = read.get("api.key");
-    let file = read.get("api.key_file").filter(|(_, source)| *source != Source::Demo);
-    match (inline, file) {
-        (Some((_, inline)), Some((_, file))) => {
-            let both = format!("api.key ({inline}) and api.key_file ({file})");
-            read.mistakes.push(Mistake::of(&both, None, "only one of them may be given", "remove one of the two"));
-            None
-        }
-        (None, None) => {
-            let hint =
-                "set api.key_file to the file that holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key";
-            let both = "api.key, api.key_file";
-            read.mistakes.push(Mistake::of(both, None, "one of them is required, and neither is given", hint));
-            None
-        }
-        (Some((value, source)), None) => inline_key(read, &value, source),
-        (None, Some((_, source))) => {
-            let path = key_file(read)?;
-            checked(read, "api.key_file", KeySource::File(path), source)
-        }
-    }
-}
-
-fn inline_key(read: &mut Reader<'_>, value: &Value, source: Source) -> Option<KeySource> {
-    let text = match (value, value.as_str()) {
-        (_, Some(text)) => text,
-        (Value::Empty(..), _) => "",
-        (value, None) => {
-            let problem = format!("is {}, not text", kind(value));
-            read.mistake("api.key", source, problem, "give the API key as one text in quotes");
+fn key(read: &mut Reader) -> Option<KeySource> {
+    const PATHS: [&str; 2] = ["api.key", "api.key_file"];
+    let hint = "set api.key_file to the file that holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key";
+    read.require(&PATHS, hint);
+    let inline = read.text("api.key", "the API key as one text in quotes");
+    let file = read.written_path("api.key_file");
+    let (path, key) = match (inline, file) {
+        (Some(_), Some(_)) => {
+            let [key, file] = PATHS.map(|path| format!("{path} ({})", read.source(path)));
+            read.mistakes.push(format!("{key} and {file}: only one of them may be given; remove one of the two"));
             return None;
         }
+        (None, None) => return None,
+        (Some(inline), None) => ("api.key", KeySource::Inline(SecretString::from(inline))),
+        (None, Some((written, path))) => ("api.key_file", KeySource::file(&written, &path)),
     };
-    read.note("api.key", "<hidden>", source.clone());
-    read.note("api.key_file", "", Source::Default);
-    checked(read, "api.key", KeySource::Inline(SecretString::from(text)), source)
+    read_key(&key).map_err(|error| read.mistake(path, error)).ok()?;
+    Some(key)
 }
 
-/// The key that the demo's API is to accept, where one is given.
-pub(super) fn demo_key(read: &mut Reader<'_>) -> Option<SecretString> {
-    let is_empty = |value: &Value| matches!(value, Value::Empty(..)) || value.as_str() == Some("");
-    let (value, source) = read.get("api.key").filter(|(value, _)| !is_empty(value))?;
-    let key = inline_key(read, &value, source)?;
-    read_key(&key).ok()
-}
-
-fn key_file(read: &mut Reader<'_>) -> Option<PathBuf> {
-    read.note("api.key", "", Source::Default);
-    let before = read.mistakes.len();
-    let path = read.path("api.key_file");
-    if path.is_none() && read.mistakes.len() == before {
-        let source = read.source("api.key_file");
-        read.mistake("api.key_file", source, "is empty", "give the path of the file that holds the API key");
-    }
-    path
-}
-
-fn checked(read: &mut Reader<'_>, path: &'static str, key: KeySource, source: Source) -> Option<KeySource> {
-    let Err(error) = read_key(&key) else { return Some(key) };
-    let place = match key {
-        KeySource::Inline(_) => String::new(),
-        KeySource::File(_)
-            if read.get(path).is_some_and(|(value, _)| may_be_key(value.as_str().unwrap_or_default())) =>
-        {
-            "the file (not named here, for it might be the key itself) ".to_owned()
-        }
-        KeySource::File(_) => format!("{} ", error.place()),
-    };
-    read.mistake(path, source, format!("{place}{}", error.problem()), error.hint());
-    None
-}
-
-/// Whether what stands where a file should be named looks more like the key than like a file.
-fn may_be_key(name: &str) -> bool {
-    name.len() >= 16 && !name.contains(['/', '.'])
-}
-
-pub(super) fn poll(read: &mut Reader<'_>) -> Option<PollConfig> {
-    let interval = read.duration("poll.interval", SECOND);
-    if read.get("poll.stale_after").is_none() {
-        let interval = interval?;
-        let stale_after = HOUR.max(interval.saturating_mul(3));
-        read.note("poll.stale_after", humantime::format_duration(stale_after), Source::Default);
-        return Some(PollConfig { interval, stale_after });
-    }
-    let stale_after = read.duration("poll.stale_after", SECOND);
-    let (interval, stale_after) = (interval?, stale_after?);
+fn poll(read: &mut Reader) -> PollConfig {
+    const STALE_AFTER: &str = "poll.stale_after";
+    let interval = read.duration("poll.interval", SECOND..=LONGEST / 4);
     let least = interval.saturating_mul(2);
-    if stale_after < least {
-        let problem = format!(
-            "{} is less than twice poll.interval, which is {} ({})",
-            humantime::format_duration(stale_after),
-            humantime::format_duration(interval),
-            read.source("poll.interval"),
-        );
-        let hint = format!("give at least {}, or shorten poll.interval", humantime::format_duration(least));
-        let source = read.source("poll.stale_after");
-        read.mistake("poll.stale_after", source, problem, hint);
+    if let (true, Some(key)) = (read.are_unset(&[STALE_AFTER]), Key::find(STALE_AFTER)) {
+        let default = humantime::format_duration(HOUR.max(interval.saturating_mul(3))).to_string();
+        let figment = std::mem::take(&mut read.figment);
+        read.figment = figment.merge(Entry::new(key, default.into(), "default".into()));
     }
-    Some(PollConfig { interval, stale_after })
+    let stale_after = read.duration(STALE_AFTER, SECOND..=LONGEST);
+    if stale_after < least && !stale_after.is_zero() {
+        let [given, interval, least] = [stale_after, interval, least].map(humantime::format_duration);
+        let problem =
+            format!("{given} is less than twice poll.interval, which is {interval} ({})", read.source("poll.interval"));
+        read.mistake(STALE_AFTER, format!("{problem}; give at least {least}, or shorten poll.interval"));
+    }
+    PollConfig { interval, stale_after }
 }
 
-pub(super) fn filter(read: &mut Reader<'_>) -> Option<FilterConfig> {
-    let include = globs(read, "filter.include");
-    let exclude = globs(read, "filter.exclude");
-    let private = read.switch("filter.private");
-    Some(FilterConfig {
-        include: include.map(|set| (!set.is_empty()).then_some(set))?,
-        exclude: exclude?,
-        private: private?,
-    })
-}
-
-fn globs(read: &mut Reader<'_>, path: &'static str) -> Option<GlobSet> {
-    let hint = "give a list of globs on owner/repo, such as [\"acme/*\"]";
-    let (globs, source) = read.list(path, hint, syntax::split_globs)?;
+fn globs(read: &mut Reader, path: &str) -> GlobSet {
+    let expected = "a list of globs on owner/repo, such as [\"acme/*\"]";
     let mut set = GlobSetBuilder::new();
-    let before = read.mistakes.len();
-    for glob in &globs {
-        match GlobBuilder::new(glob).literal_separator(true).build() {
-            _ if glob.is_empty() => read.mistake(path, source.clone(), "holds an empty glob", hint),
+    for glob in read.extract::<Vec<String>>(path, expected).unwrap_or_default() {
+        let shown = quoted(&glob);
+        match GlobBuilder::new(&glob).literal_separator(true).build() {
+            _ if glob.is_empty() => read.mistake(path, format!("holds an empty glob; give {expected}")),
             Ok(built) => {
                 set.add(built);
             }
             Err(error) => {
-                let problem = format!("the glob {} does not parse: {}", quoted(glob), error.kind());
-                read.mistake(path, source.clone(), problem, hint);
+                read.mistake(path, format!("the glob {shown} does not parse: {}; give {expected}", error.kind()));
             }
         }
         if !glob.contains('/') && !glob.contains("**") {
-            read.warnings.push(format!(
-                "{path} ({source}): the glob {} holds no slash and so matches no owner/repo; write {} to mean all of an owner",
-                quoted(glob),
-                quoted(&format!("{glob}/*")),
-            ));
+            let hint = "add /* to it to mean all of an owner";
+            read.warning(path, format!("the glob {shown} holds no slash and so matches no owner/repo; {hint}"));
         }
     }
-    read.note(path, globs.join(", ").escape_debug(), source.clone());
-    if read.mistakes.len() > before {
-        return None;
-    }
-    set.build().map_err(|error| read.mistake(path, source, format!("is too large: {}", error.kind()), hint)).ok()
-}
-
-pub(super) fn web(read: &mut Reader<'_>) -> Option<WebConfig> {
-    let listen_addresses = listen_addresses(read);
-    let hint = "give a path such as /metrics: a slash, then letters, digits and -._~/, and none of the exporter's other \
-                paths";
-    let telemetry_path = read.parsed("web.telemetry_path", hint, syntax::telemetry_path);
-    let config_file = read.path("web.config_file");
-    let enable_lifecycle = read.switch("web.enable_lifecycle");
-    let max_requests = read.whole("web.max_requests", 1..=1_000_000);
-    Some(WebConfig {
-        listen_addresses: listen_addresses?,
-        telemetry_path: telemetry_path?,
-        config_file,
-        enable_lifecycle: enable_lifecycle?,
-        max_requests: max_requests?,
+    set.build().unwrap_or_else(|error| {
+        read.mistake(path, format!("is too large: {}; give fewer globs", error.kind()));
+        GlobSet::empty()
     })
 }
 
-fn listen_addresses(read: &mut Reader<'_>) -> Option<Vec<String>> {
-    const PATH: &str = "web.listen_addresses";
-    let hint = "give a list of host:port, such as [\":10018\", \"127.0.0.1:10018\", \"[::1]:10018\"]";
-    let (addresses, source) = read.list(PATH, hint, syntax::split_commas)?;
-    let before = read.mistakes.len();
-    if addresses.is_empty() {
-        read.mistake(PATH, source.clone(), "is empty", hint);
+fn web(read: &mut Reader) -> WebConfig {
+    const PATH: &str = "web.telemetry_path";
+    let hint =
+        "a path such as /metrics: a slash, then letters, digits and -._~/, and none of the exporter's other paths";
+    let telemetry_path: Option<String> = read.extract(PATH, hint);
+    if let Some(Err(problem)) = telemetry_path.as_deref().map(syntax::telemetry_path) {
+        read.mistake(PATH, format!("{problem}; give {hint}"));
     }
-    for (index, address) in addresses.iter().enumerate() {
-        if let Err(problem) = syntax::listen_address(address) {
-            let port_alone = address.parse::<u16>().map(|port| format!("write \":{port}\""));
-            let hint = port_alone.unwrap_or_else(|_| hint.to_owned());
-            read.mistake(PATH, source.clone(), format!("{} {problem}", quoted(address)), hint);
-        } else if addresses[..index].contains(address) && !address.ends_with(":0") {
-            read.mistake(PATH, source.clone(), format!("{} is given twice", quoted(address)), "remove one of the two");
-        }
+    WebConfig {
+        telemetry_path: telemetry_path.unwrap_or_default(),
+        listen_addresses: listen_addresses(read),
+        config_file: read.path("web.config_file"),
+        enable_lifecycle: read.switch("web.enable_lifecycle"),
+        max_requests: read.whole("web.max_requests", 1..=1_000_000),
     }
-    read.note(PATH, addresses.join(", ").escape_debug(), source);
-    (read.mistakes.len() == before).then_some(addresses)
 }
 
-pub(super) fn log(read: &mut Reader<'_>) -> Option<LogConfig> {
-    let level = read.parsed("log.level", "write error, warn, info, debug or trace", |text| {
-        let level = text.to_ascii_lowercase();
-        let known = ["error", "warn", "info", "debug", "trace"].contains(&level.as_str());
-        known.then_some(level).ok_or_else(|| format!("{} is no level", short(text)))
-    });
-    let format = read.parsed("log.format", "write logfmt or json", |text| match text {
-        "logfmt" => Ok(LogFormat::Logfmt),
-        "json" => Ok(LogFormat::Json),
-        _ => Err(format!("{} is no format", short(text))),
-    });
-    Some(LogConfig { level: level?.parse().ok()?, format: format? })
+pub(super) fn listen_addresses(read: &mut Reader) -> Vec<String> {
+    const PATH: &str = "web.listen_addresses";
+    let expected = "a list of host:port in quotes, such as [\":10018\", \"127.0.0.1:10018\", \"[::1]:10018\"]";
+    let addresses: Option<Vec<String>> = read.extract(PATH, expected);
+    if addresses.as_ref().is_some_and(Vec::is_empty) {
+        read.mistake(PATH, format!("is empty; give {expected}"));
+    }
+    let addresses = addresses.unwrap_or_default();
+    for (index, address) in addresses.iter().enumerate() {
+        if let Err(problem) = syntax::listen_address(address) {
+            let hint = match address.parse::<u16>() {
+                Ok(port) => format!("write \":{port}\""),
+                Err(_) => format!("give {expected}"),
+            };
+            read.mistake(PATH, format!("{} {problem}; {hint}", quoted(address)));
+        } else if addresses[..index].contains(address) && !address.ends_with(":0") {
+            read.mistake(PATH, format!("{} is given twice; remove one of the two", quoted(address)));
+        }
+    }
+    addresses
+}
+
+fn log(read: &mut Reader) -> LogConfig {
+    let levels = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
+    let levels = levels.map(|level| (level.as_str(), level));
+    LogConfig {
+        level: read.choice("log.level", "error, warn, info, debug or trace", &levels),
+        format: read.choice(
+            "log.format",
+            "logfmt or json",
+            &[("logfmt", LogFormat::Logfmt), ("json", LogFormat::Json)],
+        ),
+    }
 }

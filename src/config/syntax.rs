@@ -1,25 +1,9 @@
 //! What the single values must look like. Each error says what is wrong with the value, to stand behind its key; the
-//! value itself is quoted only where it can hold no secret.
+//! value itself is short only where it can hold no secret.
 
-use crate::route::Route;
-use std::{
-    fmt,
-    net::{IpAddr, Ipv6Addr},
-};
-use url::Url;
-
-/// A number of bytes; shown exactly, in the largest unit that allows it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Size(pub(super) u64);
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
-        let exact = units.into_iter().find(|(unit, _)| self.0.is_multiple_of(*unit));
-        let (unit, name) = exact.unwrap_or((1, "B"));
-        write!(f, "{}{name}", self.0 / unit)
-    }
-}
+use super::error::short;
+use std::net::Ipv6Addr;
+use url::{Host, Url};
 
 /// The root of the API, its path ending with a slash. The value may hold a secret in the wrong place: no error quotes it.
 pub(super) fn base_url(text: &str) -> Result<Url, String> {
@@ -30,17 +14,12 @@ pub(super) fn base_url(text: &str) -> Result<Url, String> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err("is neither an https nor an http URL".to_owned());
     }
-    if url.host_str().is_none_or(str::is_empty) {
-        return Err("has no host".to_owned());
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err("holds a user or password, which the API does not take".to_owned());
-    }
-    if url.query().is_some() {
-        return Err("holds a query (from its \"?\" on)".to_owned());
-    }
-    if url.fragment().is_some() {
-        return Err("holds a fragment (from its \"#\" on)".to_owned());
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    if has_user || url.query().is_some() || url.fragment().is_some() {
+        return Err(
+            "holds a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on), which no root has"
+                .to_owned(),
+        );
     }
     if !url.path().ends_with('/') {
         url.set_path(&format!("{}/", url.path()));
@@ -50,11 +29,11 @@ pub(super) fn base_url(text: &str) -> Result<Url, String> {
 
 /// Whether what is sent there stays on this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    match address.parse::<IpAddr>() {
-        Ok(address) => address.to_canonical().is_loopback(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
     }
 }
 
@@ -74,36 +53,15 @@ pub(super) fn listen_address(text: &str) -> Result<(), &'static str> {
     if known { Ok(()) } else { Err("has a host that is neither a name nor an address") }
 }
 
-/// A path at which the metrics can be served.
-pub(super) fn telemetry_path(text: &str) -> Result<String, String> {
-    let quoted = super::error::short(text);
-    if !text.starts_with('/') {
-        return Err(format!("{quoted} does not begin with a slash"));
-    }
-    if Route::fixed(text).is_some() {
-        return Err(format!("{quoted} is a path of the exporter already"));
-    }
-    if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte)) {
-        return Err(format!("{quoted} holds a character that a path should not"));
-    }
-    Ok(text.to_owned())
-}
-
-/// The items of a list that is written as one text.
-pub(super) fn split_commas(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
-}
-
-/// Like [`split_commas`], but a comma within the braces of a glob is the glob's own.
-pub(super) fn split_globs(text: &str) -> Vec<String> {
-    let mut depth = 0_usize;
-    let items = text.split(|c| {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
+/// A path at which the metrics can be served: none of the status page, and none that begins like the exporter's own.
+pub(super) fn telemetry_path(text: &str) -> Result<(), String> {
+    let problem = match text {
+        _ if !text.starts_with('/') => "does not begin with a slash",
+        _ if text == "/" || text.starts_with("/-/") => "is a path of the exporter already",
+        _ if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte)) => {
+            "holds a character that a path should not"
         }
-        c == ',' && depth == 0
-    });
-    items.map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+        _ => return Ok(()),
+    };
+    Err(format!("{} {problem}", short(text)))
 }

@@ -58,44 +58,74 @@ fn zero_requests_per_second_are_unlimited() {
 
 #[test]
 fn changes_that_need_a_restart_are_named() {
-    let old = good().config;
-    assert_eq!(restart_needed(&old, &old), Vec::<&str>::new());
-    let mut new = old.clone();
-    new.api.base_url = "https://other.example.com/".parse().unwrap();
-    new.state_file = Some("state.json".into());
-    new.web.listen_addresses.push(":1".into());
-    new.poll.interval = Duration::from_secs(1);
-    assert_eq!(restart_needed(&old, &new), ["api.base_url", "state.file", "web.listen_addresses"]);
+    let with = |text: &str| load_text(&format!("{text}\n  key: {KEY}\n")).unwrap();
+    let old = with("api:\n  base_url: https://a");
+    assert_eq!(old.restart_needed(&old), Vec::<&str>::new());
+    let new = with(
+        "poll: {interval: 1s}\nstate: {file: state.json}\nweb: {listen_addresses: [\":1\"]}\napi:\n  base_url: https://b",
+    );
+    assert_eq!(old.restart_needed(&new), ["api.base_url", "state.file", "web.listen_addresses"]);
 }
 
 #[test]
-fn the_demo_needs_no_account_and_leaves_that_of_the_environment_aside() {
+fn changes_are_named_with_their_values_and_secrets_hidden() {
+    let with =
+        |key: &str, rest: &str| load_text(&format!("api: {{base_url: \"https://a\", key: {key}}}\n{rest}")).unwrap();
+    let old = with(KEY, "poll: {interval: 1m}\n");
+    assert_eq!(old.changes(&old), Vec::<String>::new());
+    let changes = old.changes(&with("another-secret", "poll: {interval: 2m}\nstate: {file: /a}\n"));
+    assert_eq!(changes, ["poll.interval (\"1m\" -> \"2m\")", "state.file (\"\" -> \"/a\")", "api.key"]);
+}
+
+/// Where a value came from decides nothing: only what it is.
+#[test]
+fn a_value_that_is_set_elsewhere_is_no_change() {
+    let options = Options::default();
+    let environment = |name: &'static str| {
+        [(name, "5m"), ("TRANSLATION_EXPORTER_API__BASE_URL", "https://a"), ("TRANSLATION_EXPORTER_API__KEY", KEY)]
+    };
+    let by_default = load(&options, environment("OTHER")).unwrap();
+    let by_variable = load(&options, environment("TRANSLATION_EXPORTER_POLL__INTERVAL")).unwrap();
+    assert_eq!(by_default.changes(&by_variable), Vec::<String>::new());
+}
+
+fn demo_options() -> Options {
+    Options {
+        defaults: vec![("poll.interval", "5s".to_owned()), ("api.key", "made-up".to_owned())],
+        overrides: vec![("api.base_url", "http://127.0.0.1:1/".to_owned()), ("api.key_file", String::new())],
+        ..Options::default()
+    }
+}
+
+#[test]
+fn a_command_s_own_values_stand_below_and_above_all_others() {
     let environment = [
         ("TRANSLATION_EXPORTER_API__KEY_FILE", "/none/such"),
         ("TRANSLATION_EXPORTER_API__BASE_URL", "https://api.example.com"),
         ("TRANSLATION_EXPORTER_LOG__LEVEL", "debug"),
     ];
-    let loaded = load_demo(&Options::default(), environment, "http://127.0.0.1:1/", KEY).unwrap();
+    let loaded = load(&demo_options(), environment).unwrap();
     assert_eq!(loaded.config.api.base_url.as_str(), "http://127.0.0.1:1/");
     assert!(matches!(loaded.config.api.key, KeySource::Inline(_)));
     assert_eq!(loaded.config.poll.interval, Duration::from_secs(5));
     assert_eq!(loaded.config.log.level, tracing::Level::DEBUG);
+    assert_eq!(loaded.settings[0].source, "demo");
     let slower = [("TRANSLATION_EXPORTER_POLL__INTERVAL", "7s")];
-    let loaded = load_demo(&Options::default(), slower, "http://127.0.0.1:1/", KEY).unwrap();
+    let loaded = load(&demo_options(), slower).unwrap();
     assert_eq!(loaded.config.poll.interval, Duration::from_secs(7));
 }
 
 #[test]
 fn the_demo_s_api_takes_the_key_that_is_given() {
-    let key = |variables: &[(&str, &str)]| demo_key(&Options::default(), variables.iter().copied());
-    let given = key(&[("TRANSLATION_EXPORTER_API__KEY", KEY)]).unwrap();
-    assert_eq!(given.as_ref().map(ExposeSecret::expose_secret), Some(KEY));
-    assert!(key(&[]).unwrap().is_none());
-    assert!(key(&[("TRANSLATION_EXPORTER_API__KEY", "")]).unwrap().is_none());
-    assert!(key(&[("TRANSLATION_EXPORTER_API__KEY_FILE", "/none/such")]).unwrap().is_none());
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), "api: {key: }\n").unwrap();
-    assert!(demo_key(&options(file.path()), [("", ""); 0]).unwrap().is_none());
+    let key = |variables: &[(&str, &str)]| {
+        let loaded = load(&demo_options(), variables.iter().copied())?;
+        Ok::<_, ConfigError>(read_key(&loaded.config.api.key).unwrap().expose_secret().to_owned())
+    };
+    assert_eq!(key(&[("TRANSLATION_EXPORTER_API__KEY", KEY)]).unwrap(), KEY);
+    for none in [&[][..], &[("TRANSLATION_EXPORTER_API__KEY", "")], &[("TRANSLATION_EXPORTER_API__KEY_FILE", "/none")]]
+    {
+        assert_eq!(key(none).unwrap(), "made-up");
+    }
     let unfit = key(&[("TRANSLATION_EXPORTER_API__KEY", "two words")]).unwrap_err().to_string();
     assert!(unfit.contains("TRANSLATION_EXPORTER_API__KEY") && !unfit.contains("words"), "{unfit}");
 }
@@ -103,23 +133,21 @@ fn the_demo_s_api_takes_the_key_that_is_given() {
 #[test]
 fn debug_output_and_description_hide_the_key() {
     let loaded = good();
-    assert!(!format!("{loaded:?}{}", describe(&loaded)).contains(KEY));
+    assert!(!format!("{loaded:?}{}", loaded.describe()).contains(KEY));
 }
 
 #[test]
-fn every_key_is_described_once() {
-    let loaded = good();
-    let mut keys: Vec<_> = loaded.settings.iter().map(|setting| setting.key).collect();
-    keys.sort_unstable();
-    let mut all: Vec<_> = KEYS.iter().map(|key| key.path).collect();
-    all.sort_unstable();
-    assert_eq!(keys, all);
+fn the_address_is_found_whatever_is_wrong_with_other_keys() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "poll: {interval: soon, intervall: 1m}\nweb: {listen_addresses: [\":1\"]}\n").unwrap();
+    let found = load_address(&options(file.path()), [("", ""); 0]).unwrap();
+    assert_eq!(found, (vec![":1".to_owned()], None));
 }
 
 proptest! {
-    /// Slips of the finger around the key: whatever the file then says, no message repeats the key.
+    /// Slips of the finger around the key: whatever the file then holds, no message repeats the key.
     #[test]
-    fn no_slip_makes_an_error_tell_the_key(
+    fn no_slip_makes_an_error_show_the_key(
         slips in proptest::collection::vec((0_usize..200, prop_oneof![Just(None), "[ \n:#\"'\\[\\]{}&*!|>?,-]".prop_map(Some)]), 1..4),
     ) {
         let mut text = format!(

@@ -41,7 +41,7 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
-    Snapshot { taken_at: at(0), repositories, filtered: 0, completion_scale: 100.0 }
+    Snapshot { taken_at: at(0), repositories, filtered: 0, unconfirmed: 0, completion_scale: 100.0 }
 }
 
 /// Before a first poll has ended.

@@ -1,7 +1,7 @@
 //! What begins and what ends is logged, each once.
 
 use super::{Finding, Kind, Severity};
-use crate::{model::Timestamp, text::Rough};
+use crate::{model::Timestamp, words::Rough};
 use std::collections::BTreeMap;
 
 /// Remembers what is wrong, so that only changes are logged.
@@ -58,7 +58,9 @@ impl Kind {
             Self::ApiUnavailable => "the API answers again",
             Self::ListingIncomplete => "the repositories can all be listed again",
             Self::DataStale => "no data are stale any more",
-            Self::CertificateExpired | Self::CertificateExpiring => "the certificate of the web side is valid for long again",
+            Self::CertificateExpired | Self::CertificateExpiring => {
+                "the certificate of the web side is valid for long again"
+            }
             Self::RepositoriesFailing => "all repositories can be read again",
             Self::NoRepositories => "the account has repositories now",
             Self::NothingSelected => "the filters leave repositories now",

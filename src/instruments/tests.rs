@@ -95,10 +95,14 @@ fn requests_are_counted_by_what_became_of_them() {
     );
 }
 
+fn failure() -> Failure {
+    Failure::new(Timestamp::from_millis(0), "it failed", "try again")
+}
+
 #[test]
 fn a_discarded_state_file_shows() {
     let instruments = Instruments::new("/metrics");
-    instruments.state_discarded();
+    instruments.state_discarded(failure());
     assert_samples(&instruments, &["state_discarded 1"]);
 }
 
@@ -106,8 +110,8 @@ fn a_discarded_state_file_shows() {
 fn a_refused_reload_keeps_the_time_of_the_last_good_one() {
     let instruments = Instruments::new("/metrics");
     assert!(!instruments.encode().contains("translation_exporter_config"));
-    instruments.config_loaded(true, Timestamp::from_millis(1_795_224_645_123));
-    instruments.config_loaded(false, Timestamp::from_millis(1_795_224_999_000));
+    instruments.config_loaded(Ok(()), Timestamp::from_millis(1_795_224_645_123));
+    instruments.config_loaded(Err(failure()), Timestamp::from_millis(1_795_224_999_000));
     assert_eq!(
         samples(&instruments, "translation_exporter_config"),
         [
@@ -125,11 +129,11 @@ fn a_good_web_configuration_does_not_hide_that_the_rest_was_refused() {
         instruments.encode().contains("\ntranslation_exporter_config_last_reload_successful 1\n")
     };
     let now = Timestamp::from_millis(0);
-    assert!(successful(&|instruments| instruments.config_loaded(true, now)));
-    assert!(!successful(&|instruments| instruments.web_config_loaded(false, now)));
-    assert!(!successful(&|instruments| instruments.config_loaded(false, now)));
-    assert!(!successful(&|instruments| instruments.web_config_loaded(true, now)));
-    assert!(successful(&|instruments| instruments.config_loaded(true, now)));
+    assert!(successful(&|instruments| instruments.config_loaded(Ok(()), now)));
+    assert!(!successful(&|instruments| instruments.web_config_loaded(Err(failure()), now)));
+    assert!(!successful(&|instruments| instruments.config_loaded(Err(failure()), now)));
+    assert!(!successful(&|instruments| instruments.web_config_loaded(Ok(()), now)));
+    assert!(successful(&|instruments| instruments.config_loaded(Ok(()), now)));
 }
 
 #[test]
@@ -182,7 +186,7 @@ fn the_build_shows_its_version() {
 #[test]
 fn help_texts_hold_no_quote_and_no_backslash() {
     let instruments = Instruments::new("/metrics");
-    instruments.config_loaded(true, Timestamp::from_millis(0));
+    instruments.config_loaded(Ok(()), Timestamp::from_millis(0));
     instruments.certificate_expires(Some(Timestamp::from_millis(0)));
     for help in instruments.encode().lines().filter(|line| line.starts_with("# HELP ")) {
         assert!(!help.contains(['"', '\\']) && help.ends_with('.'), "{help}");

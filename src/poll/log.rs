@@ -6,27 +6,38 @@ use crate::{
     model::{BadEntry, Failure, RepositoryId},
     snapshot::PollOutcome,
 };
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 /// How many lines of one kind a poll logs; the rest is counted.
 const AT_MOST: usize = 10;
 
-/// What one poll logs about single repositories: how many lines there were of each kind, logged or not.
+/// What one poll logs about single repositories: by its kind, how many lines there were, logged or not.
 #[derive(Debug, Default)]
-pub(super) struct PollLog {
-    failing: usize,
-    recovered: usize,
-    bad: usize,
-    good_again: usize,
-    appeared: usize,
-    left: usize,
-    renamed: usize,
-}
+pub(super) struct PollLog(BTreeMap<&'static str, usize>);
 
 impl PollLog {
+    /// Counts one more line of a kind, and says whether it is logged.
+    fn is_logged(&mut self, kind: &'static str) -> bool {
+        let count = self.0.entry(kind).or_default();
+        *count += 1;
+        *count <= AT_MOST
+    }
+
+    /// One line for all that was counted and not logged.
+    pub fn end(self) {
+        let more = self.0.iter().filter(|(_, count)| **count > AT_MOST);
+        let more: Vec<_> = more.map(|(kind, count)| format!("{} {kind}", count - AT_MOST)).collect();
+        if !more.is_empty() {
+            tracing::warn!(more = more.join(", "), "there was more than is logged one by one");
+        }
+    }
+
     /// The languages of a repository cannot be read, for a reason that is not logged yet.
     pub fn failing(&mut self, repo: &str, id: RepositoryId, failure: &Failure) {
-        if is_logged(&mut self.failing) {
+        if self.is_logged("failing") {
             let Failure { what, hint, .. } = failure;
             tracing::warn!(repo, id = id.get(), error = &**what, hint = &**hint, "cannot read languages");
         }
@@ -34,7 +45,7 @@ impl PollLog {
 
     /// They can be read again.
     pub fn recovered(&mut self, repo: &str, id: RepositoryId) {
-        if is_logged(&mut self.recovered) {
+        if self.is_logged("recovered") {
             tracing::info!(repo, id = id.get(), "languages can be read again");
         }
     }
@@ -42,12 +53,12 @@ impl PollLog {
     /// The bad entries of an answer, now that they are others than before.
     pub fn bad_entries(&mut self, of: &str, bad: &[BadEntry]) {
         if bad.is_empty() {
-            if is_logged(&mut self.good_again) {
+            if self.is_logged("answers that are good again") {
                 tracing::info!(of, "all entries of the answer are good again");
             }
-        } else if is_logged(&mut self.bad) {
+        } else if self.is_logged("answers with bad entries") {
             let logged: Vec<_> = bad.iter().take(AT_MOST).map(ToString::to_string).collect();
-            let (bad, more) = (logged.join("; "), more(bad.len()));
+            let (bad, more) = (logged.join("; "), bad.len().saturating_sub(AT_MOST));
             tracing::warn!(of, bad, more, "the answer has bad entries or fields; the rest is used");
         }
     }
@@ -55,50 +66,21 @@ impl PollLog {
     /// What a listing changed.
     pub fn changes(&mut self, changes: &Changes) {
         for (id, repo) in &changes.appeared {
-            if is_logged(&mut self.appeared) {
+            if self.is_logged("appeared") {
                 tracing::info!(repo = &**repo, id = id.get(), "a repository appeared");
             }
         }
         for (id, repo) in &changes.left {
-            if is_logged(&mut self.left) {
+            if self.is_logged("left") {
                 tracing::info!(repo = &**repo, id = id.get(), "a repository left");
             }
         }
         for (id, before, repo) in &changes.renamed {
-            if is_logged(&mut self.renamed) {
+            if self.is_logged("renamed") {
                 tracing::info!(repo = &**repo, before = &**before, id = id.get(), "a repository was renamed");
             }
         }
     }
-
-    /// One line for all that was counted and not logged.
-    pub fn end(self) {
-        let Self { failing, recovered, bad, good_again, appeared, left, renamed } = self;
-        let all = [failing, recovered, bad, good_again, appeared, left, renamed].map(more);
-        let [failing, recovered, bad, good_again, appeared, left, renamed] = all;
-        if all != [0; 7] {
-            tracing::warn!(
-                failing,
-                recovered,
-                bad,
-                good_again,
-                appeared,
-                left,
-                renamed,
-                "there was more than is logged one by one"
-            );
-        }
-    }
-}
-
-/// Counts one more of a kind, and says whether it is logged by itself.
-fn is_logged(count: &mut usize) -> bool {
-    *count += 1;
-    *count <= AT_MOST
-}
-
-fn more(count: usize) -> usize {
-    count.saturating_sub(AT_MOST)
 }
 
 /// Distinguishes what is wrong with two answers, wherever in them it is; 0 is nothing.

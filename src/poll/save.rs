@@ -61,7 +61,11 @@ async fn write_all(
             // Nobody is left to judge it.
             tracing::error!(%error, "the state cannot be saved at the end; the last good file stays");
         }
-        instruments.state_written(result.map_err(|error| Failure::new(Clock::system().now(), error.to_string(), "it is tried again every minute")));
+        instruments.state_written(
+            result.map_err(|error| {
+                Failure::new(Clock::system().now(), error.to_string(), "it is tried again every minute")
+            }),
+        );
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     model::Failure,
     snapshot::{PollOutcome, Shown, Snapshot},
-    text::repositories,
+    words::repositories,
 };
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
@@ -171,7 +171,8 @@ fn failures(snapshot: &Snapshot, poll: &PollOutcome, look: Look, brush: Brush) -
     let say = |whose: String, failure: &Failure| {
         brush.alarming(&name(&format!("{whose}{}; {}", failure.what, failure.hint), usize::MAX))
     };
-    let mut lines: Vec<_> = summary::poll_failures(poll).map(|(_, failure)| say(String::new(), failure)).collect();
+    let mut lines: Vec<_> =
+        poll.listing.iter().chain(&poll.ended_early).take(1).map(|failure| say(String::new(), failure)).collect();
     for Cause { repositories, failure } in summary::causes(snapshot) {
         if let [only] = repositories[..] {
             lines.push(say(format!("{only}: "), failure));

@@ -1,4 +1,4 @@
-//! What systemd is told (`sd_notify`): ready, reloading, stopping. Without a `NOTIFY_SOCKET` nothing is sent.
+//! What systemd is notified of (`sd_notify`): ready, reloading, stopping. Without a `NOTIFY_SOCKET` nothing is sent.
 
 use sd_notify::NotifyState;
 
@@ -9,10 +9,10 @@ pub(super) fn ready() {
 
 /// The configuration is being read anew; [`ready`] must follow, whether or not it was taken.
 pub(super) fn reloading() {
-    // Type=notify-reload wants to know which reload this is the answer to.
+    // Type=notify-reload needs to know which reload this answers.
     match NotifyState::monotonic_usec_now() {
         Ok(now) => send(&[NotifyState::Reloading, now]),
-        Err(error) => tracing::warn!(%error, "cannot tell systemd about the reload: no monotonic clock"),
+        Err(error) => tracing::warn!(%error, "cannot notify systemd of the reload: no monotonic clock"),
     }
 }
 
@@ -23,6 +23,6 @@ pub(super) fn stopping() {
 
 fn send(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "cannot tell systemd (NOTIFY_SOCKET); it may think that the service hangs");
+        tracing::warn!(%error, "cannot notify systemd (NOTIFY_SOCKET); it may take the service for one that hangs");
     }
 }

@@ -1,44 +1,33 @@
 //! `once`: poll once, print the result, and say by the exit code whether everything could be read.
 
-use super::{Loader, RunError, poll_settings};
+use super::{RunError, open_state, poll_settings, warn};
 use crate::{
     api::Client,
     cli::Output,
     clock::Clock,
-    config::Loaded,
+    config::{self, Config, Options},
     exposition::{self, Format},
     instruments::Instruments,
     poll::{PollProgress, Poller},
     report::{self, Look},
-    snapshot::{PollStatus, Snapshot},
+    snapshot::{PollOutcome, PollStatus, Snapshot},
+    state::Opened,
     telemetry,
 };
 use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::{
-    io::{IsTerminal as _, Write as _},
-    sync::Arc,
-};
+use std::{io::Write as _, sync::Arc};
 use tokio::sync::watch;
 
-pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), RunError> {
-    let Loaded { config, warnings, .. } = loader.load().map_err(RunError::usage)?;
-    telemetry::init(&config.log);
-    for warning in &warnings {
-        tracing::warn!("{warning}");
-    }
+pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunError> {
+    let loaded = config::load(options, std::env::vars_os()).map_err(RunError::usage)?;
+    let config = &loaded.config;
+    let bar = progress_bar()?;
+    telemetry::init(&config.log, Some(bar.clone()));
+    warn(&loaded);
     let instruments = Arc::new(Instruments::of_one_poll());
-    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
-    instruments.config_loaded(true, Clock::system().now());
-    // The sender may go: nothing changes while a single poll runs.
-    let (_, settings) = watch::channel(Arc::new(poll_settings(&config, client)));
-    let nobody = None::<fn(Arc<Snapshot>, PollStatus)>;
-    let mut poller = Poller::new(settings, None, None, Clock::system(), Arc::clone(&instruments), nobody);
-    let bar = tokio::spawn(draw(poller.progress()));
-    let outcome = poller.poll().await;
-    let (snapshot, status) = (poller.snapshot(), poller.status().clone());
-    drop(poller);
-    bar.await.context("the progress bar failed")?;
+    instruments.config_loaded(Ok(()), Clock::system().now());
+    let (snapshot, status, outcome) = poll(config, &instruments, bar).await?;
 
     let mut stdout = std::io::stdout().lock();
     let mut expose = |format| exposition::print(&snapshot, &status, format, &instruments, &mut stdout);
@@ -53,7 +42,38 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), RunError
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
         printed => printed.context("cannot print the result")?,
     }
+    judge(&outcome)
+}
 
+/// Polls once, from the state that was kept and to it.
+async fn poll(
+    config: &Config,
+    instruments: &Arc<Instruments>,
+    bar: ProgressBar,
+) -> Result<(Snapshot, PollStatus, PollOutcome), RunError> {
+    let clock = Clock::system();
+    let client = Client::new(&config.api, Arc::clone(instruments)).map_err(RunError::usage)?;
+    let state = open_state(config, false, clock, instruments).map_err(|error| match error {
+        RunError::Usage(error) => RunError::Usage(anyhow!("{error:#}; `once --state.file=` does without the state")),
+        error @ RunError::Running(_) => error,
+    })?;
+    // The sender may go: nothing changes while a single poll runs.
+    let (_, settings) = watch::channel(Arc::new(poll_settings(config, client)));
+    let nobody = None::<fn(Arc<Snapshot>, PollStatus)>;
+    let (mut file, memory) = state.map_or((None, None), |Opened { file, memory, .. }| (Some(file), memory));
+    let mut poller = Poller::new(settings, memory, None, clock, Arc::clone(instruments), nobody);
+    let drawn = tokio::spawn(draw(bar, poller.progress()));
+    let outcome = poller.poll().await;
+    let (snapshot, status) = (poller.snapshot(), poller.status().clone());
+    if let Some(file) = &mut file {
+        file.write(&poller.memory()).context("the poll is not saved")?;
+    }
+    drop(poller);
+    drawn.await.context("the progress bar failed")??;
+    Ok((snapshot, status, outcome))
+}
+
+fn judge(outcome: &PollOutcome) -> Result<(), RunError> {
     if outcome.is_success() {
         return Ok(());
     }
@@ -70,30 +90,30 @@ pub(super) async fn once(loader: &Loader, output: Output) -> Result<(), RunError
     }))
 }
 
-/// Shows on a terminal how far the poll has come.
-async fn draw(mut progress: watch::Receiver<PollProgress>) {
-    if !std::io::stderr().is_terminal() {
-        return;
-    }
+/// Draws nothing where stderr is no terminal.
+fn progress_bar() -> anyhow::Result<ProgressBar> {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    let listing = ProgressStyle::with_template("{spinner} listing repositories: {pos}");
-    let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left");
-    let (Ok(listing), Ok(reading)) = (listing, reading) else { return };
-    bar.set_style(listing);
-    telemetry::share_terminal_with(&bar);
-    let mut is_listed = false;
+    bar.set_style(ProgressStyle::with_template("{spinner} listing repositories: {pos}")?);
+    Ok(bar)
+}
+
+/// Shows how far the poll has come.
+async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollProgress>) -> anyhow::Result<()> {
+    let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left")?;
     while progress.changed().await.is_ok() {
         let now = *progress.borrow_and_update();
-        if now.is_listed {
-            if !is_listed {
-                bar.set_style(reading.clone());
-                is_listed = true;
-            }
-            bar.set_length(now.of as u64);
-            bar.set_position(now.done as u64);
-        } else {
-            bar.set_position(now.of as u64);
+        if now.is_listed && bar.length().is_none() {
+            bar.set_style(reading.clone());
+            bar.reset_eta();
         }
+        // Both at once: what was listed is not yet read.
+        bar.update(|state| {
+            if now.is_listed {
+                state.set_len(now.of as u64);
+            }
+            state.set_pos(if now.is_listed { now.done } else { now.of } as u64);
+        });
     }
     bar.finish_and_clear();
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! `check-config --online`: one call of each kind, and in words what it found.
+//! `check-config --online`: one question of each kind, and in words what it found.
 
 use super::RunError;
 use crate::{
@@ -6,42 +6,59 @@ use crate::{
     config::{ApiConfig, Config},
     instruments::Instruments,
     model::{Failure, Repository, Target},
+    select::select,
 };
 use anyhow::anyhow;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Asks the API for the first page of the listing and for one repository's languages, each once.
 pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let api = ApiConfig { max_attempts: 1, ..config.api.clone() };
     let client = Client::new(&api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
     let session = client.begin().await.map_err(|Failure { what, hint, .. }| anyhow!("{what}; {hint}"))?;
-    let page = session.list_repositories(None).await.map_err(|error| told("the listing", error))?;
+    let page = session.list_repositories(None).await.map_err(|error| failed("the listing", error))?;
     let mut lines = vec![format!("{} answers and accepts the key", config.api.base_url)];
-    let count = page.repositories.len();
-    lines.push(match count {
-        0 => {
-            "the account of the key has no repository: connect some to it, or use the key of another account".to_owned()
-        }
-        1 => "the first page of the listing has 1 repository".to_owned(),
-        _ => format!("the first page of the listing has {count} repositories"),
-    });
-    if !page.bad.is_empty() {
-        lines.push(format!("entries of it with something bad: {}", page.bad.len()));
+    let defects = page.bad.len();
+    let listed: BTreeMap<_, _> = page.repositories.into_iter().map(|one| (one.id, Arc::new(one))).collect();
+    let polled = select(&listed, &config.filter).polled;
+    lines.push(describe_page(listed.len(), polled.values().map(|repository| &*repository.name)));
+    if defects > 0 {
+        lines.push(format!("entries of it with something bad: {defects}"));
     }
-    if let Some(repository) = page.repositories.first() {
-        let list = session.list_languages(repository.id).await.map_err(|error| told(&repository.name, error))?;
+    // Also where the filters leave nothing, to find out whether the key may read languages.
+    if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
+        let list = session.list_languages(repository.id).await.map_err(|error| failed(&repository.name, error))?;
         lines.push(describe_languages(repository, &list.languages));
         lines.push(describe_scale(&list.languages, config.api.completion_scale));
     }
     Ok(format!("  {}\n", lines.join("\n  ")))
 }
 
-fn told(of: &str, error: ApiError) -> anyhow::Error {
+fn failed(of: &str, error: ApiError) -> anyhow::Error {
     match error {
         ApiError::Failed(failure) | ApiError::Unavailable(failure) => {
             anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint)
         }
         ApiError::NotAsked => anyhow!("{of} was not asked for, because the API refused what came before"),
+    }
+}
+
+/// What the first page of the listing has, and what the filters leave of it.
+fn describe_page<'a>(listed: usize, mut polled: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let repositories = if listed == 1 { "1 repository" } else { &format!("{listed} repositories") };
+    match (polled.len(), polled.next()) {
+        _ if listed == 0 => {
+            "the account of the key has no repository: connect some to it, or use the key of another account".to_owned()
+        }
+        (_, None) => format!(
+            "the first page of the listing has {repositories}, and the filters leave none of them: see filter.*"
+        ),
+        (count, Some(_)) if count == listed => format!("the first page of the listing has {repositories}"),
+        (count, Some(first)) => {
+            format!(
+                "the filters leave {count} of the {repositories} on the first page of the listing; the first: {first:?}"
+            )
+        }
     }
 }
 
@@ -89,7 +106,21 @@ mod tests {
     }
 
     #[test]
-    fn the_scale_is_told_by_the_highest_completion() {
+    fn what_the_filters_leave_of_the_first_page_is_said() {
+        let described = |listed, polled: &[&str]| describe_page(listed, polled.iter().copied());
+        assert_eq!(described(2, &["a/a", "a/b"]), "the first page of the listing has 2 repositories");
+        let some = described(1000, &["a/a", "a/b", "a/c"]);
+        assert_eq!(
+            some,
+            "the filters leave 3 of the 1000 repositories on the first page of the listing; the first: \"a/a\""
+        );
+        assert!(described(1000, &[]).contains("leave none of them: see filter.*"));
+        assert!(described(1, &[]).contains("has 1 repository, and the filters leave none"));
+        assert!(described(0, &[]).contains("no repository"));
+    }
+
+    #[test]
+    fn the_scale_is_judged_by_the_highest_completion() {
         assert_eq!(
             described(&[3.0, 87.5], 100.0),
             "its highest completion is 87.5, which fits api.completion_scale, 100"

@@ -1,11 +1,12 @@
 //! Reloads: all that can change while the exporter runs changes together, or nothing does.
 
-use super::{Loader, notify, poll_settings};
+use super::{notify, off_the_runtime, poll_settings, warn};
 use crate::{
     api::Client,
     clock::Clock,
-    config::{Config, Loaded, WebConfig, restart_needed},
+    config::{self, Loaded, Options},
     instruments::Instruments,
+    model::Failure,
     poll::Settings,
     telemetry, web,
 };
@@ -16,16 +17,22 @@ use tokio::sync::watch;
 /// Takes up new configurations.
 #[derive(Debug)]
 pub(super) struct Reloader {
-    pub loader: Loader,
+    pub options: Options,
     /// What is in force.
-    pub config: Config,
+    pub loaded: Arc<Loaded>,
     pub client: Client,
     pub polling: watch::Sender<Arc<Settings<Client>>>,
-    pub web: watch::Sender<Arc<WebConfig>>,
-    pub protection: web::Protection,
+    pub web: web::App,
     pub logs: telemetry::Handle,
     pub instruments: Arc<Instruments>,
     pub clock: Clock,
+}
+
+/// A configuration that was found to be good, with all that is made of its files.
+struct Next {
+    loaded: Loaded,
+    web_config: web::WebConfigFile,
+    client: Client,
 }
 
 impl Reloader {
@@ -33,14 +40,12 @@ impl Reloader {
     ///
     /// # Errors
     /// Says why it was refused; nothing has changed then.
-    pub fn reload(&mut self) -> Result<(), String> {
+    pub async fn reload(&mut self) -> Result<(), String> {
         notify::reloading();
-        let result = self.take_up();
-        self.instruments.config_loaded(result.is_ok(), self.clock.now());
-        notify::ready();
-        match result {
-            Ok(()) => {
-                tracing::info!("the configuration was read anew");
+        let (options, loaded, client) = (self.options.clone(), Arc::clone(&self.loaded), self.client.clone());
+        let result = match off_the_runtime(move || read(&options, &loaded, &client)).await {
+            Ok(next) => {
+                self.take_up(next);
                 Ok(())
             }
             Err(error) => {
@@ -48,26 +53,43 @@ impl Reloader {
                 tracing::error!(error, "the new configuration is refused; the one before stays in force");
                 Err(error)
             }
-        }
+        };
+        let now = self.clock.now();
+        let refused = |error: &String| Failure::new(now, error.as_str(), "correct it, then reload again");
+        self.instruments.config_loaded(result.as_ref().map(|&()| ()).map_err(refused), now);
+        notify::ready();
+        result
     }
 
-    fn take_up(&mut self) -> anyhow::Result<()> {
-        let Loaded { config, warnings, .. } = self.loader.load()?;
-        let fixed = restart_needed(&self.config, &config);
-        if !fixed.is_empty() {
-            bail!("a reload cannot change {}; restart the exporter instead", fixed.join(", "));
-        }
-        let protection = web::Protection::load(config.web.config_file.as_deref())?;
-        let client = self.client.reconfigured(&config.api)?;
+    fn take_up(&mut self, Next { loaded, web_config, client }: Next) {
+        let config = &loaded.config;
         self.logs.apply(&config.log);
-        for warning in &warnings {
-            tracing::warn!("{warning}");
+        let changes = self.loaded.changes(&loaded);
+        if changes.is_empty() {
+            tracing::info!("the configuration was read anew; no key of it changed");
+        } else {
+            tracing::info!(changed = changes.join(", "), "the configuration was read anew");
         }
-        self.polling.send_replace(Arc::new(poll_settings(&config, client.clone())));
-        self.protection.replace_by(&protection);
-        self.web.send_replace(Arc::new(config.web.clone()));
+        warn(&loaded);
+        let weakened = self.web.weakened_by(&web_config).join(", ");
+        if !weakened.is_empty() {
+            tracing::warn!(weakened, "the reload takes away or lowers protection of the web side");
+        }
+        self.polling.send_replace(Arc::new(poll_settings(config, client.clone())));
+        self.web.replace(config.web.clone(), web_config);
         self.client = client;
-        self.config = config;
-        Ok(())
+        self.loaded = Arc::new(loaded);
     }
+}
+
+/// Reads the configuration and its files, which blocks.
+fn read(options: &Options, in_force: &Loaded, client: &Client) -> anyhow::Result<Next> {
+    let loaded = config::load(options, std::env::vars_os())?;
+    let fixed = in_force.restart_needed(&loaded);
+    if !fixed.is_empty() {
+        bail!("a reload cannot change {}; restart the exporter instead", fixed.join(", "));
+    }
+    let web_config = web::WebConfigFile::load(loaded.config.web.config_file.as_deref())?;
+    let client = client.reconfigured(&loaded.config.api)?;
+    Ok(Next { loaded, web_config, client })
 }

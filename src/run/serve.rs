@@ -1,20 +1,24 @@
-//! `serve` and `demo`: poll on an interval and serve what was read, until the process is told to stop.
+//! `serve` and `demo`: poll on an interval and serve what was read, until the process is asked to stop.
 
-use super::{Loader, RunError, notify, poll_settings, reload::Reloader};
+use super::{RunError, notify, off_the_runtime, open_state, poll_settings, reload::Reloader, warn};
 use crate::{
     api::Client,
+    cli::DEMO_INTERVAL,
     clock::Clock,
-    config::{Config, Loaded},
+    config::{self, Loaded, Options, read_key},
+    demo,
     exposition::Published,
+    health,
     instruments::Instruments,
     poll::{Poller, Saver},
     snapshot::{PollStatus, Snapshot},
-    state::{Opened, StateFile},
+    state::Opened,
     telemetry,
-    web::{self, App, ReloadRequest},
+    web::{self, App, Listener, PassedSockets, ReloadRequest},
 };
 use anyhow::{Context as _, anyhow};
-use std::{io::Write as _, sync::Arc, time::Duration};
+use secrecy::ExposeSecret as _;
+use std::{convert::Infallible, io::Write as _, sync::Arc, time::Duration};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::{mpsc, watch},
@@ -25,43 +29,90 @@ use tokio::{
 /// How long everything together may take to end: below the 5 seconds that are promised.
 const SHUTDOWN: Duration = Duration::from_millis(4700);
 
+/// How often is it looked whether something is wrong, at least.
+const OBSERVE_EVERY: Duration = Duration::from_secs(5);
+
 /// What the poller knows, on its way to be encoded.
 type Raw = Option<(Arc<Snapshot>, PollStatus)>;
 
-pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
+pub(super) async fn serve(options: Options, passed: PassedSockets) -> Result<(), RunError> {
     let mut signals = Signals::listen()?;
-    let Loaded { config, warnings, .. } = loader.load().map_err(RunError::usage)?;
-    let logs = telemetry::init(&config.log);
-    for warning in &warnings {
-        tracing::warn!("{warning}");
-    }
-    let clock = Clock::system();
-    let protection = web::Protection::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
-    let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
-    // Before the listeners: whoever starts a second process is to hear of the state file, not of the port.
-    let state = open_state(&config, loader.is_demo(), clock, &instruments)?;
-    let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
-    let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
-    if loader.is_demo() {
-        announce(&listeners, &config, protection.has_tls());
-        tracing::info!(base_url = %config.api.base_url, "serving the demo API; it takes api.key where that is set");
-    }
-    instruments.config_loaded(true, clock.now());
+    let prepared = tokio::select! {
+        prepared = Prepared::new(options, false, passed) => prepared?,
+        () = signals.stop.received() => return Ok(()),
+    };
+    run(prepared, signals).await
+}
 
+pub(super) async fn demo(mut options: Options, seed: u64, passed: PassedSockets) -> Result<(), RunError> {
+    let mut signals = Signals::listen()?;
+    let key = demo::random_key();
+    options.defaults = vec![("poll.interval", DEMO_INTERVAL.to_owned()), ("api.key", key.expose_secret().to_owned())];
+    options.overrides = demo_overrides("http://localhost");
+    let started = async {
+        let asked = options.clone();
+        let loaded = off_the_runtime(move || config::load(&asked, std::env::vars_os())).await;
+        let key = read_key(&loaded.map_err(RunError::usage)?.config.api.key).map_err(RunError::usage)?;
+        let api = demo::start(seed, key).await.context("cannot start the demo API")?;
+        options.overrides = demo_overrides(&api.base_url);
+        let prepared = Prepared::new(options, true, passed).await?;
+        announce(&prepared);
+        Ok::<_, RunError>((prepared, api))
+    };
+    let (prepared, _api) = tokio::select! {
+        started = started => started?,
+        () = signals.stop.received() => return Ok(()),
+    };
+    tracing::info!(base_url = %prepared.loaded.config.api.base_url, "serving the demo API; it takes api.key where that is set");
+    run(prepared, signals).await
+}
+
+/// All that is made of the configuration before anything runs.
+struct Prepared {
+    options: Options,
+    loaded: Loaded,
+    logs: telemetry::Handle,
+    clock: Clock,
+    web_config: web::WebConfigFile,
+    instruments: Arc<Instruments>,
+    state: Option<Opened>,
+    listeners: Vec<Listener>,
+    client: Client,
+}
+
+impl Prepared {
+    /// Files may hang for ever, as pipes and network disks do: no thread that answers signals waits for them.
+    async fn new(options: Options, is_demo: bool, passed: PassedSockets) -> Result<Self, RunError> {
+        off_the_runtime(move || Self::read(options, is_demo, passed)).await
+    }
+
+    fn read(options: Options, is_demo: bool, passed: PassedSockets) -> Result<Self, RunError> {
+        let loaded = config::load(&options, std::env::vars_os()).map_err(RunError::usage)?;
+        let config = &loaded.config;
+        let logs = telemetry::init(&config.log, None);
+        warn(&loaded);
+        let clock = Clock::system();
+        let web_config = web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
+        let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
+        // Before the listeners: whoever starts a second process is to hear of the state file, not of the port.
+        let state = open_state(config, is_demo, clock, &instruments)?;
+        let listeners = web::bind(&config.web.listen_addresses, passed).map_err(anyhow::Error::new)?;
+        let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
+        instruments.config_loaded(Ok(()), clock.now());
+        Ok(Self { options, loaded, logs, clock, web_config, instruments, state, listeners, client })
+    }
+}
+
+/// Runs the exporter until a signal says to stop.
+async fn run(prepared: Prepared, signals: Signals) -> Result<(), RunError> {
+    let Prepared { options, loaded, logs, clock, web_config, instruments, state, listeners, client } = prepared;
     let (shutdown, stopped) = watch::channel(false);
-    let (polling, poll_settings) = watch::channel(Arc::new(poll_settings(&config, client.clone())));
-    let (web, web_settings) = watch::channel(Arc::new(config.web.clone()));
-    let (reload, mut reloads) = mpsc::channel(1);
+    let (polling, poll_settings) = watch::channel(Arc::new(poll_settings(&loaded.config, client.clone())));
+    let (reload, reloads) = mpsc::channel(1);
     let (raw, encoding) = watch::channel(None);
     let (publish, published) = watch::channel(None);
-    let app = App {
-        published,
-        instruments: Arc::clone(&instruments),
-        settings: web_settings,
-        reload: Some(reload),
-        protection: protection.clone(),
-        clock,
-    };
+    let sources = web::Sources { published: published.clone(), instruments: Arc::clone(&instruments), reload, clock };
+    let web = App::new(sources, loaded.config.web.clone(), web_config);
     let mut tasks = JoinSet::new();
     let (saver, memory) = state.map_or((None, None), |Opened { file, memory, .. }| {
         let (saver, saving) = Saver::new(file, Arc::clone(&instruments));
@@ -70,25 +121,29 @@ pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
     });
     let hand_over = move |snapshot, status| drop(raw.send_replace(Some((snapshot, status))));
     let poller = Poller::new(poll_settings, memory, saver, clock, Arc::clone(&instruments), Some(hand_over));
-    tasks.spawn(web::serve(listeners, app, until(stopped.clone())));
+    tasks.spawn(web::serve(listeners, web.clone(), until(stopped.clone())));
     // One thread has all of a poll: its tasks wake each other hundreds of times a second, which costs twice the CPU
     // across threads. And scrapes do not wait for it.
     let polling_runtime = super::runtime_of_one_thread()?;
     tasks.spawn_blocking(move || {
         polling_runtime.block_on(poller.run(until(stopped)));
-        // A thread that still waits for a resolver or a disk must not hold the end up.
+        // A thread that still waits for a resolver or a disk must not delay the end.
         polling_runtime.shutdown_background();
     });
     tasks.spawn(encode(encoding, publish));
+    tasks.spawn(log_health(published.clone(), Arc::clone(&instruments), clock));
     notify::ready();
 
-    let mut reloader = Reloader { loader, config, client, polling, web, protection, logs, instruments, clock };
+    let loaded = Arc::new(loaded);
+    let reloader = Reloader { options, loaded, client, polling, web, logs, instruments, clock };
+    let Signals { mut stop, hangup } = signals;
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => Err(match ended {
             Ok(()) => anyhow!("a task of the exporter ended by itself; this is a bug"),
             Err(error) => anyhow!("a task of the exporter failed; this is a bug: {error}"),
         }),
-        () = control(&mut signals, &mut reloads, &mut reloader) => Ok(()),
+        () = stop.received() => Ok(()),
+        never = reload_when_asked(hangup, reloads, reloader) => match never {},
     };
     notify::stopping();
     shutdown.send_replace(true);
@@ -96,21 +151,22 @@ pub(super) async fn serve(loader: Loader) -> Result<(), RunError> {
     Ok(result?)
 }
 
-/// Answers signals and requests for a reload until a signal says to stop.
-async fn control(signals: &mut Signals, reloads: &mut mpsc::Receiver<ReloadRequest>, reloader: &mut Reloader) {
+/// Answers SIGHUP and requests for a reload, one after the other.
+async fn reload_when_asked(
+    mut hangup: Signal,
+    mut requests: mpsc::Receiver<ReloadRequest>,
+    mut reloader: Reloader,
+) -> Infallible {
     loop {
-        tokio::select! {
-            _ = signals.terminate.recv() => return tracing::info!(signal = "SIGTERM", "stopping"),
-            _ = signals.interrupt.recv() => return tracing::info!(signal = "SIGINT", "stopping"),
-            Some(()) = signals.hangup.recv() => {
-                // The outcome is logged and counted; a signal has nobody else to tell it to.
-                let _ = tokio::task::block_in_place(|| reloader.reload());
-            }
-            Some(request) = reloads.recv() => {
-                let outcome = tokio::task::block_in_place(|| reloader.reload());
-                // Who asked may have gone away.
-                let _ = request.answer.send(outcome);
-            }
+        let request = tokio::select! {
+            Some(()) = hangup.recv() => None,
+            Some(request) = requests.recv() => Some(request),
+        };
+        // The outcome is logged and counted, too: a signal has nobody else to report it to.
+        let outcome = reloader.reload().await;
+        if let Some(ReloadRequest { answer }) = request {
+            // Who asked may have gone away.
+            let _ = answer.send(outcome);
         }
     }
 }
@@ -119,58 +175,32 @@ async fn control(signals: &mut Signals, reloads: &mut mpsc::Receiver<ReloadReque
 async fn encode(mut raw: watch::Receiver<Raw>, publish: watch::Sender<Option<Arc<Published>>>) {
     while raw.changed().await.is_ok() {
         let Some((snapshot, status)) = raw.borrow_and_update().clone() else { continue };
-        let encoded = tokio::task::spawn_blocking(move || Arc::new(Published::new(snapshot, status))).await;
-        let encoded = encoded.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        let encoded = off_the_runtime(move || Arc::new(Published::new(snapshot, status))).await;
         publish.send_replace(Some(encoded));
+    }
+}
+
+/// Logs what begins to be wrong and what ends.
+async fn log_health(
+    mut published: watch::Receiver<Option<Arc<Published>>>,
+    instruments: Arc<Instruments>,
+    clock: Clock,
+) {
+    let mut watch = health::Watch::default();
+    // What the exporter knows of itself changes between publications, too.
+    while !matches!(timeout(OBSERVE_EVERY, published.changed()).await, Ok(Err(_))) {
+        let newest = published.borrow_and_update().clone();
+        if let Some(newest) = newest {
+            let now = clock.now();
+            watch.observe(&health::judge(&newest.snapshot, &newest.status, &instruments.facts(), now), now);
+        }
     }
 }
 
 async fn end(mut tasks: JoinSet<()>) {
     if timeout(SHUTDOWN, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
-        tracing::warn!("not everything ended in time, such as the last write of the state file; stopping all the same");
+        tracing::warn!("not everything ended in time, such as a write of the state file; stopping all the same");
     }
-}
-
-/// Opens the state file, if one is configured, and logs what is wrong with its content.
-fn open_state(
-    config: &Config,
-    is_demo: bool,
-    clock: Clock,
-    instruments: &Instruments,
-) -> Result<Option<Opened>, RunError> {
-    let Some(path) = &config.state_file else {
-        tracing::info!("state.file is not set: the progress clock begins anew with each start");
-        return Ok(None);
-    };
-    // The demo's port is another at each start, and its repositories are the same.
-    let base_url = if is_demo { "demo" } else { config.api.base_url.as_str() };
-    let opened = StateFile::open(path, base_url, clock.now()).map_err(RunError::usage)?;
-    if let Some(set_aside) = &opened.set_aside {
-        instruments.state_discarded();
-        tracing::error!("{set_aside}");
-    }
-    Ok(Some(opened))
-}
-
-/// The one line of the demo: where to look.
-fn announce(listeners: &[web::Listener], config: &Config, has_tls: bool) {
-    let scheme = if has_tls { "https" } else { "http" };
-    let addresses = listeners.iter().map(|listener| {
-        let address = listener.address();
-        let host = if address.ip().is_unspecified() { "localhost".to_owned() } else { host(address) };
-        format!(
-            "{scheme}://{host}:{port}/ and {scheme}://{host}:{port}{path}",
-            port = address.port(),
-            path = config.web.telemetry_path
-        )
-    });
-    let line = format!("The demo is served at {} (Ctrl-C ends it)\n", addresses.collect::<Vec<_>>().join(", "));
-    // A closed stdout is no reason not to serve.
-    let _ = std::io::stdout().write_all(line.as_bytes());
-}
-
-fn host(address: std::net::SocketAddr) -> String {
-    if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() }
 }
 
 async fn until(mut stopped: watch::Receiver<bool>) {
@@ -178,20 +208,52 @@ async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
+/// A demo has its own API, whatever else is configured.
+fn demo_overrides(base_url: &str) -> Vec<(&'static str, String)> {
+    vec![("api.base_url", base_url.to_owned()), ("api.key_file", String::new())]
+}
+
+/// The one line of the demo: where to look.
+fn announce(prepared: &Prepared) {
+    let scheme = if prepared.web_config.has_tls() { "https" } else { "http" };
+    let path = &prepared.loaded.config.web.telemetry_path;
+    let addresses = prepared.listeners.iter().map(|listener| {
+        let address = listener.address();
+        let host =
+            if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() };
+        format!("{scheme}://{host}/ and {scheme}://{host}{path}")
+    });
+    let line = format!("The demo is served at {} (Ctrl-C ends it)\n", addresses.collect::<Vec<_>>().join(", "));
+    // A closed stdout is no reason not to serve.
+    let _ = std::io::stdout().write_all(line.as_bytes());
+}
+
 /// The signals that are answered.
 struct Signals {
+    stop: StopSignals,
+    hangup: Signal,
+}
+
+struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
-    hangup: Signal,
 }
 
 impl Signals {
     fn listen() -> anyhow::Result<Self> {
         let listen = |kind| signal(kind).context("cannot listen to signals");
-        Ok(Self {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-            hangup: listen(SignalKind::hangup())?,
-        })
+        let stop =
+            StopSignals { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? };
+        Ok(Self { stop, hangup: listen(SignalKind::hangup())? })
+    }
+}
+
+impl StopSignals {
+    async fn received(&mut self) {
+        let signal = tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        };
+        tracing::info!(signal, "stopping");
     }
 }

@@ -2,21 +2,33 @@
 //!
 //! A hash is expensive on purpose, so it is computed off the runtime's threads and one at a time, and the last password
 //! that was right is remembered for each user, as a keyed digest that is of no use outside this process. An unknown user
-//! costs as much as a known one, so that the time tells nothing.
+//! costs as much as a known one, so that the time reveals nothing. Clients take turns by address, so that a flood of
+//! wrong passwords from one cannot keep another out.
 
 use crate::sync::lock;
 use axum::http::{HeaderMap, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::{hmac, rand::SystemRandom};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
+    net::IpAddr,
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
 
-/// How long a request waits for the ones before it to be verified.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a request waits for the ones before it: with a verification of its own, less than the 10 seconds that a scrape
+/// usually may take.
+const PATIENCE: Duration = Duration::from_secs(6);
+
+/// How many requests of one address may wait. More could not be verified in time, even at the usual cost of 10.
+const MAX_WAITING: usize = 100;
+
+/// A verification at this cost takes about a second. A higher one could take longer than a scrape.
+const MAX_COST: u32 = 14;
 
 /// What to do with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,45 +43,66 @@ pub enum Verdict {
 /// The users of `basic_auth_users`.
 pub struct Users {
     hashes: BTreeMap<String, Arc<str>>,
+    verifications: Arc<Verifications>,
+}
+
+/// What outlives a reload.
+struct Verifications {
     /// The digest of the last right password of each user.
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
+    /// One verification at a time.
     turn: Arc<Semaphore>,
+    /// One request of each address that waits for a turn; the others of that address wait for that one.
+    addresses: Mutex<HashMap<IpAddr, Arc<Semaphore>>>,
 }
 
 impl Users {
-    /// Each hash has passed [`Self::check_hash`]; there is at least one. An error where the system has no random numbers.
-    pub fn new(hashes: Vec<(String, String)>) -> Result<Self, ring::error::Unspecified> {
-        Ok(Self {
-            hashes: hashes.into_iter().map(|(name, hash)| (name, hash.into())).collect(),
+    /// By name; each hash has passed [`Self::check_hash`], and there is at least one. An error where the system has no
+    /// random numbers.
+    pub fn new(hashes: BTreeMap<String, Arc<str>>) -> Result<Self, ring::error::Unspecified> {
+        let verifications = Verifications {
             verified: Mutex::default(),
             digest_key: hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())?,
             turn: Arc::new(Semaphore::new(1)),
-        })
+            addresses: Mutex::default(),
+        };
+        Ok(Self { hashes, verifications: Arc::new(verifications) })
     }
 
-    /// Whether `hash` can be verified against.
+    /// Remembers what `before` has verified, except for users who have another hash now, and keeps its queue.
+    pub fn succeed(&mut self, before: &Self) {
+        self.verifications = Arc::clone(&before.verifications);
+        lock(&self.verifications.verified).retain(|name, _| self.hashes.contains_key(name));
+    }
+
+    /// Whether `hash` can be verified against; the message says what is wrong with it and what to do, and shows nothing of
+    /// it.
     pub fn check_hash(hash: &str) -> Result<(), String> {
-        let parts: bcrypt::HashParts = hash.parse().map_err(|error: bcrypt::BcryptError| error.to_string())?;
-        if (4..=31).contains(&parts.get_cost()) {
-            return Ok(());
+        let hint = "make one with: htpasswd -nBC 10 \"\" | tr -d ':\\n'";
+        let Ok(parts) = hash.parse::<bcrypt::HashParts>() else { return Err(format!("not a bcrypt hash; {hint}")) };
+        match parts.get_cost() {
+            4..=MAX_COST => Ok(()),
+            cost @ 15..=31 => Err(format!(
+                "not a usable bcrypt hash: its cost is {cost}, and above {MAX_COST} a verification takes longer than a \
+                 scrape; {hint}"
+            )),
+            cost => Err(format!("not a bcrypt hash: its cost is {cost}, and must be 4 to {MAX_COST}; {hint}")),
         }
-        Err(format!("its cost is {}, and must be 4 to 31", parts.get_cost()))
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.hashes.keys().map(String::as_str)
     }
 
-    /// Judges the credentials of a request.
-    pub async fn judge(&self, headers: &HeaderMap) -> Verdict {
+    /// Judges the credentials of a request from this address.
+    pub async fn judge(&self, headers: &HeaderMap, address: IpAddr) -> Verdict {
         let Some((user, password)) = credentials(headers) else { return Verdict::Refused };
         let digest = self.digest(&user, &password);
         if self.is_verified(&user, &digest) {
             return Verdict::Admitted;
         }
-        let turn = timeout(PATIENCE, Arc::clone(&self.turn).acquire_owned()).await;
-        let Ok(Ok(turn)) = turn else { return Verdict::Busy };
+        let Some(turn) = self.verifications.turn(address).await else { return Verdict::Busy };
         // Another request with the same credentials may have been verified meanwhile.
         if self.is_verified(&user, &digest) {
             return Verdict::Admitted;
@@ -87,28 +120,47 @@ impl Users {
         // Awaited for unknown users too: that is what it is done for.
         let is_right = matches!(verified.await, Ok(Ok(true)));
         if known && is_right {
-            lock(&self.verified).insert(user, digest);
+            lock(&self.verifications.verified).insert(user, digest);
             return Verdict::Admitted;
         }
         Verdict::Refused
     }
 
     fn is_verified(&self, user: &str, digest: &[u8]) -> bool {
-        let verified = lock(&self.verified);
-        // Both sides are digests under a secret key: how far they agree tells nothing about the password.
-        verified.get(user).is_some_and(|known| known == digest)
+        // Both sides are digests under a secret key: how far they agree reveals nothing of the password.
+        lock(&self.verifications.verified).get(user).is_some_and(|known| known == digest)
     }
 
     fn digest(&self, user: &str, password: &[u8]) -> Vec<u8> {
-        // A user name has no colon, so that the two cannot be mistaken for another pair.
-        hmac::sign(&self.digest_key, &[user.as_bytes(), b":", password].concat()).as_ref().to_vec()
+        let hash = self.hashes.get(user).map_or("", |hash| &**hash);
+        // Neither a user name nor a hash has a colon, so that the three cannot be mistaken for others.
+        let all = [user.as_bytes(), b":", hash.as_bytes(), b":", password].concat();
+        hmac::sign(&self.verifications.digest_key, &all).as_ref().to_vec()
     }
 
     /// The hash that an unknown user's password is compared with, for the time it takes. It is always the same one for a
-    /// name, so that asking again tells nothing where costs differ.
+    /// name, so that asking again reveals nothing where costs differ.
     fn decoy(&self, user: &str) -> Option<&Arc<str>> {
-        let choice = hmac::sign(&self.digest_key, user.as_bytes()).as_ref()[0];
+        let choice = hmac::sign(&self.verifications.digest_key, user.as_bytes()).as_ref()[0];
         self.hashes.values().nth(usize::from(choice) % self.hashes.len().max(1))
+    }
+}
+
+impl Verifications {
+    /// `None` where too many wait, or for too long.
+    async fn turn(&self, address: IpAddr) -> Option<[OwnedSemaphorePermit; 2]> {
+        let own = {
+            let mut addresses = lock(&self.addresses);
+            addresses.retain(|_, own| Arc::strong_count(own) > 1);
+            Arc::clone(addresses.entry(address).or_insert_with(|| Arc::new(Semaphore::new(1))))
+        };
+        // The map has one, and each that waits or is being verified has another.
+        if Arc::strong_count(&own) > MAX_WAITING + 2 {
+            return None;
+        }
+        let both =
+            async { Some([own.acquire_owned().await.ok()?, Arc::clone(&self.turn).acquire_owned().await.ok()?]) };
+        timeout(PATIENCE, both).await.ok().flatten()
     }
 }
 
@@ -134,6 +186,18 @@ mod tests {
         bcrypt::hash(password, 4).unwrap()
     }
 
+    fn users(hashes: &[(&str, String)]) -> Users {
+        Users::new(hashes.iter().map(|(name, hash)| ((*name).to_owned(), hash.as_str().into())).collect()).unwrap()
+    }
+
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+
+    /// Expensive enough not to be verified while a test looks at it.
+    fn expensive() -> String {
+        "$2b$12$".to_owned() + &hash_of("correct")[7..]
+    }
+
     fn request(user: &str, password: &str) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let encoded = STANDARD.encode(format!("{user}:{password}"));
@@ -143,11 +207,10 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_right_password_of_a_known_user_is_admitted() {
-        let users =
-            Users::new(vec![("alice".to_owned(), hash_of("correct")), ("bob".to_owned(), hash_of("b:ob"))]).unwrap();
+        let users = users(&[("alice", hash_of("correct")), ("bob", hash_of("b:ob"))]);
         for _ in 0..2 {
-            assert_eq!(users.judge(&request("alice", "correct")).await, Verdict::Admitted);
-            assert_eq!(users.judge(&request("bob", "b:ob")).await, Verdict::Admitted);
+            assert_eq!(users.judge(&request("alice", "correct"), HERE).await, Verdict::Admitted);
+            assert_eq!(users.judge(&request("bob", "b:ob"), HERE).await, Verdict::Admitted);
             for (user, password) in [
                 ("alice", "wrong"),
                 ("alice", ""),
@@ -156,38 +219,91 @@ mod tests {
                 ("", ""),
                 ("ALICE", "correct"),
             ] {
-                assert_eq!(users.judge(&request(user, password)).await, Verdict::Refused, "{user} {password}");
+                assert_eq!(users.judge(&request(user, password), HERE).await, Verdict::Refused, "{user} {password}");
             }
         }
     }
 
     #[tokio::test]
     async fn what_are_no_credentials_is_refused() {
-        let users = Users::new(vec![("alice".to_owned(), hash_of("correct"))]).unwrap();
-        assert_eq!(users.judge(&HeaderMap::new()).await, Verdict::Refused);
+        let users = users(&[("alice", hash_of("correct"))]);
+        assert_eq!(users.judge(&HeaderMap::new(), HERE).await, Verdict::Refused);
         for value in ["Basic", "Basic ", "Basic !!!", "Bearer YWxpY2U6Y29ycmVjdA==", "Basic YWxpY2U="] {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, value.parse().unwrap());
-            assert_eq!(users.judge(&headers).await, Verdict::Refused, "{value}");
+            assert_eq!(users.judge(&headers, HERE).await, Verdict::Refused, "{value}");
         }
     }
 
     #[tokio::test]
     async fn an_unknown_user_costs_what_a_known_one_costs_and_is_refused_even_with_the_password_of_another() {
-        let users = Users::new(vec![("alice".to_owned(), hash_of("correct"))]).unwrap();
+        let users = users(&[("alice", hash_of("correct"))]);
         assert_eq!(users.decoy("mallory"), users.hashes.get("alice"));
-        assert_eq!(users.judge(&request("mallory", "correct")).await, Verdict::Refused);
+        assert_eq!(users.judge(&request("mallory", "correct"), HERE).await, Verdict::Refused);
     }
 
     #[tokio::test]
     async fn a_verification_is_waited_for_also_of_an_unknown_user_and_keeps_its_turn_where_the_client_goes_away() {
-        // Expensive enough not to be done before it is looked at.
-        let hash = "$2b$12$".to_owned() + &hash_of("correct")[7..];
-        let users = Users::new(vec![("alice".to_owned(), hash)]).unwrap();
-        let judged = timeout(Duration::from_millis(1), users.judge(&request("mallory", "correct"))).await;
+        let users = users(&[("alice", expensive())]);
+        let judged = timeout(Duration::from_millis(1), users.judge(&request("mallory", "correct"), HERE)).await;
         assert!(judged.is_err(), "it is not answered before the work is done");
-        assert_eq!(users.turn.available_permits(), 0);
-        let _turn = users.turn.acquire().await.unwrap();
+        assert_eq!(users.verifications.turn.available_permits(), 0);
+        let _turn = users.verifications.turn.acquire().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_reload_forgets_only_the_passwords_of_users_with_another_hash() {
+        let (kept, changed) = (hash_of("kept"), hash_of("changed"));
+        let before = users(&[("alice", kept.clone()), ("bob", changed.clone()), ("carol", changed)]);
+        for (user, password) in [("alice", "kept"), ("bob", "changed"), ("carol", "changed")] {
+            assert_eq!(before.judge(&request(user, password), HERE).await, Verdict::Admitted);
+        }
+        let mut after = users(&[("alice", kept), ("bob", hash_of("other"))]);
+        after.succeed(&before);
+        let is_verified = |user, password: &str| after.is_verified(user, &after.digest(user, password.as_bytes()));
+        assert!(is_verified("alice", "kept"));
+        assert!(!is_verified("bob", "changed"));
+        assert_eq!(lock(&after.verifications.verified).len(), 2, "who left is forgotten");
+        assert_eq!(after.judge(&request("bob", "changed"), HERE).await, Verdict::Refused);
+        assert_eq!(after.judge(&request("carol", "changed"), HERE).await, Verdict::Refused);
+    }
+
+    #[tokio::test]
+    async fn a_flood_from_one_address_keeps_no_other_out_and_its_own_queue_is_bounded() {
+        let users = Arc::new(users(&[("alice", hash_of("correct"))]));
+        // As if a verification were under way all the time.
+        let busy = Arc::clone(&users.verifications.turn).acquire_owned().await.unwrap();
+        let flood: Vec<_> = (0..=MAX_WAITING)
+            .map(|number| {
+                let users = Arc::clone(&users);
+                tokio::spawn(async move { users.judge(&request("alice", &number.to_string()), HERE).await })
+            })
+            .collect();
+        while lock(&users.verifications.addresses).get(&HERE).map_or(0, Arc::strong_count) < MAX_WAITING + 2 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(users.judge(&request("alice", "one more"), HERE).await, Verdict::Busy);
+        let elsewhere = {
+            let users = Arc::clone(&users);
+            tokio::spawn(async move { users.judge(&request("alice", "correct"), ELSEWHERE).await })
+        };
+        while !lock(&users.verifications.addresses).contains_key(&ELSEWHERE) {
+            tokio::task::yield_now().await;
+        }
+        drop(busy);
+        assert_eq!(elsewhere.await.unwrap(), Verdict::Admitted);
+        let waiting = flood.iter().filter(|request| !request.is_finished()).count();
+        assert!(waiting > MAX_WAITING / 2, "it had not to wait for them: {waiting}");
+        flood.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_as_long_as_a_scrape_may_take() {
+        let users = users(&[("alice", hash_of("correct"))]);
+        let _busy = users.verifications.turn.acquire().await.unwrap();
+        let begin = tokio::time::Instant::now();
+        assert_eq!(users.judge(&request("alice", "correct"), HERE).await, Verdict::Busy);
+        assert!(begin.elapsed() < Duration::from_secs(8), "{:?}", begin.elapsed());
     }
 
     #[test]
@@ -196,10 +312,17 @@ mod tests {
         for prefix in ["$2a$", "$2b$", "$2y$"] {
             assert_eq!(Users::check_hash(&good.replacen("$2b$", prefix, 1)), Ok(()));
         }
-        for bad in
-            ["", "secret", "$1$abc", &good[1..], &good.replacen("$04$", "$03$", 1), &good.replacen("$04$", "$32$", 1)]
-        {
+        for bad in [
+            "",
+            "secret",
+            "$1$abc",
+            &good[1..],
+            &good.replacen("$04$", "$03$", 1),
+            &good.replacen("$04$", "$32$", 1),
+            &good.replacen("$04$", "$15$", 1),
+        ] {
             assert!(Users::check_hash(bad).is_err(), "{bad}");
         }
+        assert_eq!(Users::check_hash(&good.replacen("$04$", "$14$", 1)), Ok(()));
     }
 }

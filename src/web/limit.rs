@@ -1,94 +1,71 @@
 //! The rate limit of the web configuration file: a token bucket over all listeners and clients.
 
 use crate::sync::lock;
+use jiff::SignedDuration;
 use std::{fmt, sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
 /// Lets one request through every interval, and a burst of them after a pause.
-#[derive(Debug)]
-pub struct Limiter {
-    interval: Duration,
-    burst: u32,
-    bucket: Mutex<Bucket>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Above 0.
+    pub interval: Duration,
+    /// Above 0.
+    pub burst: u32,
 }
 
-#[derive(Debug)]
-struct Bucket {
-    tokens: f64,
-    filled_at: Instant,
-}
-
-impl Limiter {
-    /// `interval` and `burst` are above 0.
-    pub fn new(interval: Duration, burst: u32) -> Self {
-        let bucket = Bucket { tokens: f64::from(burst), filled_at: Instant::now() };
-        Self { interval, burst, bucket: Mutex::new(bucket) }
-    }
-
-    /// Lets a request through, or says how long until the next may come.
-    pub fn admit(&self) -> Result<(), Duration> {
-        let mut bucket = lock(&self.bucket);
-        let now = Instant::now();
-        let earned = (now - bucket.filled_at).as_secs_f64() / self.interval.as_secs_f64();
-        bucket.tokens = (bucket.tokens + earned).min(f64::from(self.burst));
-        bucket.filled_at = now;
-        if bucket.tokens >= 1.0 {
-            bucket.tokens -= 1.0;
-            return Ok(());
-        }
-        Err(self.interval.mul_f64(1.0 - bucket.tokens))
-    }
-
-    /// Whether the other limits in the same way.
-    pub fn is_like(&self, other: &Self) -> bool {
-        (self.interval, self.burst) == (other.interval, other.burst)
-    }
-
-    /// Goes on where the other is.
-    pub fn take_over(&self, other: &Self) {
-        let tokens = lock(&other.bucket).tokens;
-        lock(&self.bucket).tokens = tokens;
-    }
-}
-
-impl fmt::Display for Limiter {
+impl fmt::Display for RateLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rate limit: a request every {:?}, bursts of {}", self.interval, self.burst)
     }
 }
 
-const UNITS: [(&str, f64); 8] = [
-    // "ms" before "m" and "s", so that the longest name is tried first.
-    ("ns", 1e-9),
-    ("us", 1e-6),
-    ("\u{b5}s", 1e-6),
-    ("\u{3bc}s", 1e-6),
-    ("ms", 1e-3),
-    ("s", 1.0),
-    ("m", 60.0),
-    ("h", 3600.0),
-];
+/// What is left of the burst. It outlives a reload, so that none gives anybody a new burst.
+#[derive(Debug)]
+pub struct Bucket(Mutex<Tokens>);
+
+#[derive(Debug)]
+struct Tokens {
+    /// May exceed the burst of the limit in force, which cuts it.
+    left: f64,
+    counted_at: Instant,
+}
+
+impl Default for Bucket {
+    /// Full, whatever the burst.
+    fn default() -> Self {
+        Self(Mutex::new(Tokens { left: f64::MAX, counted_at: Instant::now() }))
+    }
+}
+
+impl Bucket {
+    /// Lets a request through, or says how long until the next may come.
+    pub fn admit(&self, limit: RateLimit) -> Result<(), Duration> {
+        let mut tokens = lock(&self.0);
+        let now = Instant::now();
+        let earned = (now - tokens.counted_at).as_secs_f64() / limit.interval.as_secs_f64();
+        tokens.left = (tokens.left + earned).min(f64::from(limit.burst));
+        tokens.counted_at = now;
+        if tokens.left >= 1.0 {
+            tokens.left -= 1.0;
+            return Ok(());
+        }
+        Err(limit.interval.mul_f64(1.0 - tokens.left))
+    }
+}
 
 /// A duration as Go writes it: `300ms`, `1.5h`, `2h45m`; 0 needs no unit.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
-    let malformed = || format!("{text:?} is no duration; write one such as 1s, 500ms or 1m30s, or 0 for no limit");
-    if text == "0" {
-        return Ok(Duration::ZERO);
-    }
-    let mut rest = text;
-    let mut seconds = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(malformed)?;
-        let number: f64 = rest[..digits].parse().map_err(|_| malformed())?;
-        rest = &rest[digits..];
-        let (unit, factor) = UNITS.iter().find(|(unit, _)| rest.starts_with(unit)).ok_or_else(malformed)?;
-        rest = &rest[unit.len()..];
-        seconds += number * factor;
-    }
-    if text.is_empty() {
-        return Err(malformed());
-    }
-    Duration::try_from_secs_f64(seconds).map_err(|_| malformed())
+    // jiff also knows other spellings, which Go does not.
+    let spelt = |text: &&str| text.chars().all(|c| c.is_ascii_digit() || ".hmsnu\u{b5}\u{3bc}".contains(c));
+    let parsed = if text == "0" {
+        Some(SignedDuration::ZERO)
+    } else {
+        Some(text).filter(spelt).and_then(|text| text.parse().ok())
+    };
+    parsed
+        .and_then(|duration| duration.try_into().ok())
+        .ok_or_else(|| format!("{text:?} is not a duration; write one such as 1s, 500ms or 1m30s, or 0 for no limit"))
 }
 
 #[cfg(test)]
@@ -97,19 +74,27 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_burst_passes_then_one_request_every_interval() {
-        let limiter = Limiter::new(Duration::from_secs(10), 2);
-        assert_eq!(limiter.admit(), Ok(()));
-        assert_eq!(limiter.admit(), Ok(()));
-        assert_eq!(limiter.admit(), Err(Duration::from_secs(10)));
+        let (bucket, limit) = (Bucket::default(), RateLimit { interval: Duration::from_secs(10), burst: 2 });
+        assert_eq!(bucket.admit(limit), Ok(()));
+        assert_eq!(bucket.admit(limit), Ok(()));
+        assert_eq!(bucket.admit(limit), Err(Duration::from_secs(10)));
         tokio::time::advance(Duration::from_secs(10)).await;
-        assert_eq!(limiter.admit(), Ok(()));
-        assert!(limiter.admit().is_err());
+        assert_eq!(bucket.admit(limit), Ok(()));
+        assert!(bucket.admit(limit).is_err());
         tokio::time::advance(Duration::from_secs(3600)).await;
-        assert_eq!(
-            [(); 3].map(|()| limiter.admit().is_ok()),
-            [true, true, false],
-            "no more than the burst is saved up"
-        );
+        let admitted = [(); 3].map(|()| bucket.admit(limit).is_ok());
+        assert_eq!(admitted, [true, true, false], "no more than the burst is saved up");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_limit_goes_on_with_what_is_left() {
+        let (bucket, limit) = (Bucket::default(), RateLimit { interval: Duration::from_secs(10), burst: 2 });
+        assert_eq!([(); 3].map(|()| bucket.admit(limit).is_ok()), [true, true, false]);
+        let wider = RateLimit { burst: 20, ..limit };
+        assert!(bucket.admit(wider).is_err(), "a reload gives no new burst");
+        let narrower = RateLimit { burst: 1, ..limit };
+        tokio::time::advance(Duration::from_secs(3600)).await;
+        assert_eq!([(); 2].map(|()| bucket.admit(narrower).is_ok()), [true, false]);
     }
 
     #[test]

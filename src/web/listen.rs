@@ -1,4 +1,4 @@
-//! Listeners: bound early, so that an address in use is told before the API is asked.
+//! Listeners: bound early, so that an address in use is reported before the API is asked.
 
 use socket2::{Domain, Protocol, Socket, Type};
 use std::{
@@ -35,15 +35,33 @@ pub enum BindError {
 /// How many connections wait to be accepted.
 const BACKLOG: i32 = 1024;
 
+/// The sockets that systemd passed (`LISTEN_FDS`), if any.
+#[derive(Debug, Default)]
+pub struct PassedSockets(Vec<TcpListener>);
+
+impl PassedSockets {
+    /// Takes them over. It removes the variables that name them, so call it before there are threads.
+    pub fn take() -> Result<Self, BindError> {
+        // listenfd takes sockets also where LISTEN_PID is missing; systemd always says which process they are for.
+        if sd_notify::listen_fds().map_err(BindError::Activation)?.len() == 0 {
+            return Ok(Self::default());
+        }
+        let mut passed = listenfd::ListenFd::from_env();
+        let sockets = (0..passed.len()).filter_map(|index| passed.take_tcp_listener(index).transpose());
+        sockets.collect::<io::Result<_>>().map(Self).map_err(BindError::Activation)
+    }
+}
+
 /// Listens on all `addresses`, or on the sockets that systemd passed, if it passed any: they take precedence.
 ///
-/// An address without a host (`:10018`) means all addresses, IPv6 and IPv4, or IPv4 alone where there is no IPv6.
-pub fn bind(addresses: &[String]) -> Result<Vec<Listener>, BindError> {
-    let passed = passed_by_systemd().map_err(BindError::Activation)?;
-    let listeners = if passed.is_empty() {
-        addresses.iter().map(|address| bind_one(address)).collect::<Result<_, _>>()?
+/// An address without a host (`:10018`) means all addresses, IPv6 and IPv4, or IPv4 alone where there is no IPv6. A name
+/// means all its addresses; one that this machine lacks is skipped if there is another.
+pub fn bind(addresses: &[String], passed: PassedSockets) -> Result<Vec<Listener>, BindError> {
+    let listeners: Vec<_> = if passed.0.is_empty() {
+        let bound: Vec<_> = addresses.iter().map(|address| bind_one(address)).collect::<Result<_, _>>()?;
+        bound.into_iter().flatten().collect()
     } else {
-        passed
+        passed.0.into_iter().map(listener).collect::<io::Result<_>>().map_err(BindError::Activation)?
     };
     for listener in &listeners {
         tracing::info!(address = %listener.address, "listening");
@@ -51,40 +69,45 @@ pub fn bind(addresses: &[String]) -> Result<Vec<Listener>, BindError> {
     Ok(listeners)
 }
 
-fn passed_by_systemd() -> io::Result<Vec<Listener>> {
-    // listenfd takes sockets also where LISTEN_PID is missing; systemd always says whom they are for.
-    if sd_notify::listen_fds()?.len() == 0 {
-        return Ok(Vec::new());
-    }
-    let mut passed = listenfd::ListenFd::from_env();
-    let sockets = (0..passed.len()).filter_map(|index| passed.take_tcp_listener(index).transpose());
-    sockets.map(|socket| socket.and_then(listener)).collect()
-}
-
-fn bind_one(address: &str) -> Result<Listener, BindError> {
+fn bind_one(address: &str) -> Result<Vec<Listener>, BindError> {
     let failed = |error: io::Error| {
         let hint = hint(&error);
         BindError::Address { address: address.to_owned(), error, hint }
     };
-    if let Some(port) = address.strip_prefix(':') {
-        let port: u16 = port.parse().map_err(|_| {
-            failed(io::Error::new(io::ErrorKind::InvalidInput, format!("{port:?} is no port from 0 to 65535")))
-        })?;
-        return match open((Ipv6Addr::UNSPECIFIED, port).into()) {
-            Err(error) if lacks_ipv6(&error) => open((Ipv4Addr::UNSPECIFIED, port).into()),
-            result => result,
+    let Some(port) = address.strip_prefix(':') else {
+        return address.to_socket_addrs().and_then(bind_all).map_err(failed);
+    };
+    let port: u16 = port.parse().map_err(|_| {
+        failed(io::Error::new(io::ErrorKind::InvalidInput, format!("{port:?} is not a port from 0 to 65535")))
+    })?;
+    let bound = match open((Ipv6Addr::UNSPECIFIED, port).into()) {
+        Err(error) if is_lack(&error) => open((Ipv4Addr::UNSPECIFIED, port).into()),
+        result => result,
+    };
+    bound.map(|listener| vec![listener]).map_err(failed)
+}
+
+/// Listens on all addresses of a name. Where its port is 0, all take the one that the first was given.
+fn bind_all(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<Vec<Listener>> {
+    let (mut bound, mut lacking) = (Vec::<Listener>::new(), Vec::new());
+    for mut address in addresses {
+        if let (0, Some(first)) = (address.port(), bound.first()) {
+            address.set_port(first.address.port());
         }
-        .map_err(failed);
-    }
-    let candidates = address.to_socket_addrs().map_err(failed)?;
-    let mut last = io::Error::new(io::ErrorKind::AddrNotAvailable, "the name has no address");
-    for candidate in candidates {
-        match open(candidate) {
-            Ok(listener) => return Ok(listener),
-            Err(error) => last = error,
+        match open(address) {
+            Ok(listener) => bound.push(listener),
+            Err(error) if is_lack(&error) => lacking.push((address, error)),
+            Err(error) => return Err(error),
         }
     }
-    Err(failed(last))
+    if bound.is_empty() {
+        let none = io::Error::new(io::ErrorKind::AddrNotAvailable, "the name has no address");
+        return Err(lacking.pop().map_or(none, |(_, error)| error));
+    }
+    for (address, error) in lacking {
+        tracing::warn!(%address, %error, "not listening on an address of this name, which this machine lacks");
+    }
+    Ok(bound)
 }
 
 fn open(address: SocketAddr) -> io::Result<Listener> {
@@ -104,8 +127,8 @@ fn listener(socket: TcpListener) -> io::Result<Listener> {
     Ok(Listener { socket, address })
 }
 
-/// Whether the kernel has no IPv6, or has it switched off.
-fn lacks_ipv6(error: &io::Error) -> bool {
+/// Whether this machine does not have the address: another's, or an IPv6 one where there is no IPv6.
+fn is_lack(error: &io::Error) -> bool {
     const EAFNOSUPPORT: i32 = 97;
     error.raw_os_error() == Some(EAFNOSUPPORT)
         || matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
@@ -127,7 +150,7 @@ mod tests {
 
     #[test]
     fn without_a_host_both_families_are_served() {
-        let listener = bind_one(":0").unwrap();
+        let listener = bind_one(":0").unwrap().remove(0);
         let port = listener.address().port();
         TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         if listener.address().is_ipv6() {
@@ -136,16 +159,38 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_served_on_all_its_addresses_with_one_port_but_for_those_that_this_machine_lacks() {
+        let addresses = ["198.51.100.1:0", "127.0.0.1:0", "198.51.100.2:0", "127.0.0.2:0"];
+        let bound = bind_all(addresses.iter().map(|address| address.parse().unwrap())).unwrap();
+        let hosts: Vec<_> = bound.iter().map(|listener| listener.address().ip().to_string()).collect();
+        assert_eq!(hosts, ["127.0.0.1", "127.0.0.2"]);
+        assert_eq!(bound[0].address().port(), bound[1].address().port());
+        for listener in bound {
+            TcpStream::connect(listener.address()).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_name_without_an_address_of_this_machine_and_one_whose_port_is_taken_are_errors() {
+        let lacking = bind_all(["198.51.100.1:0".parse().unwrap()].into_iter()).unwrap_err();
+        assert_eq!(lacking.kind(), io::ErrorKind::AddrNotAvailable);
+        let other = bind_one("127.0.0.2:0").unwrap();
+        let taken = other[0].address();
+        let addresses = [SocketAddr::new(Ipv4Addr::LOCALHOST.into(), taken.port()), taken];
+        assert_eq!(bind_all(addresses.into_iter()).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    }
+
+    #[test]
     fn an_address_in_use_is_named_with_its_hint() {
-        let first = bind_one("127.0.0.1:0").unwrap();
+        let first = bind_one("127.0.0.1:0").unwrap().remove(0);
         let address = first.address().to_string();
-        let message = bind(std::slice::from_ref(&address)).unwrap_err().to_string();
+        let message = bind(std::slice::from_ref(&address), PassedSockets::default()).unwrap_err().to_string();
         assert!(message.starts_with(&format!("cannot listen on {address:?} (web.listen_addresses): ")), "{message}");
         assert!(message.ends_with("end the process that listens there, or choose another port"), "{message}");
     }
 
     #[test]
-    fn what_is_no_address_is_told_how_to_write_one() {
+    fn an_error_about_what_is_no_address_says_how_to_write_one() {
         for address in [":http", "10018", "localhost", ":70000"] {
             let message = bind_one(address).unwrap_err().to_string();
             assert!(message.ends_with("write host:port, [IPv6]:port or :port"), "{message}");

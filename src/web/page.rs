@@ -15,8 +15,9 @@ mod tests;
 
 pub use html::Page;
 
-use super::negotiate::Negotiated;
+use super::{negotiate, state::Site};
 use axum::{
+    extract::State,
     http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
@@ -25,7 +26,7 @@ use flate2::{Compression, write::GzEncoder};
 use query::Query;
 use std::{
     io::{self, Write},
-    sync::LazyLock,
+    sync::{Arc, LazyLock},
 };
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
@@ -45,8 +46,18 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
 /// How many pages are rendered at once: people may wait a moment, scrapes may not.
 static TURNS: Semaphore = Semaphore::const_new(2);
 
-/// Answers a request for the page.
-pub async fn respond(page: Page, uri: &Uri, headers: &HeaderMap) -> Response {
+/// The handler of the page.
+pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -> Response {
+    let page = Page {
+        published: site.published(),
+        telemetry_path: site.settings.telemetry_path.clone(),
+        facts: site.shared.sources.instruments.facts(),
+        now: site.shared.sources.clock.now(),
+    };
+    respond(page, &uri, &headers).await
+}
+
+async fn respond(page: Page, uri: &Uri, headers: &HeaderMap) -> Response {
     let query = Query::of(uri);
     let fixed = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
@@ -54,7 +65,7 @@ pub async fn respond(page: Page, uri: &Uri, headers: &HeaderMap) -> Response {
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (header::CONTENT_SECURITY_POLICY, POLICY.clone()),
     ];
-    let gzip = Negotiated::from_headers(headers).gzip;
+    let gzip = negotiate::accepts_gzip(headers);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
     let refresh = query.refresh.then_some([(header::REFRESH, query::REFRESH)]);
     let rendered = in_turn(&TURNS, move || {

@@ -1,13 +1,11 @@
 //! A scrape: the exposition in the format and encoding that the client asks for.
 
-use super::{
-    negotiate::Negotiated,
-    service::{Server, fixed},
-};
+use super::{negotiate, state::Site};
 use crate::exposition;
 use axum::{
     body::Body,
-    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    extract::State,
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
@@ -20,37 +18,34 @@ use std::{
     },
 };
 
-pub(super) fn respond(server: &Server, request: &Parts) -> Response {
-    let negotiated = Negotiated::from_headers(&request.headers);
-    let vary = [fixed(header::VARY, "Accept, Accept-Encoding")];
-    let content_type = [(header::CONTENT_TYPE, negotiated.content_type())];
-    let published = server.published();
-    let gzip = negotiated.gzip && published.is_some();
-    let encoding = gzip.then_some([fixed(header::CONTENT_ENCODING, "gzip")]);
-    let headers = (vary, content_type, encoding);
-    if request.method == Method::HEAD {
-        return (headers, Body::empty()).into_response();
+pub(super) async fn scrape(State(site): State<Arc<Site>>, method: Method, headers: HeaderMap) -> Response {
+    let format = negotiate::format(&headers);
+    let published = site.published();
+    let gzip = published.is_some() && negotiate::accepts_gzip(&headers);
+    let encoding = gzip.then_some([(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))]);
+    let vary = [(header::VARY, "Accept, Accept-Encoding")];
+    let headers = (vary, [(header::CONTENT_TYPE, negotiate::content_type(format))], encoding);
+    if method == Method::HEAD {
+        return (headers, ()).into_response();
     }
-    let limit = server.settings().max_requests;
-    let Some(place) = Place::take(&server.scrapes, limit) else {
+    let limit = site.settings.max_requests;
+    let Some(place) = Place::take(&site.shared.scrapes, limit) else {
         let message = format!("{limit} scrapes are being served already (web.max_requests); try again\n");
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
     };
-    let instruments = &server.app.instruments;
+    let instruments = &site.shared.sources.instruments;
     let Some(published) = published else {
-        // Nothing is known of the world yet, but what the exporter does itself can be told.
-        return (headers, exposition::own(negotiated.format, instruments)).into_response();
+        // Nothing is known of the world yet, but there are the exporter's own metrics.
+        return (headers, exposition::own(format, instruments)).into_response();
     };
-    if gzip {
-        let chunks = published.gzip(negotiated.format, instruments);
-        let length: usize = chunks.iter().map(Bytes::len).sum();
-        let length = [(header::CONTENT_LENGTH, HeaderValue::from(length))];
-        (headers, length, place.kept_by(chunks.into_iter())).into_response()
+    let (length, body) = if gzip {
+        let chunks = published.gzip(format, instruments);
+        (chunks.iter().map(|chunk| chunk.len() as u64).sum(), place.kept_by(chunks.into_iter()))
     } else {
-        let chunks = published.identity(negotiated.format, instruments);
-        let length = [(header::CONTENT_LENGTH, HeaderValue::from(chunks.remaining()))];
-        (headers, length, place.kept_by(chunks)).into_response()
-    }
+        let chunks = published.identity(format, instruments);
+        (chunks.remaining(), place.kept_by(chunks))
+    };
+    (headers, [(header::CONTENT_LENGTH, HeaderValue::from(length))], body).into_response()
 }
 
 /// One of the places of `web.max_requests`.
@@ -81,46 +76,44 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Fixture, body, status};
-    use std::sync::Arc;
 
     #[tokio::test]
-    async fn scrapes_beyond_the_limit_are_refused_until_a_body_is_taken() {
+    async fn scrapes_beyond_the_limit_are_refused_until_a_body_is_taken_also_across_a_reload() {
         let mut fixture = Fixture::new();
-        fixture.settings.send_modify(|settings| Arc::make_mut(settings).max_requests = 2);
-        let server = fixture.server();
-        let scrape = async || server.respond(&Fixture::request("GET /metrics")).await;
-        let first = scrape().await;
-        let _second = scrape().await;
-        assert_eq!(status(&scrape().await), 503);
-        assert_eq!(status(&server.respond(&Fixture::request("HEAD /metrics")).await), 200, "HEAD costs nothing");
+        fixture.settings.max_requests = 2;
+        fixture.reload();
+        let first = fixture.ask("GET /metrics").await;
+        let _second = fixture.ask("GET /metrics").await;
+        assert_eq!(status(&fixture.ask("GET /metrics").await), 503);
+        assert_eq!(status(&fixture.ask("HEAD /metrics").await), 200, "HEAD costs nothing");
+        fixture.reload();
+        assert_eq!(status(&fixture.ask("GET /metrics").await), 503);
         drop(body(first).await);
-        assert_eq!(status(&scrape().await), 200);
+        assert_eq!(status(&fixture.ask("GET /metrics").await), 200);
     }
 
     #[tokio::test]
     async fn before_the_first_publication_the_own_metrics_are_served() {
         let mut fixture = Fixture::new();
         fixture.unpublish();
-        let server = fixture.server();
-        let mut request = Fixture::request("GET /metrics");
-        request.headers.insert("accept", "application/openmetrics-text".parse().unwrap());
-        request.headers.insert("accept-encoding", "gzip".parse().unwrap());
-        let response = server.respond(&request).await;
+        let asked = [("accept", "application/openmetrics-text"), ("accept-encoding", "gzip")];
+        let response = fixture.ask_with("GET /metrics", &asked).await;
         assert_eq!(status(&response), 200);
         assert_eq!(response.headers().get("content-encoding"), None);
         assert!(body(response).await.ends_with("# EOF\n"));
     }
 
     #[tokio::test]
-    async fn a_compressed_scrape_says_its_length_and_encoding() {
-        let server = Fixture::new().server();
-        let mut request = Fixture::request("GET /metrics");
-        request.headers.insert("accept-encoding", "gzip".parse().unwrap());
-        let response = server.respond(&request).await;
-        assert_eq!(response.headers()["content-encoding"], "gzip");
-        assert_eq!(response.headers()["vary"], "Accept, Accept-Encoding");
-        let length: usize = response.headers()["content-length"].to_str().unwrap().parse().unwrap();
-        let taken = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        assert_eq!(taken.len(), length);
+    async fn a_scrape_names_its_length_and_encoding() {
+        let fixture = Fixture::new();
+        for (accepted, encoding) in [("gzip", Some("gzip")), ("identity", None)] {
+            let response = fixture.ask_with("GET /metrics", &[("accept-encoding", accepted)]).await;
+            let named = response.headers().get("content-encoding").map(|encoding| encoding.to_str().unwrap());
+            assert_eq!(named, encoding);
+            assert_eq!(response.headers()["vary"], "Accept, Accept-Encoding");
+            let length: usize = response.headers()["content-length"].to_str().unwrap().parse().unwrap();
+            let taken = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            assert_eq!(taken.len(), length);
+        }
     }
 }

@@ -1,6 +1,10 @@
 //! What the tests of this room share.
 
-use super::{App, Protection, ReloadRequest, service::Server};
+use super::{
+    app::App,
+    state::{ReloadRequest, Sources},
+    web_config::WebConfigFile,
+};
 use crate::{
     clock::Clock,
     config::WebConfig,
@@ -9,21 +13,21 @@ use crate::{
     model::Timestamp,
     snapshot::{PollStatus, Snapshot},
 };
-use axum::{
-    http::{Request, request::Parts},
-    response::Response,
-};
-use std::{sync::Arc, time::Duration};
+use axum::{body::Body, http::Request, response::Response};
+use std::{path::PathBuf, sync::Arc, time::Duration};
+use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
+use tower::ServiceExt as _;
 
 /// An [`App`] with all that moves it.
 pub struct Fixture {
-    pub published: watch::Sender<Option<Arc<Published>>>,
-    pub settings: watch::Sender<Arc<WebConfig>>,
+    pub app: App,
+    published: watch::Sender<Option<Arc<Published>>>,
     pub reloads: Option<mpsc::Receiver<ReloadRequest>>,
-    reload: mpsc::Sender<ReloadRequest>,
     status: PollStatus,
-    pub protection: Option<Protection>,
+    /// In force after [`Self::reload`].
+    pub settings: WebConfig,
+    folder: TempDir,
 }
 
 impl Fixture {
@@ -47,14 +51,16 @@ impl Fixture {
             state_is_kept: true,
         };
         let (reload, reloads) = mpsc::channel(1);
-        let mut fixture = Self {
-            published: watch::Sender::new(None),
-            settings: watch::Sender::new(Arc::new(settings)),
-            reloads: Some(reloads),
+        let published = watch::Sender::new(None);
+        let sources = Sources {
+            published: published.subscribe(),
+            instruments: Arc::new(Instruments::new("/metrics")),
             reload,
-            status,
-            protection: None,
+            clock: Clock::system(),
         };
+        let app = App::new(sources, settings.clone(), WebConfigFile::default());
+        let folder = TempDir::new().unwrap();
+        let mut fixture = Self { app, published, reloads: Some(reloads), status, settings, folder };
         fixture.publish(|_| {});
         fixture
     }
@@ -66,6 +72,7 @@ impl Fixture {
             taken_at: Timestamp::from_millis(0),
             repositories: Vec::new(),
             filtered: 0,
+            unconfirmed: 0,
             completion_scale: 100.0,
         };
         self.publish_snapshot(snapshot);
@@ -80,25 +87,35 @@ impl Fixture {
         self.published.send_replace(None);
     }
 
-    pub fn app(&mut self) -> App {
-        App {
-            published: self.published.subscribe(),
-            instruments: Arc::new(Instruments::new("/metrics")),
-            settings: self.settings.subscribe(),
-            reload: Some(self.reload.clone()),
-            protection: self.protection.take().unwrap_or_default(),
-            clock: Clock::system(),
-        }
+    /// A file of the folder that the web configuration file is in.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
-    pub fn server(&mut self) -> Server {
-        Server::new(self.app())
+    /// Puts this web configuration file into force.
+    pub fn web_config(&mut self, text: &str) {
+        let path = self.file("web.yml");
+        std::fs::write(&path, text).unwrap();
+        self.settings.config_file = Some(path);
+        self.reload();
     }
 
-    /// A request such as `GET /metrics`.
-    pub fn request(line: &str) -> Parts {
+    /// Puts the settings and the web configuration file into force, as they are now.
+    pub fn reload(&self) {
+        let file = WebConfigFile::load(self.settings.config_file.as_deref()).unwrap();
+        self.app.replace(self.settings.clone(), file);
+    }
+
+    /// The answer to a request such as `GET /metrics`.
+    pub async fn ask(&self, line: &str) -> Response {
+        self.ask_with(line, &[]).await
+    }
+
+    pub async fn ask_with(&self, line: &str, headers: &[(&str, &str)]) -> Response {
         let (method, uri) = line.split_once(' ').unwrap();
-        Request::builder().method(method).uri(uri).body(()).unwrap().into_parts().0
+        let request = Request::builder().method(method).uri(uri);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        self.app.in_force().router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
     }
 }
 

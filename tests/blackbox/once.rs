@@ -144,26 +144,62 @@ fn a_bad_command_line_or_configuration_ends_with_2_and_nothing_is_printed() {
     assert_eq!(api.requests(Target::Everything).len(), 0);
 }
 
+/// When the German translation of the first repository was last seen to rise.
+fn last_progress(output: &Output) -> f64 {
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+    let labels = [("repo", "owner/one"), ("language", "de")];
+    printed(output, Format::Text).value("translation_last_progress_timestamp_seconds", &labels).unwrap()
+}
+
 #[test]
-fn the_state_file_is_neither_locked_nor_written() {
+fn the_progress_clock_outlives_a_run_with_a_state_file() {
+    let api = two();
+    let setup = once(&api, "text").set("state.file", "state.json");
+    let first = last_progress(&setup.run());
+    assert_eq!(last_progress(&setup.run()), first, "nothing has risen");
+    api.put([Repo::new(1, "owner/one").languages(&[("de", 51.0)])]);
+    assert!(last_progress(&setup.run()) > first);
+    let without = setup.argument("--state.file=");
+    assert!(last_progress(&without.run()) > first);
+}
+
+#[test]
+fn what_was_read_before_is_printed_where_the_api_is_down() {
+    let api = two();
+    let setup = once(&api, "text").set("state.file", "state.json");
+    assert_eq!(setup.run().status.code(), Some(0));
+    api.fault(Target::Everything, Reply::status(503));
+    let output = setup.run();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(printed(&output, Format::Text).ratio("owner/one", "de"), Some(0.5));
+}
+
+#[test]
+fn beside_a_daemon_that_has_the_state_file_it_says_how_to_do_without() {
     let api = two();
     let daemon = Setup::for_api(&api).set("state.file", "state.json").set("poll.interval", "12h").start();
-    let folder = daemon.folder.path().to_owned();
-    let path = folder.join("state.json");
+    let path = daemon.folder.path().join("state.json");
     let written = "translation_exporter_state_writes_total";
     daemon.wait_for("the state is written", |metrics| metrics.value(written, &[]) == Some(1.0));
     let before = (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
-    let beside = || once(&api, "text").set("state.file", path.to_str().unwrap()).run();
-    let output = beside();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let beside = || once(&api, "text").set("state.file", path.to_str().unwrap());
+    let refused = beside().run();
+    assert_eq!((refused.status.code(), stdout(&refused)), (Some(2), ""));
+    for words in [path.to_str().unwrap(), "in use by another process", "--state.file="] {
+        assert!(stderr(&refused).contains(words), "{}", stderr(&refused));
+    }
+    let without = beside().argument("--state.file=").run();
+    assert_eq!(without.status.code(), Some(0), "{}", stderr(&without));
     assert_eq!(before, (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap()));
-    drop(daemon);
+}
 
-    let setup = once(&api, "text");
-    let alone = setup.folder.path().join("state.json");
-    let setup = setup.set("state.file", alone.to_str().unwrap());
-    assert_eq!(setup.run().status.code(), Some(0));
-    assert_eq!(fs::read_dir(setup.folder.path()).unwrap().count(), 0);
+#[test]
+fn a_refused_key_is_reported_once() {
+    let api = two();
+    api.accept_key("another");
+    let output = once(&api, "json").run();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stderr(&output).matches("status 401").count(), 1, "{}", stderr(&output));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! An API in trouble, or one that refuses the key, is left alone; the requests it got are counted.
+//! An API that fails, or that refuses the key, gets no more requests than it should; those that it got are counted.
 
 use crate::support::{Api, Reply, Repo, Setup, Target, eventually};
 use std::{thread, time::Duration};

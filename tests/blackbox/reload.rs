@@ -273,7 +273,7 @@ fn reloading_over_http_is_forbidden_unless_it_is_enabled_and_by_signal_it_never_
         assert!(response.text().contains("web.enable_lifecycle"));
     }
     let response = daemon.reload("GET");
-    assert_eq!((response.status, response.header("allow")), (405, Some("PUT, POST")));
+    assert_eq!((response.status, response.header("allow")), (405, Some("PUT,POST")));
     assert_eq!(daemon.told(), (1.0, loaded_at));
     daemon.write(&[]);
     daemon.exporter.signal("HUP");
@@ -292,4 +292,55 @@ fn a_faster_rate_is_in_force_at_once() {
     fs::write(&file, yaml(&api.base_url(), &[])).unwrap();
     exporter.signal("HUP");
     exporter.wait_for("all are read", |metrics| metrics.repositories("fresh") > 2.0);
+}
+
+#[test]
+fn a_reload_logs_what_changed_with_secrets_hidden() {
+    let api = three();
+    let daemon = Reloadable::start(&api, &[("api.page_size", "7")]);
+    assert_eq!(daemon.reload("POST").status, 200);
+    daemon.write(&[("api.page_size", "7")]);
+    assert_eq!(daemon.reload("POST").status, 200);
+    eventually("it says that nothing changed", || daemon.exporter.log().contains("no key of it changed").then_some(()));
+    api.accept_key("another-key-of-the-tests");
+    daemon.write(&[("api.page_size", "8"), ("log.level", "debug"), ("api.key", "another-key-of-the-tests")]);
+    assert_eq!(daemon.reload("POST").status, 200);
+    let line = eventually("it says what changed", || {
+        let log = daemon.exporter.log();
+        log.lines().find(|line| line.contains("changed=")).map(str::to_owned)
+    });
+    for words in ["api.page_size", "7", "8", "log.level", "debug", "api.key"] {
+        assert!(line.contains(words), "{line}");
+    }
+    assert!(!line.contains("poll.interval"), "{line}");
+    assert!(!daemon.exporter.log().contains("another-key"));
+}
+
+#[test]
+fn a_reload_that_takes_passwords_away_warns_of_it() {
+    let api = three();
+    let setup = Setup::for_api(&api).set("web.enable_lifecycle", "true");
+    let users = format!("basic_auth_users: {{someone: {}}}\n", bcrypt::hash("secret", 4).unwrap());
+    let file = setup.file("web.yaml", &users);
+    let exporter = setup.set("web.config_file", &file).start();
+    fs::write(&file, "{}\n").unwrap();
+    exporter.signal("HUP");
+    eventually("it warns", || {
+        let log = exporter.log();
+        let line = log.lines().find(|line| line.contains("level=warn") && line.contains("basic_auth_users"));
+        line.map(str::to_owned)
+    });
+}
+
+#[test]
+fn a_key_in_the_place_of_its_file_is_shown_by_no_reload() {
+    let api = three();
+    let daemon = Reloadable::start(&api, &[]);
+    let with_key_file = fs::read_to_string(&daemon.file).unwrap().replace("  key: ", "  key_file: ");
+    fs::write(&daemon.file, with_key_file).unwrap();
+    let response = daemon.reload("POST");
+    assert_eq!(response.status, 500);
+    let message = response.text();
+    assert!(message.contains("api.key_file") && message.contains("not shown"), "{message}");
+    assert!(!message.contains(KEY) && !daemon.exporter.log().contains(KEY));
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{Api, Reply, Repo, Setup, Target, api::KEY, exposition::Format};
 
-/// Everything that the exporter tells, in one text.
+/// Everything that the exporter says, in one text.
 fn everything_told(exporter: &crate::support::Exporter) -> String {
     let pages = ["/", "/?q=owner", "/-/ready", "/-/healthy", "/-/reload", "/nothing"];
     let pages = pages.map(|path| exporter.get(path)).map(|page| format!("{:?}\n{}", page.headers, page.text()));
@@ -126,4 +126,27 @@ fn a_key_file_is_read_anew_so_that_rotation_needs_no_restart() {
     assert_eq!(requests.last().unwrap().authorization.as_deref(), Some("Bearer the-next-key"));
     assert_eq!(exporter.metrics().value("translation_up", &[]), Some(1.0));
     assert!(!exporter.log().contains("the-next-key"));
+}
+
+#[test]
+fn a_key_in_the_place_of_its_file_is_shown_nowhere() {
+    let api = Api::start([Repo::new(1, "owner/repo")]);
+    let setup = Setup::for_api(&api).unset("api.key").set("api.key_file", "sk-live.a-key-that-was-pasted");
+    for arguments in [&["serve"][..], &["check-config"], &["once"]] {
+        let folder = arguments.iter().fold(Setup::new(&[]), |setup, argument| setup.argument(argument));
+        let output =
+            folder.set("api.base_url", &api.base_url()).set("api.key_file", "sk-live.a-key-that-was-pasted").run();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("api.key_file") && error.contains("not shown"), "{error}");
+        assert!(!error.contains("pasted"), "{error}");
+    }
+    // A file of that name may be there at the start, and be gone at the next poll.
+    let file = setup.file("sk-live.a-key-that-was-pasted", KEY);
+    let exporter = setup.start();
+    exporter.wait_for("it is read", |metrics| metrics.repositories("fresh") > 0.0);
+    std::fs::remove_file(file).unwrap();
+    exporter.wait_for("the key is missing", |metrics| metrics.value("translation_up", &[]) == Some(0.0));
+    let said = everything_told(&exporter);
+    assert!(said.contains("not shown") && !said.contains("pasted"), "{said}");
 }

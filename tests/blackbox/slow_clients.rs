@@ -44,25 +44,43 @@ fn those_who_never_finish_a_request_or_never_take_an_answer_hold_up_neither_scra
 }
 
 #[test]
-fn connections_beyond_the_most_are_closed_at_once_until_others_end() {
+fn where_all_places_are_taken_the_connection_that_moved_no_byte_for_longest_makes_room() {
     let (_api, exporter) = started();
-    let mut held: Vec<_> = (0..MOST_CONNECTIONS).map(|_| dawdler(&exporter, b"GET ")).collect();
-    eventually("one more is refused", || {
-        let mut more = TcpStream::connect(exporter.address).ok()?;
-        more.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-        // Closed in order or reset: either way there is nothing to wait for.
-        let mut buffer = [0];
-        match more.read(&mut buffer) {
-            Ok(0) => Some(()),
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => Some(()),
-            _ => {
-                held.push(more);
-                None
-            }
-        }
+    let held: Vec<_> = (0..MOST_CONNECTIONS).map(|_| dawdler(&exporter, b"GET ")).collect();
+    for _ in 0..3 {
+        assert_eq!(exporter.status("/-/healthy"), 200);
+    }
+    let is_open = |mut stream: &TcpStream| {
+        stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        // Closed in order or reset: either way it answers at once.
+        stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+    };
+    assert!(!is_open(&held[0]), "the first has been idle for longest");
+    assert!(is_open(&held[MOST_CONNECTIONS - 1]), "the last has not");
+}
+
+#[test]
+fn a_lack_of_file_descriptors_is_logged_when_it_begins_and_when_it_ends() {
+    let api = Api::start([Repo::new(1, "owner/repo")]);
+    let exporter = Setup::for_api(&api).set("poll.interval", "1h").after("ulimit -n 64").start();
+    let held: Vec<_> = (0..100).map(|_| dawdler(&exporter, b"GET ")).collect();
+    let lines = |part: &str| exporter.log().lines().filter(|line| line.contains(part)).count();
+    eventually("it is logged", || (lines("cannot accept connections") > 0).then_some(()));
+    drop(held);
+    eventually("its end is logged", || {
+        http::get(exporter.address, "/-/healthy", &[]).ok();
+        (lines("connections are accepted again") > 0).then_some(())
     });
-    held.clear();
-    eventually("there is room again", || {
-        (http::get(exporter.address, "/-/healthy", &[]).is_ok_and(|response| response.status == 200)).then_some(())
-    });
+    let log = exporter.log();
+    let end = log.lines().find(|line| line.contains("connections are accepted again")).unwrap();
+    let failed = end.split(" failed=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    assert!(failed.parse::<u64>().unwrap() > 1, "{end}");
+    assert_eq!(lines("cannot accept connections"), 1, "{log}");
+}
+
+#[test]
+fn the_soft_limit_of_open_files_is_raised_to_the_hard_one() {
+    let api = Api::start([Repo::new(1, "owner/repo")]);
+    let exporter = Setup::for_api(&api).after("ulimit -S -n 200; ulimit -H -n 1000").start();
+    assert_eq!(exporter.metrics().value("process_max_fds", &[]), Some(1000.0));
 }

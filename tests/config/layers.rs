@@ -1,195 +1,126 @@
-//! Variables and flags: what is refused, and how it is told.
+//! Variables and options: what is refused, and what is said of it.
 
-use super::{GOOD, HEAD, refused};
+use super::{GOOD, HEAD, accepted, refused, row};
 
 #[test]
-fn an_unknown_variable_is_told_with_the_nearest_name() {
-    refused(
-        Some(GOOD),
-        &[("TRANSLATION_EXPORTER_API__BASE_UR", "x")],
-        &[],
-        "TRANSLATION_EXPORTER_API__BASE_UR: unknown variable; did you mean TRANSLATION_EXPORTER_API__BASE_URL?",
-    );
-    refused(
-        Some(GOOD),
-        &[("TRANSLATION_EXPORTER_API__KEE", "s3cret")],
-        &[],
-        "TRANSLATION_EXPORTER_API__KEE: unknown variable; did you mean TRANSLATION_EXPORTER_API__KEY?",
-    );
-    refused(
-        Some(GOOD),
-        &[("TRANSLATION_EXPORTER_APPI__KEY", "s3cret")],
-        &[],
-        "TRANSLATION_EXPORTER_APPI__KEY: unknown variable; did you mean TRANSLATION_EXPORTER_API__KEY?",
-    );
-    refused(
-        Some(GOOD),
-        &[("TRANSLATION_EXPORTER_API__KEY__FILE", "s3cret")],
-        &[],
-        "TRANSLATION_EXPORTER_API__KEY__FILE: unknown variable; did you mean TRANSLATION_EXPORTER_API__KEY_FILE?",
-    );
-    refused(
-        Some(GOOD),
-        &[("TRANSLATION_EXPORTER_CONFIG__FILE", "x")],
-        &[],
-        "TRANSLATION_EXPORTER_CONFIG__FILE: unknown variable; the configuration file is given by --config.file alone",
-    );
-    refused(
-        Some(GOOD),
-        &[("TRANSLATION_EXPORTER_QQQ__ZZZ", "x")],
-        &[],
-        "TRANSLATION_EXPORTER_QQQ__ZZZ: unknown variable; write TRANSLATION_EXPORTER_<SECTION>__<KEY>; the sections are api, poll, filter, state, web, log",
-    );
+fn an_unknown_variable_is_shown_with_the_nearest_name() {
+    for (name, hint) in [
+        ("API__BASE_UR", "did you mean TRANSLATION_EXPORTER_API__BASE_URL?"),
+        ("API__KEE", "did you mean TRANSLATION_EXPORTER_API__KEY?"),
+        ("APPI__KEY", "did you mean TRANSLATION_EXPORTER_API__KEY?"),
+        ("API__KEY__FILE", "did you mean TRANSLATION_EXPORTER_API__KEY_FILE?"),
+        ("CONFIG__FILE", "given by --config.file alone"),
+        (
+            "QQQ__ZZZ",
+            "write TRANSLATION_EXPORTER_<SECTION>__<KEY>; the sections are api, poll, filter, state, web, log",
+        ),
+    ] {
+        let name = format!("TRANSLATION_EXPORTER_{name}");
+        refused(Some(GOOD), &[(&name, "s3cret")], &[], &format!("{name}: unknown variable…{hint}"));
+    }
 }
 
 #[test]
-fn one_underscore_in_the_place_of_two_is_told() {
-    refused(
-        Some(GOOD),
-        &[("TRANSLATION_EXPORTER_API_BASE_URL", "x")],
-        &[],
-        "TRANSLATION_EXPORTER_API_BASE_URL: two underscores part section and key; write TRANSLATION_EXPORTER_API__BASE_URL",
-    );
-    refused(
-        Some(HEAD),
-        &[("TRANSLATION_EXPORTER_API_KEY", "s3cret")],
-        &[],
-        "TRANSLATION_EXPORTER_API_KEY: two underscores part section and key; write TRANSLATION_EXPORTER_API__KEY",
-    );
-    refused(
-        Some(GOOD),
-        &[("TRANSLATION_EXPORTER_STATE_FILE", "x")],
-        &[],
-        "TRANSLATION_EXPORTER_STATE_FILE: two underscores part section and key; write TRANSLATION_EXPORTER_STATE__FILE",
-    );
+fn one_underscore_in_the_place_of_two_is_pointed_out() {
+    for (name, right) in [("API_BASE_URL", "API__BASE_URL"), ("API_KEY", "API__KEY"), ("STATE_FILE", "STATE__FILE")] {
+        let name = format!("TRANSLATION_EXPORTER_{name}");
+        let expected = format!("{name}…two underscores; write TRANSLATION_EXPORTER_{right}");
+        refused(Some(GOOD), &[(&name, "s3cret")], &[], &expected);
+    }
 }
 
 #[test]
-fn a_mistake_in_a_variable_or_flag_names_it() {
-    refused(
-        Some(HEAD),
-        &[("TRANSLATION_EXPORTER_API__KEY", "s3cret s3cret")],
-        &[],
-        "api.key (TRANSLATION_EXPORTER_API__KEY): holds a character that cannot be sent in a header (a line break, a blank, or one that is not printable ASCII); give the API key, and nothing else",
-    );
-    refused(
-        Some(HEAD),
-        &[("TRANSLATION_EXPORTER_API__KEY", "")],
-        &[],
-        "api.key (TRANSLATION_EXPORTER_API__KEY): is empty; give the API key, and nothing else",
-    );
-    refused(
-        Some(GOOD),
-        &[("TRANSLATION_EXPORTER_API__PAGE_SIZE", "1001")],
-        &[],
-        "api.page_size (TRANSLATION_EXPORTER_API__PAGE_SIZE): 1001 is out of bounds; give a whole number from 1 to 1000",
-    );
-    refused(
-        Some(GOOD),
-        &[("TRANSLATION_EXPORTER_POLL__INTERVAL", "5 parsecs")],
-        &[],
-        r#"poll.interval (TRANSLATION_EXPORTER_POLL__INTERVAL): "5 parsecs" is no duration; give at least 1s with its unit, such as 30s, 5m or 1h 30m"#,
-    );
-    refused(
-        Some(GOOD),
-        &[("TRANSLATION_EXPORTER_FILTER__INCLUDE", "{acme,other}/*,[")],
-        &[],
-        r#"filter.include (TRANSLATION_EXPORTER_FILTER__INCLUDE): the glob "[" does not parse: unclosed character class; missing ']'; give a list of globs on owner/repo, such as ["acme/*"]"#,
-    );
-    refused(
-        Some(GOOD),
-        &[("TRANSLATION_EXPORTER_WEB__LISTEN_ADDRESSES", ":1,2")],
-        &[],
-        r#"web.listen_addresses (TRANSLATION_EXPORTER_WEB__LISTEN_ADDRESSES): "2" has no port; write ":2""#,
-    );
-    refused(
-        Some(GOOD),
-        &[],
-        &["--poll.interval=5"],
-        r#"poll.interval (--poll.interval): "5" has no unit; give at least 1s with its unit, such as 30s, 5m or 1h 30m"#,
-    );
-    refused(
-        Some(GOOD),
-        &[],
-        &["--api.base-url=ftp://x"],
-        "api.base_url (--api.base-url): is neither an https nor an http URL; give the root of the API, such as https://api.example.com",
-    );
-    refused(
-        Some(GOOD),
-        &[],
-        &["--web.listen-address=:1", "--web.listen-address=:1"],
-        r#"web.listen_addresses (--web.listen-address): ":1" is given twice; remove one of the two"#,
-    );
-    refused(
-        Some(GOOD),
-        &[],
-        &["--web.enable-lifecycle=maybe"],
-        r#"web.enable_lifecycle (--web.enable-lifecycle): "maybe" is neither true nor false; write true or false"#,
-    );
-    refused(
-        Some(GOOD),
-        &[],
-        &["--log.level=loud"],
-        r#"log.level (--log.level): "loud" is no level; write error, warn, info, debug or trace"#,
-    );
-    refused(
-        Some(GOOD),
-        &[],
-        &["--web.telemetry-path=x"],
-        r#"web.telemetry_path (--web.telemetry-path): "x" does not begin with a slash; give a path such as /metrics: a slash, then letters, digits and -._~/, and none of the exporter's other paths"#,
-    );
+fn a_mistake_in_a_variable_names_it() {
+    for (file, name, value, key, words) in [
+        (HEAD, "API__KEY", "s3cret s3cret", "api.key", "header…give the API key, and nothing else"),
+        (GOOD, "API__PAGE_SIZE", "1001", "api.page_size", "1 to 1000"),
+        (GOOD, "POLL__INTERVAL", "5 parsecs", "poll.interval", "with its unit…\"5 parsecs\""),
+        (GOOD, "FILTER__INCLUDE", "{acme,other}/*,[", "filter.include", "the glob \"[\"…[\"acme/*\"]"),
+        (GOOD, "WEB__LISTEN_ADDRESSES", ":1,2", "web.listen_addresses", "\"2\" has no port; write \":2\""),
+    ] {
+        let name = format!("TRANSLATION_EXPORTER_{name}");
+        refused(Some(file), &[(&name, value)], &[], &format!("{key} ({name})…{words}"));
+    }
     refused(
         Some(GOOD),
         &[("TRANSLATION_EXPORTER_API__KEY_FILE", "key")],
         &[],
-        "api.key (exporter.yml:3) and api.key_file (TRANSLATION_EXPORTER_API__KEY_FILE): only one of them may be given; remove one of the two",
+        "api.key (exporter.yml:3) and api.key_file (TRANSLATION_EXPORTER_API__KEY_FILE)…remove one of the two",
     );
-    refused(
-        Some(GOOD),
-        &[],
-        &["--api.key-file=key"],
-        "api.key (exporter.yml:3) and api.key_file (--api.key-file): only one of them may be given; remove one of the two",
-    );
+}
+
+#[test]
+fn a_mistake_in_an_option_names_it() {
+    for (flags, expected) in [
+        (&["--poll.interval=5"][..], "poll.interval (--poll.interval)…with its unit…\"5\""),
+        (&["--api.base-url=ftp://x"], "api.base_url (--api.base-url)…neither an https nor an http URL"),
+        (
+            &["--web.listen-address=:1", "--web.listen-address=:1"],
+            "web.listen_addresses (--web.listen-address)…\":1\" is given twice",
+        ),
+        (&["--web.enable-lifecycle=maybe"], "web.enable_lifecycle (--web.enable-lifecycle)…true or false…\"maybe\""),
+        (&["--log.level=loud"], "log.level (--log.level)…error, warn, info, debug or trace…\"loud\""),
+        (&["--web.telemetry-path=x"], "web.telemetry_path (--web.telemetry-path)…\"x\"…slash"),
+        (&["--api.key-file=key"], "api.key (exporter.yml:3) and api.key_file (--api.key-file)…remove one of the two"),
+    ] {
+        refused(Some(GOOD), &[], flags, expected);
+    }
     refused(
         Some(GOOD),
         &[("TRANSLATION_EXPORTER_POLL__STALE_AFTER", "1m")],
         &["--poll.interval=1h"],
-        "poll.stale_after (TRANSLATION_EXPORTER_POLL__STALE_AFTER): 1m is less than twice poll.interval, which is 1h (--poll.interval); give at least 2h, or shorten poll.interval",
+        "poll.stale_after (TRANSLATION_EXPORTER_POLL__STALE_AFTER)…1m is less than twice poll.interval, which is 1h (--poll.interval)…2h",
     );
+}
+
+#[test]
+fn an_empty_variable_counts_as_not_set() {
+    let file = format!("{GOOD}state:\n  file: /a\n");
+    for key in ["API__KEY_FILE", "STATE__FILE", "POLL__INTERVAL", "WEB__LISTEN_ADDRESSES"] {
+        let name = format!("TRANSLATION_EXPORTER_{key}");
+        assert_eq!(accepted(Some(&file), &[(&name, "")], &[]), accepted(Some(&file), &[], &[]), "{key}");
+    }
+}
+
+#[test]
+fn an_empty_option_or_value_in_the_file_means_none() {
+    let set = format!("{GOOD}state:\n  file: /a\n");
+    let by_option = accepted(Some(&set), &[], &["--state.file="]);
+    assert_eq!(row(&by_option, "state.file"), "- --state.file");
+    let emptied = format!("{GOOD}  ca_file: ''\nfilter:\n  include: ''\npoll:\n  stale_after: ''\n");
+    let by_file = accepted(Some(&emptied), &[], &[]);
+    assert_eq!(row(&by_file, "api.ca_file"), "- exporter.yml:4");
+    assert_eq!(row(&by_file, "filter.include"), "- exporter.yml:6");
+    assert_eq!(row(&by_file, "poll.stale_after"), "1h default");
+    // What a layer before it set is taken back.
+    let key_file = "api:\n  base_url: https://api.example.com\n  key_file: ./none\n";
+    accepted(Some(key_file), &[("TRANSLATION_EXPORTER_API__KEY", "1234567890")], &["--api.key-file="]);
 }
 
 #[test]
 fn a_configuration_file_that_cannot_be_read_is_refused() {
+    let hint = "give a YAML file that exists and can be read";
     refused(
         None,
         &[],
         &["--config.file=none.yml"],
-        "--config.file: cannot read none.yml: No such file or directory (os error 2); give a YAML file that exists and can be read",
+        &format!("--config.file…none.yml: No such file or directory…{hint}"),
     );
-    refused(
-        None,
-        &[],
-        &["--config.file=."],
-        "--config.file: cannot read .: Is a directory (os error 21); give a YAML file that exists and can be read",
-    );
+    refused(None, &[], &["--config.file=."], &format!("--config.file…Is a directory…{hint}"));
 }
 
 #[test]
-fn every_mistake_is_told_at_once() {
+fn every_mistake_is_shown_at_once() {
+    refused(None, &[], &[], "2 mistakes\napi.base_url…given nowhere\napi.key or api.key_file…given nowhere");
     refused(
-        None,
-        &[],
-        &[],
-        "2 mistakes in the configuration:\n  api.base_url: is required and given nowhere; set it in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url\n  api.key, api.key_file: one of them is required, and neither is given; set api.key_file to the file that holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key",
-    );
-    refused(
-        None,
+        Some("api:\n  page_size: 0\n  base_url: https://a\nfilter:\n  exclude: ['[']\n"),
         &[
             ("TRANSLATION_EXPORTER_API__KEY", "s3cret s3cret"),
             ("TRANSLATION_EXPORTER_API__TIMEOUT", "1"),
             ("TRANSLATION_EXPORTER_LOG__LEVEL", "loud"),
+            ("TRANSLATION_EXPORTER_LOG__LEVL", "loud"),
         ],
         &["--poll.interval=1ms"],
-        "5 mistakes in the configuration:\n  api.base_url: is required and given nowhere; set it in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url\n  api.key (TRANSLATION_EXPORTER_API__KEY): holds a character that cannot be sent in a header (a line break, a blank, or one that is not printable ASCII); give the API key, and nothing else\n  api.timeout (TRANSLATION_EXPORTER_API__TIMEOUT): \"1\" has no unit; give at least 1ms with its unit, such as 30s, 5m or 1h 30m\n  poll.interval (--poll.interval): \"1ms\" is too short; give at least 1s with its unit, such as 30s, 5m or 1h 30m\n  log.level (TRANSLATION_EXPORTER_LOG__LEVEL): \"loud\" is no level; write error, warn, info, debug or trace",
+        "7 mistakes\nTRANSLATION_EXPORTER_LOG__LEVL\napi.key (\napi.page_size (\napi.timeout (\npoll.interval (\nfilter.exclude (\nlog.level (",
     );
 }

@@ -1,5 +1,5 @@
 //! Each mistake in a configuration ends the built program with code 2 and one message that names key, source and hint;
-//! and no message holds the API key, wherever it was put. What is right is told with its source.
+//! and no message holds the API key, wherever it was put. What is right is shown with its source.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic")]
 
@@ -27,14 +27,20 @@ fn check(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> Ou
     command.args(flags).output().unwrap()
 }
 
+/// Each line of `expected` is a line of the message, in this order; "…" stands for words that do not matter.
 fn refused(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str], expected: &str) {
     let output = check(file, environment, flags);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(told, format!("translation-exporter: {expected}\n"), "{file:?} {environment:?} {flags:?}");
-    assert_eq!(output.status.code(), Some(2), "{told}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{file:?} {environment:?} {flags:?}: {message}");
     assert!(output.stdout.is_empty());
+    let count = expected.lines().count();
+    assert_eq!(message.lines().count(), count, "{message} is not\n{expected}");
+    for (line, expected) in message.lines().zip(expected.lines()) {
+        let words = expected.split('…').try_fold(line, |rest, words| Some(rest.split_once(words)?.1));
+        assert!(words.is_some(), "{line}\nis not\n{expected}");
+    }
     for secret in ["s3cret", "S3CRET", "1234567890"] {
-        assert!(!told.contains(secret), "{told}");
+        assert!(!message.contains(secret), "{message}");
     }
 }
 
@@ -52,8 +58,14 @@ fn accepted(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) ->
     text.split_inclusive('\n').take_while(|line| *line != "\n").collect()
 }
 
+/// The value of a key and its source in that table.
+fn row(table: &str, key: &str) -> String {
+    let row = table.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')).unwrap();
+    row.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
-fn what_is_in_force_is_told_with_its_source_and_secrets_hidden() {
+fn what_is_in_force_is_shown_with_its_source_and_secrets_hidden() {
     let file = "api:\n  base_url: https://api.example.com/v2\n  max_response_size: 1024\n\npoll: {interval: 90s}\nfilter:\n  \
                 include: [acme/*, \"other/*\"]\nlog:\n  level: debug\n";
     let environment = [
@@ -64,34 +76,34 @@ fn what_is_in_force_is_told_with_its_source_and_secrets_hidden() {
     let flags =
         ["--log.level=warn", "--web.listen-address=:1", "--web.enable-lifecycle", "--web.listen-address", "[::1]:2"];
     let expected = "\
-KEY                      VALUE                        SOURCE
-api.base_url             https://api.example.com/v2/  exporter.yml:2
-api.allow_http           false                        default
-api.key                  <hidden>                     TRANSLATION_EXPORTER_API__KEY
-api.key_file             -                            default
-api.page_size            1000                         default
-api.concurrency          8                            default
-api.requests_per_second  10                           default
-api.connect_timeout      10s                          default
-api.timeout              30s                          default
-api.max_attempts         4                            default
-api.max_retry_after      1h                           default
-api.max_response_size    1KiB                         exporter.yml:3
-api.ca_file              -                            default
-api.completion_scale     100                          default
-poll.interval            2h                           TRANSLATION_EXPORTER_POLL__INTERVAL
-poll.stale_after         6h                           default
-filter.include           acme/*, other/*              exporter.yml:7
-filter.exclude           {a,b}/*, acme/old            TRANSLATION_EXPORTER_FILTER__EXCLUDE
-filter.private           true                         default
-state.file               -                            default
-web.listen_addresses     :1, [::1]:2                  --web.listen-address
-web.telemetry_path       /metrics                     default
-web.config_file          -                            default
-web.enable_lifecycle     true                         --web.enable-lifecycle
-web.max_requests         40                           default
-log.level                warn                         --log.level
-log.format               logfmt                       default
+KEY                      VALUE                         SOURCE
+api.base_url             https://api.example.com/v2    exporter.yml:2
+api.allow_http           false                         default
+api.key                  <hidden>                      TRANSLATION_EXPORTER_API__KEY
+api.key_file             -                             default
+api.page_size            1000                          default
+api.concurrency          8                             default
+api.requests_per_second  10                            default
+api.connect_timeout      10s                           default
+api.timeout              30s                           default
+api.max_attempts         4                             default
+api.max_retry_after      1h                            default
+api.max_response_size    1024                          exporter.yml:3
+api.ca_file              -                             default
+api.completion_scale     100                           default
+poll.interval            2h                            TRANSLATION_EXPORTER_POLL__INTERVAL
+poll.stale_after         6h                            default
+filter.include           acme/*, other/*               exporter.yml:7
+filter.exclude           {a,b}/*, acme/old             TRANSLATION_EXPORTER_FILTER__EXCLUDE
+filter.private           true                          default
+state.file               -                             default
+web.listen_addresses     :1, [::1]:2                   --web.listen-address
+web.telemetry_path       /metrics                      default
+web.config_file          -                             default
+web.enable_lifecycle     true                          --web.enable-lifecycle
+web.max_requests         40                            default
+log.level                warn                          --log.level
+log.format               logfmt                        default
 ";
     assert_eq!(accepted(Some(file), &environment, &flags), expected);
 }
@@ -112,11 +124,13 @@ fn the_environment_that_kubernetes_injects_for_a_service_of_that_name_changes_no
 }
 
 #[test]
-fn sections_without_entries_and_empty_files_leave_the_defaults() {
+fn null_sections_without_entries_and_empty_files_leave_the_defaults() {
     let key = ("TRANSLATION_EXPORTER_API__KEY", "1234567890");
     let url = ("TRANSLATION_EXPORTER_API__BASE_URL", "http://localhost:1");
     let defaults = accepted(None, &[key, url], &[]);
-    for file in ["", "# nothing\n", "poll:\nweb:\n  # max_requests: 1\n", "api: {}\n"] {
+    for file in
+        ["", "# nothing\n", "poll:\nweb:\n  # max_requests: 1\n", "api: {}\n", "poll:\n  interval:\n  stale_after: ~\n"]
+    {
         assert_eq!(accepted(Some(file), &[key, url], &[]), defaults, "{file}");
     }
 }
@@ -145,24 +159,48 @@ fn a_relative_path_in_the_file_starts_at_the_folder_of_the_file() {
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("\napi.key_file             etc/key "), "{text}");
+    assert_eq!(row(&text, "api.key_file"), "etc/key etc/exporter.yml:3");
 }
 
 #[test]
 fn the_last_layer_wins_even_over_a_mistake_below_it() {
     let file = format!("{GOOD}poll:\n  interval: nonsense\n");
     let text = accepted(Some(&file), &[("TRANSLATION_EXPORTER_POLL__INTERVAL", "nonsense")], &["--poll.interval=7m"]);
-    assert!(text.contains("\npoll.interval            7m                        --poll.interval\n"), "{text}");
+    assert_eq!(row(&text, "poll.interval"), "7m --poll.interval");
 }
 
 #[test]
-fn a_glob_that_can_match_nothing_is_warned_of() {
-    let output = check(Some(&format!("{GOOD}filter:\n  exclude: [acme]\n")), &[], &[]);
-    assert!(output.status.success());
-    let told = String::from_utf8(output.stderr).unwrap();
-    let expected = "filter.exclude (exporter.yml:5): the glob \"acme\" holds no slash and so matches no owner/repo; write \
-                    \"acme/*\" to mean all of an owner";
-    assert!(told.contains(expected), "{told}");
+fn booleans_are_written_as_yaml_and_people_write_them() {
+    for (written, private) in
+        [("yes", true), ("no", false), ("on", true), ("off", false), ("True", true), ("'no'", false)]
+    {
+        let table = accepted(Some(&format!("{GOOD}filter:\n  private: {written}\n")), &[], &[]);
+        let words = if private { ["true", "yes", "on"] } else { ["false", "no", "off"] };
+        let row = row(&table, "filter.private");
+        assert!(words.contains(&row.split(' ').next().unwrap()), "{row}");
+    }
+}
+
+#[test]
+fn a_list_may_be_one_text_that_is_split_at_commas() {
+    for written in ["[a/*, 'b/{c,d}']", "'a/*, b/{c,d}'", "a/*,b/{c,d}"] {
+        let table = accepted(Some(&format!("{GOOD}filter:\n  include: {written}\n")), &[], &[]);
+        assert_eq!(row(&table, "filter.include"), "a/*, b/{c,d} exporter.yml:5");
+    }
+}
+
+#[test]
+fn what_is_hardly_meant_is_warned_of() {
+    for (rest, words) in [
+        ("filter:\n  exclude: [acme]\n", "filter.exclude (exporter.yml:5)…\"acme\" holds no slash…add /* to it"),
+        ("poll:\n  interval: 5M\n", "poll.interval (exporter.yml:5)…\"5M\"…months…minutes"),
+    ] {
+        let output = check(Some(&format!("{GOOD}{rest}")), &[], &[]);
+        assert!(output.status.success());
+        let warning = String::from_utf8(output.stderr).unwrap();
+        let found = words.split('…').try_fold(&*warning, |rest, words| Some(rest.split_once(words)?.1));
+        assert!(found.is_some(), "{warning}");
+    }
 }
 
 #[test]

@@ -129,17 +129,22 @@ impl Setup {
 
     /// Starts it and waits until it listens.
     pub fn start(self) -> Exporter {
-        let started = Instant::now();
-        let mut child = self.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let log = Log::default();
-        log.collect(child.stdout.take().unwrap());
-        log.collect(child.stderr.take().unwrap());
-        let mut exporter = Exporter { child, started, address: ([127, 0, 0, 1], 0).into(), log, folder: self.folder };
+        let mut exporter = self.spawn();
         exporter.address = eventually("the exporter listens", || {
             assert!(exporter.child.try_wait().unwrap().is_none(), "the exporter ended");
             exporter.log.text().lines().find_map(listening_address)
         });
         exporter
+    }
+
+    /// Starts it, whether or not it will ever listen: its address is not known.
+    pub fn spawn(self) -> Exporter {
+        let started = Instant::now();
+        let mut child = self.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = Log::default();
+        log.collect(child.stdout.take().unwrap());
+        log.collect(child.stderr.take().unwrap());
+        Exporter { child, started, address: ([127, 0, 0, 1], 0).into(), log, folder: self.folder }
     }
 }
 

@@ -138,8 +138,8 @@ fn languages_are_sorted_and_the_first_of_a_code_is_shown() {
     );
     let shown: Vec<_> = list.languages.iter().map(|target| (&*target.language.code, target.completion)).collect();
     assert_eq!(shown, [("de", Completion::new(1.0)), ("fr", None)]);
-    assert_eq!(defects(&list.bad), [Defect::DuplicateCode, Defect::Code, Defect::Code]);
-    assert_eq!(list.bad[0].to_string(), r#"entry 3 ("de"): duplicate_code"#);
+    assert_eq!(defects(&list.bad), [Defect::Code, Defect::Code, Defect::DuplicateCode]);
+    assert_eq!(list.bad[2].to_string(), r#"entry 3 ("de"): duplicate_code"#);
 }
 
 #[test]

@@ -2,26 +2,31 @@
 
 use super::super::testing::Fixture;
 use super::*;
-use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
+    time::{Instant, sleep},
+};
 
 /// A client's end of a connection, and when the server gave it up.
 struct Client {
     stream: DuplexStream,
     task: tokio::task::JoinHandle<Duration>,
-    stop: watch::Sender<bool>,
+    leave: CancellationToken,
 }
 
 fn connected(protocol: Protocol) -> Client {
-    let server = Arc::new(Fixture::new().server());
+    let app = Fixture::new().app;
     // The smallest of buffers: what a client does not take, the server keeps.
     let (stream, other) = duplex(16);
-    let (stop, stopped) = watch::channel(false);
+    let leave = CancellationToken::new();
+    let left = leave.clone();
     let task = tokio::spawn(async move {
-        let begin = Instant::now();
-        converse(other, protocol, server, Arc::default(), stopped).await.ok();
+        let (begin, moved) = (Instant::now(), Moved::now());
+        let peer = ([127, 0, 0, 1], 1).into();
+        converse(moved.watch(other), protocol, peer, app, left, &moved).await.ok();
         begin.elapsed()
     });
-    Client { stream, task, stop }
+    Client { stream, task, leave }
 }
 
 const REQUEST: &[u8] = b"GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n";
@@ -31,63 +36,64 @@ fn seconds(range: std::ops::RangeInclusive<u64>, took: Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_never_says_a_word_is_dropped_after_the_deadline() {
+async fn a_silent_client_is_dropped_after_30_seconds() {
     for protocol in [Protocol::Http1, Protocol::Http2] {
         let client = connected(protocol);
-        seconds(30..=33, client.task.await.unwrap());
+        seconds(30..=40, client.task.await.unwrap());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_never_ends_the_head_is_dropped_after_the_deadline() {
-    let Client { mut stream, task, stop: _stop } = connected(Protocol::Http1);
+async fn a_head_that_never_ends_is_read_for_30_seconds() {
+    let Client { mut stream, task, .. } = connected(Protocol::Http1);
     tokio::spawn(async move {
         stream.write_all(b"GET / HTTP/1.1\r\nx: ").await.unwrap();
         while stream.write_all(b"x").await.is_ok() {
             sleep(Duration::from_secs(1)).await;
         }
     });
-    seconds(30..=33, task.await.unwrap());
+    seconds(30..=31, task.await.unwrap());
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_takes_a_byte_a_second_is_dropped_after_the_deadlines_of_head_and_response() {
-    let Client { mut stream, task, stop: _stop } = connected(Protocol::Http1);
-    tokio::spawn(async move {
-        stream.write_all(REQUEST).await.unwrap();
-        while stream.read_u8().await.is_ok() {
-            sleep(Duration::from_secs(1)).await;
-        }
-    });
-    seconds(30..=63, task.await.unwrap());
+async fn a_reader_that_takes_nothing_is_dropped_within_40_seconds() {
+    let Client { mut stream, task, .. } = connected(Protocol::Http1);
+    stream.write_all(REQUEST).await.unwrap();
+    stream.read_u8().await.unwrap();
+    seconds(30..=40, task.await.unwrap());
+    drop(stream);
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_served_may_ask_again_until_it_idles_too_long() {
-    let Client { mut stream, task, stop: _stop } = connected(Protocol::Http1);
-    let client = tokio::spawn(async move {
-        for _ in 0..3 {
-            stream.write_all(b"GET /-/healthy HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
-            let mut answer = Vec::new();
-            while !answer.ends_with(b"healthy\n") {
-                answer.push(stream.read_u8().await.unwrap());
+async fn a_client_may_ask_again_until_it_idles_too_long_or_the_connection_is_too_old() {
+    for (asked, pause, end) in [(3, 20, 70..=71), (100, 20, 600..=610)] {
+        let Client { mut stream, task, .. } = connected(Protocol::Http1);
+        let client = tokio::spawn(async move {
+            for _ in 0..asked {
+                if stream.write_all(b"GET /-/healthy HTTP/1.1\r\nhost: a\r\n\r\n").await.is_err() {
+                    break;
+                }
+                let mut answer = Vec::new();
+                while !answer.ends_with(b"healthy\n") {
+                    answer.push(stream.read_u8().await.unwrap());
+                }
+                sleep(Duration::from_secs(pause)).await;
             }
-            sleep(Duration::from_secs(20)).await;
-        }
-        stream
-    });
-    seconds(70..=73, task.await.unwrap());
-    client.await.unwrap();
+            stream
+        });
+        seconds(end, task.await.unwrap());
+        client.await.unwrap();
+    }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_ends_who_idles_at_once_and_lets_who_is_served_finish() {
+async fn who_is_to_leave_and_idles_is_gone_at_once_and_who_is_served_may_finish() {
     let idle = connected(Protocol::Http1);
-    let Client { mut stream, task, stop } = connected(Protocol::Http1);
+    let Client { mut stream, task, leave } = connected(Protocol::Http1);
     stream.write_all(REQUEST).await.unwrap();
     let mut answer = vec![stream.read_u8().await.unwrap()];
-    idle.stop.send_replace(true);
-    stop.send_replace(true);
+    idle.leave.cancel();
+    leave.cancel();
     seconds(0..=0, idle.task.await.unwrap());
     stream.read_to_end(&mut answer).await.unwrap();
     let answer = String::from_utf8(answer).unwrap();
@@ -98,9 +104,22 @@ async fn a_shutdown_ends_who_idles_at_once_and_lets_who_is_served_finish() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_is_to_leave_is_dropped_after_10_seconds_however_busy() {
+    let Client { mut stream, task, leave } = connected(Protocol::Http1);
+    stream.write_all(REQUEST).await.unwrap();
+    leave.cancel();
+    tokio::spawn(async move {
+        while stream.read_u8().await.is_ok() {
+            sleep(Duration::from_secs(1)).await;
+        }
+    });
+    seconds(10..=10, task.await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_head_larger_than_16_kib_is_refused() {
-    let Client { mut stream, stop: _stop, .. } = connected(Protocol::Http1);
-    let head = format!("GET /{} HTTP/1.1\r\nhost: a\r\n\r\n", "a".repeat(MAX_HEAD as usize + 1));
+    let Client { mut stream, .. } = connected(Protocol::Http1);
+    let head = format!("GET /{} HTTP/1.1\r\nhost: a\r\n\r\n", "a".repeat(MAX_HEAD.into()));
     let (mut reading, mut writing) = tokio::io::split(&mut stream);
     let (_, answer) = tokio::join!(writing.write_all(head.as_bytes()), async {
         let mut answer = [0; 12];
@@ -108,4 +127,25 @@ async fn a_head_larger_than_16_kib_is_refused() {
         answer
     });
     assert_eq!(&answer, b"HTTP/1.1 431");
+}
+
+#[tokio::test]
+async fn a_reload_takes_effect_on_an_open_connection() {
+    let mut fixture = Fixture::new();
+    let (mut stream, other) = duplex(64 * 1024);
+    let (app, moved) = (fixture.app.clone(), Moved::now());
+    let leave = CancellationToken::new();
+    tokio::spawn(async move {
+        converse(moved.watch(other), Protocol::Http1, ([127, 0, 0, 1], 1).into(), app, leave, &moved).await.ok();
+    });
+    for (path, code) in [("/metrics", "200"), ("/elsewhere", "404")] {
+        fixture.settings.telemetry_path = path.to_owned();
+        fixture.reload();
+        stream.write_all(b"HEAD /metrics HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\r\n\r\n") {
+            answer.push(stream.read_u8().await.unwrap());
+        }
+        assert!(answer.starts_with(format!("HTTP/1.1 {code}").as_bytes()), "{}", String::from_utf8_lossy(&answer));
+    }
 }

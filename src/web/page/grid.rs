@@ -8,8 +8,8 @@ use super::{
 use crate::{
     model::{Timestamp, Visibility},
     report::summary::{Language, Percent, Row, is_stalled, ratio},
-    text::{Rough, grouped},
     snapshot::{Condition, Reading},
+    words::{Rough, grouped},
 };
 use maud::{Markup, html};
 

@@ -9,10 +9,11 @@ use super::{
 };
 use crate::{
     exposition::Published,
+    instruments::Facts,
     model::Timestamp,
-    text::{Rough, grouped, repositories},
     report::summary::{self, Percent},
     snapshot::PollStatus,
+    words::{Rough, grouped, repositories},
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::sync::Arc;
@@ -29,8 +30,7 @@ pub struct Page {
     /// `None` until something is published for the first time.
     pub published: Option<Arc<Published>>,
     pub telemetry_path: String,
-    /// When the certificate that is served expires; `None` without TLS.
-    pub certificate_expires_at: Option<Timestamp>,
+    pub facts: Facts,
     pub now: Timestamp,
 }
 
@@ -46,7 +46,7 @@ pub fn render(page: &Page, query: &Query) -> Markup {
     };
     let (snapshot, status, now) = (&published.snapshot, &published.status, page.now);
     let rows = summary::rows(snapshot, now);
-    let overview = Overview::new(snapshot, status, &rows, page.certificate_expires_at, now);
+    let overview = Overview::new(snapshot, status, &rows, &page.facts, now);
     let table = Table::new(rows, snapshot.completion_scale, query);
     let main = html! {
         (state(&overview, status, query, now))
@@ -187,7 +187,9 @@ fn attention(items: &[Attention<'_>], now: Timestamp) -> Markup {
                                 span.detail { " for " (moment(since, &Rough(now.since(since)).to_string())) }
                             }
                         }
-                        p.what { @if item.subjects.len() > 1 { "Such as: " } (item.what) }
+                        @if let Some(detail) = &item.detail {
+                            p.what { @if item.subjects.len() > 1 { "Such as: " } (detail) }
+                        }
                         p.hint { (item.hint) }
                     }
                 }

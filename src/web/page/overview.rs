@@ -1,15 +1,13 @@
 //! Is it well? What fails, since when, and what to do.
 
-use super::when::{Rough, ago, ahead};
 use crate::{
-    model::{Completion, Failure, Timestamp},
-    report::summary::{self, Mean, Row, repositories},
-    snapshot::{Condition, PollStatus, Reading, Snapshot},
+    health::{self, Finding, Kind, Severity},
+    instruments::Facts,
+    model::Timestamp,
+    report::summary::{self, Cause, Mean, Row},
+    snapshot::{Condition, PollStatus, Snapshot},
 };
-use std::{borrow::Cow, time::Duration};
-
-/// A certificate that expires within this time is warned of.
-const EXPIRES_SOON: Duration = Duration::from_secs(14 * 24 * 3600);
+use std::{borrow::Cow, sync::Arc};
 
 /// How it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,22 +21,32 @@ pub enum Level {
     Failing,
 }
 
-/// Something that goes wrong, for people.
+/// Something that needs attention.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Attention<'a> {
-    /// What it is about: repositories' names, or a part of the exporter.
-    pub subjects: Vec<&'a str>,
-    /// Of several subjects, what is wrong with one of them.
-    pub what: Cow<'a, str>,
-    pub hint: Cow<'a, str>,
+    /// What is wrong, or the names of the repositories that fail.
+    pub subjects: Vec<Cow<'a, str>>,
+    /// How it failed; of several repositories, one of them.
+    pub detail: Option<Arc<str>>,
+    pub hint: Arc<str>,
     /// `None` where it is not known.
     pub since: Option<Timestamp>,
 }
 
-impl<'a> Attention<'a> {
-    fn new(subjects: Vec<&'a str>, failure: &'a Failure) -> Self {
-        let (what, hint) = (Cow::from(&*failure.what), Cow::from(&*failure.hint));
-        Self { subjects, what, hint, since: Some(failure.since) }
+impl From<Finding> for Attention<'_> {
+    fn from(Finding { what, detail, hint, since, .. }: Finding) -> Self {
+        Self { subjects: vec![what.into()], detail, hint, since }
+    }
+}
+
+impl<'a> From<Cause<'a>> for Attention<'a> {
+    fn from(Cause { repositories, failure }: Cause<'a>) -> Self {
+        Self {
+            subjects: repositories.into_iter().map(Cow::from).collect(),
+            detail: Some(Arc::clone(&failure.what)),
+            hint: Arc::clone(&failure.hint),
+            since: Some(failure.since),
+        }
     }
 }
 
@@ -95,86 +103,23 @@ impl<'a> Overview<'a> {
         snapshot: &'a Snapshot,
         status: &'a PollStatus,
         rows: &[Row<'a>],
-        certificate_expires_at: Option<Timestamp>,
+        facts: &Facts,
         now: Timestamp,
     ) -> Self {
-        let counts = Counts::of(rows);
-        let attention: Vec<_> = status
-            .last
-            .iter()
-            .flat_map(summary::poll_failures)
-            .map(|(subject, failure)| Attention::new(vec![subject], failure))
-            .chain(suspect_scale(rows, snapshot.completion_scale))
-            .chain(certificate_expires_at.and_then(|at| expiring(at, now)))
-            .chain(summary::causes(snapshot).into_iter().map(|cause| Attention::new(cause.repositories, cause.failure)))
-            .collect();
-        let (level, headline) = judge(status, &counts, snapshot.filtered, !attention.is_empty(), now);
-        Self { level, headline, attention, counts, completion: Mean::of(rows).get() }
-    }
-}
-
-fn judge(
-    status: &PollStatus,
-    counts: &Counts,
-    filtered: usize,
-    needs_attention: bool,
-    now: Timestamp,
-) -> (Level, String) {
-    let Some(last) = &status.last else {
-        let headline = match status.running_since {
-            Some(since) => format!("The first poll since the start has been under way for {}", Rough(now.since(since))),
-            None => "The first poll since the start is about to begin".to_owned(),
+        let findings = health::judge(snapshot, status, facts, now);
+        let level = match findings.first().map(|finding| finding.kind.severity()) {
+            None => Level::Well,
+            Some(Severity::Notice) => Level::Waiting,
+            Some(Severity::Warning) => Level::Degraded,
+            Some(Severity::Error) => Level::Failing,
         };
-        return (Level::Waiting, headline);
-    };
-    if last.listing.is_some() {
-        return (Level::Failing, "The repositories cannot be listed".to_owned());
+        let headline = health::headline(&findings).to_owned();
+        // The headline says all of a notice, and the causes say more of failing repositories.
+        let is_listed = |finding: &Finding| {
+            finding.kind.severity() != Severity::Notice && finding.kind != Kind::RepositoriesFailing
+        };
+        let attention = findings.into_iter().filter(is_listed).map(Attention::from);
+        let attention = attention.chain(summary::causes(snapshot).into_iter().map(Attention::from)).collect();
+        Self { level, headline, attention, counts: Counts::of(rows), completion: Mean::of(rows).get() }
     }
-    if last.ended_early.is_some() {
-        return (Level::Failing, "The last poll was ended before it had read everything".to_owned());
-    }
-    if counts.stale > 0 {
-        let headline =
-            format!("{} cannot be read, and the last data are too old to be shown", repositories(counts.stale));
-        return (Level::Failing, headline);
-    }
-    if last.failed + last.unreached > 0 {
-        let headline = format!("{} could not be read by the last poll", repositories(last.failed + last.unreached));
-        return (Level::Degraded, headline);
-    }
-    match counts.repositories() {
-        0 if filtered > 0 => (Level::Degraded, "The filters leave out every repository".to_owned()),
-        0 => (Level::Degraded, "The account of the key has no repository: connect some to it".to_owned()),
-        _ if needs_attention => {
-            (Level::Degraded, "Every repository was read, and something needs attention".to_owned())
-        }
-        _ => (Level::Well, "All is well: every repository was read".to_owned()),
-    }
-}
-
-/// The API does not say whether it reports 0 to 100 or 0 to 1.
-fn suspect_scale(rows: &[Row<'_>], scale: f64) -> Option<Attention<'static>> {
-    let completions = rows.iter().flat_map(|row| row.readings).filter_map(Reading::completion);
-    let largest = completions.map(Completion::get).fold(0.0, f64::max);
-    (scale > 1.0 && largest > 0.0 && largest <= 1.0).then(|| Attention {
-        subjects: vec!["The scale"],
-        what: format!("no completion is above 1, and api.completion_scale is {scale}").into(),
-        hint: "if the API reports 0 to 1, set api.completion_scale to 1".into(),
-        since: None,
-    })
-}
-
-fn expiring(at: Timestamp, now: Timestamp) -> Option<Attention<'static>> {
-    let has_expired = at <= now;
-    (has_expired || at.since(now) < EXPIRES_SOON).then(|| Attention {
-        subjects: vec!["The TLS certificate"],
-        what: if has_expired {
-            format!("it expired {}", ago(at, now))
-        } else {
-            format!("it expires {}", ahead(at, now))
-        }
-        .into(),
-        hint: "renew the certificate that cert_file of the web configuration file names".into(),
-        since: None,
-    })
 }

@@ -1,13 +1,14 @@
 use super::{
     super::testing::body,
     Page, in_turn,
-    overview::{Attention, Level, Overview},
+    overview::{Attention, Overview},
     query::Query,
     respond,
     table::{MOST_LANGUAGES, Table},
 };
 use crate::{
     exposition::Published,
+    instruments::Facts,
     model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     report::summary::rows,
@@ -50,7 +51,7 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
-    Snapshot { taken_at: NOW, repositories, filtered: 0, completion_scale: 100.0 }
+    Snapshot { taken_at: NOW, repositories, filtered: 0, unconfirmed: 0, completion_scale: 100.0 }
 }
 
 /// Of names, each with the completion of its one language.
@@ -151,61 +152,11 @@ fn status(last: Option<PollOutcome>) -> PollStatus {
     }
 }
 
-fn judged(snapshot: &Snapshot, last: Option<PollOutcome>, certificate: Option<Timestamp>) -> (Level, String) {
-    let status = status(last);
-    let overview = Overview::new(snapshot, &status, &rows(snapshot, NOW), certificate, NOW);
-    (overview.level, overview.headline)
-}
-
 /// What needs attention after a poll that read everything.
-fn attention(snapshot: &Snapshot, certificate_expires_at: Option<Timestamp>, check: impl FnOnce(&[Attention<'_>])) {
+fn attention(snapshot: &Snapshot, check: impl FnOnce(&[Attention<'_>])) {
     let status = status(Some(outcome()));
-    let overview = Overview::new(snapshot, &status, &rows(snapshot, NOW), certificate_expires_at, NOW);
+    let overview = Overview::new(snapshot, &status, &rows(snapshot, NOW), &Facts::default(), NOW);
     check(&overview.attention);
-}
-
-#[test]
-fn the_headline_says_how_it_is() {
-    let one = || snapshot_of(&[("a/a", Some(50.0), 0)]);
-    let listing = Some(failure("GET /v1/repositories: 401", 0));
-    let stale = Condition::Stale { read_at: days_ago(1), failure: None };
-    let cases = [
-        (one(), Some(outcome()), Level::Well, "All is well: every repository was read"),
-        (one(), None, Level::Waiting, "The first poll since the start is about to begin"),
-        (
-            one(),
-            Some(PollOutcome { listing: listing.clone(), ..outcome() }),
-            Level::Failing,
-            "The repositories cannot be listed",
-        ),
-        (
-            one(),
-            Some(PollOutcome { ended_early: listing, ..outcome() }),
-            Level::Failing,
-            "The last poll was ended before it had read everything",
-        ),
-        (
-            one(),
-            Some(PollOutcome { failed: 1, unreached: 1233, ..outcome() }),
-            Level::Degraded,
-            "1,234 repositories could not be read by the last poll",
-        ),
-        (
-            snapshot(vec![shown(1, "a/a", stale)]),
-            Some(outcome()),
-            Level::Failing,
-            "1 repository cannot be read, and the last data are too old to be shown",
-        ),
-        (
-            snapshot(Vec::new()),
-            Some(outcome()),
-            Level::Degraded,
-            "The account of the key has no repository: connect some to it",
-        ),
-    ];
-    for (snapshot, last, level, headline) in cases {
-        assert_eq!(judged(&snapshot, last, None), (level, headline.to_owned()));
-    }
 }
 
 #[test]
@@ -215,45 +166,11 @@ fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_failure
         shown(id, &format!("a/{id}"), Condition::Failing(languages, failure(&format!("GET {id}"), days)))
     };
     let snapshot = snapshot((1..=7).map(|id| failing(id, i64::try_from(id).unwrap())).collect());
-    attention(&snapshot, None, |attention| {
+    attention(&snapshot, |attention| {
         let [item] = attention else { panic!("{attention:?}") };
         assert_eq!(item.subjects, ["a/1", "a/2", "a/3", "a/4", "a/5", "a/6", "a/7"]);
-        assert_eq!((&*item.what, item.since), ("GET 7", Some(days_ago(7))));
+        assert_eq!((item.detail.as_deref(), item.since), (Some("GET 7"), Some(days_ago(7))));
     });
-}
-
-#[test]
-fn completions_that_look_like_0_to_1_raise_the_question_of_the_scale() {
-    let suspects = |completions: &[(&str, Option<f64>, i64)]| {
-        let mut suspects = false;
-        attention(&snapshot_of(completions), None, |attention| {
-            suspects = attention.iter().any(|item| item.subjects == ["The scale"]);
-        });
-        suspects
-    };
-    assert!(suspects(&[("a/a", Some(0.4), 0), ("a/b", Some(1.0), 0)]));
-    assert!(!suspects(&[("a/a", Some(0.4), 0), ("a/b", Some(1.1), 0)]));
-    assert!(!suspects(&[("a/a", Some(0.0), 0)]));
-    assert!(!suspects(&[("a/a", None, 0)]));
-}
-
-#[test]
-fn a_certificate_is_warned_of_from_14_days_before_it_expires() {
-    let snapshot = snapshot_of(&[("a/a", Some(50.0), 0)]);
-    for (days_left, expected) in [
-        (15, None),
-        (14, None),
-        (13, Some("it expires in 13 d")),
-        (0, Some("it expired just now")),
-        (-3, Some("it expired 3 d ago")),
-    ] {
-        let expires_at = Some(days_ago(-days_left));
-        attention(&snapshot, expires_at, |attention| {
-            assert_eq!(attention.first().map(|item| &*item.what), expected, "{days_left}");
-        });
-        let level = if expected.is_some() { Level::Degraded } else { Level::Well };
-        assert_eq!(judged(&snapshot, Some(outcome()), expires_at).0, level, "{days_left}");
-    }
 }
 
 /// One repository with a language at 100, another with nine at 0, and one that was never read.
@@ -315,7 +232,7 @@ async fn a_turn_lasts_as_long_as_the_work_also_where_the_client_has_gone_away() 
 async fn get(snapshot: Option<Snapshot>, uri: &'static str, headers: &HeaderMap) -> Response {
     let published = snapshot.map(|snapshot| Arc::new(Published::new(Arc::new(snapshot), status(Some(outcome())))));
     let telemetry_path = "/metrics".to_owned();
-    let page = Page { published, telemetry_path, certificate_expires_at: None, now: NOW };
+    let page = Page { published, telemetry_path, facts: Facts::default(), now: NOW };
     let response = respond(page, &Uri::from_static(uri), headers).await;
     assert_eq!(response.status(), 200);
     response

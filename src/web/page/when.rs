@@ -1,6 +1,6 @@
 //! Times for people: how long ago, and in how long.
 
-use crate::{model::Timestamp, text::Rough};
+use crate::{model::Timestamp, words::Rough};
 use maud::{Markup, html};
 
 /// A time in words, with the exact one behind it.

@@ -1,17 +1,22 @@
 //! Client certificates: the five policies of `client_auth_type`, which are those of Go's crypto/tls.
 
-use super::{Problem, RawTls, set};
+use super::{
+    invalid::{Invalid, set},
+    yaml::RawTls,
+};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme,
     client::danger::HandshakeSignatureValid,
     crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, UnixTime},
     server::{
-        NoClientAuth, WebPkiClientVerifier,
+        WebPkiClientVerifier,
         danger::{ClientCertVerified, ClientCertVerifier},
     },
 };
+use serde_saphyr::Spanned;
 use std::{
+    fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
     sync::Arc,
 };
@@ -20,7 +25,7 @@ use x509_parser::{
     prelude::{FromDer, X509Certificate},
 };
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Policy {
     /// Nobody is asked for a certificate.
     None,
@@ -34,40 +39,99 @@ enum Policy {
     RequireAndVerify,
 }
 
-/// The verifier, and what it does in words.
-pub(super) fn verifier(
-    raw: &RawTls,
-    authorities: Option<RootCertStore>,
-    provider: &Arc<CryptoProvider>,
-) -> Result<(Arc<dyn ClientCertVerifier>, String), Problem> {
-    let policy = policy(raw)?;
-    let allowed_sans = allowed_sans(raw, policy)?;
-    if policy == Policy::None {
-        if authorities.is_some() {
-            return Err(Problem::new(
-                "tls_server_config has a client_ca or client_ca_file, but no client_auth_type that asks for a \
-                 certificate; set it, such as RequireAndVerifyClientCert",
-            ));
-        }
-        return Ok((Arc::new(NoClientAuth), "no client certificates".to_owned()));
+impl Policy {
+    fn requires(self) -> bool {
+        matches!(self, Self::RequireAny | Self::RequireAndVerify)
     }
-    let hints = authorities.as_ref().map(RootCertStore::subjects).unwrap_or_default();
-    let chain = match policy {
-        Policy::VerifyIfGiven | Policy::RequireAndVerify => Some(chain_verifier(authorities, provider)?),
-        _ => None,
-    };
-    let mandatory = matches!(policy, Policy::RequireAny | Policy::RequireAndVerify) || allowed_sans.is_some();
-    let description = format!(
-        "client certificates {}, {}{}",
-        if mandatory { "required" } else { "optional" },
-        if chain.is_some() { "verified" } else { "NOT verified" },
-        allowed_sans.as_ref().map(|sans| format!(", of {}", sans.join(", "))).unwrap_or_default(),
-    );
-    let verifier = Clients { chain, mandatory, allowed_sans, hints, provider: Arc::clone(provider) };
-    Ok((Arc::new(verifier), description))
+
+    fn verifies(self) -> bool {
+        matches!(self, Self::VerifyIfGiven | Self::RequireAndVerify)
+    }
 }
 
-fn policy(raw: &RawTls) -> Result<Policy, Problem> {
+/// Asks clients for certificates and judges them.
+#[derive(Debug)]
+pub struct Clients {
+    policy: Policy,
+    /// A certificate must bear one of these names.
+    allowed_sans: Option<Vec<String>>,
+    /// Whether the authorities are those of the file instead of the system's.
+    own_authorities: bool,
+    /// Verifies the chain of trust, if anything does.
+    chain: Option<Arc<dyn ClientCertVerifier>>,
+    hints: Vec<DistinguishedName>,
+    provider: Arc<CryptoProvider>,
+}
+
+/// What is in force, for people.
+impl fmt::Display for Clients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.policy == Policy::None {
+            return f.write_str("no client certificates");
+        }
+        let needed = if self.client_auth_mandatory() { "required" } else { "optional" };
+        let verified = if self.policy.verifies() { "verified" } else { "NOT verified" };
+        write!(f, "client certificates {needed}, {verified}")?;
+        self.allowed_sans.as_ref().map_or(Ok(()), |sans| write!(f, ", of {}", sans.join(", ")))
+    }
+}
+
+impl Clients {
+    /// As the section asks for it. Certificates are verified against `authorities`, or against the system's, as Go does
+    /// where none are given.
+    pub fn new(
+        section: &Spanned<RawTls>,
+        authorities: Option<RootCertStore>,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, Invalid> {
+        let policy = policy(&section.value)?;
+        let allowed_sans = allowed_sans(&section.value, policy)?;
+        let own_authorities = authorities.is_some();
+        if policy == Policy::None && own_authorities {
+            let message = "tls_server_config has a client_ca or client_ca_file, but no client_auth_type that asks for a \
+                           certificate; set it, such as RequireAndVerifyClientCert";
+            return Err(Invalid::at(section, message));
+        }
+        let hints = authorities.as_ref().map(RootCertStore::subjects).unwrap_or_default();
+        let chain = if policy.verifies() {
+            let authorities = Arc::new(authorities.unwrap_or_else(|| {
+                let mut roots = RootCertStore::empty();
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+                roots
+            }));
+            let chain = WebPkiClientVerifier::builder_with_provider(authorities, Arc::clone(&provider)).build();
+            Some(chain.map_err(|error| {
+                let message =
+                    format!("tls_server_config cannot verify client certificates ({error}); set client_ca_file");
+                Invalid::at(section, message)
+            })?)
+        } else {
+            None
+        };
+        Ok(Self { policy, allowed_sans, own_authorities, chain, hints, provider })
+    }
+
+    /// All that a reload may change, but for the authorities themselves.
+    pub fn settings(&self) -> String {
+        format!("{:?}", (self.policy, self.own_authorities, &self.allowed_sans))
+    }
+
+    /// The keys by which `next` would protect less than this does.
+    pub fn weakened_by(&self, next: &Self) -> impl Iterator<Item = &'static str> {
+        let (before, after) = (self.policy, next.policy);
+        let lower = before.requires() && !after.requires()
+            || before.verifies() && !after.verifies()
+            || before != Policy::None && after == Policy::None;
+        let keys = [
+            (lower, "tls_server_config.client_auth_type"),
+            (self.own_authorities && !next.own_authorities, "tls_server_config.client_ca_file"),
+            (self.allowed_sans.is_some() && next.allowed_sans.is_none(), "tls_server_config.client_allowed_sans"),
+        ];
+        keys.into_iter().filter_map(|(weakened, key)| weakened.then_some(key))
+    }
+}
+
+fn policy(raw: &RawTls) -> Result<Policy, Invalid> {
     let Some(name) = set(&raw.client_auth_type) else { return Ok(Policy::None) };
     Ok(match name.value.as_str() {
         "NoClientCert" => Policy::None,
@@ -80,56 +144,33 @@ fn policy(raw: &RawTls) -> Result<Policy, Problem> {
                 "tls_server_config.client_auth_type: there is no policy {other:?}; choose from NoClientCert, \
                  RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert"
             );
-            return Err(Problem::at(name, message));
+            return Err(Invalid::at(name, message));
         }
     })
 }
 
-fn allowed_sans(raw: &RawTls, policy: Policy) -> Result<Option<Vec<String>>, Problem> {
+fn allowed_sans(raw: &RawTls, policy: Policy) -> Result<Option<Vec<String>>, Invalid> {
     let Some(sans) = &raw.client_allowed_sans else { return Ok(None) };
     if sans.value.is_empty() {
         let message =
             "tls_server_config.client_allowed_sans is empty, so that nobody could connect; remove it or fill it";
-        return Err(Problem::at(sans, message));
+        return Err(Invalid::at(sans, message));
     }
     if policy == Policy::None {
         let message = "tls_server_config.client_allowed_sans checks nothing where client_auth_type asks for no \
                        certificate; set it, such as RequireAndVerifyClientCert";
-        return Err(Problem::at(sans, message));
+        return Err(Invalid::at(sans, message));
     }
     Ok(Some(sans.value.clone()))
 }
 
-/// Verifies against `authorities`, or against the system's, as Go does where none are given.
-fn chain_verifier(
-    authorities: Option<RootCertStore>,
-    provider: &Arc<CryptoProvider>,
-) -> Result<Arc<dyn ClientCertVerifier>, Problem> {
-    let authorities = authorities.unwrap_or_else(|| {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        roots
-    });
-    WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), Arc::clone(provider)).build().map_err(|error| {
-        Problem::new(format!("tls_server_config: cannot verify client certificates: {error}; set client_ca_file"))
-    })
-}
-
-/// Asks for certificates and judges them.
-#[derive(Debug)]
-struct Clients {
-    /// Verifies the chain of trust, if anything does.
-    chain: Option<Arc<dyn ClientCertVerifier>>,
-    mandatory: bool,
-    /// A certificate must bear one of these names.
-    allowed_sans: Option<Vec<String>>,
-    hints: Vec<DistinguishedName>,
-    provider: Arc<CryptoProvider>,
-}
-
 impl ClientCertVerifier for Clients {
+    fn offer_client_auth(&self) -> bool {
+        self.policy != Policy::None
+    }
+
     fn client_auth_mandatory(&self) -> bool {
-        self.mandatory
+        self.policy.requires() || self.allowed_sans.is_some()
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {

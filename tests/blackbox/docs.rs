@@ -1,16 +1,17 @@
-//! The README's tables are what the program exposes, accepts and serves: no row too few, none too many.
+//! The tables of the docs list what the program exposes, accepts and serves: no row too few, none too many.
 
 use crate::support::{Api, Exporter, Exposition, Repo, Setup, http};
 use std::collections::{BTreeMap, BTreeSet};
 
 const README: &str = include_str!("../../README.md");
+const CONFIGURATION: &str = include_str!("../../deploy/configuration.md");
+const METRICS: &str = include_str!("../../deploy/metrics.md");
 
-/// The rows of the first table whose header begins with `head`, then of all that have the same header; cells without
-/// backquotes.
-fn rows(head: &str) -> Vec<Vec<String>> {
+/// The rows of all tables of `page` whose header begins with `head`; cells without backquotes.
+fn rows(page: &str, head: &str) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut within = false;
-    for line in README.lines() {
+    for line in page.lines() {
         if !line.starts_with('|') {
             within = false;
         } else if line.starts_with(head) {
@@ -41,16 +42,16 @@ fn api() -> Api {
 
 #[test]
 fn the_table_of_metrics_is_what_is_exposed() {
-    let mut told = BTreeMap::new();
-    for row in rows("| metric | type | labels |") {
+    let mut documented = BTreeMap::new();
+    for row in rows(METRICS, "| metric | type | labels |") {
         let labels: BTreeSet<_> = row[2].split(", ").filter(|label| !label.is_empty()).map(str::to_owned).collect();
         assert!(!row[3].is_empty(), "{} has a meaning", row[0]);
-        assert_eq!(told.insert(row[0].clone(), (row[1].clone(), labels)), None, "{} is told once", row[0]);
+        assert_eq!(documented.insert(row[0].clone(), (row[1].clone(), labels)), None, "{} is listed once", row[0]);
     }
-    let needs_tls = told.remove("translation_exporter_tls_certificate_expiry_timestamp_seconds");
+    let needs_tls = documented.remove("translation_exporter_tls_certificate_expiry_timestamp_seconds");
     assert_eq!(needs_tls, Some(("gauge".to_owned(), BTreeSet::new())));
     let exposed = exposed(&exporter_that_shows_everything(&api()).metrics());
-    assert_eq!(told, exposed);
+    assert_eq!(documented, exposed);
 }
 
 /// Names as they are stored, with the type and all labels, the exporter's and the domain's.
@@ -78,11 +79,11 @@ fn the_table_of_the_configuration_is_what_is_accepted() {
         let by_default = line.trim_end().ends_with("default");
         accepted.insert(key, by_default.then_some(value));
     }
-    let told: BTreeMap<_, _> =
-        rows("| key | default |").into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
-    assert_eq!(told.keys().collect::<Vec<_>>(), accepted.keys().collect::<Vec<_>>(), "{shown}");
+    let documented: BTreeMap<_, _> =
+        rows(CONFIGURATION, "| key | default |").into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+    assert_eq!(documented.keys().collect::<Vec<_>>(), accepted.keys().collect::<Vec<_>>(), "{shown}");
 
-    for (key, default) in &told {
+    for (key, default) in &documented {
         let Some(accepted) = &accepted[key] else { continue };
         let expected = match default.as_str() {
             "none" | "[]" => "-",
@@ -105,7 +106,7 @@ fn a_key_that_is_not_in_the_table_is_refused() {
 fn the_table_of_endpoints_is_what_is_served() {
     let exporter = exporter_that_shows_everything(&api());
     let mut paths = BTreeSet::new();
-    for row in rows("| path | methods |") {
+    for row in rows(README, "| path | methods |") {
         let (path, methods) = (&row[0], row[1].split(", ").collect::<BTreeSet<_>>());
         paths.insert(path.clone());
         for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {

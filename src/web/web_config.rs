@@ -1,160 +1,194 @@
 //! The web configuration file: the format that every exporter built with Prometheus' exporter-toolkit reads, with the
 //! same keys, defaults and meanings (<https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md>).
 //!
-//! Strict: an unknown key or value, and whatever rustls cannot do, is an error that names the line and the hint. Nothing
-//! that is asked for is ever left out silently.
+//! Strict: an unknown key or value, and whatever rustls cannot do, is an error that names the key, its line and what to do.
+//! Nothing that is asked for is ever left out silently.
 
+mod client;
+mod invalid;
+mod tls;
 mod yaml;
 
 use super::{
     auth::Users,
-    limit::{Limiter, parse_interval},
-    tls,
+    limit::{RateLimit, parse_interval},
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use rustls::ServerConfig;
+use invalid::Invalid;
 use serde_saphyr::Spanned;
 use std::{
     collections::BTreeMap,
     fmt,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::Arc,
 };
-pub(super) use yaml::RawTls;
+pub(super) use tls::Tls;
 use yaml::{RawHttp, RawRateLimit};
 
-/// Why a web configuration file cannot be used.
+/// Why a web configuration file cannot be used: in which file and line, by which key, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the web configuration file {}{}: {message}", path.display(), Line(*line))]
-pub struct Error {
-    path: PathBuf,
-    line: Option<u64>,
-    message: String,
-}
+#[error("{0}")]
+pub struct WebConfigError(String);
 
-struct Line(Option<u64>);
-
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |line| write!(f, ", line {line}"))
-    }
-}
-
-/// What is wrong in the file, and in which line of it.
-#[derive(Debug)]
-pub(super) struct Problem {
-    pub line: Option<u64>,
-    pub message: String,
-}
-
-impl Problem {
-    /// About the whole file, or about something that is not in it.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { line: None, message: message.into() }
-    }
-
-    pub fn at<T>(place: &Spanned<T>, message: impl Into<String>) -> Self {
-        Self { line: Some(place.referenced.line()).filter(|line| *line > 0), message: message.into() }
-    }
-}
-
-/// A valid file, with all that it refers to.
+/// What a valid web configuration file says, with all that it refers to. The default is that of no file: nothing is
+/// protected.
 #[derive(Default)]
-pub struct WebFile {
+pub struct WebConfigFile {
+    pub(super) path: Option<PathBuf>,
+    pub(super) versions: Versions,
     /// `None` serves in the clear.
-    pub(super) tls: Option<Arc<ServerConfig>>,
+    pub(super) tls: Option<Tls>,
     pub(super) headers: HeaderMap,
     /// `None` asks nobody for a password.
     pub(super) users: Option<Users>,
-    pub(super) limiter: Option<Limiter>,
+    pub(super) rate_limit: Option<RateLimit>,
     description: Vec<String>,
 }
 
-/// Holds secrets: says only what is in force.
-impl fmt::Debug for WebFile {
+/// Holds secrets: shows only what is in force.
+impl fmt::Debug for WebConfigFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("WebFile").field(&self.description).finish()
+        f.debug_tuple("WebConfigFile").field(&self.description).finish()
     }
 }
 
-impl WebFile {
+impl WebConfigFile {
+    /// Reads and validates the file and all that it refers to. Blocks for as long as its files do.
+    pub fn load(config_file: Option<&Path>) -> Result<Self, WebConfigError> {
+        config_file.map_or_else(|| Ok(Self::default()), |path| Self::load_with_versions(path).0)
+    }
+
+    /// As [`Self::load`]; also returns which versions of which files were read, so that a change of them can be noticed
+    /// even after a failure.
+    pub(super) fn load_with_versions(path: &Path) -> (Result<Self, WebConfigError>, Versions) {
+        let (mut result, mut versions) = load(path);
+        // Read again until what was read is what is there.
+        for _ in 0..3 {
+            let (again, after) = load(path);
+            result = again;
+            if std::mem::replace(&mut versions, after) == versions {
+                break;
+            }
+        }
+        let loaded = result.map(|file| Self { path: Some(path.to_owned()), versions: versions.clone(), ..file });
+        (loaded, versions)
+    }
+
     /// What is in force, for people, an item each; without any secret.
     #[must_use]
     pub fn description(&self) -> &[String] {
         &self.description
     }
+
+    /// Whether connections are TLS.
+    #[must_use]
+    pub fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// The keys by which `next` would protect less than this does.
+    pub(super) fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
+        let mut weakened = match (&self.tls, &next.tls) {
+            (Some(tls), Some(next)) => tls.weakened_by(next),
+            (Some(_), None) => vec!["tls_server_config"],
+            (None, _) => Vec::new(),
+        };
+        if self.users.is_some() && next.users.is_none() {
+            weakened.push("basic_auth_users");
+        }
+        if self.rate_limit.is_some() && next.rate_limit.is_none() {
+            weakened.push("rate_limit");
+        }
+        weakened
+    }
 }
 
-/// Validates the file and all that it refers to.
-pub fn check(path: &Path) -> Result<WebFile, Error> {
-    load(path).0
+/// Files, each with what distinguishes one version of it from another; `None` where it cannot be looked at.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Versions(Vec<(PathBuf, Option<Version>)>);
+
+/// Inode, size, and time of the last change in seconds and nanoseconds.
+type Version = (u64, u64, i64, i64);
+
+impl Versions {
+    fn of(paths: impl Iterator<Item = PathBuf>) -> Self {
+        let look = |path: PathBuf| {
+            let seen = std::fs::metadata(&path).ok();
+            let seen = seen.map(|file| (file.ino(), file.size(), file.mtime(), file.mtime_nsec()));
+            (path, seen)
+        };
+        Self(paths.map(look).collect())
+    }
+
+    /// The same files as they are now.
+    pub fn now(&self) -> Self {
+        Self::of(self.0.iter().map(|(path, _)| path.clone()))
+    }
 }
 
-/// As [`check`]; also tells which files were looked at, so that a change of them can be noticed even after a failure.
-pub(super) fn load(path: &Path) -> (Result<WebFile, Error>, Vec<PathBuf>) {
+fn load(path: &Path) -> (Result<WebConfigFile, WebConfigError>, Versions) {
     let mut sources = vec![path.to_owned()];
-    let result =
-        read(path, &mut sources).map_err(|Problem { line, message }| Error { path: path.to_owned(), line, message });
-    (result, sources)
+    let result = read(path, &mut sources).map_err(|Invalid { line, message }| {
+        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+        WebConfigError(format!("the web configuration file {}{line}: {message}", path.display()))
+    });
+    (result, Versions::of(sources.into_iter()))
 }
 
-fn read(path: &Path, sources: &mut Vec<PathBuf>) -> Result<WebFile, Problem> {
+fn read(path: &Path, sources: &mut Vec<PathBuf>) -> Result<WebConfigFile, Invalid> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Problem::new(format!("cannot read it: {error}; correct web.config_file or the file's mode"))
+        Invalid::new(format!("cannot read it: {error}; correct web.config_file or the file's mode"))
     })?;
     let raw = yaml::parse(&text)?;
     let http = raw.http_server_config.unwrap_or_default();
-    let http2 = http.http2.as_ref().is_none_or(|http2| http2.value);
+    let http2 = http.http2.unwrap_or(true);
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut description = Vec::new();
     let tls = match raw.tls_server_config {
-        Some(raw) => tls::server_config(&raw, &mut tls::Files { folder, sources }, http2)?,
+        Some(section) => Tls::new(&section, &mut tls::Files { folder, sources }, http2)?,
         None => None,
     };
-    description.push(match &tls {
-        Some((_, in_force)) => format!("{in_force}, {}", if http2 { "HTTP/2 and HTTP/1.1" } else { "HTTP/1.1 only" }),
-        None => "no TLS: served in the clear".to_owned(),
-    });
+    description.push(tls.as_ref().map_or("no TLS: served in the clear", |tls| &tls.description).to_owned());
     let users = users(raw.basic_auth_users.unwrap_or_default())?;
     description.push(match &users {
         Some(users) => format!("basic authentication: {}", users.names().collect::<Vec<_>>().join(", ")),
         None => "no basic authentication".to_owned(),
     });
-    let limiter = limiter(raw.rate_limit.unwrap_or_default())?;
-    description.extend(limiter.as_ref().map(Limiter::to_string));
+    let rate_limit = rate_limit(raw.rate_limit.unwrap_or_default())?;
+    description.extend(rate_limit.as_ref().map(RateLimit::to_string));
     let headers = headers(http)?;
     if !headers.is_empty() {
         let names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
         description.push(format!("response headers: {}", names.join(", ")));
     }
-    Ok(WebFile { tls: tls.map(|(tls, _)| Arc::new(tls)), headers, users, limiter, description })
+    Ok(WebConfigFile { tls, headers, users, rate_limit, description, ..WebConfigFile::default() })
 }
 
-fn users(raw: BTreeMap<String, Spanned<String>>) -> Result<Option<Users>, Problem> {
-    let mut hashes = Vec::with_capacity(raw.len());
+fn users(raw: BTreeMap<String, Spanned<String>>) -> Result<Option<Users>, Invalid> {
+    let mut hashes = BTreeMap::new();
     for (name, hash) in raw {
         if name.contains(':') {
-            let message = format!("basic_auth_users: the user name {name:?} has a colon, which no client can send");
-            return Err(Problem::at(&hash, message));
-        }
-        if let Err(reason) = Users::check_hash(&hash.value) {
             let message = format!(
-                "basic_auth_users.{name}: not a bcrypt hash ({reason}); make one with: htpasswd -nBC 10 \"\" | tr -d ':\\n'"
+                "basic_auth_users: the user name {name:?} has a colon, which no client can send; choose another name"
             );
-            return Err(Problem::at(&hash, message));
+            return Err(Invalid::at(&hash, message));
         }
-        hashes.push((name, hash.value));
+        Users::check_hash(&hash.value)
+            .map_err(|reason| Invalid::at(&hash, format!("basic_auth_users.{name}: {reason}")))?;
+        hashes.insert(name, hash.value.into());
     }
     if hashes.is_empty() {
         return Ok(None);
     }
-    Users::new(hashes).map(Some).map_err(|_| Problem::new("the system gives no random numbers; see to getrandom(2)"))
+    Users::new(hashes)
+        .map(Some)
+        .map_err(|_| Invalid::new("basic_auth_users: the system gives no random numbers; make getrandom(2) work"))
 }
 
-fn limiter(raw: RawRateLimit) -> Result<Option<Limiter>, Problem> {
+fn rate_limit(raw: RawRateLimit) -> Result<Option<RateLimit>, Invalid> {
     let Some(interval) = raw.interval else {
         return match raw.burst.filter(|burst| burst.value != 0) {
-            Some(burst) => Err(Problem::at(
+            Some(burst) => Err(Invalid::at(
                 &burst,
                 "rate_limit.burst limits nothing without rate_limit.interval; set it, such as 1s",
             )),
@@ -162,15 +196,15 @@ fn limiter(raw: RawRateLimit) -> Result<Option<Limiter>, Problem> {
         };
     };
     let duration = parse_interval(&interval.value)
-        .map_err(|reason| Problem::at(&interval, format!("rate_limit.interval: {reason}")))?;
+        .map_err(|reason| Invalid::at(&interval, format!("rate_limit.interval: {reason}")))?;
     if duration.is_zero() {
         return Ok(None);
     }
     let refused = "rate_limit.burst must be 1 to 4294967295: with 0 every request would be refused";
-    let Some(burst) = raw.burst else { return Err(Problem::at(&interval, refused)) };
+    let Some(burst) = raw.burst else { return Err(Invalid::at(&interval, refused)) };
     match u32::try_from(burst.value) {
-        Ok(number) if number > 0 => Ok(Some(Limiter::new(duration, number))),
-        _ => Err(Problem::at(&burst, refused)),
+        Ok(number) if number > 0 => Ok(Some(RateLimit { interval: duration, burst: number })),
+        _ => Err(Invalid::at(&burst, refused)),
     }
 }
 
@@ -183,20 +217,20 @@ const HEADERS: [(&str, &[&str]); 5] = [
     ("Strict-Transport-Security", &[]),
 ];
 
-fn headers(raw: RawHttp) -> Result<HeaderMap, Problem> {
+fn headers(raw: RawHttp) -> Result<HeaderMap, Invalid> {
     let mut headers = HeaderMap::new();
     for (name, value) in raw.headers.unwrap_or_default() {
         let key = format!("http_server_config.headers.{name}");
         let Some((_, values)) = HEADERS.iter().find(|(allowed, _)| *allowed == name) else {
             let allowed: Vec<_> = HEADERS.iter().map(|(name, _)| *name).collect();
-            return Err(Problem::at(&value, format!("{key} cannot be set; only these can: {}", allowed.join(", "))));
+            return Err(Invalid::at(&value, format!("{key} cannot be set; only these can: {}", allowed.join(", "))));
         };
         if !values.is_empty() && !values.contains(&value.value.as_str()) {
             let message = format!("{key}: {:?} is not a value that it can have: {}", value.value, values.join(" or "));
-            return Err(Problem::at(&value, message));
+            return Err(Invalid::at(&value, message));
         }
         let (Ok(header), Ok(content)) = (name.parse::<HeaderName>(), HeaderValue::from_str(&value.value)) else {
-            return Err(Problem::at(&value, format!("{key} must be one line of visible characters")));
+            return Err(Invalid::at(&value, format!("{key} must be one line of visible characters")));
         };
         // The format's documentation: unset if blank.
         if !content.is_empty() {
@@ -250,7 +284,7 @@ mod tests {
         let text = std::fs::read_to_string(file).unwrap();
         let expected = text.lines().find_map(|line| line.strip_prefix("# expects: "));
         assert_eq!(name.starts_with("bad-"), expected.is_some(), "{name}");
-        match (check(file).err().map(|error| error.to_string()), expected) {
+        match (load(file).0.err().map(|error| error.to_string()), expected) {
             (None, None) => None,
             (None, Some(expected)) => Some(format!("{name} was taken; expected: {expected}")),
             (Some(error), None) => Some(format!("{name} was refused: {error}")),
@@ -263,8 +297,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_told_with_its_path() {
-        let message = check(Path::new("absent/web.yml")).unwrap_err().to_string();
+    fn an_unreadable_file_is_named() {
+        let message = WebConfigFile::load(Some(Path::new("absent/web.yml"))).unwrap_err().to_string();
         assert!(message.starts_with("the web configuration file absent/web.yml: cannot read it: "), "{message}");
     }
 
@@ -272,7 +306,8 @@ mod tests {
     fn what_is_in_force_is_described_without_secrets() {
         let folder = tempfile::tempdir().unwrap();
         prepared(folder.path());
-        let describe = |name: &str| check(&folder.path().join(name)).unwrap().description().join("; ");
+        let describe =
+            |name: &str| WebConfigFile::load(Some(&folder.path().join(name))).unwrap().description().join("; ");
         assert_eq!(describe("good-empty.yml"), "no TLS: served in the clear; no basic authentication");
         assert_eq!(
             describe("good-client-sans.yml"),

@@ -1,0 +1,281 @@
+use super::*;
+use crate::{
+    model::{Completion, Language, Repository, RepositoryId, Visibility},
+    progress::Progress,
+    snapshot::{Languages, Reading, Reported, Shown},
+};
+
+const NOW: Timestamp = Timestamp::from_millis(1_795_224_645_000);
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn ago(hours: u32) -> Timestamp {
+    Timestamp::from_millis(NOW.as_millis() - i64::from(hours) * 3_600_000)
+}
+
+fn failure() -> Failure {
+    Failure::new(ago(2), "GET https://api.test/v1/repositories: it failed", "do something")
+}
+
+fn repository(id: u64, condition: Condition) -> Shown {
+    let id = RepositoryId::new(id).unwrap();
+    let name = format!("o/{id}").as_str().into();
+    Shown::new(Repository { id, name, visibility: Visibility::Public, created_at: None }, condition)
+}
+
+fn read_at(at: Timestamp, completion: f64) -> Arc<Languages> {
+    let language = Arc::new(Language { code: "de".into(), name: "German".into() });
+    let progress = Progress { completion: Completion::new(completion).unwrap(), at };
+    Arc::new(Languages { read_at: at, readings: [Reading { language, reported: Reported::Now(progress) }].into() })
+}
+
+fn poll() -> PollOutcome {
+    PollOutcome {
+        ended_at: NOW,
+        duration: Duration::from_secs(10),
+        listing: None,
+        ended_early: None,
+        read: 2,
+        failed: 0,
+        unreached: 0,
+        failure: None,
+    }
+}
+
+/// What is known after a poll of two repositories that read everything.
+struct Known {
+    snapshot: Snapshot,
+    status: PollStatus,
+    facts: Facts,
+}
+
+impl Known {
+    fn new() -> Self {
+        let repositories = (1..=2).map(|id| repository(id, Condition::Fresh(read_at(NOW, 50.0)))).collect();
+        Self {
+            snapshot: Snapshot { taken_at: NOW, repositories, filtered: 0, unconfirmed: 0, completion_scale: 100.0 },
+            status: PollStatus {
+                interval: Duration::from_secs(300),
+                running_since: None,
+                next_poll_at: None,
+                last: Some(poll()),
+                last_success_at: Some(NOW),
+                held_until: None,
+                has_data: true,
+                state_is_kept: true,
+            },
+            facts: Facts::default(),
+        }
+    }
+
+    fn with(change: impl FnOnce(&mut Self)) -> Self {
+        let mut known = Self::new();
+        change(&mut known);
+        known
+    }
+
+    /// After a poll that did not end well.
+    fn ended(outcome: PollOutcome) -> Self {
+        Self::with(|known| known.status.last = Some(outcome))
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        judge(&self.snapshot, &self.status, &self.facts, NOW)
+    }
+}
+
+fn refused(reason: PollFailure) -> PollOutcome {
+    PollOutcome { listing: Some(failure()), read: 0, unreached: 2, failure: Some(reason), ..poll() }
+}
+
+fn ended_early(reason: PollFailure) -> PollOutcome {
+    PollOutcome { ended_early: Some(failure()), read: 1, failed: 1, failure: Some(reason), ..poll() }
+}
+
+/// What is known while each kind is the worst, and the words of its headline that matter.
+fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
+    let fails = || Some(failure());
+    let stale = || Condition::Stale { read_at: ago(5), failure: fails() };
+    vec![
+        (
+            Kind::KeyRefused,
+            Known::ended(refused(PollFailure::Unauthorized)),
+            &["refuses the key", "nothing was read", "were read before"],
+        ),
+        (Kind::KeyFileUnreadable, Known::ended(refused(PollFailure::KeyFile)), &["from its file", "nothing is asked"]),
+        (
+            Kind::Held,
+            Known::with(|known| {
+                known.status.last = Some(ended_early(PollFailure::Held));
+                known.status.held_until = Some(NOW.saturating_add(HOUR));
+            }),
+            &["until 2026-11-21T02:30:45Z", "the rest is shown as it was read before"],
+        ),
+        (
+            Kind::ApiUnavailable,
+            Known::ended(ended_early(PollFailure::Unavailable)),
+            &["in trouble", "1 repository was"],
+        ),
+        (
+            Kind::ListingIncomplete,
+            Known::ended(PollOutcome { read: 2, unreached: 0, ..refused(PollFailure::Listing) }),
+            &["could not be read to its end", "2 repositories were read"],
+        ),
+        (
+            Kind::DataStale,
+            Known::with(|known| known.snapshot.repositories[0].condition = stale()),
+            &["1 repository", "stale", "no longer shown"],
+        ),
+        (
+            Kind::CertificateExpired,
+            Known::with(|known| known.facts.certificate_expires_at = Some(ago(1))),
+            &["certificate", "expired"],
+        ),
+        (
+            Kind::RepositoriesFailing,
+            Known::with(|known| {
+                known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+            }),
+            &["1 of 2 repositories cannot be read"],
+        ),
+        (
+            Kind::NoRepositories,
+            Known::with(|known| known.snapshot.repositories.clear()),
+            &["account of the key has no repository"],
+        ),
+        (
+            Kind::NothingSelected,
+            Known::with(|known| {
+                known.snapshot.repositories.clear();
+                known.snapshot.filtered = 1234;
+            }),
+            &["filters leave out every repository", "1,234"],
+        ),
+        (Kind::RemovalUnconfirmed, Known::with(|known| known.snapshot.unconfirmed = 2), &["lacks 2", "kept"]),
+        (
+            Kind::ScaleSuspect,
+            Known::with(|known| {
+                let shown = [0.4, 1.0].map(|completion| Condition::Fresh(read_at(NOW, completion)));
+                known.snapshot.repositories = (1..).zip(shown).map(|(id, shown)| repository(id, shown)).collect();
+            }),
+            &["No completion is above 1", "100"],
+        ),
+        (
+            Kind::CompletionsOutOfScale,
+            Known::with(|known| known.snapshot.repositories[0].condition = Condition::Fresh(read_at(NOW, 150.0))),
+            &["1 language", "above api.completion_scale, 100"],
+        ),
+        (
+            Kind::StateNotSaved,
+            Known::with(|known| known.facts.state_not_saved = fails()),
+            &["cannot be saved", "restart"],
+        ),
+        (Kind::StateDiscarded, Known::with(|known| known.facts.state_discarded = fails()), &["clocks began anew"]),
+        (Kind::ReloadRefused, Known::with(|known| known.facts.reload_refused = fails()), &["refused", "one before"]),
+        (
+            Kind::CertificateExpiring,
+            Known::with(|known| known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * 13))),
+            &["expires", "in 13 d"],
+        ),
+        (
+            Kind::PollsOverrun,
+            Known::ended(PollOutcome { duration: Duration::from_secs(301), ..poll() }),
+            &["took 5m 1s", "longer than poll.interval, 5m"],
+        ),
+        (Kind::ClockCorrected, Known::with(|known| known.facts.clock_corrected = fails()), &["brought back to now"]),
+        (
+            Kind::DataFromBefore,
+            Known::with(|known| {
+                known.status.last = None;
+                known.status.running_since = Some(NOW);
+            }),
+            &["from before the restart"],
+        ),
+        (
+            Kind::FirstPoll,
+            Known::with(|known| {
+                known.snapshot.repositories.clear();
+                (known.status.last, known.status.has_data) = (None, false);
+            }),
+            &["first poll"],
+        ),
+    ]
+}
+
+#[test]
+fn every_kind_has_a_headline_that_says_what_is_so() {
+    let kinds: Vec<_> = each_kind().iter().map(|(kind, ..)| *kind).collect();
+    assert_eq!(kinds, Kind::ALL, "each kind has a case, worst first");
+    for (kind, known, words) in each_kind() {
+        let findings = known.findings();
+        assert_eq!(findings.first().map(|finding| finding.kind), Some(kind), "{findings:#?}");
+        let headline = headline(&findings);
+        for word in words {
+            assert!(headline.contains(word), "{kind:?}: {headline} should say {word}");
+        }
+        assert!(!findings[0].hint.is_empty() && !headline.ends_with('.'), "{kind:?}: {headline}");
+    }
+}
+
+#[test]
+fn nothing_is_wrong_after_a_poll_that_read_everything() {
+    let known = Known::new();
+    assert_eq!(known.findings(), []);
+    assert_eq!(headline(&known.findings()), "All is well: every repository was read");
+}
+
+#[test]
+fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
+    let mut known = Known::ended(ended_early(PollFailure::Unavailable));
+    known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+    let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [Kind::ApiUnavailable]);
+}
+
+#[test]
+fn a_certificate_is_warned_of_from_14_days_before_it_expires() {
+    for (days, kind) in [(15, None), (14, Some(Kind::CertificateExpiring)), (0, Some(Kind::CertificateExpired))] {
+        let known = Known::with(|known| {
+            known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * days));
+        });
+        assert_eq!(known.findings().first().map(|finding| finding.kind), kind, "{days}");
+    }
+}
+
+#[test]
+fn a_scale_is_suspect_only_while_something_is_above_0_and_nothing_above_1() {
+    for (completions, is_suspect) in [([0.4, 1.0], true), ([0.4, 1.1], false), ([0.0, 0.0], false)] {
+        let known = Known::with(|known| {
+            let shown = completions.map(|completion| Condition::Fresh(read_at(NOW, completion)));
+            known.snapshot.repositories = (1..).zip(shown).map(|(id, shown)| repository(id, shown)).collect();
+        });
+        let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
+        assert_eq!(kinds.contains(&Kind::ScaleSuspect), is_suspect, "{completions:?}");
+    }
+}
+
+/// Alerts about something that the exporter cannot judge itself, with the reason.
+const ALERTS_WITHOUT_A_KIND: [(&str, &str); 5] = [
+    ("TranslationStalled", "about translations: the exporter works"),
+    ("TranslationRegressed", "about translations: the exporter works"),
+    ("TranslationExporterDown", "an exporter that is down cannot say so"),
+    ("TranslationApiShapeChanged", "bad entries are counted and logged; what is good in the answer is shown"),
+    ("TranslationRulesMissing", "only Prometheus knows which rules it has"),
+];
+
+#[test]
+fn every_kind_has_its_alert_and_every_alert_its_kind() {
+    let rules = include_str!("../../deploy/prometheus/alerts.yaml");
+    let shipped: Vec<_> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    assert!(shipped.len() > 10);
+    for kind in Kind::ALL {
+        match kind.alert() {
+            Ok(alert) => assert!(shipped.contains(&alert), "{kind:?} has the alert {alert}, which is not shipped"),
+            Err(reason) => assert!(!reason.is_empty()),
+        }
+    }
+    for alert in shipped {
+        let has_kind = Kind::ALL.iter().any(|kind| kind.alert() == Ok(alert));
+        let is_excused = ALERTS_WITHOUT_A_KIND.iter().any(|(excused, _)| *excused == alert);
+        assert!(has_kind != is_excused, "{alert} has a kind of health, or a reason why not");
+    }
+}

@@ -1,0 +1,33 @@
+//! `check-config`: validate, print what is in force, and ask the API if that is wanted.
+
+use super::{RunError, online};
+use crate::{
+    api::Client,
+    config::{self, Options},
+    instruments::Instruments,
+    web,
+};
+use anyhow::Context as _;
+use std::{io::Write as _, sync::Arc};
+
+pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunError> {
+    let loaded = config::load(options, std::env::vars_os()).map_err(RunError::usage)?;
+    let config = &loaded.config;
+    let web_config = web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
+    Client::new(&config.api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
+    for warning in &loaded.warnings {
+        // Where stderr is closed there is nobody to warn.
+        let _ = writeln!(std::io::stderr(), "translation-exporter: warning: {warning}");
+    }
+    let mut text = loaded.describe();
+    let protection = web_config.description();
+    if !protection.is_empty() {
+        text = format!("{text}\nweb.config_file: {}\n", protection.join("; "));
+    }
+    let print = |text: &str| std::io::stdout().write_all(text.as_bytes()).context("cannot print the configuration");
+    print(&text)?;
+    if online {
+        print(&format!("\nonline:\n{}", online::check(config).await?))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! Accepting connections, a bounded number of them, until the exporter is to end.
+
+use super::{app::App, connection, listen::Listener, moved::Moved};
+use crate::sync::lock;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::{
+    future::Future,
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::AbortHandle,
+    time::{Instant, sleep, timeout},
+};
+use tokio_util::task::TaskTracker;
+
+/// How long the requests under way may take once the exporter is to end: it has 5 seconds in all.
+const SHUTDOWN: Duration = Duration::from_secs(4);
+
+/// Connections over all listeners. Well below the 1024 open files that a process usually may have.
+const MAX_CONNECTIONS: usize = 512;
+
+/// How long to wait after a failure to accept, which lasts as long as its cause.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// How long accepting must not have failed to be in order again.
+const CALM: Duration = Duration::from_secs(5);
+
+/// Serves until `shutdown` is done; then accepts nothing more, finishes the requests under way, and returns within 4
+/// seconds.
+pub(super) async fn serve(listeners: Vec<Listener>, app: App, shutdown: impl Future<Output = ()>) {
+    raise_limit_of_open_files();
+    let server =
+        Arc::new(Server { app, tasks: TaskTracker::new(), places: Mutex::default(), shortage: Mutex::default() });
+    for listener in listeners {
+        let address = listener.address;
+        match TcpListener::from_std(listener.socket) {
+            Ok(socket) => drop(server.tasks.spawn(Arc::clone(&server).accept(socket))),
+            Err(error) => tracing::error!(%address, %error, "cannot serve on this address"),
+        }
+    }
+    shutdown.await;
+    server.app.stop.cancel();
+    server.tasks.close();
+    if timeout(SHUTDOWN, server.tasks.wait()).await.is_err() {
+        tracing::warn!("dropping connections that did not finish in time for the shutdown");
+        lock(&server.places).iter().for_each(|place| place.task.abort());
+    }
+}
+
+/// A connection needs a file descriptor; many systems give few at first, for the sake of old programs.
+fn raise_limit_of_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::debug!(%error, "cannot raise the limit of open files");
+    }
+}
+
+struct Server {
+    app: App,
+    tasks: TaskTracker,
+    places: Mutex<Vec<Place>>,
+    shortage: Mutex<Shortage>,
+}
+
+/// An open connection.
+struct Place {
+    moved: Arc<Moved>,
+    task: AbortHandle,
+}
+
+/// Failures to accept, of all listeners: it is the process that runs out of file descriptors.
+#[derive(Default)]
+struct Shortage {
+    failed: u64,
+    last: Option<Instant>,
+}
+
+impl Server {
+    async fn accept(self: Arc<Self>, listener: TcpListener) {
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = self.app.stop.cancelled() => return,
+            };
+            match accepted {
+                Ok((stream, peer)) => {
+                    lock(&self.shortage).over();
+                    self.admit(stream, peer);
+                }
+                // The client has gone already.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) => {
+                    lock(&self.shortage).failed(&error);
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Serves the connection. Where all places are taken, the connection on which no byte has moved for longest makes
+    /// room, so that nobody is locked out by those that only hold a place.
+    fn admit(&self, stream: TcpStream, peer: SocketAddr) {
+        let mut places = lock(&self.places);
+        places.retain(|place| !place.task.is_finished());
+        if places.len() >= MAX_CONNECTIONS
+            && let Some((index, _)) = places.iter().enumerate().min_by_key(|(_, place)| place.moved.last())
+        {
+            tracing::debug!("all {MAX_CONNECTIONS} connections are taken; closing the one idle for longest");
+            places.swap_remove(index).task.abort();
+        }
+        let moved = Moved::now();
+        let served = connection::serve(stream, peer, self.app.clone(), Arc::clone(&moved));
+        let task = self.tasks.spawn(async move {
+            if let Err(error) = served.await {
+                tracing::debug!(%peer, error = &*error, "a connection ended with an error");
+            }
+        });
+        places.push(Place { moved, task: task.abort_handle() });
+    }
+}
+
+impl Shortage {
+    fn failed(&mut self, error: &io::Error) {
+        if self.failed == 0 {
+            tracing::warn!(%error, "cannot accept connections; trying again until it works");
+        }
+        self.failed += 1;
+        self.last = Some(Instant::now());
+    }
+
+    fn over(&mut self) {
+        if self.last.is_some_and(|last| last.elapsed() >= CALM) {
+            tracing::info!(failed = self.failed, "connections are accepted again");
+            *self = Self::default();
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What is in force, and how a reload changes it: as one, between two requests.
+
+use super::{
+    auth::Users,
+    router::router,
+    state::{Shared, Site, Sources},
+    web_config::WebConfigFile,
+};
+use crate::{
+    config::WebConfig,
+    sync::{read, write},
+};
+use axum::Router;
+use std::sync::{Arc, RwLock};
+use tokio_util::sync::CancellationToken;
+
+/// What is in force at one instant.
+#[derive(Debug, Clone)]
+pub(super) struct InForce {
+    pub site: Arc<Site>,
+    pub router: Router,
+    /// Cancelled when connections are no longer to be served as [`Site::file`] says: TLS has changed, or all ends.
+    pub generation: CancellationToken,
+}
+
+/// The web side, which [`super::serve`] serves and a reload changes. Clones are one and the same.
+#[derive(Debug, Clone)]
+pub struct App {
+    in_force: Arc<RwLock<InForce>>,
+    /// Cancelled when all ends.
+    pub(super) stop: CancellationToken,
+}
+
+impl App {
+    #[must_use]
+    pub fn new(sources: Sources, settings: WebConfig, file: WebConfigFile) -> Self {
+        let stop = CancellationToken::new();
+        let in_force = in_force(Shared::new(sources), settings, file, stop.child_token());
+        Self { in_force: Arc::new(RwLock::new(in_force)), stop }
+    }
+
+    /// Puts both into force, from the next request on: the second half of a reload, which cannot fail.
+    pub fn replace(&self, settings: WebConfig, file: WebConfigFile) {
+        self.change(&mut write(&self.in_force), settings, file);
+    }
+
+    /// The keys by which `next` would protect less than what is in force does.
+    #[must_use]
+    pub fn weakened_by(&self, next: &WebConfigFile) -> Vec<&'static str> {
+        read(&self.in_force).site.file.weakened_by(next)
+    }
+
+    /// Puts `file` into force if `before` is still what is; returns whether it was.
+    pub(super) fn replace_file(&self, before: &Arc<Site>, file: WebConfigFile) -> bool {
+        let mut in_force = write(&self.in_force);
+        let is_same = Arc::ptr_eq(before, &in_force.site);
+        if is_same {
+            self.change(&mut in_force, before.settings.clone(), file);
+        }
+        is_same
+    }
+
+    fn change(&self, current: &mut InForce, settings: WebConfig, mut file: WebConfigFile) {
+        let before = &current.site;
+        if let (Some(users), Some(known)) = (&mut file.users, &before.file.users) {
+            Users::succeed(users, known);
+        }
+        let same_tls = match (&before.file.tls, &file.tls) {
+            (None, None) => true,
+            (Some(before), Some(after)) => after.is_like(before),
+            _ => false,
+        };
+        let generation = if same_tls { current.generation.clone() } else { self.stop.child_token() };
+        let next = in_force(Arc::clone(&before.shared), settings, file, generation);
+        let before = std::mem::replace(current, next);
+        if !same_tls {
+            // Nobody goes on under a certificate or a policy that is no longer in force.
+            before.generation.cancel();
+        }
+    }
+
+    pub(super) fn in_force(&self) -> InForce {
+        read(&self.in_force).clone()
+    }
+}
+
+fn in_force(shared: Arc<Shared>, settings: WebConfig, file: WebConfigFile, generation: CancellationToken) -> InForce {
+    shared.sources.instruments.certificate_expires(file.tls.as_ref().and_then(|tls| tls.expires));
+    let site = Arc::new(Site { shared, settings, file });
+    InForce { router: router(&site), site, generation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Certificates, Fixture};
+
+    #[test]
+    fn only_a_change_of_tls_ends_connections() {
+        let mut fixture = Fixture::new();
+        let authority = Certificates::new();
+        let write = |fixture: &Fixture| {
+            let issued = authority.issue(&["localhost"]);
+            std::fs::write(fixture.file("server.pem"), issued.pem).unwrap();
+            std::fs::write(fixture.file("server.key"), issued.key).unwrap();
+        };
+        std::fs::write(fixture.file("ca.pem"), &authority.pem).unwrap();
+        write(&fixture);
+        let tls = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n";
+        let clients = format!("{tls}  client_ca_file: ca.pem\n  client_auth_type: RequireAndVerifyClientCert\n");
+        let changes = [
+            ("# Nothing.\n", false),
+            (tls, true),
+            (&format!("rate_limit: {{interval: 1s, burst: 9}}\n{tls}  min_version: TLS12\n"), false),
+            (&format!("{tls}  min_version: TLS13\n"), true),
+            (&format!("{tls}http_server_config: {{http2: false}}\n"), true),
+            (&clients, true),
+            (&format!("{clients}  client_allowed_sans: [a]\n"), true),
+            (&format!("{clients}  client_allowed_sans: [a, b]\n"), true),
+            ("", true),
+        ];
+        for (text, ends) in changes {
+            let before = fixture.app.in_force().generation;
+            fixture.web_config(text);
+            assert_eq!(before.is_cancelled(), ends, "{text}");
+            assert!(!fixture.app.in_force().generation.is_cancelled());
+        }
+        fixture.web_config(tls);
+        let before = fixture.app.in_force().generation;
+        fixture.reload();
+        assert!(!before.is_cancelled());
+        write(&fixture);
+        fixture.reload();
+        assert!(before.is_cancelled());
+    }
+}

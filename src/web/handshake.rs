@@ -1,0 +1,80 @@
+//! TLS handshakes, and why they fail.
+
+use super::moved::Moved;
+use crate::model::HandshakeFailure;
+use rustls::{AlertDescription, Error, ServerConfig};
+use std::{io, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+
+/// How long a handshake may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a client may take to read that it should speak HTTPS.
+const GOODBYE: Duration = Duration::from_secs(3);
+
+/// The first byte of a TLS record that holds a handshake (RFC 8446, 5.1).
+const HANDSHAKE: u8 = 22;
+
+/// The stream within TLS, or why there is none: no reason where the client closes without having sent a byte, as a probe
+/// does that only connects.
+pub async fn shake_hands(
+    stream: TcpStream,
+    moved: &Arc<Moved>,
+    tls: Arc<ServerConfig>,
+) -> Result<TlsStream<impl AsyncRead + AsyncWrite + Unpin + use<>>, (Option<HandshakeFailure>, io::Error)> {
+    let handshake = async {
+        let mut first = [0];
+        match stream.peek(&mut first).await {
+            Err(error) => Err((Some(HandshakeFailure::Closed), error)),
+            Ok(0) => Err((None, io::ErrorKind::UnexpectedEof.into())),
+            Ok(_) if first[0] != HANDSHAKE => {
+                // Whether it reads the answer does not matter any more.
+                answer_plain(stream).await.ok();
+                Err((Some(HandshakeFailure::NotTls), io::Error::other("the client does not speak TLS")))
+            }
+            Ok(_) => {
+                let shaken = TlsAcceptor::from(tls).accept(moved.watch(stream)).await;
+                shaken.map_err(|error| (Some(reason(&error)), error))
+            }
+        }
+    };
+    let in_time = timeout(PATIENCE, handshake).await;
+    in_time.unwrap_or_else(|late| Err((Some(HandshakeFailure::Timeout), late.into())))
+}
+
+async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
+    let message = "this port speaks HTTPS\n";
+    let length = message.len();
+    let head = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n";
+    stream.write_all(format!("{head}Content-Length: {length}\r\n\r\n{message}").as_bytes()).await?;
+    stream.shutdown().await?;
+    // Closing with the request unread would reset the connection before the answer is read.
+    timeout(GOODBYE, tokio::io::copy(&mut stream, &mut tokio::io::sink())).await??;
+    Ok(())
+}
+
+fn reason(error: &io::Error) -> HandshakeFailure {
+    match error.get_ref().and_then(|error| error.downcast_ref::<Error>()) {
+        Some(Error::NoCertificatesPresented) => HandshakeFailure::NoCertificate,
+        Some(Error::InvalidCertificate(_)) => HandshakeFailure::BadCertificate,
+        Some(Error::AlertReceived(alert)) => match alert {
+            AlertDescription::BadCertificate
+            | AlertDescription::UnsupportedCertificate
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::UnknownCA
+            | AlertDescription::AccessDenied => HandshakeFailure::BadCertificate,
+            AlertDescription::CloseNotify | AlertDescription::UserCanceled => HandshakeFailure::Closed,
+            _ => HandshakeFailure::Protocol,
+        },
+        Some(_) => HandshakeFailure::Protocol,
+        // The socket's own errors: an end, or a reset.
+        None => HandshakeFailure::Closed,
+    }
+}

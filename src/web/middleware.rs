@@ -1,0 +1,103 @@
+//! What goes around the handlers: rate limit, authentication, headers, and counting.
+
+use super::{auth::Verdict, state::Site};
+use axum::{
+    extract::{ConnectInfo, MatchedPath, Request, State},
+    http::{HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use std::{
+    net::{IpAddr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+};
+
+pub(super) async fn limit_rate(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let Some(Err(wait)) = site.file.rate_limit.map(|limit| site.shared.bucket.admit(limit)) else {
+        return next.run(request).await;
+    };
+    let headers = [(header::RETRY_AFTER, HeaderValue::from(wait.as_secs().saturating_add(1)))];
+    let message = "too many requests (rate_limit of the web configuration file)\n";
+    (StatusCode::TOO_MANY_REQUESTS, headers, message).into_response()
+}
+
+pub(super) async fn authenticate(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let Some(users) = &site.file.users else { return next.run(request).await };
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let address = peer.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0.ip());
+    match users.judge(request.headers(), address).await {
+        Verdict::Admitted => next.run(request).await,
+        Verdict::Refused => {
+            let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";
+            (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, challenge)], "give a user and a password\n")
+                .into_response()
+        }
+        Verdict::Busy => {
+            (StatusCode::SERVICE_UNAVAILABLE, "too many passwords wait to be verified; try again\n").into_response()
+        }
+    }
+}
+
+pub(super) async fn set_headers(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // Repository names are nobody else's business.
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.extend(site.file.headers.clone());
+    response
+}
+
+pub(super) async fn count(
+    State(site): State<Arc<Site>>,
+    path: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let response = next.run(request).await;
+    let path = path.as_ref().map_or("other", MatchedPath::as_str);
+    site.shared.sources.instruments.http_request(path, response.status().as_u16());
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Fixture, body, status};
+
+    const USERS_AND_MORE: &str = "basic_auth_users: {alice: HASH}\nrate_limit: {interval: 1h, burst: 2}\n\
+        http_server_config: {headers: {X-Frame-Options: deny}}\n";
+
+    fn protected() -> Fixture {
+        let mut fixture = Fixture::new();
+        fixture.web_config(&USERS_AND_MORE.replace("HASH", &bcrypt::hash("correct", 4).unwrap()));
+        fixture
+    }
+
+    #[tokio::test]
+    async fn all_but_the_probes_wants_a_password_and_counts_against_the_rate_limit() {
+        let fixture = protected();
+        for path in ["/-/healthy", "/-/ready", "/-/healthy"] {
+            assert_eq!(status(&fixture.ask(&format!("GET {path}")).await), 200, "{path}");
+        }
+        let refused = fixture.ask("GET /nothing").await;
+        assert_eq!(status(&refused), 401);
+        assert_eq!(refused.headers()["x-frame-options"], "deny");
+        assert_eq!(refused.headers()["www-authenticate"], "Basic realm=\"translation-exporter\", charset=\"UTF-8\"");
+        assert_eq!(status(&fixture.ask("POST /metrics").await), 401);
+        let limited = fixture.ask("GET /").await;
+        assert_eq!((status(&limited), limited.headers().contains_key("retry-after")), (429, true));
+        assert_eq!(status(&fixture.ask("POST /-/healthy").await), 405);
+    }
+
+    #[tokio::test]
+    async fn a_reload_gives_no_new_burst() {
+        let fixture = protected();
+        for code in [401, 401, 429] {
+            assert_eq!(status(&fixture.ask("GET /metrics").await), code);
+        }
+        fixture.reload();
+        let response = fixture.ask("GET /metrics").await;
+        assert_eq!(status(&response), 429);
+        assert_eq!(body(response).await, "too many requests (rate_limit of the web configuration file)\n");
+    }
+}

@@ -1,0 +1,54 @@
+//! What handlers reach: what every request finds in force, and what outlives a reload.
+
+use super::{limit::Bucket, web_config::WebConfigFile};
+use crate::{clock::Clock, config::WebConfig, exposition::Published, instruments::Instruments};
+use std::sync::{Arc, atomic::AtomicUsize};
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// What the web side shows and whom it asks.
+#[derive(Debug)]
+pub struct Sources {
+    /// `None` until something is published for the first time.
+    pub published: watch::Receiver<Option<Arc<Published>>>,
+    pub instruments: Arc<Instruments>,
+    /// Takes the requests to `/-/reload`.
+    pub reload: mpsc::Sender<ReloadRequest>,
+    pub clock: Clock,
+}
+
+/// Someone asked for a reload over HTTP and waits for its outcome.
+#[derive(Debug)]
+pub struct ReloadRequest {
+    /// Takes the outcome: done, or the message that says why nothing was changed.
+    pub answer: oneshot::Sender<Result<(), String>>,
+}
+
+/// What handlers reach, whichever settings are in force.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub sources: Sources,
+    /// Scrapes that are being served.
+    pub scrapes: Arc<AtomicUsize>,
+    pub bucket: Bucket,
+}
+
+/// The state of all handlers: made anew by each reload, but for what is shared.
+#[derive(Debug)]
+pub(super) struct Site {
+    pub shared: Arc<Shared>,
+    pub settings: WebConfig,
+    pub file: WebConfigFile,
+}
+
+impl Shared {
+    pub fn new(sources: Sources) -> Arc<Self> {
+        Arc::new(Self { sources, scrapes: Arc::default(), bucket: Bucket::default() })
+    }
+}
+
+impl Site {
+    /// What was published last.
+    pub fn published(&self) -> Option<Arc<Published>> {
+        self.shared.sources.published.borrow().clone()
+    }
+}

@@ -1,0 +1,107 @@
+//! The file as YAML: its keys, and where they stand.
+
+use super::invalid::{Invalid, Text};
+use crate::text::nearest;
+use serde::Deserialize;
+use serde_saphyr::{Error as YamlError, Location, Spanned};
+use std::collections::BTreeMap;
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct Raw {
+    pub tls_server_config: Option<Spanned<RawTls>>,
+    pub http_server_config: Option<RawHttp>,
+    pub basic_auth_users: Option<BTreeMap<String, Spanned<String>>>,
+    pub rate_limit: Option<RawRateLimit>,
+}
+
+/// `tls_server_config`.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawTls {
+    pub cert: Text,
+    pub key: Text,
+    pub client_ca: Text,
+    pub cert_file: Text,
+    pub key_file: Text,
+    pub client_ca_file: Text,
+    pub client_auth_type: Text,
+    pub client_allowed_sans: Option<Spanned<Vec<String>>>,
+    pub min_version: Text,
+    pub max_version: Text,
+    pub cipher_suites: Option<Vec<Spanned<String>>>,
+    pub prefer_server_cipher_suites: Option<bool>,
+    pub curve_preferences: Option<Vec<Spanned<String>>>,
+}
+
+/// `http_server_config`.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawHttp {
+    pub http2: Option<bool>,
+    pub headers: Option<BTreeMap<String, Spanned<String>>>,
+}
+
+/// `rate_limit`.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawRateLimit {
+    pub interval: Text,
+    pub burst: Option<Spanned<i64>>,
+}
+
+pub fn parse(text: &str) -> Result<Raw, Invalid> {
+    // A snippet of the file in a message could show a key or a hash.
+    let options = serde_saphyr::options! { with_snippet: false };
+    let mut key = String::new();
+    let parsed = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
+        serde_path_to_error::deserialize(yaml).map_err(|error| {
+            // Between a key and its value stands the wrapper that knows the line.
+            let names = error.path().iter().map(ToString::to_string).filter(|name| name != "value");
+            key = names.collect::<Vec<_>>().join(".");
+            error.into_inner()
+        })
+    });
+    parsed.map_err(|error| Invalid {
+        line: error.location().as_ref().map(Location::line).filter(|line| *line > 0),
+        message: message(&key, &error),
+    })
+}
+
+/// What is wrong and what to do; nothing of the file but its keys.
+fn message(key: &str, error: &YamlError) -> String {
+    let key = if key.is_empty() { "the file" } else { key };
+    match error {
+        YamlError::SerdeUnknownField { field, expected, .. } => match nearest(field, expected.iter()) {
+            Some(known) => format!("{key}: there is no such key; did you mean {known}?"),
+            None => format!("{key}: there is no such key; here may stand {}", expected.join(", ")),
+        },
+        YamlError::DuplicateMappingKey { key: Some(twice), .. } => {
+            format!("{}{twice} is given twice; remove one of the two", key.trim_end_matches('?'))
+        }
+        YamlError::NullIntoString { .. } => format!("{key} has no value; write one, or remove the key"),
+        YamlError::MultipleDocuments { .. } => "a second YAML document begins here; keep one".to_owned(),
+        YamlError::Unexpected { .. }
+        | YamlError::InvalidScalar { .. }
+        | YamlError::InvalidBooleanStrict { .. }
+        | YamlError::SerdeInvalidType { .. }
+        | YamlError::SerdeInvalidValue { .. } => format!("{key} must be {}", expected(key)),
+        _ => format!(
+            "{key} is not valid YAML; look at this line and the one before it: indentation, a missing colon, quote or \
+             bracket"
+        ),
+    }
+}
+
+/// What a key takes.
+fn expected(key: &str) -> &'static str {
+    match key.rsplit('.').next().unwrap_or_default() {
+        "the file" | "tls_server_config" | "http_server_config" | "basic_auth_users" | "rate_limit" | "headers" => {
+            "a mapping: a key, a colon and a value on each line"
+        }
+        "http2" | "prefer_server_cipher_suites" => "true or false",
+        "cipher_suites" | "curve_preferences" | "client_allowed_sans" => "a list, such as [first, second]",
+        "burst" => "a whole number, such as 20",
+        _ => "one text",
+    }
+}

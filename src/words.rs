@@ -1,0 +1,61 @@
+//! Numbers and durations as people read them.
+
+use std::{
+    fmt::{self, Display},
+    time::Duration,
+};
+
+/// A duration in its largest unit, rounded down: `42 s`, `3 min`, `2 h`, `5 d`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rough(pub Duration);
+
+impl Display for Rough {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs();
+        match seconds {
+            0..60 => write!(f, "{seconds} s"),
+            60..3600 => write!(f, "{} min", seconds / 60),
+            3600..172_800 => write!(f, "{} h", seconds / 3600),
+            _ => write!(f, "{} d", seconds / 86_400),
+        }
+    }
+}
+
+/// `1 repository`, `1,234 repositories`.
+pub(crate) fn repositories(count: usize) -> String {
+    counted(count, "repository", "repositories")
+}
+
+/// A number with its thousands apart, and what is counted.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// A number with its thousands apart.
+pub(crate) fn grouped(number: usize) -> String {
+    match (number / 1000, number % 1000) {
+        (0, rest) => rest.to_string(),
+        (thousands, rest) => format!("{},{rest:03}", grouped(thousands)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_in_their_largest_unit() {
+        for (seconds, expected) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (3599, "59 min"),
+            (3600, "1 h"),
+            (172_799, "47 h"),
+            (172_800, "2 d"),
+            (31_536_000, "365 d"),
+        ] {
+            assert_eq!(Rough(Duration::from_secs(seconds)).to_string(), expected);
+        }
+    }
+}

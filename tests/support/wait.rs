@@ -1,0 +1,21 @@
+//! Waiting for what has to happen.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long a test waits for something that has to happen before it fails: far longer than it should take.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits until `attempt` gives a value; panics with `what` where it has not within [`PATIENCE`].
+pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(value) = attempt() {
+            return value;
+        }
+        assert!(begin.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
