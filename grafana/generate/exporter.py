@@ -138,15 +138,15 @@ def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
     requests = lines(
         "Requests by status",
         "Requests to the API, retries included. The code is the HTTP status, or error where there was no answer.",
-        [Query(rate("translation_exporter_api_requests_total", "endpoint, code"), "{{endpoint}} {{code}}")],
+        [Query(rate("translation_exporter_api_requests_total", "operation, code"), "{{operation}} {{code}}")],
         fields(unit="reqps", min=0),
     )
-    buckets = rate("translation_exporter_api_request_duration_seconds_bucket", "endpoint, le")
+    buckets = rate("translation_exporter_api_request_duration_seconds_bucket", "operation, le")
     latency = lines(
         "Request duration",
         "Duration of a request to the API, the whole body included: half of the requests, 90 % and 99 % of them took no longer.",
         [
-            Query(f"histogram_quantile({quantile}, {buckets})", f"{{{{endpoint}}}} {legend}")
+            Query(f"histogram_quantile({quantile}, {buckets})", f"{{{{operation}}}} {legend}")
             for quantile, legend in (("0.5", "50 %"), ("0.9", "90 %"), ("0.99", "99 %"))
         ],
         fields(unit="s", min=0),
@@ -156,10 +156,10 @@ def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
         "Mean duration of a request to the API.",
         [
             Query(
-                rate("translation_exporter_api_request_duration_seconds_sum", "endpoint")
+                rate("translation_exporter_api_request_duration_seconds_sum", "operation")
                 + " / "
-                + rate("translation_exporter_api_request_duration_seconds_count", "endpoint"),
-                "{{endpoint}}",
+                + rate("translation_exporter_api_request_duration_seconds_count", "operation"),
+                "{{operation}}",
             )
         ],
         fields(unit="s", min=0),
@@ -167,7 +167,7 @@ def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
     failures = lines(
         "Failed requests by reason",
         "Requests that failed, each try counted, by the reason. Unauthorized and forbidden: see to the key. Rate limited: lower api.requests_per_second. Decode, cursor and too large: the API answers in another shape.",
-        [Query(rate("translation_exporter_api_request_failures_total", "endpoint, reason"), "{{endpoint}} {{reason}}")],
+        [Query(rate("translation_exporter_api_request_failures_total", "operation, reason"), "{{operation}} {{reason}}")],
         fields(unit="reqps", min=0),
         legend=("max", "lastNotNull"),
     )
@@ -175,10 +175,10 @@ def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
         "Retries and rate limiting",
         "Requests tried once more, and requests that the API refused because there were too many.",
         [
-            Query(rate("translation_exporter_api_retries_total", "endpoint"), "{{endpoint}} retries"),
+            Query(rate("translation_exporter_api_retries_total", "operation"), "{{operation}} retries"),
             Query(
-                rate("translation_exporter_api_request_failures_total", "endpoint", ', reason="rate_limited"'),
-                "{{endpoint}} rate limited",
+                rate("translation_exporter_api_request_failures_total", "operation", ', reason="rate_limited"'),
+                "{{operation}} rate limited",
             ),
         ],
         fields(unit="reqps", min=0),
@@ -192,8 +192,8 @@ def data() -> list[tuple[int, list[tuple[Panel, int]]]]:
         "Entries that the API sent and that could not be used, or only in part. Each costs itself alone, at every poll.",
         [
             Query(
-                "3600 * " + rate("translation_exporter_invalid_entries_total", "endpoint, reason"),
-                "{{endpoint}} {{reason}}",
+                "3600 * " + rate("translation_exporter_invalid_entries_total", "operation, reason"),
+                "{{operation}} {{reason}}",
             )
         ],
         fields(unit="short", min=0),
