@@ -232,6 +232,9 @@ def main(program, folder):
         url = f"http://127.0.0.1:{ports['prometheus']}/api/v1/query?query={urllib.parse.quote(expression)}"
         return json.loads(get(url))["data"]["result"]
 
+    def alertmanager():
+        return json.loads(get(f"http://127.0.0.1:{ports['alertmanager']}/api/v2/alerts"))
+
     with Processes(folder) as processes:
         def start_exporter():
             return processes.start("exporter", program, "serve", "--config.file=exporter.yaml")
@@ -247,7 +250,7 @@ def main(program, folder):
                 "prometheus", "prometheus", "--config.file=prometheus.yaml", "--storage.tsdb.path=prometheus",
                 f"--web.listen-address=127.0.0.1:{ports['prometheus']}", "--rules.alert.resend-delay=1s",
             )
-            scenario(api, webhook, query, exporter, start_exporter)
+            scenario(api, webhook, query, alertmanager, exporter, start_exporter)
         except AssertionError as error:
             for log in sorted(folder.glob("*.log")):
                 print(f"-- the end of {log.name}\n" + "\n".join(log.read_text().splitlines()[-20:]), file=sys.stderr)
@@ -255,7 +258,7 @@ def main(program, folder):
             sys.exit(f"FAILED: {error}")
 
 
-def scenario(api, webhook, query, exporter, start_exporter):
+def scenario(api, webhook, query, alertmanager, exporter, start_exporter):
     def delivered(name, status, mark=0, **labels):
         """Whether that was delivered of an alert with these labels."""
         return any(labels.items() <= alert.items() for alert in webhook.alerts(mark, name, status))
@@ -299,13 +302,19 @@ def scenario(api, webhook, query, exporter, start_exporter):
     stale = 'ALERTS{alertname="TranslationDataStale",alertstate="firing"}'
     wait_for("TranslationDataStale fires for both repositories",
              lambda: {found["metric"]["repo"] for found in query(stale)} == {"acme/site", "acme/app"})
+    stale_since = time.time()
+    # A message that nothing held back would come within a second.
+    wait_for("it has fired for three seconds", lambda: float(query(f"min(timestamp({stale}))")[0]["value"][1]) > stale_since + 3)
+    expect("what Alertmanager does with it", [
+        alert["status"]["state"] for alert in alertmanager() if alert["labels"]["alertname"] == "TranslationDataStale"
+    ], ["suppressed", "suppressed"])
+    expect("messages about stale data during the outage", webhook.alerts(mark, "TranslationDataStale", "firing"), [])
     outage = webhook.mark()
 
     # It is back: the clock has not moved.
     api.set(status=200)
     wait_for("with the API back, TranslationPollFailing is resolved", lambda: delivered("TranslationPollFailing", "resolved", outage))
     wait_for("the data are fresh again", lambda: not query(stale))
-    expect("messages about stale data during the outage", webhook.alerts(mark, "TranslationDataStale", "firing"), [])
     expect("resolutions of what stands still", [
         labels for labels in webhook.alerts(mark, "TranslationStalled", "resolved") if labels["repo"] == "acme/app"
     ], [])
