@@ -15,7 +15,21 @@ from pathlib import Path
 import _jsonnet
 import promql_parser as promql
 import yaml
-from dashboards import FOLDER, ROOT, RULES, Json, choices, events, load, panels, parse, rules, selectors, targets, variables
+from dashboards import (
+    FOLDER,
+    ROOT,
+    RULES,
+    Json,
+    choices,
+    events,
+    load,
+    panels,
+    parse,
+    rules,
+    selectors,
+    targets,
+    variables,
+)
 
 DASHBOARDS = load()
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
@@ -331,7 +345,12 @@ class Size(ForEachDashboard):
         for panel in self.each_panel():
             if panel["type"] == "stat" or panel["title"] in complete:
                 continue
-            names = ("translation_completion_ratio", "translation_last_progress", "translation_repository", "repo_language:")
+            names = (
+                "translation_completion_ratio",
+                "translation_last_progress",
+                "translation_repository",
+                "repo_language:",
+            )
             expr = panel["targets"][0]["expr"]
             if any(name in expr for name in names):
                 self.assertRegex(expr, r"(top|bottom)k\((20|30|100|200),")
@@ -395,7 +414,7 @@ class Provisioning(unittest.TestCase):
         component = self.read("grafana/kustomization.yaml")
         self.assertEqual(component["kind"], "Component")
         files = [file for item in component["configMapGenerator"] for file in item["files"]]
-        self.assertEqual(sorted(files), sorted(f"dashboards/{path.name}" for path in FOLDER.iterdir()))
+        self.assertEqual(sorted(files), sorted(f"dashboards/{path.name}" for path in FOLDER.glob("*.json")))
         for item in component["configMapGenerator"]:
             self.assertEqual(item["options"]["labels"], {"grafana_dashboard": "1"})
 
