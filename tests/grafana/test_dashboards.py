@@ -36,7 +36,7 @@ DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 
 
 class ForEachDashboard(unittest.TestCase):
-    """Goes through all there is, and tells at a failure where it was."""
+    """Goes through all there is, and says at a failure where it was."""
 
     where: object = ""
 

@@ -96,7 +96,7 @@ class Live(unittest.TestCase):
         return max(work, key=lambda repo: work[repo])
 
     def chosen(self, dashboard: Json, repo: str | None = None) -> dict[str, str]:
-        """The variables as they are when a dashboard is opened, save that a language stalls sooner."""
+        """The variables as they are when a dashboard is opened, except that a language stalls sooner."""
         repo = repo or (self.repo if dashboard["uid"] == REPOSITORY else None)
         values = {"job": ".+", "instance": ".+", "language": ".+", "stalled_after": str(STALLED_AFTER)}
         return values | {"__rate_interval": "10s", "repo": re.escape(repo).replace("\\", "\\\\") if repo else ".+"}
@@ -170,7 +170,7 @@ class Live(unittest.TestCase):
             self.assertLess(now, begin + FORECAST + WHILE, "too slow to compare the forecast")
             view = View(account, earlier, FORECAST, STALLED_AFTER, now)
             view.stalled_after = self.beyond_doubt(view.idle())
-            self.assert_telling(view)
+            self.assert_distinctive(view)
             compared = sum(self.compare_stats(dashboard, view) for dashboard in DASHBOARDS)
         print(f"{compared} figures follow from {len(answers)} answers of the API")
 
@@ -197,8 +197,8 @@ class Live(unittest.TestCase):
         self.assertGreater(width, 2 * LATE, "no gap between those that stand still")
         return round(middle, 3)
 
-    def assert_telling(self, view: View) -> None:
-        """What would be the same whatever the dashboards did shows nothing."""
+    def assert_distinctive(self, view: View) -> None:
+        """Figures that would be the same whatever the dashboards did show nothing."""
         incomplete = len(view.chosen()) - view.complete()
         self.assertTrue(0 < view.stalled() < incomplete)
         self.assertTrue(0 < view.complete() < len(view.chosen()))
