@@ -1,6 +1,9 @@
-"""Writes the dashboards: `python3 grafana/generate [FOLDER]`, by default into grafana/dashboards."""
+"""Writes the dashboards, and what grafana/dashboard-linter must know of them, into grafana/dashboards or another folder:
+`python3 grafana/generate [FOLDER]`.
+"""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -34,10 +37,29 @@ def text(value: object, indent: int = 0, taken: int = 0) -> str:
     return f"{opening}\n{lines}\n{' ' * indent}{closing}"
 
 
-def write(folder: Path, dashboard: Json) -> None:
-    (folder / f"{dashboard['uid']}.json").write_text(text(dashboard) + "\n", encoding="utf-8")
+def exclusions(dashboards: list[Json]) -> str:
+    """The queries of recorded series, as the linter's file has them."""
+    lines = [
+        "# Written by grafana/generate.",
+        "exclusions:",
+        "  target-instance-rule:",
+        "    reason: A recorded series stands for all instances of a job, and has no instance label.",
+        "    entries:",
+    ]
+    for dashboard in dashboards:
+        for panel in dashboard["panels"]:
+            for at, target in enumerate(panel.get("targets", [])):
+                if re.search(r"\w:\w", target["expr"]):
+                    lines += [
+                        f"      - dashboard: {json.dumps(dashboard['title'])}",
+                        f"        panel: {json.dumps(panel['title'])}",
+                        f'        targetidx: "{at}"',
+                    ]
+    return "\n".join(lines) + "\n"
 
 
 folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent / "dashboards"
-for module in (progress, repository, exporter):
-    write(folder, module.build())
+dashboards = [module.build() for module in (progress, repository, exporter)]
+for dashboard in dashboards:
+    (folder / f"{dashboard['uid']}.json").write_text(text(dashboard) + "\n", encoding="utf-8")
+(folder / ".lint").write_text(exclusions(dashboards), encoding="utf-8")

@@ -13,12 +13,17 @@ DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 TAG = "translation-exporter"
 REPOSITORY_URL = "https://github.com/translation-exporter/translation-exporter"
 
-# Below half: far away. From 0.8: within reach. Only 1 is complete.
-COMPLETION = [(None, "red"), (0.5, "orange"), (0.8, "yellow"), (1, "green")]
-# By the defaults of the exporter: read every 5 minutes, gone after 1 hour.
-AGE = [(None, "green"), (900, "yellow"), (3600, "red")]
-NONE_WANTED = [(None, "green"), (1, "orange")]
+# Blue and orange are what the colour-blind can tell apart. Only 1 is complete.
+GOOD, BAD = "blue", "orange"
+COMPLETION = [(None, BAD), (1, GOOD)]
+# Where many completions stand side by side: shades of one hue, from far away over within reach (0.8) to complete.
+SHADES = [(None, "super-light-blue"), (0.5, "light-blue"), (0.8, "blue"), (1, "dark-blue")]
+# In poll intervals: the alert rules take three for fresh.
+AGE = [(None, GOOD), (2, "yellow"), (3, BAD)]
+NONE_WANTED = [(None, GOOD), (1, BAD)]
 NEUTRAL = [(None, "text")]
+# More points than these no screen shows, and each costs an evaluation over all languages.
+POINTS = 300
 
 
 @dataclass
@@ -52,6 +57,7 @@ class Panel:
     defaults: Json
     overrides: list[Json] = field(default_factory=list)
     transformations: list[Json] = field(default_factory=list)
+    repeat: str = ""
 
     def at(self, number: int, place: Json) -> Json:
         panel: Json = {
@@ -65,8 +71,12 @@ class Panel:
             "options": self.options,
             "fieldConfig": {"defaults": self.defaults, "overrides": self.overrides},
         }
+        if self.kind == "timeseries":
+            panel["maxDataPoints"] = POINTS
         if self.transformations:
             panel["transformations"] = self.transformations
+        if self.repeat:
+            panel |= {"repeat": self.repeat, "repeatDirection": "v"}
         return panel
 
 
@@ -191,7 +201,7 @@ def lines(
     return Panel("timeseries", title, description, queries, options, defaults, overrides or [])
 
 
-def table(
+def grid(
     title: str,
     description: str,
     queries: list[Query],
@@ -202,7 +212,7 @@ def table(
     sort: str,
     descending: bool = False,
 ) -> Panel:
-    """Rows of now, sorted by the column of this name."""
+    """Rows of now, made by these transformations and sorted by the column of this name."""
     for query in queries:
         query.table = True
     custom = {"align": "auto", "cellOptions": {"type": "auto"}, "inspect": False, "filterable": False}
@@ -212,20 +222,42 @@ def table(
     return Panel("table", title, description, queries, options, defaults, overrides, transformations)
 
 
-def joined(*columns: tuple[str, str]) -> list[Json]:
-    """Joins the rows of all queries by the labels that they share, and keeps these (field, title) columns in this order."""
-    names = [name for name, _ in columns]
-    return [
-        {"id": "merge", "options": {}},
-        {"id": "filterFieldsByName", "options": {"include": {"names": names}}},
-        {
-            "id": "organize",
-            "options": {
-                "indexByName": {name: at for at, name in enumerate(names)},
-                "renameByName": {name: title for name, title in columns if name != title},
-            },
-        },
-    ]
+@dataclass
+class Column:
+    """A column of a table: a label or `Value #A`, its title, and what is configured for it, as in `override`."""
+
+    name: str
+    title: str
+    properties: Json
+
+
+def column(name: str, title: str, **properties: Any) -> Column:
+    return Column(name, title, properties)
+
+
+def table(
+    title: str, description: str, queries: list[Query], columns: list[Column], *, sort: str, descending: bool = False
+) -> Panel:
+    """The rows of all queries, joined by the labels that they share, in these columns."""
+    names = [each.name for each in columns]
+    organize = {
+        "indexByName": {name: at for at, name in enumerate(names)},
+        "renameByName": {each.name: each.title for each in columns if each.name != each.title},
+    }
+    return grid(
+        title,
+        description,
+        queries,
+        fields(unit="short"),
+        transformations=[
+            {"id": "merge", "options": {}},
+            {"id": "filterFieldsByName", "options": {"include": {"names": names}}},
+            {"id": "organize", "options": organize},
+        ],
+        overrides=[override(each.title, **each.properties) for each in columns if each.properties],
+        sort=sort,
+        descending=descending,
+    )
 
 
 @dataclass
@@ -288,11 +320,11 @@ def options(name: str, label: str, description: str, values: dict[str, str], def
     }
 
 
-def event(name: str, color: str, expr: str, title: str) -> Json:
-    """Marks on the charts where `expr` has a value above 0."""
+def event(name: str, color: str, expr: str, title: str, *, shown: bool) -> Json:
+    """Marks on the charts where `expr` has a value above 0, from the start or once they are switched on."""
     return {
         "name": name,
-        "enable": True,
+        "enable": shown,
         "hide": False,
         "iconColor": color,
         "datasource": DATASOURCE,
@@ -365,7 +397,7 @@ def dashboard(
         "version": 1,
         "editable": False,
         "graphTooltip": 1,
-        "refresh": "1m",
+        "refresh": "5m",
         "time": {"from": since, "to": "now"},
         "timepicker": {},
         "timezone": "browser",

@@ -1,12 +1,12 @@
 """The dashboard of the exporter itself, instance by instance."""
 
-from blocks import Json, Panel, Query, Row, dashboard, fields, joined, lines, override, stat, table, words
+from blocks import BAD, GOOD, Json, Panel, Query, Row, column, dashboard, fields, lines, override, stat, table, words
 from figures import age, api_reachable, counts, scale_plausible, six, unwanted, verdict
 from queries import EXPORTER, rate
 from variables import EXPORTERS
 
 DASHED = {"fill": "dash", "dash": [10, 10]}
-YES_NO = words({"0": ("no", "red"), "1": ("yes", "green")})
+YES_NO = words({"0": ("no", BAD), "1": ("yes", GOOD)})
 
 
 def own(metric: str) -> str:
@@ -17,6 +17,11 @@ def own(metric: str) -> str:
 def of_instance(expr: str, more: str = "") -> str:
     """A value for each instance, without the metric's name: it would keep rows from being joined."""
     return f"max by (job, instance{more}) ({expr})"
+
+
+def since(metric: str) -> tuple[str, str]:
+    """The longest time since that, in seconds and in poll intervals."""
+    return f"max(time() - {own(metric)})", f"max((time() - {own(metric)}) / {own('poll_interval_seconds')})"
 
 
 def per_hour(title: str, description: str, legends: dict[str, str]) -> Panel:
@@ -41,25 +46,25 @@ def working() -> list[tuple[int, list[tuple[Panel, int]]]]:
             "Listing",
             "Whether the last listing of repositories reached its end. While it does not, nothing is removed.",
             f"min({own('listing_complete')})",
-            no=("incomplete", "orange"),
-            yes=("complete", "green"),
+            no=("incomplete", BAD),
+            yes=("complete", GOOD),
         ),
         age(
             "Last poll",
             "How long ago the last poll ended, of the instance for which it is longest.",
-            f"max(time() - {own('last_poll_timestamp_seconds')})",
+            *since("last_poll_timestamp_seconds"),
         ),
         age(
             "Last full poll",
             "How long ago a poll read everything, of the instance for which it is longest.",
-            f"max(time() - {own('last_success_timestamp_seconds')})",
+            *since("last_success_timestamp_seconds"),
             noValue="never",
         ),
         stat(
             "Interval used",
             "Share of poll.interval that the last poll took. Above 100 % polls overrun: raise the interval or the rate.",
             [Query(f"max({own('last_poll_duration_seconds')} / {own('poll_interval_seconds')})")],
-            fields(unit="percentunit", decimals=0, steps=[(None, "green"), (0.8, "yellow"), (1, "red")]),
+            fields(unit="percentunit", decimals=0, steps=[(None, GOOD), (0.8, "yellow"), (1, BAD)]),
         ),
     )
     instances = table(
@@ -74,26 +79,18 @@ def working() -> list[tuple[int, list[tuple[Panel, int]]]]:
             Query(of_instance(own("config_last_reload_successful"))),
             Query(f"{of_instance(own('config_last_reload_success_timestamp_seconds'))} * 1000"),
         ],
-        fields(unit="short"),
-        transformations=joined(
-            ("job", "Job"),
-            ("instance", "Instance"),
-            ("version", "Version"),
-            ("revision", "Revision"),
-            ("rustc", "Rust"),
-            ("Value #B", "Up for"),
-            ("Value #C", "Poll interval"),
-            ("Value #D", "Completion scale"),
-            ("Value #E", "Languages"),
-            ("Value #F", "Configuration accepted"),
-            ("Value #G", "Configuration of"),
-        ),
-        overrides=[
-            override("Up for", unit="s", decimals=1),
-            override("Poll interval", unit="s"),
-            override("Completion scale", unit="none"),
-            override("Configuration accepted", mappings=YES_NO, custom__cellOptions={"type": "color-text"}),
-            override("Configuration of", unit="dateTimeAsIso", custom__minWidth=170),
+        [
+            column("job", "Job"),
+            column("instance", "Instance"),
+            column("version", "Version"),
+            column("revision", "Revision"),
+            column("rustc", "Rust"),
+            column("Value #B", "Up for", unit="s", decimals=1),
+            column("Value #C", "Poll interval", unit="s"),
+            column("Value #D", "Completion scale", unit="none"),
+            column("Value #E", "Languages"),
+            column("Value #F", "Configuration accepted", mappings=YES_NO, custom__cellOptions={"type": "color-text"}),
+            column("Value #G", "Configuration of", unit="dateTimeAsIso", custom__minWidth=170),
         ],
         sort="Instance",
     )
@@ -121,7 +118,7 @@ def polls() -> list[tuple[int, list[tuple[Panel, int]]]]:
             }
         ],
     )
-    colors = {"fresh": "green", "failing": "orange", "stale": "red", "pending": "blue", "filtered": "text"}
+    colors = {"fresh": GOOD, "failing": BAD, "stale": "dark-red", "pending": "super-light-blue", "filtered": "text"}
     states = lines(
         "Repositories by state",
         "Fresh: the last read went well. Failing: it did not, the data from before are served. Stale: their data are gone. Pending: not read yet. Filtered: left out by the configuration. Of several instances, the largest number counts.",
@@ -138,15 +135,15 @@ def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
     requests = lines(
         "Requests by status",
         "Requests to the API, retries included. The code is the HTTP status, or error where there was no answer.",
-        [Query(rate("translation_exporter_api_requests_total", "endpoint, code"), "{{endpoint}} {{code}}")],
+        [Query(rate("translation_exporter_api_requests_total", "operation, code"), "{{operation}} {{code}}")],
         fields(unit="reqps", min=0),
     )
-    buckets = rate("translation_exporter_api_request_duration_seconds_bucket", "endpoint, le")
+    buckets = rate("translation_exporter_api_request_duration_seconds_bucket", "operation, le")
     latency = lines(
         "Request duration",
         "Duration of a request to the API, the whole body included: half of the requests, 90 % and 99 % of them took no longer.",
         [
-            Query(f"histogram_quantile({quantile}, {buckets})", f"{{{{endpoint}}}} {legend}")
+            Query(f"histogram_quantile({quantile}, {buckets})", f"{{{{operation}}}} {legend}")
             for quantile, legend in (("0.5", "50 %"), ("0.9", "90 %"), ("0.99", "99 %"))
         ],
         fields(unit="s", min=0),
@@ -156,10 +153,10 @@ def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
         "Mean duration of a request to the API.",
         [
             Query(
-                rate("translation_exporter_api_request_duration_seconds_sum", "endpoint")
+                rate("translation_exporter_api_request_duration_seconds_sum", "operation")
                 + " / "
-                + rate("translation_exporter_api_request_duration_seconds_count", "endpoint"),
-                "{{endpoint}}",
+                + rate("translation_exporter_api_request_duration_seconds_count", "operation"),
+                "{{operation}}",
             )
         ],
         fields(unit="s", min=0),
@@ -167,7 +164,11 @@ def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
     failures = lines(
         "Failed requests by reason",
         "Requests that failed, each try counted, by the reason. Unauthorized and forbidden: see to the key. Rate limited: lower api.requests_per_second. Decode, cursor and too large: the API answers in another shape.",
-        [Query(rate("translation_exporter_api_request_failures_total", "endpoint, reason"), "{{endpoint}} {{reason}}")],
+        [
+            Query(
+                rate("translation_exporter_api_request_failures_total", "operation, reason"), "{{operation}} {{reason}}"
+            )
+        ],
         fields(unit="reqps", min=0),
         legend=("max", "lastNotNull"),
     )
@@ -175,10 +176,10 @@ def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
         "Retries and rate limiting",
         "Requests tried once more, and requests that the API refused because there were too many.",
         [
-            Query(rate("translation_exporter_api_retries_total", "endpoint"), "{{endpoint}} retries"),
+            Query(rate("translation_exporter_api_retries_total", "operation"), "{{operation}} retries"),
             Query(
-                rate("translation_exporter_api_request_failures_total", "endpoint", ', reason="rate_limited"'),
-                "{{endpoint}} rate limited",
+                rate("translation_exporter_api_request_failures_total", "operation", ', reason="rate_limited"'),
+                "{{operation}} rate limited",
             ),
         ],
         fields(unit="reqps", min=0),
@@ -192,8 +193,8 @@ def data() -> list[tuple[int, list[tuple[Panel, int]]]]:
         "Entries that the API sent and that could not be used, or only in part. Each costs itself alone, at every poll.",
         [
             Query(
-                "3600 * " + rate("translation_exporter_invalid_entries_total", "endpoint, reason"),
-                "{{endpoint}} {{reason}}",
+                "3600 * " + rate("translation_exporter_invalid_entries_total", "operation, reason"),
+                "{{operation}} {{reason}}",
             )
         ],
         fields(unit="short", min=0),
@@ -229,6 +230,12 @@ def process() -> list[tuple[int, list[tuple[Panel, int]]]]:
         [Query(rate("translation_exporter_http_requests_total", "path, code"), "{{path}} {{code}}")],
         fields(unit="reqps", min=0),
     )
+    handshakes = lines(
+        "Failed TLS handshakes per hour",
+        "Clients of the exporter's own web side that could not agree on TLS with it, by reason. None where it does not serve TLS.",
+        [Query(f"3600 * {rate('translation_exporter_tls_handshake_failures_total', 'reason')}", "{{reason}}")],
+        fields(unit="short", min=0),
+    )
     memory = lines(
         "Memory",
         "Resident memory of each instance.",
@@ -247,7 +254,7 @@ def process() -> list[tuple[int, list[tuple[Panel, int]]]]:
         [Query(f"process_open_fds{{{EXPORTER}}} / process_max_fds{{{EXPORTER}}}", "{{instance}}")],
         fields(unit="percentunit", min=0),
     )
-    return [(8, [(state, 12), (served, 12)]), (8, [(cpu, 8), (memory, 8), (descriptors, 8)])]
+    return [(8, [(state, 8), (served, 8), (handshakes, 8)]), (8, [(cpu, 8), (memory, 8), (descriptors, 8)])]
 
 
 def build() -> Json:

@@ -1,17 +1,21 @@
 """The dashboard of all repositories: are we ready, what is behind, what has stopped, when is it done, is it true?"""
 
 from blocks import (
-    COMPLETION,
+    BAD,
+    GOOD,
     KEPT,
     NEUTRAL,
+    SHADES,
+    Column,
     Json,
     Panel,
     Query,
     Row,
     bars,
+    column,
     dashboard,
     fields,
-    joined,
+    grid,
     lines,
     link,
     override,
@@ -19,15 +23,16 @@ from blocks import (
     table,
 )
 from figures import (
+    DATE,
     PERCENT,
-    RATIO_CELL,
-    STALLED_WORDS,
-    age,
+    age_of_data,
     api_reachable,
+    completion_column,
     completion_over_time,
     counts,
     mean_completion,
     minimum_completion,
+    progress_columns,
     scale_plausible,
     six,
     stalled_languages,
@@ -47,27 +52,40 @@ from queries import (
     fold,
     least_at_the_end,
 )
-from variables import ALL_REPOSITORIES, EVENTS
+from variables import ALL_REPOSITORIES, completion_events
+
+# The account of a row: two accounts may have a repository of one name.
+OF_THE_ROW = [part.replace("${job:queryparam}", "var-job=${__data.fields.Job:percentencode}") for part in KEPT]
+REPO_OF_THE_ROW = "var-repo=${__data.fields.Repository:percentencode}"
 
 
-def to_repository(field: str, *more: str) -> list[Json]:
-    """Opens the repository that a row names in this field."""
-    repo = f"var-repo=${{__data.fields{field}:percentencode}}"
-    return [link("Open the repository", "translation-repository", *KEPT, "${stalled_after:queryparam}", repo, *more)]
+def to_repository(title: str, *variables: str) -> list[Json]:
+    return [link(title, "translation-repository", *variables, "${stalled_after:queryparam}")]
 
 
-def to_language() -> list[Json]:
+def row_columns() -> list[Column]:
+    """The account, repository and language of a row, with links."""
     language = "var-language=${__data.fields.Language:percentencode}"
-    return [{**to_repository(".Repository", language)[0], "title": "Open the language in its repository"}]
+    open_language = to_repository("Open the language in its repository", *OF_THE_ROW, REPO_OF_THE_ROW, language)
+    return [
+        column("job", "Job", custom__minWidth=120),
+        column(
+            "repo",
+            "Repository",
+            links=to_repository("Open the repository", *OF_THE_ROW, REPO_OF_THE_ROW),
+            custom__minWidth=160,
+        ),
+        column("language", "Language", links=open_language, custom__width=110),
+    ]
 
 
 def ready() -> list[tuple[Panel, int]]:
     return six(
         mean_completion(
-            "Completion averaged over all chosen languages of all chosen repositories, each counting the same. Green only at 100 %."
+            "Completion averaged over all chosen languages of all chosen repositories, each counting the same. Blue only at 100 %."
         ),
         minimum_completion(
-            "Completion of the language that is furthest behind. Green means that everything chosen is complete."
+            "Completion of the language that is furthest behind. Blue means that everything chosen is complete."
         ),
         counts(
             "Languages complete",
@@ -82,8 +100,7 @@ def ready() -> list[tuple[Panel, int]]:
             Query(f"count(min without (language) ({RATIO}))", "in total"),
         ),
         stalled_languages(),
-        age(
-            "Age of the data",
+        age_of_data(
             "How long ago the repository was read whose figures here are the oldest. Data older than poll.stale_after are not shown at all.",
         ),
     )
@@ -91,15 +108,15 @@ def ready() -> list[tuple[Panel, int]]:
 
 def matrix() -> Panel:
     key = "repo\\language"
-    return table(
-        "Repositories by languages",
-        "Completion of each language in each repository, the 200 repositories with the furthest to go, these first. "
+    panel = grid(
+        "Repositories by languages: $job",
+        "Completion of each language in each repository of a job, the 200 repositories with the furthest to go, these first. "
         "An empty cell: the repository does not have the language, or it reports no completion. A click opens the repository.",
         [Query(f"{RATIO} and ignoring (language) bottomk(200, min without (language) ({RATIO}))")],
         fields(
             **PERCENT,
-            steps=COMPLETION,
-            links=to_repository("[0]"),
+            steps=SHADES,
+            links=to_repository("Open the repository", *KEPT, "var-repo=${__data.fields[0]:percentencode}"),
             custom={"cellOptions": {"type": "color-background", "mode": "basic"}, "align": "center", "minWidth": 70},
         ),
         transformations=[
@@ -129,6 +146,9 @@ def matrix() -> Panel:
         ],
         sort="Minimum",
     )
+    # A matrix for each account: two may have a repository of one name.
+    panel.repeat = "job"
+    return panel
 
 
 def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
@@ -138,7 +158,7 @@ def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
         Query(f"sort(bottomk(30, avg without (repo) ({RATIO})))", "{{language}}"),
         fields(
             **PERCENT,
-            steps=COMPLETION,
+            steps=SHADES,
             min=0,
             max=1,
             links=[
@@ -174,22 +194,10 @@ def stopped() -> list[tuple[int, list[tuple[Panel, int]]]]:
             Query(f"{CLOCK} * 1000 and {longest}"),
             Query(f"{STALLED} and {longest}"),
         ],
-        fields(unit="short"),
-        transformations=joined(
-            ("repo", "Repository"),
-            ("language", "Language"),
-            ("Value #D", "State"),
-            ("Value #A", "No progress for"),
-            ("Value #C", "Last progress"),
-            ("Value #B", "Completion"),
-        ),
-        overrides=[
-            override("Repository", links=to_repository(".Repository"), custom__minWidth=200),
-            override("Language", links=to_language(), custom__width=110),
-            override("State", mappings=STALLED_WORDS, custom__cellOptions={"type": "color-text"}, custom__width=90),
-            override("No progress for", unit="s", decimals=1, custom__width=140),
-            override("Last progress", unit="dateTimeAsIso", custom__width=180),
-            override("Completion", **RATIO_CELL, custom__minWidth=160),
+        [
+            *row_columns(),
+            *progress_columns("Value #D", "Value #A", "Value #C"),
+            completion_column("Value #B", custom__minWidth=160),
         ],
         sort="No progress for",
         descending=True,
@@ -203,8 +211,8 @@ def stopped() -> list[tuple[int, list[tuple[Panel, int]]]]:
         ],
         fields(unit="short", min=0, decimals=0),
         overrides=[
-            override("complete", color={"mode": "fixed", "fixedColor": "green"}),
-            override("stalled", color={"mode": "fixed", "fixedColor": "orange"}),
+            override("complete", color={"mode": "fixed", "fixedColor": GOOD}),
+            override("stalled", color={"mode": "fixed", "fixedColor": BAD}),
         ],
         stepped=True,
     )
@@ -217,20 +225,11 @@ def done() -> list[tuple[int, list[tuple[Panel, int]]]]:
         "Estimated completion",
         "When each language will be complete if it goes on as in the last 14 days; the 100 that take longest. A language that is complete or does not rise has no estimate.",
         [Query(f"{latest} * 1000"), Query(f"{RECORDED_RATIO} and {latest}"), Query(f"{latest} - time()")],
-        fields(unit="short"),
-        transformations=joined(
-            ("repo", "Repository"),
-            ("language", "Language"),
-            ("Value #A", "Complete on"),
-            ("Value #C", "In"),
-            ("Value #B", "Completion"),
-        ),
-        overrides=[
-            override("Repository", links=to_repository(".Repository"), custom__minWidth=160),
-            override("Language", links=to_language(), custom__width=100),
-            override("Complete on", unit="dateTimeAsIso", custom__width=170),
-            override("In", unit="s", decimals=1, custom__width=100),
-            override("Completion", **RATIO_CELL, custom__minWidth=120),
+        [
+            *row_columns(),
+            column("Value #A", "Complete on", **DATE),
+            column("Value #C", "In", unit="s", decimals=1, custom__width=100),
+            completion_column("Value #B", custom__minWidth=120),
         ],
         sort="Complete on",
         descending=True,
@@ -296,7 +295,7 @@ def build() -> Json:
         "Translation progress",
         "Which translation is behind, which has stopped, when it will be done, and whether the figures can be trusted.",
         ALL_REPOSITORIES,
-        EVENTS,
+        completion_events(shown=False),
         rows,
         since="now-7d",
     )

@@ -27,7 +27,8 @@ STALLED = f"({IDLE} > bool $stalled_after) * ({RATIO} < bool 1)"
 READ_AT = fold("max", "translation_repository_last_success_timestamp_seconds", REPOSITORY)
 SERVED = fold("max", "translation_repository_languages", REPOSITORY)
 # A repository whose data are gone keeps its time of last success: only those still served have figures that can be old.
-AGE_OF_DATA = f"max((time() - {READ_AT}) and {SERVED})"
+AGE_OF_DATA = f"(time() - {READ_AT} and {SERVED})"
+INTERVAL = f"ignoring (repo) group_left () {fold('max', 'translation_exporter_poll_interval_seconds', EXPORTER)}"
 
 RECORDED_RATIO = f"repo_language:translation_completion_ratio:max{{{RECORDED}}}"
 RECORDED_CLOCK = f"repo_language:translation_last_progress_timestamp_seconds:min{{{RECORDED}}}"

@@ -1,31 +1,31 @@
 """The dashboard of one repository in depth."""
 
 from blocks import (
-    COMPLETION,
     NEUTRAL,
+    SHADES,
     Json,
     Panel,
     Query,
     Row,
     bars,
+    column,
     dashboard,
     fields,
-    joined,
     lines,
-    override,
     stat,
     table,
     words,
 )
 from figures import (
+    DATE,
     PERCENT,
-    RATIO_CELL,
-    STALLED_WORDS,
-    age,
+    age_of_data,
+    completion_column,
     completion_over_time,
     counts,
     mean_completion,
     minimum_completion,
+    progress_columns,
     six,
     stalled_languages,
 )
@@ -42,15 +42,16 @@ from queries import (
     SERVED,
     STALLED,
     fold,
+    least_at_the_end,
 )
-from variables import EVENTS, ONE_REPOSITORY
+from variables import ONE_REPOSITORY, completion_events
 
 
 def ready() -> list[tuple[Panel, int]]:
     return six(
-        mean_completion("Completion averaged over the chosen languages. Green only at 100 %."),
+        mean_completion("Completion averaged over the chosen languages. Blue only at 100 %."),
         minimum_completion(
-            "Completion of the language that is furthest behind. Green means that all chosen languages are complete."
+            "Completion of the language that is furthest behind. Blue means that all chosen languages are complete."
         ),
         counts(
             "Languages complete",
@@ -66,8 +67,7 @@ def ready() -> list[tuple[Panel, int]]:
             [Query(f"max({ESTIMATE}) * 1000")],
             fields(unit="dateTimeFromNow", steps=NEUTRAL, noValue="nothing rises"),
         ),
-        age(
-            "Age of the data",
+        age_of_data(
             "How long ago the languages of the repository were last read in full. Data older than poll.stale_after are not shown at all.",
         ),
     )
@@ -85,24 +85,13 @@ def languages() -> Panel:
             Query(STALLED),
             Query(f"{ESTIMATE} * 1000"),
         ],
-        fields(unit="short"),
-        transformations=joined(
-            ("language", "Language"),
-            ("name", "Name"),
-            ("Value #B", "Completion"),
-            ("Value #E", "State"),
-            ("Value #C", "No progress for"),
-            ("Value #D", "Last progress"),
-            ("Value #F", "Complete on"),
-        ),
-        overrides=[
-            override("Language", custom__width=110),
-            override("Name", custom__minWidth=140),
-            override("Completion", **RATIO_CELL, custom__minWidth=240),
-            override("State", mappings=STALLED_WORDS, custom__cellOptions={"type": "color-text"}, custom__width=90),
-            override("No progress for", unit="s", decimals=1, custom__width=150),
-            override("Last progress", unit="dateTimeAsIso", custom__width=190),
-            override("Complete on", unit="dateTimeAsIso", custom__width=190),
+        [
+            column("job", "Job", custom__minWidth=120),
+            column("language", "Language", custom__width=110),
+            column("name", "Name", custom__minWidth=140),
+            completion_column("Value #B", custom__minWidth=240),
+            *progress_columns("Value #E", "Value #C", "Value #D"),
+            column("Value #F", "Complete on", **DATE),
         ],
         sort="Completion",
     )
@@ -111,24 +100,25 @@ def languages() -> Panel:
 def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
     worst = bars(
         "Languages, worst first",
-        "Completion of each language of the repository.",
-        Query(f"sort({RATIO})", "{{language}}"),
-        fields(**PERCENT, steps=COMPLETION, min=0, max=1),
+        "Completion of each language of the repository; the 30 furthest behind.",
+        Query(f"sort(bottomk(30, {RATIO}))", "{{language}}"),
+        fields(**PERCENT, steps=SHADES, min=0, max=1),
     )
     over_time = completion_over_time(
         "Completion by language",
-        "Completion of each language over time. A fall is new text to translate.",
-        RECORDED_RATIO,
+        "Completion of each language over time; the 20 furthest behind at the end of the time range. A fall is new text to translate.",
+        least_at_the_end(20, RECORDED_RATIO, f"{RECORDED_RATIO} @ end()"),
         "{{language}}",
     )
     return [(12, [(languages(), 24)]), (11, [(worst, 8), (over_time, 16)])]
 
 
 def stopped() -> list[tuple[int, list[tuple[Panel, int]]]]:
+    longest = f"bottomk(20, {RECORDED_CLOCK} @ end() and {RECORDED_RATIO} @ end() < 1)"
     idle = lines(
         "Time since the last progress",
-        "How long each incomplete language had not risen. A line that climbs without a fall is a language that nobody works on.",
-        [Query(f"(time() - {RECORDED_CLOCK}) and {RECORDED_RATIO} < 1", "{{language}}")],
+        "How long each incomplete language had not risen; the 20 for which it is longest at the end of the time range. A line that climbs without a fall is a language that nobody works on.",
+        [Query(f"(time() - {RECORDED_CLOCK}) and {RECORDED_RATIO} < 1 and {longest}", "{{language}}")],
         fields(unit="s", min=0),
         legend=("lastNotNull", "max"),
     )
@@ -145,22 +135,19 @@ def trust() -> list[tuple[int, list[tuple[Panel, int]]]]:
             Query(SERVED),
             Query(f"{READ_AT} * 1000"),
         ],
-        fields(unit="short"),
-        transformations=joined(
-            ("repo", "Repository"),
-            ("id", "Id"),
-            ("private", "Private"),
-            ("Value #B", "Created"),
-            ("Value #C", "Languages"),
-            ("Value #D", "Last read"),
-        ),
-        overrides=[
-            override("Repository", custom__minWidth=160),
-            override("Id", unit="string"),
-            override("Private", mappings=words({"true": ("yes", "text"), "false": ("no", "text")}), custom__width=90),
-            override("Created", unit="dateTimeAsIso", custom__width=180),
-            override("Languages", unit="none", custom__width=100),
-            override("Last read", unit="dateTimeAsIso", custom__width=180),
+        [
+            column("job", "Job", custom__minWidth=120),
+            column("repo", "Repository", custom__minWidth=160),
+            column("id", "Id", unit="string"),
+            column(
+                "private",
+                "Private",
+                mappings=words({"true": ("yes", "text"), "false": ("no", "text")}),
+                custom__width=90,
+            ),
+            column("Value #B", "Created", **DATE),
+            column("Value #C", "Languages", unit="none", custom__width=100),
+            column("Value #D", "Last read", **DATE),
         ],
         sort="Repository",
     )
@@ -185,7 +172,7 @@ def build() -> Json:
         "Translation of a repository",
         "One repository in depth: each of its languages, how it has moved, and when it will be done.",
         ONE_REPOSITORY,
-        EVENTS,
+        completion_events(shown=True),
         rows,
         since="now-7d",
     )

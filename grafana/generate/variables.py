@@ -1,6 +1,6 @@
 """The variables of the dashboards, and the events that they mark."""
 
-from blocks import Json, choice, datasource, event, options
+from blocks import BAD, GOOD, Json, choice, datasource, event, options
 from queries import EXPORTER, FELL, REACHED, REPOSITORY
 
 JOB = choice("job", "Job", "translation_exporter_build_info", "", "An account: its exporters share a job.")
@@ -35,7 +35,9 @@ EXPORTERS: list[Json] = [datasource(), JOB, INSTANCE]
 ALL_REPOSITORIES: list[Json] = [*EXPORTERS, REPO, LANGUAGE, STALLED_AFTER]
 ONE_REPOSITORY: list[Json] = [*EXPORTERS, ONE_REPO, LANGUAGE, STALLED_AFTER]
 
-EVENTS: list[Json] = [
-    event("Language complete", "green", REACHED, "{{repo}}: {{language}} is complete"),
-    event("Complete no more", "orange", FELL, "{{repo}}: {{language}} is not complete any more"),
-]
+
+def completion_events(*, shown: bool) -> list[Json]:
+    return [
+        event("Language complete", GOOD, REACHED, "{{repo}}: {{language}} is complete", shown=shown),
+        event("No longer complete", BAD, FELL, "{{repo}}: {{language}} is no longer complete", shown=shown),
+    ]

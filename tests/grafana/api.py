@@ -1,4 +1,4 @@
-"""What passes between an exporter and the demo API: a proxy that keeps every answer, and what can be told from those.
+"""What passes between an exporter and the demo API: a proxy that keeps every answer, and what follows from those.
 
 The proxy can hold the next poll back: its first request gets no answer until it is let go. Until then nothing that the
 exporter exposes of the API can change, and all of it has to follow from the answers that were given before.

@@ -135,8 +135,9 @@ def one(figure: Callable[[View], float], **more) -> Figure:
     return Figure(lambda view: {"": figure(view)}, **more)
 
 
-def seconds(figure: Callable[[View], float]) -> Figure:
-    return one(figure, tolerance=LATE)
+def since(figure: Callable[[View], float]) -> Figure:
+    """In seconds, and in poll intervals."""
+    return Figure(lambda view: {"ago": figure(view), "poll intervals": figure(view) / INTERVAL}, tolerance=LATE)
 
 
 # The recorded time is a float of some 1e9 seconds, shown in milliseconds.
@@ -146,7 +147,7 @@ SHARED = {
     "Mean completion": one(lambda view: fmean(view.chosen().values())),
     "Minimum completion": one(lambda view: min(view.chosen().values())),
     "Languages stalled": one(View.stalled),
-    "Age of the data": seconds(View.age),
+    "Age of the data": since(View.age),
 }
 OF_THE_EXPORTER = {
     "API": one(View.is_listed),
@@ -183,8 +184,8 @@ STATS: dict[str, dict[str, Figure]] = {
         # No matter of the API: the test itself has Prometheus scrape two.
         "Instances up": Figure(lambda _: {"up": 2, "in total": 2}),
         "Listing": one(View.is_listed),
-        "Last poll": seconds(View.since_poll),
-        "Last full poll": seconds(View.since_full_poll),
+        "Last poll": since(View.since_poll),
+        "Last full poll": since(View.since_full_poll),
         "Interval used": one(View.interval_used, tolerance=LATE / 2 / INTERVAL),
     },
 }

@@ -7,7 +7,7 @@ source ../lib.sh
 need_debian prometheus=prometheus
 # The versions of @grafana packages are that of the Grafana in deploy/compose.
 need_npm grafana-npm @grafana/schema@12.1.0 @grafana/data@12.1.0 typescript@5.9.3
-need_python grafana promql-parser==0.11.0 PyYAML==6.0.3 prometheus_client==0.26.0
+need_python grafana promql-parser==0.11.0 PyYAML==6.0.3 prometheus_client==0.26.0 jsonnet==0.22.0
 
 say "the dashboards have Grafana's own types"
 ./typecheck.sh "$root/grafana/dashboards" "$tools/grafana-npm"

@@ -52,8 +52,8 @@ class Program:
                 stdout=subprocess.DEVNULL,
             )
 
-    def told(self, pattern: str) -> str:
-        """What the log tells by this pattern, sooner or later."""
+    def logged(self, pattern: str) -> str:
+        """What the log says by this pattern, sooner or later."""
 
         def find():
             if self.process.poll() is not None:
@@ -68,7 +68,7 @@ class Demo(Program):
 
     def __init__(self, program: str, folder: Path, key: str):
         super().__init__(program, folder, "demo", api__key=key, poll__interval="1h")
-        self.api = self.told(r"base_url=\"?(http://[\d.:]+/)")
+        self.api = self.logged(r"base_url=\"?(http://[\d.:]+/)")
 
 
 class Exporter(Program):
@@ -76,7 +76,7 @@ class Exporter(Program):
 
     def __init__(self, program: str, folder: Path, api: str, interval: float, **settings: str):
         super().__init__(program, folder, "serve", api__base_url=api, poll__interval=f"{interval}s", **settings)
-        self.port = int(self.told(r"address=\"?127\.0\.0\.1:(\d+)"))
+        self.port = int(self.logged(r"address=\"?127\.0\.0\.1:(\d+)"))
         wait_for("the exporter's first whole poll", 60, self.has_read_everything)
 
     def has_read_everything(self) -> bool:
@@ -96,12 +96,13 @@ FORECAST = 15
 
 
 def shortened_rules() -> str:
-    """The recording rules, evaluated each second, with a forecast that needs 15 seconds of history instead of 5 minutes."""
+    """The recording rules, evaluated each second, with a forecast that needs 15 seconds of history instead of an hour."""
     text = (RULES / "recording-rules.yaml").read_text(encoding="utf-8")
     for old, new in (
-        ("offset 5m", f"offset {FORECAST}s"),
-        (") / 300", f") / {FORECAST}"),
-        ("interval: 1m", "interval: 1s"),
+        ("offset 1h", f"offset {FORECAST}s"),
+        (") / 3600\n", f") / {FORECAST}\n"),
+        ("interval: 2m", "interval: 1s"),
+        ("interval: 4m", "interval: 1s"),
     ):
         if old not in text:
             raise ValueError(f"recording-rules.yaml has no {old!r} any more: shorten it in another way")

@@ -18,6 +18,7 @@ grafana.standardTransformersRegistry.setInit(() =>
 );
 const units = new Set(grafana.getValueFormats().flatMap((group) => group.submenu.map((unit) => unit.value)));
 
+const theme = grafana.createTheme();
 const mistakes = [];
 
 // A table of an instant query, as Grafana's data source for Prometheus makes it.
@@ -41,10 +42,22 @@ function properties(panel) {
     ];
 }
 
+// The configuration of each field: the defaults, and they with each of the overrides.
+function configurations({ fieldConfig: { defaults, overrides } }) {
+    const changed = overrides.map(({ properties }) => Object.fromEntries(properties.map(({ id, value }) => [id, value])));
+    return [defaults, ...changed.map((one) => ({ ...defaults, ...one }))];
+}
+
 async function check({ dashboard, panel, frames }) {
     const wrong = (what) => mistakes.push(`${dashboard} / ${panel.title}: ${what}`);
     for (const [id, value] of properties(panel)) {
         if (id === "unit" && !units.has(value)) wrong(`Grafana has no unit ${value}`);
+    }
+    for (const config of configurations(panel)) {
+        if (config.unit !== "percentunit" || config.decimals !== 1) continue;
+        const display = grafana.getDisplayProcessor({ field: { type: "number", config, values: [] }, theme });
+        const shown = [0.9994, 0.9996, 0.99999, 1].map((value) => [display(value)].map(({ text, suffix }) => text + (suffix ?? ""))[0]);
+        if (shown.join() !== "99.9%,< 100 %,< 100 %,100.0%") wrong(`completions are shown as ${shown}`);
     }
     if (panel.type !== "table") return;
     for (const { id } of panel.transformations) {

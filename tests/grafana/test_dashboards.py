@@ -4,6 +4,7 @@ The classes named after lint rules follow grafana/dashboard-linter, which is wri
 could install. Each applies to all panels, not only to the kinds that the linter knows.
 """
 
+import json
 import re
 import subprocess
 import sys
@@ -11,16 +12,31 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import _jsonnet
 import promql_parser as promql
 import yaml
-from dashboards import FOLDER, ROOT, Json, choices, events, load, panels, parse, rules, selectors, targets, variables
+from dashboards import (
+    FOLDER,
+    ROOT,
+    RULES,
+    Json,
+    choices,
+    events,
+    load,
+    panels,
+    parse,
+    rules,
+    selectors,
+    targets,
+    variables,
+)
 
 DASHBOARDS = load()
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 
 
 class ForEachDashboard(unittest.TestCase):
-    """Goes through all there is, and tells at a failure where it was."""
+    """Goes through all there is, and says at a failure where it was."""
 
     where: object = ""
 
@@ -314,6 +330,71 @@ class TargetRules(ForEachDashboard):
                 self.assertIn(parents[-2].func.name, ("rate", "irate", "increase"))
 
 
+class Size(ForEachDashboard):
+    """What keeps the dashboards usable at 100,000 languages."""
+
+    def test_charts_ask_for_300_points_and_dashboards_refresh_every_five_minutes(self):
+        for panel in self.each_panel():
+            self.assertEqual(panel.get("maxDataPoints"), 300 if panel["type"] == "timeseries" else None)
+        for dashboard in self.each_dashboard():
+            self.assertEqual(dashboard["refresh"], "5m")
+
+    def test_what_has_a_line_a_bar_or_a_row_for_each_language_or_repository_shows_the_worst_alone(self):
+        # One row for each language of one repository is what that table is for.
+        complete = {"Languages", "The repository", "Time since it was last read", "Instances"}
+        for panel in self.each_panel():
+            if panel["type"] == "stat" or panel["title"] in complete:
+                continue
+            names = (
+                "translation_completion_ratio",
+                "translation_last_progress",
+                "translation_repository",
+                "repo_language:",
+            )
+            expr = panel["targets"][0]["expr"]
+            if any(name in expr for name in names):
+                self.assertRegex(expr, r"(top|bottom)k\((20|30|100|200),")
+
+    def test_events_are_marked_from_the_start_for_one_repository_only(self):
+        for dashboard in self.each_dashboard():
+            for item in dashboard["annotations"]["list"]:
+                self.assertEqual(item["enable"], dashboard["uid"] == "translation-repository")
+
+
+class Accounts(ForEachDashboard):
+    """Two accounts may have a repository of one name."""
+
+    def test_rows_name_the_job_and_links_lead_to_it(self):
+        for panel in self.each_panel():
+            if panel["type"] != "table":
+                continue
+            steps = {step["id"]: step["options"] for step in panel["transformations"]}
+            if "groupingToMatrix" in steps:
+                self.assertEqual(panel["repeat"], "job")
+                continue
+            self.assertIn("job", steps["filterFieldsByName"]["include"]["names"])
+            for override in panel["fieldConfig"]["overrides"]:
+                for item in override["properties"]:
+                    for link in item["value"] if item["id"] == "links" else []:
+                        self.assertIn("var-job=${__data.fields.Job:percentencode}", link["url"])
+
+
+class Mixin(unittest.TestCase):
+    def test_it_holds_the_files_themselves(self):
+        mixin = json.loads(
+            _jsonnet.evaluate_snippet(
+                "test",
+                "local mixin = import 'grafana/mixin.libsonnet';"
+                "{ alerts: mixin.prometheusAlerts, rules: mixin.prometheusRules, dashboards: mixin.grafanaDashboards }",
+                jpathdir=[str(ROOT)],
+            )
+        )
+        self.assertEqual(mixin["alerts"], yaml.safe_load((RULES / "alerts.yaml").read_text(encoding="utf-8")))
+        self.assertEqual(mixin["rules"], yaml.safe_load((RULES / "recording-rules.yaml").read_text(encoding="utf-8")))
+        dashboards = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
+        self.assertEqual(mixin["dashboards"], dashboards)
+
+
 class Provisioning(unittest.TestCase):
     def read(self, path: str):
         return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
@@ -333,7 +414,7 @@ class Provisioning(unittest.TestCase):
         component = self.read("grafana/kustomization.yaml")
         self.assertEqual(component["kind"], "Component")
         files = [file for item in component["configMapGenerator"] for file in item["files"]]
-        self.assertEqual(sorted(files), sorted(f"dashboards/{path.name}" for path in FOLDER.iterdir()))
+        self.assertEqual(sorted(files), sorted(f"dashboards/{path.name}" for path in FOLDER.glob("*.json")))
         for item in component["configMapGenerator"]:
             self.assertEqual(item["options"]["labels"], {"grafana_dashboard": "1"})
 

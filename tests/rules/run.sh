@@ -23,13 +23,20 @@ amtool check-config "$deploy/alertmanager.yaml"
 say "the editor of Prometheus 3 accepts the expressions too"
 "$tools/rules/bin/python" check.py expressions | node prometheus3.cjs "$tools/rules-npm"
 
-say "each alert tells what, how severe, how much and what to do, and is tested for firing and for silence"
+say "each alert says what, how severe, how much and what to do, and is tested for firing and for silence"
 "$tools/rules/bin/python" check.py
 
-say "the rules fire when they should, and only then"
-printf '%s\n' *.yaml | xargs -P 2 -I{} sh -c 'promtool test rules "$1" >"$2/$1.log" 2>&1 || { cat "$2/$1.log"; exit 255; }' _ {} "$work"
-grep -L SUCCESS "$work"/*.log | (! grep .)
+say "the rules fire when they should, and only then, with the target labels of the Prometheus operator"
+mkdir "$work/tests"
+"$tools/rules/bin/python" check.py operator "$work/tests"
+printf '%s\n' "$work/tests"/*.yaml |
+    xargs -P 2 -I{} sh -c 'promtool test rules "$1" >"$1.log" 2>&1 || { cat "$1.log"; exit 255; }' _ {}
+grep -L SUCCESS "$work/tests"/*.log | (! grep .)
 echo "$(ls *.yaml | wc -l) files of rule tests passed"
+
+say "the scrape job of overlays/plain gives each account a job"
+mkdir "$work/scrape"
+"$tools/rules/bin/python" scrape_job.py "$work/scrape"
 
 say "Prometheus and Alertmanager deliver a stalled translation, and its resolution, from a running exporter"
 if [ -z "${EXPORTER:-}" ]; then
