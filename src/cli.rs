@@ -186,6 +186,12 @@ fn joined(mut before: Options, behind: Options) -> Options {
     Options { config_file: behind.config_file.or(before.config_file), ..before }
 }
 
+/// The definition of the command line, of which man page and shell completions are made.
+#[must_use]
+pub fn command() -> clap::Command {
+    Arguments::command()
+}
+
 /// Reads the command line of the process. Prints help, version or what is wrong, and exits (0 or 2), where there is
 /// nothing to run.
 #[must_use]
