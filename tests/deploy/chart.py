@@ -4,6 +4,7 @@
 import copy
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -247,6 +248,17 @@ def notes(helm, chart):
     assert "Without persistence" not in plain, plain
     other = said({"persistence": {"enabled": False}, "webConfig": {"existingSecret": "the-web-secret", "tls": True}})
     assert "Without persistence" in other and "the-web-secret" in other and "https://localhost:10018" in other, other
+
+
+def readme(helm, chart, *files):
+    """Every block of values in the READMEs is taken."""
+    count = 0
+    for file in files:
+        for block in re.findall(r"(?ms)^```yaml\n(.*?)^```", pathlib.Path(file).read_text()):
+            if block.startswith("config:"):
+                template(helm, chart, yaml.safe_load(block))
+                count += 1
+    assert count == len(files), f"{count} blocks of values"
 
 
 if __name__ == "__main__":
