@@ -159,8 +159,8 @@ class Pod:
         return None if status is not None and 200 <= status < 400 else f"{status}: {body.strip()}"
 
     def check_health(self):
-        """The image's health check, with the options of this container's command."""
-        command = self.health + [word for word in self.container["args"] if word.startswith("--")]
+        """The image's health check, with those options of this container's command that it can use."""
+        command = self.health + [word for word in self.container["args"] if word.startswith(("--config.file=", "--web."))]
         assert self.start(command).wait(5) == 0, f"{command} failed"
 
     def ready(self):

@@ -39,10 +39,16 @@ check() {
     fi
 }
 
-for part in tools kubernetes container compose debian; do
-    # shellcheck source=/dev/null
-    . "$here/$part.sh"
-done
+# shellcheck source=tests/deploy/tools.sh
+. "$here/tools.sh"
+# shellcheck source=tests/deploy/kubernetes.sh
+. "$here/kubernetes.sh"
+# shellcheck source=tests/deploy/container.sh
+. "$here/container.sh"
+# shellcheck source=tests/deploy/compose.sh
+. "$here/compose.sh"
+# shellcheck source=tests/deploy/debian.sh
+. "$here/debian.sh"
 
 if [ "$(id -u)" -ne 0 ]; then
     echo "This test must be run as root: it makes sandboxes with another root folder, user and network." >&2
