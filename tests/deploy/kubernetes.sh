@@ -111,9 +111,9 @@ rules_are_those_of_prometheus() {
 config_change_rolls_the_pod() {
     local copy=$work/changed
     rm -rf "$copy"
-    cp -a "$deploy/kubernetes/base" "$copy"
-    echo '  page_size: 500' >>"$copy/config.yaml"
-    "$kubectl" kustomize "$copy" >"$work/changed.yaml"
+    cp -a "$deploy/kubernetes" "$copy"
+    echo '  page_size: 500' >>"$copy/base/config.yaml"
+    "$kubectl" kustomize "$copy/base" >"$work/changed.yaml"
     "$python" "$here/manifests.py" rolls "$rendered" "$work/changed.yaml"
 }
 
