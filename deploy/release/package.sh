@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Makes the archive and the Debian package of a static program that has been built for a target, and lays it out for the image:
 #
-#     package.sh TARGET FOLDER [PROFILE]
+#     package.sh TARGET FOLDER
 #
 # such as package.sh x86_64-unknown-linux-gnu dist. Needs cargo-deb. FOLDER/image is what the Dockerfile takes for its build stage.
 set -euo pipefail
 
-target=$1 folder=$(realpath --canonicalize-missing "$2") profile=${3:-release}
+target=$1 folder=$(realpath --canonicalize-missing "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 version=$(deploy/release/versions.sh)
-built=${CARGO_TARGET_DIR:-target}/$target/${profile/#dev/debug}
+built=${CARGO_TARGET_DIR:-target}/$target/release
 case $target in
 x86_64-*) arch=amd64 ;;
 aarch64-*) arch=arm64 ;;
@@ -21,8 +21,10 @@ mkdir -p "$folder"
 
 rm -rf "$built/manual"
 cargo run --locked --quiet --example manual -- "$built/manual"
+# Debian wants them so; the archive has them plain.
+gzip --keep --no-name -9 "$built"/manual/*.1
 
-cargo deb --locked --no-build --no-strip --profile "$profile" --target "$target" --output "$folder/"
+cargo deb --locked --no-build --no-strip --target "$target" --output "$folder/"
 
 name=translation-exporter-$version.linux-$arch
 staged=$(mktemp -d)

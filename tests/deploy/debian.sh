@@ -13,24 +13,23 @@ not() {
 package_is_made() {
     local target built
     target=$(rustc --print host-tuple)
-    built=${CARGO_TARGET_DIR:-$root/target}/$target/debug
+    built=${CARGO_TARGET_DIR:-$root/target}/$target/release
     rm -rf "$packages"
     install -D -m 755 "$program" "$built/translation-exporter"
-    PATH=$tools/cargo/bin:$PATH "$deploy/release/package.sh" "$target" "$packages" dev
+    PATH=$tools/cargo/bin:$PATH "$deploy/release/package.sh" "$target" "$packages"
     cmp "$program" "$packages"/image/*/image/usr/bin/translation-exporter
     tar -xzf "$packages"/*.tar.gz -C "$packages"
     local unpacked=("$packages"/translation-exporter-"$version".linux-*/)
     cmp "$program" "${unpacked[0]}translation-exporter"
     diff "$deploy/systemd" "${unpacked[0]}systemd"
-    bash -n "${unpacked[0]}completions/translation-exporter.bash"
-    # What the program offers is what the manual has.
-    local word
-    for word in serve once check-config health demo --config.file --web.listen-address; do
-        "$program" --help | grep -qe " $word\b"
-        sed 's/\\//g' "${unpacked[0]}man/translation-exporter.1" | grep -qe "\b${word#--}\b"
+    local command shell
+    for command in serve once check-config health demo; do
+        grep -qF 'config.file' "${unpacked[0]}man/translation-exporter-$command.1"
+        for shell in translation-exporter.bash translation-exporter.fish _translation-exporter; do
+            grep -q -- "$command" "${unpacked[0]}completions/$shell"
+        done
     done
-    grep -q check-config "${unpacked[0]}completions/_translation-exporter"
-    grep -q check-config "${unpacked[0]}completions/translation-exporter.fish"
+    bash -n "${unpacked[0]}completions/translation-exporter.bash"
     # A later version of the package, for the upgrade.
     dpkg-deb --raw-extract "$packages"/*.deb "$packages/later"
     sed -i 's/^Version: .*/Version: 9.9.9-1/' "$packages/later/DEBIAN/control"
@@ -54,7 +53,7 @@ package_is_installed_upgraded_and_purged() {
     mv "$clean/usr/bin/systemctl" "$clean/usr/bin/systemctl.real"
     printf '#!/bin/sh\necho "$@" >>/asked\n' >"$clean/usr/bin/systemctl"
     chmod 755 "$clean/usr/bin/systemctl"
-    asked() { grep -E -- "(^| )$1( |$)" "$clean/asked"; }
+    asked() { grep -E -- "(^| )($1)( |$)" "$clean/asked"; }
     local config=$clean/etc/translation-exporter/config.yaml key=$clean/etc/translation-exporter/api-key
     local state=$clean/var/lib/private/translation-exporter/state.json
     local enabled=$clean/etc/systemd/system/multi-user.target.wants/translation-exporter.service

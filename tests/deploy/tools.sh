@@ -34,7 +34,7 @@ get_roots() {
         need_debian mmdebstrap=mmdebstrap
         say "unpacking Debian $suite"
         rm -rf "$tools/debian-$suite" "$tools/debian-$suite.new"
-        mmdebstrap --quiet --variant=essential --include=systemd "$suite" "$tools/debian-$suite.new"
+        mmdebstrap --quiet --variant=essential --include=systemd,ca-certificates "$suite" "$tools/debian-$suite.new"
         mv "$tools/debian-$suite.new" "$tools/debian-$suite"
     done
 }
