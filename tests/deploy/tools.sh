@@ -26,7 +26,7 @@ get_kubectl() {
     rm -rf "$unpacked"
 }
 
-# A root of each Debian that the package is for, with no more than a system with systemd has.
+# A root of each Debian that the package is for, with systemd, what the package depends on, and no more.
 get_roots() {
     local suite
     for suite in "${suites[@]}"; do
@@ -34,7 +34,7 @@ get_roots() {
         need_debian mmdebstrap=mmdebstrap
         say "unpacking Debian $suite"
         rm -rf "$tools/debian-$suite" "$tools/debian-$suite.new"
-        mmdebstrap --quiet --variant=essential --include=systemd,ca-certificates "$suite" "$tools/debian-$suite.new"
+        mmdebstrap --quiet --variant=essential --include=systemd,ca-certificates,procps "$suite" "$tools/debian-$suite.new"
         mv "$tools/debian-$suite.new" "$tools/debian-$suite"
     done
 }
