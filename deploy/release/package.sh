@@ -21,7 +21,7 @@ mkdir -p "$folder"
 
 rm -rf "$built/manual"
 cargo run --locked --quiet --example manual -- "$built/manual"
-# Debian wants them so; the archive has them plain.
+# So Debian has them; the archive has them plain.
 gzip --keep --no-name -9 "$built"/manual/*.1
 
 cargo deb --locked --no-build --no-strip --target "$target" --output "$folder/"

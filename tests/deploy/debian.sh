@@ -47,7 +47,7 @@ package_is_installed_upgraded_and_purged() {
     cp -a "$tools/debian-$1" "$clean"
     cp "$packages"/translation-exporter_*.deb "$clean/first.deb"
     cp "$packages/later.deb" "$clean/later.deb"
-    in_root() { chroot "$clean" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"; }
+    in_root() { chroot "$clean" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive SYSTEMD_OFFLINE=1 "$@"; }
     # As if systemd ran: what it is asked to do is noted.
     mkdir -p "$clean/run/systemd/system"
     mv "$clean/usr/bin/systemctl" "$clean/usr/bin/systemctl.real"
@@ -69,7 +69,7 @@ package_is_installed_upgraded_and_purged() {
     [ -s "$clean/usr/share/man/man1/translation-exporter.1.gz" ]
     # As it comes, it says what is missing.
     echo a-key >"$key"
-    local check=(in_root translation-exporter --config.file=/etc/translation-exporter/config.yaml --api.key-file=/etc/translation-exporter/api-key check-config)
+    local check=(in_root translation-exporter check-config --config.file="${config#"$clean"}" --api.key-file="${key#"$clean"}")
     not "${check[@]}" 2>"$work/missing"
     grep -q 'api.base_url' "$work/missing"
     sed -i 's/# base_url:/base_url:/' "$config"
