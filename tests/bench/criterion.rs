@@ -50,6 +50,7 @@ fn snapshot(series: usize) -> Snapshot {
         taken_at: Timestamp::from_millis(1_795_224_645_123),
         repositories: repositories.collect(),
         filtered: 0,
+        unconfirmed: 0,
         completion_scale: 100.0,
     }
 }

@@ -3,11 +3,14 @@
 
 The container's arguments, variables, mounted files, users and probes come from the manifest, the entry point from the image. Only
 a short poll interval is put in. The API's name leads to one on the loopback address, by https: it must receive the mounted key.
+Where the pod mounts a web configuration, that asks for TLS, and for client certificates where probes only open a connection.
 """
 
 import json
 import os
 import pathlib
+import socket
+import ssl
 import sys
 import tempfile
 import time
@@ -67,6 +70,10 @@ class Secret:
         os.rename(self.folder / "..data_tmp", self.folder / "..data")
 
 
+WEB = "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n"
+WEB_FOR_CLIENTS = WEB + "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n"
+
+
 class Pod:
     def __init__(self, manifest, name, image, image_config, folder, api):
         objects = list(yaml.safe_load_all(pathlib.Path(manifest).read_text()))
@@ -75,8 +82,9 @@ class Pod:
         self.spec = stateful_set["template"]["spec"]
         (self.container,) = self.spec["containers"]
         self.user = self.spec["securityContext"]
-        self.image = json.loads(pathlib.Path(image_config).read_text())["OCIv1"]["config"]
-        self.folder, self.secret, self.state = pathlib.Path(folder), None, None
+        described = json.loads(pathlib.Path(image_config).read_text())
+        self.image, self.health = described["OCIv1"]["config"], described["Docker"]["config"]["Healthcheck"]["Test"][1:]
+        self.folder, self.secret, self.state, self.tls = pathlib.Path(folder), None, None, None
         claims = [one["metadata"]["name"] for one in stateful_set.get("volumeClaimTemplates", [])]
         volumes = {one["name"]: one for one in self.spec.get("volumes", [])} | {claim: {} for claim in claims}
         self.root = sandbox.Root(image, folder)
@@ -93,6 +101,22 @@ class Pod:
             for file, text in self.objects["ConfigMap", volume["configMap"]["name"]]["data"].items():
                 assert f"base_url: {api.url}\n" in text, f"{file} names no API, or another"
                 (source / file).write_text(text + "\npoll:\n  interval: 2s\n")
+        elif name == "web-config":
+            source.mkdir()
+            certificate, key = self.folder / "api.pem", self.folder / "api.key"
+            web = WEB_FOR_CLIENTS if "tcpSocket" in self.container["startupProbe"] else WEB
+            for file, text in (
+                ("web.yaml", web),
+                ("tls.crt", certificate.read_text()),
+                ("tls.key", key.read_text()),
+                ("ca.crt", (self.folder / "ca.pem").read_text()),
+            ):
+                (source / file).write_text(text)
+                (source / file).chmod(volume["secret"]["defaultMode"])
+                os.chown(source / file, 0, group)
+            # Neither the kubelet nor these tests verify the certificate; what is no probe has one to show.
+            self.tls = ssl._create_unverified_context()
+            self.tls.load_cert_chain(certificate, key)
         elif "secret" in volume:
             self.secret = Secret(source, volume["secret"], group)
             self.secret.write(KEY)
@@ -103,10 +127,10 @@ class Pod:
             source.chmod(0o2775)
         return source
 
-    def start(self):
+    def start(self, command=None):
         variables = {one["name"]: one["value"] for one in self.container.get("env", [])}
         return self.root.start(
-            self.container.get("command", self.image["Entrypoint"]) + self.container["args"],
+            command or self.container.get("command", self.image["Entrypoint"]) + self.container["args"],
             env=INJECTED | dict(one.split("=", 1) for one in self.image.get("Env") or []) | variables,
             cwd=self.image["WorkingDir"],
             user=self.user["runAsUser"],
@@ -114,15 +138,33 @@ class Pod:
             groups=[self.user["fsGroup"]],
         )
 
-    def url(self, path):
+    def get(self, path, timeout=5):
+        """As Prometheus would: with a certificate where one is needed."""
         (port,) = self.container["ports"]
-        return f"http://127.0.0.1:{port['containerPort']}{path}"
+        return sandbox.get(f"{'https' if self.tls else 'http'}://127.0.0.1:{port['containerPort']}{path}", timeout, self.tls)
 
     def probe(self, name):
         """One go of a probe: None if it passed, else why not."""
-        ask = self.container[name]
-        status, body = sandbox.get(self.url(ask["httpGet"]["path"]), ask["timeoutSeconds"])
+        ask, (port,) = self.container[name], self.container["ports"]
+        address = ("127.0.0.1", port["containerPort"])
+        if "tcpSocket" in ask:
+            try:
+                socket.create_connection(address, ask["timeoutSeconds"]).close()
+            except OSError as failed:
+                return str(failed)
+            return None
+        scheme = ask["httpGet"].get("scheme", "HTTP").lower()
+        url = f"{scheme}://{address[0]}:{address[1]}{ask['httpGet']['path']}"
+        status, body = sandbox.get(url, ask["timeoutSeconds"], ssl._create_unverified_context())
         return None if status is not None and 200 <= status < 400 else f"{status}: {body.strip()}"
+
+    def check_health(self):
+        """The image's health check, with those options of this container's command that it can use."""
+        command = self.health + [word for word in self.container["args"] if word.startswith(("--config.file=", "--web."))]
+        assert self.start(command).wait(5) == 0, f"{command} failed"
+
+    def ready(self):
+        return self.get("/-/ready")[0] == 200
 
     def budget(self, name):
         return self.container[name]["periodSeconds"] * self.container[name]["failureThreshold"]
@@ -137,7 +179,8 @@ class Pod:
                 if now >= due[name]:
                     due[name] = now + self.container[name]["periodSeconds"]
                     failure = self.probe(name)
-                    expected = name == "livenessProbe" or readiness
+                    # A probe that only opens a connection cannot know more.
+                    expected = name == "livenessProbe" or readiness or "tcpSocket" in self.container[name]
                     assert (failure is None) == expected, f"{name}: {failure or 'passed'}"
             time.sleep(0.1)
 
@@ -149,11 +192,12 @@ def run(pod, api):
         if pod.secret:
             print("a refused key: alive, scraped, not ready, and says why")
             pod.watch(process, 3, readiness=False)
-            print("   ", pod.probe("readinessProbe"))
-            status, metrics = sandbox.get(pod.url("/metrics"), 5)
+            print("   ", pod.get("/-/ready")[1].strip())
+            status, metrics = pod.get("/metrics")
             assert status == 200 and 'reason="unauthorized"' in metrics, metrics
             api.key = KEY
-        sandbox.wait_for("readiness", lambda: pod.probe("readinessProbe") is None, 60)
+        sandbox.wait_for("readiness", pod.ready, 60)
+        pod.check_health()
         pod.watch(process, lifetime / 2, readiness=True)
         if pod.secret:
             assert set(api.accepted) == {KEY}
@@ -162,7 +206,7 @@ def run(pod, api):
             sandbox.wait_for("the rotated key", lambda: NEXT_KEY in api.accepted, 10)
             print("the key was rotated without a restart")
         pod.watch(process, lifetime / 2, readiness=True)
-        _, metrics = sandbox.get(pod.url("/metrics"), 5)
+        _, metrics = pod.get("/metrics")
         assert "\ntranslation_completion_ratio{" in metrics, metrics
         memory, limit = sandbox.peak_memory(process), bytes_of(pod.container["resources"]["limits"]["memory"])
         assert memory < limit, f"needed {memory} bytes of {limit}"
@@ -173,7 +217,7 @@ def run(pod, api):
         assert "state.json" in written, f"no state in its volume: {written}"
         with sandbox.killed_at_the_end(pod.start()) as process:
             api.key = None
-            sandbox.wait_for("readiness from the state of before", lambda: pod.probe("readinessProbe") is None, 10)
+            sandbox.wait_for("readiness from the state of before", pod.ready, 10)
             sandbox.stop(process, pod.spec["terminationGracePeriodSeconds"])
         print("a restart is ready from its volume, without the API")
 

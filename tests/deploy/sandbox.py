@@ -60,7 +60,7 @@ class Root:
         self.volumes.append((source, inside, read_only))
 
     def seal(self):
-        """Mounts it all; from here on the root cannot be written to. /proc and the files in /etc are the runtime's gift."""
+        """Mounts it all; from here on the root cannot be written to. /proc and the files in /etc come from the runtime."""
         for name in ("proc", "etc"):
             (self.path / name).mkdir(exist_ok=True)
         (self.path / "etc/hosts").write_text("127.0.0.1 localhost\n")
@@ -88,10 +88,10 @@ class Root:
         return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, preexec_fn=become, **how)
 
 
-def get(url, timeout):
+def get(url, timeout, tls=None):
     """The status and the body, whatever the status; None and the reason where there is no answer."""
     try:
-        with urllib.request.urlopen(url, timeout=timeout) as answer:
+        with urllib.request.urlopen(url, timeout=timeout, context=tls if url.startswith("https:") else None) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as refused:
         return refused.code, refused.read().decode()

@@ -10,7 +10,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import signal
 import socket
 import sys
 
@@ -19,7 +18,7 @@ from fake_api import FakeApi, serve_names
 
 HOST = "translations.example.com"
 KEY = "the-key-of-the-credential"
-INSTALLED = "/usr/local/bin/translation-exporter"
+INSTALLED = "translation-exporter"
 CONFIG = "/etc/translation-exporter/config.yaml"
 
 
@@ -37,7 +36,8 @@ class Manager:
             made.mkdir(parents=True)
         name, _ = self.service["LoadCredential"].split(":")
         (credentials / name).write_text(KEY + "\n")
-        self.specifiers = {"%d": str(credentials), "%S": str(state)}
+        self.credentials = str(credentials)
+        self.specifiers = {"${CREDENTIALS_DIRECTORY}": self.credentials, "%S": str(state)}
         self.config = self.folder / "config.yaml"
         self.notifications = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notifications.bind(str(self.folder / "notify"))
@@ -49,7 +49,7 @@ class Manager:
             command = command.replace(specifier, value)
         argv = [{INSTALLED: self.program}.get(word, word).replace(CONFIG, str(self.config)) for word in shlex.split(command)]
         assert argv[0] == self.program and str(self.config) in argv[1], argv
-        env = {"NOTIFY_SOCKET": str(self.folder / "notify")}
+        env = {"NOTIFY_SOCKET": str(self.folder / "notify"), "CREDENTIALS_DIRECTORY": self.credentials}
         passed = ()
         if listening:
             passed = (listening.fileno(),)
@@ -59,6 +59,9 @@ class Manager:
         else:
             argv = ["strace", "-f", "-qq", "-o", str(self.folder / "strace"), "-DD", *argv]
         return sandbox.subprocess.Popen(argv, env=os.environ | env, pass_fds=passed)
+
+    def reload(self, process):
+        sandbox.subprocess.run(["sh", "-c", self.service["ExecReload"]], env=os.environ | {"MAINPID": str(process.pid)}, check=True)
 
     def notified(self, wanted):
         """Reads notifications until one holds that assignment; its assignments."""
@@ -77,6 +80,7 @@ def main():
     sandbox.mount("--bind", manager.folder / "resolv.conf", pathlib.Path("/etc/resolv.conf").resolve())
     serve_names(HOST)
     api = FakeApi(KEY, HOST, folder)
+    assert manager.service["Type"] == "notify", manager.service
     grace = int(manager.service["TimeoutStopSec"].removesuffix("s"))
 
     manager.config.write_text("api:\n  base_url: https://user@nonsense\n")
@@ -90,13 +94,13 @@ def main():
         manager.notified("READY=1")
         sandbox.wait_for("data", lambda: sandbox.get("http://127.0.0.1:10018/-/ready", 1)[0] == 200, 20)
         sandbox.get("http://127.0.0.1:10018/metrics", 1)
-        process.send_signal(signal.SIGHUP)
+        manager.reload(process)
         assert "MONOTONIC_USEC" in manager.notified("RELOADING=1")
         manager.notified("READY=1")
         took = sandbox.stop(process, grace)
         manager.notified("STOPPING=1")
     assert api.accepted and (manager.folder / "state/translation-exporter/state.json").exists()
-    print(f"start, data with the credential's key, reload and stop ({took:.2f} s) were told as Type=notify-reload wants")
+    print(f"start, data with the credential's key, reload and stop ({took:.2f} s) were notified of")
 
     calls = {call for call in re.findall(r"(?m)^\d+ +(\w+)\(", (manager.folder / "strace").read_text())}
     (manager.folder / "system-calls").write_text("\n".join(sorted(calls)) + "\n")

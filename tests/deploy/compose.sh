@@ -1,0 +1,53 @@
+# Checks of the compose files and of the workflows; sourced by run.sh.
+# shellcheck shell=bash
+
+compose_files_are_valid() {
+    "$tools/deploy/bin/check-jsonschema" --builtin-schema vendor.compose-spec \
+        "$deploy/compose/compose.yaml" "$deploy/compose/account.yaml"
+    "$python" "$here/compose.py" mounts "$deploy/compose/compose.yaml"
+}
+
+# Each service's own checker, on the files where compose mounts them.
+compose_configurations_are_valid() {
+    local folder=$work/compose
+    rm -rf "$folder"
+    "$python" "$here/compose.py" lay "$deploy/compose/compose.yaml" "$folder"
+    (cd "$folder/prometheus/etc/prometheus" && promtool check config prometheus.yml)
+    amtool check-config "$folder/alertmanager/etc/alertmanager/alertmanager.yml"
+    # Beside the addresses it is the example for one machine.
+    diff <(sed '1,/^global:/d' "$deploy/prometheus/prometheus.yaml" | sed 's/localhost:9093/alertmanager:9093/; s/localhost:10018/exporter:10018/' | grep -v '^ *#') \
+        <(sed '1,/^global:/d' "$deploy/compose/prometheus.yaml" | grep -v '^ *#')
+}
+
+compose_commands_are_understood() {
+    # The program runs in the image's root, where compose mounts the key.
+    local root_folder=$work/compose-root
+    rm -rf "$root_folder"
+    cp -a "$image_root" "$root_folder"
+    install -D -m 644 <(echo a-key) "$root_folder/run/secrets/api-key"
+    BASE_URL=https://translations.example.com API_KEY_FILE=key \
+        "$python" "$here/compose.py" command "$deploy/compose/account.yaml" >"$work/compose-command"
+    xargs chroot --userspec=65532:65532 "$root_folder" /usr/bin/translation-exporter <"$work/compose-command" check-config
+}
+
+workflows_are_valid() {
+    "$tools/deploy/bin/check-jsonschema" --builtin-schema vendor.github-workflows "$root"/.github/workflows/*.yaml
+    "$tools/deploy/bin/zizmor" --offline --quiet "$root/.github"
+}
+
+# A release fails where one of them names another version.
+one_version_everywhere() {
+    local copy=$work/versions
+    [ "$("$deploy/release/versions.sh" "v$version")" = "$version" ]
+    "$python" "$here/manifests.py" versions "$rendered" "$version"
+    # The check itself is checked.
+    rm -rf "$copy"
+    mkdir -p "$copy"
+    cp -a "$root/Cargo.toml" "$copy/"
+    cp -a "$deploy" "$copy/deploy"
+    sed -i 's/^appVersion: .*/appVersion: 9.9.9/' "$copy/deploy/helm/translation-exporter/Chart.yaml"
+    if "$copy/deploy/release/versions.sh" || "$deploy/release/versions.sh" v9.9.9; then
+        echo "another version was taken"
+        return 1
+    fi
+}

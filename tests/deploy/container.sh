@@ -1,0 +1,98 @@
+# Checks of the image, and of the pods that are made of it; sourced by run.sh.
+# shellcheck shell=bash
+
+# The build stage's two steps, in a folder that holds nothing but what the Dockerfile copies there; unoptimised, to save minutes.
+dockerfile_inputs_build_a_static_program() {
+    local context=$work/context copied from target
+    target=$(rustc --print host-tuple)
+    rm -rf "$context"
+    mkdir -p "$context/src"
+    build() {
+        RUSTFLAGS="-C target-feature=+crt-static" TRANSLATION_EXPORTER_REVISION=test \
+            cargo build --locked --target "$target" --target-dir "$work/target" --manifest-path "$context/Cargo.toml"
+    }
+    for from in Cargo.toml Cargo.lock; do
+        cp "$root/$from" "$context/$from"
+    done
+    echo 'fn main() {}' >"$context/src/main.rs"
+    cp "$context/src/main.rs" "$context/src/build.rs"
+    touch "$context/src/lib.rs"
+    build
+    copied=$(sed -n '/^FROM scratch/q; s/^COPY \([^-].*\) [^ ]*$/\1/p' "$deploy/container/Dockerfile" | xargs)
+    [ "$copied" = "Cargo.toml Cargo.lock src" ]
+    for from in $copied LICENSE; do
+        grep -qxF "!$from" "$deploy/container/Dockerfile.dockerignore"
+    done
+    cp -a "$root/src" "$context"
+    touch "$context"/src/*.rs
+    build
+    install -D "$work/target/$target/debug/translation-exporter" "$program"
+    strip "$program"
+    if readelf --program-headers "$program" | grep -q INTERP; then
+        echo "the program needs a loader"
+        return 1
+    fi
+    "$program" --version
+    echo "note: $(stat -c %s "$program" | numfmt --to=iec) unoptimised"
+}
+
+buildah_builds_the_final_stage() {
+    install -D -m 644 /etc/ssl/certs/ca-certificates.crt "$stage/$arch/image/etc/ssl/certs/ca-certificates.crt"
+    mkdir -p "$stage/$arch/image/var/lib" "$stage/$arch/state" "$work/context"
+    cp "$root/LICENSE" "$work/context/"
+    local container buildah=(buildah --root "$work/storage" --runroot "$work/storage-run" --storage-driver vfs)
+    "${buildah[@]}" bud --isolation chroot --format docker --build-context "build=$stage" --file "$deploy/container/Dockerfile" \
+        --tag translation-exporter:test "$work/context"
+    "${buildah[@]}" inspect --type image translation-exporter:test >"$work/image.json"
+    "$python" - "$work/image.json" <<'PY'
+import json, sys
+described = json.load(open(sys.argv[1]))
+image = described["OCIv1"]["config"]
+assert image["User"] == "65532:65532", image
+assert image["Entrypoint"] == ["/usr/bin/translation-exporter"], image
+assert "10018" in str(image["ExposedPorts"]), image
+# OCI's own configuration has no health check; Docker keeps it beside.
+assert described["Docker"]["config"]["Healthcheck"]["Test"] == ["CMD", "/usr/bin/translation-exporter", "health"], described["Docker"]
+labels = {label.removeprefix("org.opencontainers.image.") for label in image["Labels"]}
+assert {"title", "description", "source", "documentation", "licenses", "version", "revision"} <= labels, labels
+PY
+    rm -rf "$image_root"
+    container=$("${buildah[@]}" from translation-exporter:test)
+    cp -a "$("${buildah[@]}" mount "$container")" "$image_root"
+    "${buildah[@]}" rm "$container" >/dev/null
+    "${buildah[@]}" rmi --all --force >/dev/null
+    [ "$(stat -c %u:%g "$image_root/var/lib/translation-exporter")" = 65532:65532 ]
+    # No shell, no library, nothing else that runs.
+    [ "$(find "$image_root" -type f -perm /111)" = "$image_root/usr/bin/translation-exporter" ]
+    # Nothing that the user could write to, except the place of the volume.
+    [ "$(find "$image_root" -mindepth 1 -uid 65532)" = "$image_root/var/lib/translation-exporter" ]
+}
+
+hadolint_finds_nothing() {
+    "$tools/deploy/bin/hadolint" "$deploy/container/Dockerfile"
+}
+
+# Each runs as long as its probes' periods; all of them at once, each in a network of its own.
+start_pods() {
+    local pod
+    for pod in "${pods[@]}"; do
+        rm -f "$work/pod-$pod.code"
+        (
+            set +e
+            SANDBOX=$work "$python" "$here/pod.py" "$rendered/${pod%%:*}.yaml" "${pod#*:}" "$image_root" "$work/image.json" \
+                >"$work/pod-$pod.log" 2>"$work/pod-$pod.stderr"
+            echo $? >"$work/pod-$pod.code"
+        ) &
+    done
+}
+
+pod_keeps_its_contract() {
+    local waited
+    for ((waited = 0; waited < 1800; waited++)); do
+        [ -s "$work/pod-$1.code" ] && break
+        sleep 0.1
+    done
+    sed 's/^/note: /' "$work/pod-$1.log"
+    cat "$work/pod-$1.stderr"
+    [ "$(cat "$work/pod-$1.code")" = 0 ]
+}

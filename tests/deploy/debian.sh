@@ -1,0 +1,146 @@
+# Checks of the Debian package and its systemd units; sourced by run.sh.
+# shellcheck shell=bash
+
+# `set -e` takes no notice of a command behind `!`.
+not() {
+    if "$@"; then
+        echo "unexpected: $*"
+        return 1
+    fi
+}
+
+# As a release does it, of the program that is in the image.
+package_is_made() {
+    local target built
+    target=$(rustc --print host-tuple)
+    built=${CARGO_TARGET_DIR:-$root/target}/$target/release
+    rm -rf "$packages"
+    install -D -m 755 "$program" "$built/translation-exporter"
+    PATH=$tools/cargo/bin:$PATH "$deploy/release/package.sh" "$target" "$packages"
+    cmp "$program" "$packages"/image/*/image/usr/bin/translation-exporter
+    tar -xzf "$packages"/*.tar.gz -C "$packages"
+    local unpacked=("$packages"/translation-exporter-"$version".linux-*/)
+    cmp "$program" "${unpacked[0]}translation-exporter"
+    diff "$deploy/systemd" "${unpacked[0]}systemd"
+    local command shell
+    for command in serve once check-config health demo; do
+        grep -qF 'config.file' "${unpacked[0]}man/translation-exporter-$command.1"
+        for shell in translation-exporter.bash translation-exporter.fish _translation-exporter; do
+            grep -q -- "$command" "${unpacked[0]}completions/$shell"
+        done
+    done
+    bash -n "${unpacked[0]}completions/translation-exporter.bash"
+    # A later version of the package, for the upgrade.
+    dpkg-deb --raw-extract "$packages"/*.deb "$packages/later"
+    sed -i 's/^Version: .*/Version: 9.9.9-1/' "$packages/later/DEBIAN/control"
+    dpkg-deb --root-owner-group --build "$packages/later" "$packages/later.deb" >/dev/null
+    local file
+    for file in "$packages"/translation-exporter[_-]*.{deb,tar.gz}; do
+        echo "note: $(basename "$file"): $(stat -c %s "$file" | numfmt --to=iec), unoptimised"
+    done
+}
+
+# A clean root with the package installed and unpacked nowhere else; `in_root` runs in it.
+package_is_installed_upgraded_and_purged() {
+    local clean=$work/clean-$1
+    rm -rf "$clean"
+    cp -a "$tools/debian-$1" "$clean"
+    cp "$packages"/translation-exporter_*.deb "$clean/first.deb"
+    cp "$packages/later.deb" "$clean/later.deb"
+    in_root() { chroot "$clean" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive SYSTEMD_OFFLINE=1 "$@"; }
+    # As if systemd ran: what it is asked to do is noted.
+    mkdir -p "$clean/run/systemd/system"
+    mv "$clean/usr/bin/systemctl" "$clean/usr/bin/systemctl.real"
+    printf '#!/bin/sh\necho "$@" >>/asked\n' >"$clean/usr/bin/systemctl"
+    chmod 755 "$clean/usr/bin/systemctl"
+    asked() { grep -E -- "(^| )($1)( |$)" "$clean/asked"; }
+    local config=$clean/etc/translation-exporter/config.yaml key=$clean/etc/translation-exporter/api-key
+    local state=$clean/var/lib/private/translation-exporter/state.json
+    local enabled=$clean/etc/systemd/system/multi-user.target.wants/translation-exporter.service
+
+    in_root dpkg --install /first.deb | tee "$work/installed"
+    grep -q "neither enabled nor started" "$work/installed"
+    grep -q "/etc/translation-exporter/config.yaml" "$work/installed"
+    grep -q "systemctl enable --now translation-exporter.service" "$work/installed"
+    asked daemon-reload
+    not asked 'start|restart|try-restart|enable'
+    [ ! -e "$enabled" ]
+    in_root translation-exporter --version
+    [ -s "$clean/usr/share/man/man1/translation-exporter.1.gz" ]
+    # As it comes, it says what is missing.
+    echo a-key >"$key"
+    local check=(in_root translation-exporter check-config --config.file="${config#"$clean"}" --api.key-file="${key#"$clean"}")
+    not "${check[@]}" 2>"$work/missing"
+    grep -q 'api.base_url' "$work/missing"
+    sed -i 's/# base_url:/base_url:/' "$config"
+    "${check[@]}"
+
+    # This systemd takes the units as they are, and finds the service well confined: the threshold is in tenths.
+    in_root systemd-analyze verify --recursive-errors=yes translation-exporter.service translation-exporter.socket 2>&1 | tee "$work/verify"
+    [ ! -s "$work/verify" ]
+    in_root systemd-analyze security --offline=true --threshold=14 --no-pager translation-exporter.service >"$work/security"
+    sed -n 's/^→ /note: /p' "$work/security"
+
+    echo "# an edit" >>"$config"
+    in_root systemctl.real enable translation-exporter.service
+    mkdir -p "$(dirname "$state")"
+    echo state >"$state"
+    ln -s private/translation-exporter "$clean/var/lib/translation-exporter"
+    : >"$clean/asked"
+    in_root dpkg --install /later.deb | tee "$work/upgraded"
+    not grep -q "neither enabled" "$work/upgraded"
+    # try-restart leaves alone what does not run; the socket stays open meanwhile.
+    asked 'try-restart.* translation-exporter.service'
+    not asked 'stop|restart|start'
+    not grep -q socket "$clean/asked"
+    grep -q "# an edit" "$config"
+    [ -L "$enabled" ]
+    [ -e "$state" ]
+
+    : >"$clean/asked"
+    in_root dpkg --remove translation-exporter
+    asked 'stop.* translation-exporter.service'
+    [ ! -e "$clean/usr/bin/translation-exporter" ]
+    local kept
+    for kept in "$config" "$key" "$state"; do
+        [ -e "$kept" ]
+    done
+    in_root dpkg --install /later.deb
+    grep -q "# an edit" "$config"
+    [ "$(in_root systemctl.real is-enabled translation-exporter.service)" = enabled ]
+
+    in_root dpkg --purge translation-exporter
+    find "$clean" -name '*translation-exporter*' | tee "$work/left"
+    [ ! -s "$work/left" ]
+    rm -rf "$clean"
+}
+
+units_keep_their_contract() {
+    "$python" "$here/unit.py" "$program" "$deploy/systemd/translation-exporter.service" \
+        "$deploy/systemd/translation-exporter.socket" "$work/unit" | sed 's/^/note: /'
+}
+
+# What the program did under strace, held against the unit's own filter.
+system_calls_pass_the_filter() {
+    local call refused=()
+    set_of() { chroot "$tools/debian-${suites[0]}" systemd-analyze syscall-filter --no-pager "$@" | sed -n 's/^ *\([a-z0-9_@-]*\)$/\1/p'; }
+    expand() {
+        local one
+        for one in $(set_of "$1" | grep -vx -- "$1"); do
+            case $one in @*) expand "$one" ;; *) echo "$one" ;; esac
+        done
+    }
+    grep -qx 'SystemCallFilter=@system-service' "$deploy/systemd/translation-exporter.service"
+    grep -qx 'SystemCallFilter=~@privileged @resources' "$deploy/systemd/translation-exporter.service"
+    # What systemd always allows, whatever the filter.
+    { expand @system-service; expand @default; } | sort -u >"$work/allowed"
+    { expand @privileged; expand @resources; } | sort -u >"$work/denied"
+    # A refused call answers EPERM; only these may be asked for in vain.
+    while read -r call; do
+        if ! grep -qx "$call" "$work/allowed" || grep -qx "$call" "$work/denied"; then
+            refused+=("$call")
+        fi
+    done <"$work/unit/system-calls"
+    echo "note: $(wc -l <"$work/unit/system-calls") different calls"
+    [ ${#refused[@]} -eq 0 ] || { echo "refused: ${refused[*]}"; return 1; }
+}

