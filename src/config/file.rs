@@ -4,7 +4,7 @@ use super::{
     keys::{KEYS, Key, Takes, sections},
     layers::Entry,
 };
-use crate::text::nearest;
+use crate::text::{nearest, os_hint};
 use figment::{
     Source,
     value::{Empty, Map, Value},
@@ -31,7 +31,8 @@ enum Node {
 pub(super) fn read(path: &Path, mistakes: &mut Vec<String>) -> Result<Vec<Entry>, String> {
     let name = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
-        format!("--config.file: cannot read {name}: {error}; give a YAML file that exists and can be read")
+        let hint = os_hint(&error).unwrap_or("give a YAML file that exists and can be read");
+        format!("--config.file: cannot read {name}: {error}; {hint}")
     })?;
     let options = serde_saphyr::options! { with_snippet: false };
     let document = serde_saphyr::from_str_with_options::<Node>(&text, options).map_err(|error| {
