@@ -7,7 +7,7 @@ use super::{
 use crate::text::{nearest, os_hint};
 use figment::{
     Source,
-    value::{Empty, Map, Value},
+    value::{Dict, Empty, Value},
 };
 use serde::{
     Deserialize, Deserializer,
@@ -128,9 +128,8 @@ impl From<Node> for Value {
     fn from(node: Node) -> Self {
         match node {
             Node::Value(value) | Node::Bare(_, value) => value,
-            Node::Mapping(entries) => {
-                entries.into_iter().map(|(name, node)| (name.value, Value::from(node))).collect::<Map<_, _>>().into()
-            }
+            // A mistake wherever it is a value: what is in it does not matter.
+            Node::Mapping(_) => Dict::new().into(),
         }
     }
 }
