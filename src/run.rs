@@ -11,11 +11,15 @@ mod serve;
 use crate::{
     api::Client,
     cli::{Cli, Command},
+    clock::Clock,
     config::{Config, Loaded},
-    poll::Settings,
+    instruments::Instruments,
+    poll::{Saver, Settings},
+    state::{Memory, StateFile},
     web,
 };
 use anyhow::Context as _;
+use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 
 /// Why the program ends without having done what it was asked to.
@@ -95,6 +99,29 @@ fn warn(loaded: &Loaded) {
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
+}
+
+/// Takes the state file over, with what it kept; `None` where none is configured.
+///
+/// # Errors
+/// Another process has it, or it cannot be one.
+fn open_state(
+    config: &Config,
+    is_demo: bool,
+    clock: Clock,
+    instruments: &Arc<Instruments>,
+) -> Result<(Option<Memory>, Option<Saver>), RunError> {
+    let Some(path) = &config.state_file else {
+        tracing::info!("state.file is not set: the progress clock begins anew with each start");
+        return Ok((None, None));
+    };
+    // The demo's port is another at each start, and its repositories are the same.
+    let whose = if is_demo { "demo" } else { config.api.base_url.as_str() };
+    let (file, opened) = StateFile::open(path, whose, clock.now()).map_err(RunError::usage)?;
+    for problem in &opened.problems {
+        tracing::error!("{problem}");
+    }
+    Ok((opened.memory, Some(Saver::start(file, Arc::clone(instruments)))))
 }
 
 fn poll_settings(config: &Config, api: Client) -> Settings<Client> {

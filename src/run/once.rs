@@ -1,6 +1,6 @@
 //! `once`: poll once, print the result, and say by the exit code whether everything could be read.
 
-use super::{RunError, poll_settings, serve::open_state, warn};
+use super::{RunError, open_state, poll_settings, warn};
 use crate::{
     api::Client,
     cli::Output,

@@ -1,17 +1,17 @@
 //! `serve` and `demo`: poll on an interval and serve what was read, until the process is asked to stop.
 
-use super::{RunError, notify, off_the_runtime, poll_settings, reload::Reloader, warn};
+use super::{RunError, notify, off_the_runtime, open_state, poll_settings, reload::Reloader, warn};
 use crate::{
     api::Client,
     cli::DEMO_INTERVAL,
     clock::Clock,
-    config::{self, Config, Loaded, Options, read_key},
+    config::{self, Loaded, Options, read_key},
     demo,
     exposition::Published,
     instruments::Instruments,
     poll::{Poller, Saver},
     snapshot::{PollStatus, Snapshot},
-    state::{Memory, StateFile},
+    state::Memory,
     telemetry,
     web::{self, App, Listener, ReloadRequest},
 };
@@ -183,29 +183,6 @@ async fn end(mut tasks: JoinSet<()>) {
 async fn until(mut stopped: watch::Receiver<bool>) {
     // A sender that is gone means stop as well.
     let _ = stopped.wait_for(|stopped| *stopped).await;
-}
-
-/// Takes the state file over, with what it kept; `None` where none is configured.
-///
-/// # Errors
-/// Another process has it, or it cannot be one.
-pub(super) fn open_state(
-    config: &Config,
-    is_demo: bool,
-    clock: Clock,
-    instruments: &Arc<Instruments>,
-) -> Result<(Option<Memory>, Option<Saver>), RunError> {
-    let Some(path) = &config.state_file else {
-        tracing::info!("state.file is not set: the progress clock begins anew with each start");
-        return Ok((None, None));
-    };
-    // The demo's port is another at each start, and its repositories are the same.
-    let whose = if is_demo { "demo" } else { config.api.base_url.as_str() };
-    let (file, opened) = StateFile::open(path, whose, clock.now()).map_err(RunError::usage)?;
-    for problem in &opened.problems {
-        tracing::error!("{problem}");
-    }
-    Ok((opened.memory, Some(Saver::start(file, Arc::clone(instruments)))))
 }
 
 /// A demo has its own API, whatever else is configured.
