@@ -192,13 +192,11 @@ fn on_a_terminal_the_bar_begins_at_0_and_is_drawn_once_after_a_line_of_the_log()
     let output = setup.variable("TERM", "xterm").after(terminal).run();
     let frames: Vec<_> =
         stdout(&output).split(['\r', '\n']).filter(|frame| frame.contains(" repositories read")).collect();
-    let positions: Vec<_> =
+    let mut positions: Vec<_> =
         frames.iter().filter_map(|frame| frame.split_once("/4")?.0.split(' ').next_back()).collect();
-    assert_eq!(
-        positions,
-        ["0", "1", "1", "2", "3", "4"],
-        "the line of the second one makes room and the bar comes back"
-    );
+    assert_eq!(positions.len(), 6, "the one line of the log makes room, and the bar comes back: {positions:?}");
+    positions.dedup();
+    assert_eq!(positions, ["0", "1", "2", "3", "4"]);
 }
 
 #[test]
