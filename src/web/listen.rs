@@ -1,5 +1,6 @@
 //! Listeners: bound early, so that an address in use is reported before the API is asked.
 
+use crate::text::os_hint;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::{
     io,
@@ -135,6 +136,9 @@ fn is_lack(error: &io::Error) -> bool {
 }
 
 fn hint(error: &io::Error) -> &'static str {
+    if let Some(hint) = os_hint(error) {
+        return hint;
+    }
     match error.kind() {
         io::ErrorKind::AddrInUse => "end the process that listens there, or choose another port",
         io::ErrorKind::PermissionDenied => "choose a port above 1023, or grant CAP_NET_BIND_SERVICE",

@@ -203,6 +203,23 @@ fn a_refused_key_is_reported_once() {
 }
 
 #[test]
+fn on_a_terminal_the_bar_begins_at_0_and_is_drawn_once_after_a_line_of_the_log() {
+    let api = Api::start((1..=4).map(|id| Repo::new(id, &format!("owner/repo-{id}"))));
+    api.fault(Target::Languages(2), Reply::status(500));
+    let terminal = "exec script -qfec \"$0 $* >/dev/null\" /dev/null";
+    // Slowly enough for each step to be drawn.
+    let setup = once(&api, "json").set("api.requests_per_second", "10").set("api.concurrency", "1");
+    let output = setup.variable("TERM", "xterm").after(terminal).run();
+    let frames: Vec<_> =
+        stdout(&output).split(['\r', '\n']).filter(|frame| frame.contains(" repositories read")).collect();
+    let mut positions: Vec<_> =
+        frames.iter().filter_map(|frame| frame.split_once("/4")?.0.split(' ').next_back()).collect();
+    assert_eq!(positions.len(), 6, "the one line of the log makes room, and the bar comes back: {positions:?}");
+    positions.dedup();
+    assert_eq!(positions, ["0", "1", "2", "3", "4"]);
+}
+
+#[test]
 #[ignore = "needs Python's prometheus_client: tests/run.sh installs it"]
 fn the_official_python_parsers_read_what_is_printed() {
     let api = two();
