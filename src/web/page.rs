@@ -16,7 +16,7 @@ mod tests;
 use super::{negotiate, state::Site};
 use axum::{
     extract::State,
-    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -48,12 +48,7 @@ struct Page<'a> {
     telemetry_path: &'a str,
 }
 
-pub(super) async fn show(
-    State(site): State<Arc<Site>>,
-    method: Method,
-    uri: Uri,
-    request_headers: HeaderMap,
-) -> Response {
+pub(super) async fn show(State(site): State<Arc<Site>>, uri: Uri, request_headers: HeaderMap) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (header::VARY, HeaderValue::from_static("Accept-Encoding")),
@@ -62,9 +57,6 @@ pub(super) async fn show(
     ];
     let gzip = negotiate::accepts_gzip(&request_headers);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))]);
-    if method == Method::HEAD {
-        return (headers, encoding, ()).into_response();
-    }
     let (query, now) = (Query::of(&uri), site.shared.sources.clock.now());
     let Ok(turn) = Arc::clone(&site.shared.page_turns).acquire_owned().await else { return broken() };
     let rendered = tokio::task::spawn_blocking(move || {
