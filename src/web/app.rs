@@ -86,24 +86,48 @@ fn in_force(shared: Arc<Shared>, settings: WebConfig, file: WebConfigFile, gener
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Certificates, Fixture};
-    use std::{sync::Arc, time::Duration};
+    use super::super::testing::{Certificates, Fixture, status};
+    use std::{future::Future, sync::Arc, time::Duration};
+    use tokio::time::timeout;
+
+    /// Runs the test where one thread does all that blocks.
+    fn with_one_blocking_thread(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().max_blocking_threads(1).build();
+        runtime.unwrap().block_on(test);
+    }
 
     /// A page whose client has gone away, before there was a thread to render it.
     #[test]
     fn a_page_keeps_its_turn_until_it_is_rendered_even_if_nobody_waits_for_it() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().max_blocking_threads(1).build();
-        runtime.unwrap().block_on(async {
+        with_one_blocking_thread(async {
             let fixture = Fixture::new();
             let turns = Arc::clone(&fixture.app.in_force().site.shared.page_turns);
             let (release, held) = std::sync::mpsc::channel::<()>();
             let busy = tokio::task::spawn_blocking(move || held.recv());
-            let abandoned = tokio::time::timeout(Duration::from_millis(10), fixture.ask("GET /")).await;
+            let abandoned = timeout(Duration::from_millis(10), fixture.ask("GET /")).await;
             assert!(abandoned.is_err());
             assert_eq!(turns.available_permits(), 1);
             drop(release);
             assert!(busy.await.unwrap().is_err());
             let _both = turns.acquire_many(2).await.unwrap();
+        });
+    }
+
+    #[test]
+    fn a_password_that_was_verified_is_not_verified_again_after_a_reload() {
+        with_one_blocking_thread(async {
+            let mut fixture = Fixture::new();
+            let hash = bcrypt::hash("correct", 4).unwrap();
+            fixture.web_config(&format!("basic_auth_users: {{alice: {hash}}}\n"));
+            let credentials = [("authorization", "Basic YWxpY2U6Y29ycmVjdA==")];
+            assert_eq!(status(&fixture.ask_with("GET /metrics", &credentials).await), 200);
+            fixture.reload();
+            // No thread is free to verify it.
+            let (release, held) = std::sync::mpsc::channel::<()>();
+            let _busy = tokio::task::spawn_blocking(move || held.recv());
+            let asked = timeout(Duration::from_secs(5), fixture.ask_with("GET /metrics", &credentials)).await;
+            drop(release);
+            assert_eq!(asked.map(|response| status(&response)).ok(), Some(200));
         });
     }
 
