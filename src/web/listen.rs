@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_served_on_all_its_addresses_with_one_port_but_for_those_that_this_machine_lacks() {
+    fn a_name_is_served_on_all_its_addresses_with_one_port_except_those_that_this_machine_lacks() {
         let addresses = ["198.51.100.1:0", "127.0.0.1:0", "198.51.100.2:0", "127.0.0.2:0"];
         let bound = bind_all(addresses.iter().map(|address| address.parse().unwrap())).unwrap();
         let hosts: Vec<_> = bound.iter().map(|listener| listener.address().ip().to_string()).collect();

@@ -140,6 +140,7 @@ mod tests {
             let head = fixture.ask(&format!("HEAD {path}")).await;
             assert_eq!(head.headers()["content-type"], get.headers()["content-type"], "{path}");
             assert_eq!(head.headers().get("vary"), get.headers().get("vary"), "{path}");
+            assert_ne!(head.headers()["content-length"], "0", "{path}: the length is that of the answer to GET");
             assert_eq!(body(head).await, "", "{path}");
         }
     }
