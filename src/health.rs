@@ -153,13 +153,12 @@ impl Finding {
         Self { since, ..self }
     }
 
-    /// All of it in one line: what, since when, how, and what to do.
+    /// All of it in one line: what, how, and what to do.
     #[must_use]
     pub fn line(&self) -> String {
         let Self { what, hint, .. } = self;
-        let since = self.since.map_or_else(String::new, |since| format!(" (since {since})"));
         let detail = self.detail.as_ref().map_or_else(String::new, |detail| format!(": {detail}"));
-        format!("{what}{since}{detail}; {hint}")
+        format!("{what}{detail}; {hint}")
     }
 }
 
@@ -268,8 +267,8 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
             all if all > failing.len() => format!("{} of {} cannot be read", grouped(failing.len()), repositories(all)),
             all => format!("{} cannot be read", repositories(all)),
         };
-        let since = failing.iter().map(|failure| failure.since).min();
-        findings.push(Finding::new(Kind::RepositoriesFailing, what, hint).since(since));
+        let longest = failing.iter().min_by_key(|failure| failure.since);
+        findings.extend(longest.map(|failure| Finding::of(Kind::RepositoriesFailing, what, failure)));
     }
     let is_listed = status.last.as_ref().is_some_and(|last| last.listing.is_none());
     if is_listed && snapshot.repositories.is_empty() {
@@ -278,8 +277,7 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
             let what = format!("The filters leave out every repository: {filtered}");
             Finding::new(Kind::NothingSelected, what, "change filter.include, filter.exclude or filter.private")
         } else {
-            let hint = "connect some to it, or use the key of another account";
-            Finding::new(Kind::NoRepositories, "The account of the key has no repository", hint)
+            no_repositories()
         });
     }
     if snapshot.unconfirmed > 0 {
@@ -290,6 +288,13 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
         findings.push(Finding::new(Kind::RemovalUnconfirmed, what, hint));
     }
     findings
+}
+
+/// The listing is complete and empty.
+#[must_use]
+pub fn no_repositories() -> Finding {
+    let hint = "connect some to it, or use the key of another account";
+    Finding::new(Kind::NoRepositories, "The account of the key has no repository", hint)
 }
 
 /// The API does not say whether it reports 0 to 100 or 0 to 1.
@@ -331,11 +336,7 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
         what,
         if facts.reload_refused.is_some() { &facts.reload_refused } else { &facts.web_reload_refused },
     );
-    add(
-        Kind::ClockCorrected,
-        "Timestamps ahead of this machine's clock were brought back to now",
-        &facts.clock_corrected,
-    );
+    add(Kind::ClockCorrected, "Timestamps that lay in the future were brought back to now", &facts.clock_corrected);
     let hint = "renew it; the files of web.config_file are read again when they change";
     if let Some(at) = facts.certificate_expires_at.filter(|at| at.since(now) <= CERTIFICATE_WARNING) {
         findings.push(if at <= now {
