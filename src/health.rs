@@ -187,7 +187,7 @@ pub fn headline(findings: &[Finding]) -> &str {
 
 /// Whether everything could be listed and asked for, and if not, why.
 fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
-    let Some(last) = &status.last else { return Some(first_poll(status)) };
+    let Some(last) = &status.last else { return Some(first_poll(snapshot, status)) };
     let failure = last.listing.as_ref().or(last.ended_early.as_ref());
     let held_until = status.held_until.filter(|until| *until > now);
     let rest = rest(snapshot, last);
@@ -211,17 +211,23 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
     failure.map(|failure| Finding::of(kind, what, failure))
 }
 
-fn first_poll(status: &PollStatus) -> Finding {
+fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     let hint = "nothing to do: wait for the poll to end";
-    if status.has_data {
-        let what = "The data shown are from before the restart; the first poll has not ended yet";
-        return Finding::new(Kind::DataFromBefore, what, hint).since(status.running_since);
-    }
-    let what = match status.running_since {
-        Some(_) => "The first poll is under way",
-        None => "The first poll is about to begin",
+    let all = snapshot.repositories.len();
+    let shown = snapshot.repositories.iter().filter(|shown| shown.condition.languages().is_some()).count();
+    let (kind, what) = match status.running_since {
+        _ if status.is_restored => {
+            let what = "Data from before the restart are shown; the first poll has not ended yet";
+            (Kind::DataFromBefore, what.to_owned())
+        }
+        Some(_) if all > 0 => {
+            let what = format!("The first poll is under way: {} of {} read", grouped(shown), repositories(all));
+            (Kind::FirstPoll, what)
+        }
+        Some(_) => (Kind::FirstPoll, "The first poll is under way".to_owned()),
+        None => (Kind::FirstPoll, "The first poll is about to begin".to_owned()),
     };
-    Finding::new(Kind::FirstPoll, what, hint).since(status.running_since)
+    Finding::new(kind, what, hint).since(status.running_since)
 }
 
 fn held(failure: Option<&Failure>, until: Timestamp, rest: &str) -> Finding {

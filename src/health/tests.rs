@@ -61,6 +61,7 @@ impl Known {
                 last_success_at: Some(NOW),
                 held_until: None,
                 has_data: true,
+                is_restored: false,
                 state_is_kept: true,
             },
             facts: Facts::default(),
@@ -185,7 +186,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::DataFromBefore,
             Known::with(|known| {
-                known.status.last = None;
+                (known.status.last, known.status.is_restored) = (None, true);
                 known.status.running_since = Some(NOW);
             }),
             &["from before the restart"],
@@ -193,10 +194,11 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::FirstPoll,
             Known::with(|known| {
-                known.snapshot.repositories.clear();
-                (known.status.last, known.status.has_data) = (None, false);
+                // The listing is complete, and one of two repositories is read.
+                known.snapshot.repositories[1].condition = Condition::Pending(None);
+                (known.status.last, known.status.running_since) = (None, Some(NOW));
             }),
-            &["first poll"],
+            &["first poll is under way", "1 of 2 repositories read"],
         ),
     ]
 }
