@@ -204,7 +204,7 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
         Some(PollFailure::Unavailable) => (Kind::ApiUnavailable, format!("The API is in trouble: {}", ended())),
         _ if last.listing.is_some() => {
             let what = "The list of repositories could not be read to its end";
-            (Kind::ListingIncomplete, format!("{what}; {} all the same", read(last)))
+            (Kind::ListingIncomplete, format!("{what}; {} nevertheless", read(last)))
         }
         _ => (Kind::RepositoriesFailing, format!("The API refuses repositories: {}", ended())),
     };
@@ -246,6 +246,7 @@ fn read(last: &PollOutcome) -> String {
 fn rest(snapshot: &Snapshot, last: &PollOutcome) -> &'static str {
     let is_shown = snapshot.repositories.iter().any(|shown| shown.condition.languages().is_some());
     match (is_shown, last.read) {
+        _ if last.is_success() => "every repository was read before that",
         (false, _) => "there are no data to show",
         (true, 0) => "the data shown were read before",
         (true, _) => "the rest is shown as it was read before",

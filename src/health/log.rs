@@ -17,7 +17,9 @@ impl Watch {
         for finding in findings {
             if !self.open.contains_key(&finding.kind) {
                 self.open.insert(finding.kind, finding.since.unwrap_or(now));
-                log_begin(finding);
+                if !finding.kind.is_logged_elsewhere() {
+                    log_begin(finding);
+                }
             }
         }
         // One failure of polling takes the place of another; only a poll that listed everything ends them.
@@ -49,6 +51,11 @@ impl Kind {
         self <= Self::ListingIncomplete
     }
 
+    /// Whether it is an event that is logged each time, where it happens.
+    fn is_logged_elsewhere(self) -> bool {
+        matches!(self, Self::StateDiscarded | Self::ReloadRefused)
+    }
+
     /// What the log says when it ends; `None` where what follows says enough.
     fn end(self) -> Option<&'static str> {
         Some(match self {
@@ -68,9 +75,12 @@ impl Kind {
             Self::ScaleSuspect => "the completions fit api.completion_scale now",
             Self::CompletionsOutOfScale => "all completions are within api.completion_scale again",
             Self::StateNotSaved => "the state is saved again",
-            Self::ReloadRefused => "the configuration in force is the newest again",
             Self::PollsOverrun => "polls fit into poll.interval again",
-            Self::StateDiscarded | Self::ClockCorrected | Self::DataFromBefore | Self::FirstPoll => return None,
+            Self::StateDiscarded
+            | Self::ReloadRefused
+            | Self::ClockCorrected
+            | Self::DataFromBefore
+            | Self::FirstPoll => return None,
         })
     }
 }
