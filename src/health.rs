@@ -95,6 +95,11 @@ impl Kind {
         }
     }
 
+    /// Whether it keeps polls from listing or asking.
+    fn stops_polls(self) -> bool {
+        self <= Self::ListingIncomplete
+    }
+
     /// The alert that fires for it; `Err` says why there is none.
     ///
     /// # Errors
@@ -169,12 +174,12 @@ pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Times
     let mut findings = Vec::new();
     findings.extend(polling(snapshot, status, now));
     findings.extend(reading(snapshot, status));
-    // An outage is one thing, not one for each repository.
-    if findings.iter().any(|finding| finding.kind <= Kind::ApiUnavailable) {
-        findings.retain(|finding| finding.kind != Kind::RepositoriesFailing);
-    }
     findings.extend(scale(snapshot));
     findings.extend(itself(status, facts, now));
+    // An outage is one thing: not one for each repository, and no reason to poll more slowly.
+    if findings.iter().any(|finding| finding.kind <= Kind::ApiUnavailable) {
+        findings.retain(|finding| !matches!(finding.kind, Kind::RepositoriesFailing | Kind::PollsOverrun));
+    }
     findings.sort_by_key(|finding| finding.kind);
     findings.dedup_by_key(|finding| finding.kind);
     findings
@@ -186,12 +191,23 @@ pub fn headline(findings: &[Finding]) -> &str {
     findings.first().map_or("All is well: every repository was read", |finding| &finding.what)
 }
 
+/// Why there are no data to serve, where there are none: what else is wrong does not keep them away.
+#[must_use]
+pub fn why_not_ready(findings: &[Finding]) -> Option<&Finding> {
+    findings.iter().find(|finding| finding.kind.stops_polls() || finding.kind == Kind::FirstPoll)
+}
+
 /// Whether everything could be listed and asked for, and if not, why.
 fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
-    let Some(last) = &status.last else { return Some(first_poll(status)) };
-    let failure = last.listing.as_ref().or(last.ended_early.as_ref());
     let held_until = status.held_until.filter(|until| *until > now);
-    let rest = rest(snapshot, last);
+    let Some(last) = &status.last else {
+        return Some(match held_until {
+            Some(until) => held(None, until, rest(snapshot, 0)),
+            None => first_poll(snapshot, status),
+        });
+    };
+    let failure = last.listing.as_ref().or(last.ended_early.as_ref());
+    let rest = rest(snapshot, if failure.is_some() { last.read } else { 0 });
     let ended = || match last.read {
         0 => format!("nothing was read; {rest}"),
         _ => format!("{} before the last poll was ended; {rest}", read(last)),
@@ -202,20 +218,29 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
             (Kind::KeyFileUnreadable, format!("The API key cannot be read from its file, so nothing is asked; {rest}"))
         }
         _ if held_until.is_some() => return held_until.map(|until| held(failure, until, rest)),
+        Some(PollFailure::Held) => {
+            let what = "The API asked for no requests (Retry-After), and the time is over";
+            (Kind::Held, format!("{what}: {}", ended()))
+        }
         Some(PollFailure::Unavailable) => (Kind::ApiUnavailable, format!("The API is in trouble: {}", ended())),
         _ if last.listing.is_some() => {
             let what = "The list of repositories could not be read to its end";
-            (Kind::ListingIncomplete, format!("{what}; {} all the same", read(last)))
+            let read = if last.read > 0 { format!("{} all the same", read(last)) } else { ended() };
+            (Kind::ListingIncomplete, format!("{what}; {read}"))
         }
         _ => (Kind::RepositoriesFailing, format!("The API refuses repositories: {}", ended())),
     };
     failure.map(|failure| Finding::of(kind, what, failure))
 }
 
-fn first_poll(status: &PollStatus) -> Finding {
+fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     let hint = "nothing to do: wait for the poll to end";
-    if status.has_data {
-        let what = "The data shown are from before the restart; the first poll has not ended yet";
+    let languages = snapshot.repositories.iter().filter_map(|shown| shown.condition.languages());
+    let is_from_before = |read_at| status.running_since.is_none_or(|since| read_at <= since);
+    let from_before = languages.filter(|languages| is_from_before(languages.read_at)).count();
+    if from_before > 0 {
+        let of = repositories(from_before);
+        let what = format!("The data of {of} are from before the restart; the first poll has not ended yet");
         return Finding::new(Kind::DataFromBefore, what, hint).since(status.running_since);
     }
     let what = match status.running_since {
@@ -237,10 +262,10 @@ fn read(last: &PollOutcome) -> String {
     format!("{} read", counted(last.read, "repository was", "repositories were"))
 }
 
-/// What there is to see of what the last poll did not read.
-fn rest(snapshot: &Snapshot, last: &PollOutcome) -> &'static str {
+/// What there is to see of what a poll did not read that read so many repositories.
+fn rest(snapshot: &Snapshot, read: usize) -> &'static str {
     let is_shown = snapshot.repositories.iter().any(|shown| shown.condition.languages().is_some());
-    match (is_shown, last.read) {
+    match (is_shown, read) {
         (false, _) => "there are no data to show",
         (true, 0) => "the data shown were read before",
         (true, _) => "the rest is shown as it was read before",
@@ -252,16 +277,11 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
     let mut findings = Vec::new();
     let conditions = || snapshot.repositories.iter().map(|shown| &shown.condition);
     let stale = conditions().filter(|condition| matches!(condition, Condition::Stale { .. })).count();
-    let failing: Vec<_> = conditions()
-        .filter(|condition| !matches!(condition, Condition::Stale { .. }))
-        .filter_map(Condition::failure)
-        .collect();
+    let failing: Vec<_> = conditions().filter_map(Condition::failure).collect();
     let hint = "see why their reads fail; they are shown again as soon as they are read";
     if stale > 0 {
-        let last_read = conditions().filter(|condition| matches!(condition, Condition::Stale { .. }));
-        let since = last_read.filter_map(Condition::last_success).min();
         let what = format!("The data of {} are stale and no longer shown", repositories(stale));
-        findings.push(Finding::new(Kind::DataStale, what, hint).since(since));
+        findings.push(Finding::new(Kind::DataStale, what, hint));
     }
     if !failing.is_empty() {
         let what = match snapshot.repositories.len() {
@@ -274,8 +294,7 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
     let is_listed = status.last.as_ref().is_some_and(|last| last.listing.is_none());
     if is_listed && snapshot.repositories.is_empty() {
         findings.push(if snapshot.filtered > 0 {
-            let filtered = repositories(snapshot.filtered);
-            let what = format!("The filters leave out every repository: {filtered}");
+            let what = format!("The filters leave out every repository, {} in all", grouped(snapshot.filtered));
             Finding::new(Kind::NothingSelected, what, "change filter.include, filter.exclude or filter.private")
         } else {
             let hint = "connect some to it, or use the key of another account";
@@ -323,7 +342,7 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     };
     let what = "The state cannot be saved: a restart now would lose what was read since";
     add(Kind::StateNotSaved, what, &facts.state_not_saved);
-    let what = "The state file could not be used at the start, so that the progress clocks began anew";
+    let what = "The state file could not be used at the start, so the progress clocks began anew";
     add(Kind::StateDiscarded, what, &facts.state_discarded);
     let what = "The last change of the configuration was refused; the one before is in force";
     add(
@@ -347,7 +366,10 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
         });
     }
     if let Some(last) = status.last.as_ref().filter(|last| last.duration > status.interval) {
-        let took = humantime::format_duration(Duration::from_secs(last.duration.as_secs()));
+        // In whole seconds a poll of 1.4 s would be no longer than an interval of 1s.
+        let took = humantime::format_duration(Duration::from_millis(
+            u64::try_from(last.duration.as_millis()).unwrap_or(u64::MAX),
+        ));
         let interval = humantime::format_duration(status.interval);
         let what = format!("The last poll took {took}, longer than poll.interval, {interval}");
         let hint = "raise poll.interval, or api.requests_per_second where the API allows it";

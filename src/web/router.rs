@@ -76,8 +76,8 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
     let sources = &site.shared.sources;
     let findings =
         health::judge(&published.snapshot, &published.status, &sources.instruments.facts(), sources.clock.now());
-    let mut reason =
-        findings.first().map_or_else(|| "no poll has listed the repositories yet".to_owned(), Finding::line);
+    let mut reason = health::why_not_ready(&findings)
+        .map_or_else(|| "no poll has listed the repositories yet".to_owned(), Finding::line);
     if let Some(at) = published.status.next_poll_at {
         reason = format!("{reason}; the next poll begins at {at}");
     }
