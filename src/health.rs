@@ -158,13 +158,12 @@ impl Finding {
         Self { since, ..self }
     }
 
-    /// All of it in one line: what, since when, how, and what to do.
+    /// All of it in one line: what, how, and what to do.
     #[must_use]
     pub fn line(&self) -> String {
         let Self { what, hint, .. } = self;
-        let since = self.since.map_or_else(String::new, |since| format!(" (since {since})"));
         let detail = self.detail.as_ref().map_or_else(String::new, |detail| format!(": {detail}"));
-        format!("{what}{since}{detail}; {hint}")
+        format!("{what}{detail}; {hint}")
     }
 }
 
@@ -225,7 +224,7 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
         Some(PollFailure::Unavailable) => (Kind::ApiUnavailable, format!("The API is in trouble: {}", ended())),
         _ if last.listing.is_some() => {
             let what = "The list of repositories could not be read to its end";
-            let read = if last.read > 0 { format!("{} all the same", read(last)) } else { ended() };
+            let read = if last.read > 0 { format!("{} nevertheless", read(last)) } else { ended() };
             (Kind::ListingIncomplete, format!("{what}; {read}"))
         }
         _ => (Kind::RepositoriesFailing, format!("The API refuses repositories: {}", ended())),
@@ -235,19 +234,21 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
 
 fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     let hint = "nothing to do: wait for the poll to end";
-    let languages = snapshot.repositories.iter().filter_map(|shown| shown.condition.languages());
-    let is_from_before = |read_at| status.running_since.is_none_or(|since| read_at <= since);
-    let from_before = languages.filter(|languages| is_from_before(languages.read_at)).count();
-    if from_before > 0 {
-        let of = repositories(from_before);
-        let what = format!("The data of {of} are from before the restart; the first poll has not ended yet");
-        return Finding::new(Kind::DataFromBefore, what, hint).since(status.running_since);
-    }
-    let what = match status.running_since {
-        Some(_) => "The first poll is under way",
-        None => "The first poll is about to begin",
+    let all = snapshot.repositories.len();
+    let shown = snapshot.repositories.iter().filter(|shown| shown.condition.languages().is_some()).count();
+    let (kind, what) = match status.running_since {
+        _ if status.is_restored && shown > 0 => {
+            let what = "Data from before the restart are shown; the first poll has not ended yet";
+            (Kind::DataFromBefore, what.to_owned())
+        }
+        Some(_) if all > 0 => {
+            let what = format!("The first poll is under way: {} of {} read", grouped(shown), repositories(all));
+            (Kind::FirstPoll, what)
+        }
+        Some(_) => (Kind::FirstPoll, "The first poll is under way".to_owned()),
+        None => (Kind::FirstPoll, "The first poll is about to begin".to_owned()),
     };
-    Finding::new(Kind::FirstPoll, what, hint).since(status.running_since)
+    Finding::new(kind, what, hint).since(status.running_since)
 }
 
 fn held(failure: Option<&Failure>, until: Timestamp, rest: &str) -> Finding {
@@ -288,8 +289,8 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
             all if all > failing.len() => format!("{} of {} cannot be read", grouped(failing.len()), repositories(all)),
             all => format!("{} cannot be read", repositories(all)),
         };
-        let since = failing.iter().map(|failure| failure.since).min();
-        findings.push(Finding::new(Kind::RepositoriesFailing, what, hint).since(since));
+        let longest = failing.iter().min_by_key(|failure| failure.since);
+        findings.extend(longest.map(|failure| Finding::of(Kind::RepositoriesFailing, what, failure)));
     }
     let is_listed = status.last.as_ref().is_some_and(|last| last.listing.is_none());
     if is_listed && snapshot.repositories.is_empty() {
@@ -297,8 +298,7 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
             let what = format!("The filters leave out every repository, {} in all", grouped(snapshot.filtered));
             Finding::new(Kind::NothingSelected, what, "change filter.include, filter.exclude or filter.private")
         } else {
-            let hint = "connect some to it, or use the key of another account";
-            Finding::new(Kind::NoRepositories, "The account of the key has no repository", hint)
+            no_repositories()
         });
     }
     if snapshot.unconfirmed > 0 {
@@ -309,6 +309,13 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
         findings.push(Finding::new(Kind::RemovalUnconfirmed, what, hint));
     }
     findings
+}
+
+/// The listing is complete and empty.
+#[must_use]
+pub fn no_repositories() -> Finding {
+    let hint = "connect some to it, or use the key of another account";
+    Finding::new(Kind::NoRepositories, "The account of the key has no repository", hint)
 }
 
 /// The API does not say whether it reports 0 to 100 or 0 to 1.
@@ -350,11 +357,7 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
         what,
         if facts.reload_refused.is_some() { &facts.reload_refused } else { &facts.web_reload_refused },
     );
-    add(
-        Kind::ClockCorrected,
-        "Timestamps ahead of this machine's clock were brought back to now",
-        &facts.clock_corrected,
-    );
+    add(Kind::ClockCorrected, "Timestamps that lay in the future were brought back to now", &facts.clock_corrected);
     let hint = "renew it; the files of web.config_file are read again when they change";
     if let Some(at) = facts.certificate_expires_at.filter(|at| at.since(now) <= CERTIFICATE_WARNING) {
         findings.push(if at <= now {

@@ -9,9 +9,8 @@
 //! 3. [`exposition`] encodes each snapshot once; a scrape ([`web`]) adds the exporter's own [`instruments`] to those
 //!    bytes. A scrape never waits for a poll, nor a poll for a scrape.
 //!
-//! Around it stand [`cli`] and [`config`] (what the user wants), [`telemetry`] (what
-//! the log tells), [`report`] (what `once` prints), [`demo`] (an API to try it with) and [`clock`] (the time). [`run()`]
-//! wires them together.
+//! Around it stand [`cli`] and [`config`] (what the user wants), [`telemetry`] (the log), [`report`] (what `once` prints),
+//! [`demo`] (an API to try it with) and [`clock`] (the time). [`run()`] wires them together.
 //!
 //! # Changing it
 //!

@@ -100,6 +100,7 @@ where
             last_success_at: None,
             held_until: None,
             has_data: memory.is_some(),
+            is_restored: memory.is_some(),
             state_is_kept: saver.is_some(),
         };
         let last_full_poll = memory.as_ref().and_then(|memory| memory.last_full_poll);

@@ -17,7 +17,9 @@ impl Watch {
         for finding in findings {
             if let Entry::Vacant(entry) = self.open.entry(finding.kind) {
                 entry.insert(finding.since.unwrap_or(now));
-                log_begin(finding);
+                if !finding.kind.is_logged_elsewhere() {
+                    log_begin(finding);
+                }
             }
         }
         let is_found = |kind| findings.iter().any(|finding| finding.kind == kind);
@@ -37,8 +39,6 @@ impl Watch {
 fn log_begin(Finding { kind, what, detail, hint, .. }: &Finding) {
     let error = detail.as_deref();
     match kind.severity() {
-        // Whoever refused it has logged it as it happened, and does so each time.
-        _ if matches!(kind, Kind::StateDiscarded | Kind::ReloadRefused) => {}
         Severity::Error => tracing::error!(error, hint = &**hint, "{what}"),
         Severity::Warning => tracing::warn!(error, hint = &**hint, "{what}"),
         Severity::Notice => tracing::info!("{what}"),
@@ -61,6 +61,11 @@ impl Kind {
         )
     }
 
+    /// Whether it is an event that is logged each time, where it happens.
+    fn is_logged_elsewhere(self) -> bool {
+        matches!(self, Self::StateDiscarded | Self::ReloadRefused)
+    }
+
     /// What the log says when it ends; `None` where what follows says enough.
     fn end(self) -> Option<&'static str> {
         Some(match self {
@@ -80,9 +85,12 @@ impl Kind {
             Self::ScaleSuspect => "the completions no longer look like another scale than api.completion_scale",
             Self::CompletionsOutOfScale => "no completion is outside api.completion_scale any more",
             Self::StateNotSaved => "the state is saved again",
-            Self::ReloadRefused => "the configuration in force is the newest again",
             Self::PollsOverrun => "polls fit into poll.interval again",
-            Self::StateDiscarded | Self::ClockCorrected | Self::DataFromBefore | Self::FirstPoll => return None,
+            Self::StateDiscarded
+            | Self::ReloadRefused
+            | Self::ClockCorrected
+            | Self::DataFromBefore
+            | Self::FirstPoll => return None,
         })
     }
 }

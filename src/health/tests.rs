@@ -61,6 +61,7 @@ impl Known {
                 last_success_at: Some(NOW),
                 held_until: None,
                 has_data: true,
+                is_restored: false,
                 state_is_kept: true,
             },
             facts: Facts::default(),
@@ -186,18 +187,19 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::DataFromBefore,
             Known::with(|known| {
-                known.status.last = None;
+                (known.status.last, known.status.is_restored) = (None, true);
                 known.status.running_since = Some(NOW);
             }),
-            &["2 repositories", "from before the restart"],
+            &["from before the restart"],
         ),
         (
             Kind::FirstPoll,
             Known::with(|known| {
-                known.snapshot.repositories.clear();
-                (known.status.last, known.status.has_data) = (None, false);
+                // The listing is complete, and one of two repositories is read.
+                known.snapshot.repositories[1].condition = Condition::Pending(None);
+                (known.status.last, known.status.running_since) = (None, Some(NOW));
             }),
-            &["first poll"],
+            &["first poll is under way", "1 of 2 repositories read"],
         ),
     ]
 }
@@ -230,15 +232,6 @@ fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
     known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
     let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [Kind::ApiUnavailable]);
-}
-
-#[test]
-fn a_first_poll_that_has_listed_and_read_is_no_restart() {
-    let known = Known::with(|known| {
-        known.status.last = None;
-        known.status.running_since = Some(ago(1));
-    });
-    assert_eq!(headline(&known.findings()), "The first poll is under way");
 }
 
 #[test]

@@ -166,11 +166,15 @@ def native(folder, into):
             (pathlib.Path(into) / f"{name}.crds.json").write_text(json.dumps(foreign))
 
 
-def rules(folder, rendering, into):
-    """Takes the rules out of a rendering's PrometheusRules, back into files named like their sources."""
-    for one in of_kind(renderings(folder)[rendering], "PrometheusRule"):
-        file = one["metadata"]["name"].removeprefix("translation-exporter-") + ".yaml"
-        (pathlib.Path(into) / file).write_text(yaml.safe_dump(one["spec"]))
+def rules(folder, source):
+    """The PrometheusRules hold the rules of SOURCE as they are, so that those pass the same tests."""
+    for name in (*SCRAPED_BY_OPERATOR, "chart-all-on"):
+        found = {one["metadata"]["name"].removeprefix("translation-exporter-"): one["spec"] for one in of_kind(renderings(folder)[name], "PrometheusRule")}
+        assert sorted(found) == ["alerts", "recording-rules"], f"{name}: {sorted(found)}"
+        for rule_file, spec in found.items():
+            # The values of that ci file change alerts; chart.py has a check of that.
+            if (name, rule_file) != ("chart-all-on", "alerts"):
+                assert spec == yaml.safe_load((pathlib.Path(source) / f"{rule_file}.yaml").read_text()), f"{name}: {rule_file}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The web configuration files of files/: check-config must take the good ones and refuse the bad ones with the message
-# that each expects, and Debian's promtool must agree, save where a file says why it does not.
+# that each expects, and Debian's promtool must agree, except where a file says why it does not.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../lib.sh

@@ -82,7 +82,7 @@ fn each_fault_names_its_repository_and_its_hint_in_the_log_once() {
     exporter.wait_for("it fails", |metrics| metrics.repositories("failing") > 0.0);
     exporter.wait_for_polls(3.0);
     let log = exporter.log();
-    let lines: Vec<_> = log.lines().filter(|line| line.contains("status 418")).collect();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("status 418") && line.contains("repo=")).collect();
     assert_eq!(lines.len(), 1, "{lines:#?}");
     assert!(lines[0].contains("owner/broken"), "{}", lines[0]);
 }
