@@ -111,14 +111,15 @@ impl Kind {
             Self::ApiUnavailable | Self::ListingIncomplete | Self::RepositoriesFailing => Ok("TranslationPollFailing"),
             Self::DataStale => Ok("TranslationDataStale"),
             Self::NoRepositories | Self::NothingSelected => Ok("TranslationNoRepositories"),
-            Self::RemovalUnconfirmed => Ok("TranslationRepositoriesDropped"),
-            Self::ScaleSuspect => Ok("TranslationScaleSuspect"),
+            Self::ScaleSuspect | Self::CompletionsOutOfScale => Ok("TranslationScaleSuspect"),
             Self::StateNotSaved => Ok("TranslationStateNotSaved"),
             Self::StateDiscarded => Ok("TranslationStateDiscarded"),
             Self::ReloadRefused => Ok("TranslationConfigReloadFailed"),
             Self::CertificateExpired | Self::CertificateExpiring => Ok("TranslationCertificateExpiring"),
             Self::PollsOverrun => Ok("TranslationPollOverrunning"),
-            Self::CompletionsOutOfScale => Err("a completion above 100 % may be meant so by the service"),
+            Self::RemovalUnconfirmed => {
+                Err("the next listing decides it; TranslationRepositoriesDropped fires where it confirms it")
+            }
             Self::ClockCorrected => Err("the timestamps are corrected already"),
             Self::DataFromBefore | Self::FirstPoll => Err("it ends with the first poll, or becomes another kind"),
         }
@@ -187,7 +188,7 @@ pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Times
 /// The sentence above all others: the worst of what is wrong, or that all is well.
 #[must_use]
 pub fn headline(findings: &[Finding]) -> &str {
-    findings.first().map_or("All is well: every repository was read", |finding| &finding.what)
+    findings.first().map_or("All is well: the last poll read every repository", |finding| &finding.what)
 }
 
 /// Why there are no data to serve, where there are none: what else is wrong does not keep them away.

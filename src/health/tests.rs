@@ -223,7 +223,7 @@ fn every_kind_has_a_headline_that_says_what_is_so() {
 fn nothing_is_wrong_after_a_poll_that_read_everything() {
     let known = Known::new();
     assert_eq!(known.findings(), []);
-    assert_eq!(headline(&known.findings()), "All is well: every repository was read");
+    assert_eq!(headline(&known.findings()), "All is well: the last poll read every repository");
 }
 
 #[test]
@@ -296,11 +296,12 @@ fn a_scale_is_suspect_only_while_something_is_above_0_and_nothing_above_1() {
 }
 
 /// Alerts about something that the exporter cannot judge itself, with the reason.
-const ALERTS_WITHOUT_A_KIND: [(&str, &str); 5] = [
+const ALERTS_WITHOUT_A_KIND: [(&str, &str); 6] = [
     ("TranslationStalled", "about translations: the exporter works"),
     ("TranslationRegressed", "about translations: the exporter works"),
     ("TranslationExporterDown", "an exporter that is down cannot say so"),
     ("TranslationApiShapeChanged", "bad entries are counted and logged; what is good in the answer is shown"),
+    ("TranslationRepositoriesDropped", "two listings agree that they are gone: only their number of before says more"),
     ("TranslationRulesMissing", "only Prometheus knows which rules it has"),
 ];
 
