@@ -159,6 +159,8 @@ where
                 let stop = session.stopped();
                 let reasons = [
                     stop.as_ref().map(|stop| stop.reason),
+                    // A small account ends before the row of failures is long enough to stop the poll.
+                    (work.is_outage && work.read == 0).then_some(PollFailure::Unavailable),
                     work.listing.is_some().then_some(PollFailure::Listing),
                     (work.failed + work.unreached > 0).then_some(PollFailure::Repositories),
                 ];

@@ -162,7 +162,7 @@ fn totals(snapshot: &Snapshot, rows: &[Row<'_>], languages: &[Language<'_>], pol
     if snapshot.filtered > 0 {
         let _ = write!(text, "; {} left out", snapshot.filtered);
     } else if snapshot.repositories.is_empty() && poll.listing.is_none() {
-        text += &format!("\n{}", health::no_repositories().line());
+        let _ = write!(text, "\n{}", health::no_repositories().line());
     }
     text + "\n"
 }

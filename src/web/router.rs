@@ -76,9 +76,9 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
     let sources = &site.shared.sources;
     let findings =
         health::judge(&published.snapshot, &published.status, &sources.instruments.facts(), sources.clock.now());
-    let worst = findings.first();
-    let mut reason = worst.map_or_else(|| "no poll has listed the repositories yet".to_owned(), Finding::line);
-    if let Some(since) = worst.and_then(|finding| finding.since) {
+    let why = health::why_not_ready(&findings);
+    let mut reason = why.map_or_else(|| "no poll has listed the repositories yet".to_owned(), Finding::line);
+    if let Some(since) = why.and_then(|finding| finding.since) {
         reason = format!("{reason} (since {since})");
     }
     if let Some(at) = published.status.next_poll_at {

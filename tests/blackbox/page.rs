@@ -138,7 +138,7 @@ async fn a_person_searches_sorts_and_turns_pages() {
     let browser = Browser::open().await;
 
     browser.goto(&exporter, "/").await;
-    assert_eq!(browser.text("h2#state").await, "All is well: every repository was read.");
+    assert_eq!(browser.text("h2#state").await, "All is well: the last poll read every repository.");
     assert_eq!(browser.text(".found").await, "450 repositories, 1 to 200 shown");
     assert_eq!(browser.names().await[..2], ["other/001", "other/002"], "the least complete first");
 
@@ -278,7 +278,8 @@ async fn a_failure_is_shown_with_its_hint() {
     let browser = Browser::open().await;
     eventually("the refusal is known", || (exporter.get("/-/ready").text().contains("401")).then_some(()));
     browser.goto(&exporter, "/").await;
-    assert_eq!(browser.text("h2#state").await, "The repositories cannot be listed.");
+    let headline = browser.text("h2#state").await;
+    assert!(headline.starts_with("The API refuses the key: nothing was read"), "{headline}");
     assert!(browser.text(".attention .what").await.contains("401"));
     assert!(!browser.text(".attention .hint").await.is_empty());
     browser.picture("failure").await;
