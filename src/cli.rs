@@ -32,15 +32,15 @@ pub enum Command {
     },
     /// Validate the configuration, print what is in force, exit
     CheckConfig {
-        /// Ask the API one question of each kind, and say what it found
+        /// Send the API one request of each kind, and report the result
         #[arg(long)]
         online: bool,
     },
-    /// Ask a running exporter of the same configuration, exit 0 or 1
+    /// Check a running exporter with the same configuration, exit 0 or 1
     Health,
     /// Serve from an embedded demo API: no account, no network, no file
     Demo {
-        /// Grow the demo's world from this number
+        /// Seed of the demo's data
         #[arg(long, value_name = "NUMBER", default_value_t)]
         seed: u64,
     },
@@ -197,7 +197,7 @@ pub fn parse_from(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
     };
     let unused = options.flags.keys().filter_map(|path| Key::find(path)).find(|key| !uses(name, key));
     if let Some(flag) = unused.and_then(|key| key.flag.as_ref()) {
-        let message = format!("{} is nothing that `{name}` could use; leave it out", flag.name);
+        let message = format!("`{name}` cannot use {}; leave it out", flag.name);
         return Err(parser.error(ErrorKind::ArgumentConflict, message));
     }
     Ok(Cli { options, command })
@@ -213,8 +213,8 @@ fn key_without_option(error: &clap::Error) -> Option<String> {
     let (path, variable) = (key.path, key.variable());
     Some(match key.takes {
         Takes::Secret => format!(
-            "no option takes the API key, because the list of processes would show it to everybody; give its file by \
-             --api.key-file, or the key as {variable}"
+            "no option takes the API key, because the list of processes would show it to everybody; use \
+             --api.key-file, or set {variable}"
         ),
         _ => format!("{path} has no option; set it in the file of --config.file, or as {variable}"),
     })

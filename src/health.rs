@@ -194,18 +194,19 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
     let rest = rest(snapshot, last);
     let ended = || match last.read {
         0 => format!("nothing was read; {rest}"),
-        _ => format!("{} before the last poll was ended; {rest}", read(last)),
+        _ => format!("{} before the last poll was cut short; {rest}", read(last)),
     };
     let (kind, what) = match last.failure {
         Some(PollFailure::Unauthorized) => (Kind::KeyRefused, format!("The API refuses the key: {}", ended())),
-        Some(PollFailure::KeyFile) => {
-            (Kind::KeyFileUnreadable, format!("The API key cannot be read from its file, so nothing is asked; {rest}"))
-        }
+        Some(PollFailure::KeyFile) => (
+            Kind::KeyFileUnreadable,
+            format!("The API key cannot be read from its file, so no requests are sent; {rest}"),
+        ),
         _ if held_until.is_some() => return held_until.map(|until| held(failure, until, rest)),
-        Some(PollFailure::Unavailable) => (Kind::ApiUnavailable, format!("The API is in trouble: {}", ended())),
+        Some(PollFailure::Unavailable) => (Kind::ApiUnavailable, format!("The API is unavailable: {}", ended())),
         _ if last.listing.is_some() => {
             let what = "The list of repositories could not be read to its end";
-            (Kind::ListingIncomplete, format!("{what}; {} all the same", read(last)))
+            (Kind::ListingIncomplete, format!("{what}; {} anyway", read(last)))
         }
         _ => (Kind::RepositoriesFailing, format!("The API refuses repositories: {}", ended())),
     };
@@ -243,7 +244,7 @@ fn rest(snapshot: &Snapshot, last: &PollOutcome) -> &'static str {
     match (is_shown, last.read) {
         (false, _) => "there are no data to show",
         (true, 0) => "the data shown were read before",
-        (true, _) => "the rest is shown as it was read before",
+        (true, _) => "the rest is shown as last read",
     }
 }
 
@@ -279,14 +280,15 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
             Finding::new(Kind::NothingSelected, what, "change filter.include, filter.exclude or filter.private")
         } else {
             let hint = "connect some to it, or use the key of another account";
-            Finding::new(Kind::NoRepositories, "The account of the key has no repository", hint)
+            Finding::new(Kind::NoRepositories, "The account of the key has no repositories", hint)
         });
     }
     if snapshot.unconfirmed > 0 {
         let gone = repositories(snapshot.unconfirmed);
         let what =
             format!("The last listing lacks {gone}, more than half; they are kept until the next listing confirms it");
-        let hint = "check that the key is that of the right account; if they were removed, nothing is to be done";
+        let hint =
+            "check that the key belongs to the right account; if they were removed on purpose, there is nothing to do";
         findings.push(Finding::new(Kind::RemovalUnconfirmed, what, hint));
     }
     findings
@@ -321,11 +323,11 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let mut add = |kind, what: &str, failure: &Option<Failure>| {
         findings.extend(failure.as_ref().map(|failure| Finding::of(kind, what, failure)));
     };
-    let what = "The state cannot be saved: a restart now would lose what was read since";
+    let what = "The state cannot be saved: a restart now would lose what was read since the last save";
     add(Kind::StateNotSaved, what, &facts.state_not_saved);
-    let what = "The state file could not be used at the start, so that the progress clocks began anew";
+    let what = "The state file could not be used at the start, so the progress clocks began again";
     add(Kind::StateDiscarded, what, &facts.state_discarded);
-    let what = "The last change of the configuration was refused; the one before is in force";
+    let what = "The last change of the configuration was refused; the previous one is in force";
     add(
         Kind::ReloadRefused,
         what,
@@ -336,13 +338,13 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
         "Timestamps ahead of this machine's clock were brought back to now",
         &facts.clock_corrected,
     );
-    let hint = "renew it; the files of web.config_file are read again when they change";
+    let hint = "renew it; the files that web.config_file names are read again when they change";
     if let Some(at) = facts.certificate_expires_at.filter(|at| at.since(now) <= CERTIFICATE_WARNING) {
         findings.push(if at <= now {
-            let what = format!("The certificate of the web side expired at {at}");
+            let what = format!("The exporter's TLS certificate expired at {at}");
             Finding::new(Kind::CertificateExpired, what, hint).since(Some(at))
         } else {
-            let what = format!("The certificate of the web side expires at {at}, in {}", Rough(at.since(now)));
+            let what = format!("The exporter's TLS certificate expires at {at}, in {}", Rough(at.since(now)));
             Finding::new(Kind::CertificateExpiring, what, hint)
         });
     }
@@ -350,7 +352,7 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
         let took = humantime::format_duration(Duration::from_secs(last.duration.as_secs()));
         let interval = humantime::format_duration(status.interval);
         let what = format!("The last poll took {took}, longer than poll.interval, {interval}");
-        let hint = "raise poll.interval, or api.requests_per_second where the API allows it";
+        let hint = "raise poll.interval, or api.requests_per_second if the API allows it";
         findings.push(Finding::new(Kind::PollsOverrun, what, hint));
     }
     findings

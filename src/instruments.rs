@@ -93,7 +93,7 @@ impl Instruments {
         let api_request_durations = ByLabels::new(|| Histogram::new(REQUEST_BUCKETS));
         r.register_with_unit(
             "translation_exporter_api_request_duration",
-            "Time that one request to the API took, the whole body included",
+            "Time that one request to the API took, including its body",
             Unit::Seconds,
             api_request_durations.clone(),
         );
@@ -106,7 +106,7 @@ impl Instruments {
             api_requests: add(r, "api_requests", "Requests to the API, retries included, by status or error"),
             api_request_failures: add(r, "api_request_failures", "Requests to the API that failed, by reason"),
             api_request_durations,
-            api_retries: add(r, "api_retries", "Requests to the API that were made again after a failure"),
+            api_retries: add(r, "api_retries", "Requests to the API that were retries after a failure"),
             invalid_entries: add(r, "invalid_entries", "Entries or fields in API answers that could not be used"),
             state_writes: add(r, "state_writes", "Attempts to write the state file"),
             state_write_failures: add(r, "state_write_failures", "Attempts to write the state file that failed"),

@@ -245,7 +245,7 @@ where
         let ahead = self.ledger.bring_back(now);
         if ahead >= JUMP {
             let what = format!("they were up to {} ahead", Rough(ahead));
-            let hint = "see that the clock of this machine is right";
+            let hint = "check the clock of this machine";
             self.instruments.clock_corrected(Failure::new(now, what, hint));
         }
     }

@@ -112,7 +112,7 @@ fn open_state(
     instruments: &Instruments,
 ) -> Result<Option<Opened>, RunError> {
     let Some(path) = &config.state_file else {
-        tracing::info!("state.file is not set: the progress clock begins anew with each start");
+        tracing::info!("state.file is not set: the progress clock begins again at each start");
         return Ok(None);
     };
     // The demo's port is another at each start, and its repositories are the same.

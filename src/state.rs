@@ -206,7 +206,7 @@ fn take_lock(path: &Path) -> Result<File, StateError> {
         Ok(None) => Err(StateError::Held { path: path.to_owned(), lock }),
         Err(error) => {
             let if_denied = if fs::symlink_metadata(&lock).is_ok() {
-                "another user made it: remove it if no exporter of that user runs, or run the exporter as that user"
+                "another user created it: remove it if no exporter of that user runs, or run the exporter as that user"
             } else {
                 error::WRITE_FOLDER
             };

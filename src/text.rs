@@ -27,7 +27,7 @@ pub(crate) fn os_hint(error: &std::io::Error) -> Option<&'static str> {
     use rustix::io::Errno;
     let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
     (is(Errno::MFILE) || is(Errno::NFILE))
-        .then_some("raise the limit of open files (ulimit -n, or LimitNOFILE= of systemd)")
+        .then_some("raise the limit on open files (ulimit -n, or LimitNOFILE= of systemd)")
 }
 
 #[cfg(test)]

@@ -213,7 +213,7 @@ fn a_full_disk_leaves_the_last_good_state_and_is_overcome_when_there_is_room() {
     for _ in 0..3 {
         let failure = process.asks(1000, "2");
         let expected = format!("failed: cannot write the state file {}: File too large", path.display());
-        assert!(failure.starts_with(&expected) && failure.ends_with("make room for it, twice its size"), "{failure}");
+        assert!(failure.starts_with(&expected) && failure.ends_with("free up space, twice its size"), "{failure}");
         assert_eq!(fs::read(&path).unwrap(), good);
         assert!(!folder.path().join("state.json.tmp").exists());
     }
@@ -228,7 +228,7 @@ fn a_folder_or_file_without_permission_is_refused_with_a_hint_and_nothing_is_cha
     for (folder, file, lock, action, hint) in [
         (0o555, 0o600, None, "lock", "let the user that runs the exporter write to its folder"),
         (0o755, 0o000, None, "read", "let the user that runs the exporter read it"),
-        (0o755, 0o600, Some(0o000), "lock", "another user made it: remove it"),
+        (0o755, 0o600, Some(0o000), "lock", "another user created it: remove it"),
     ] {
         let before = place.fill(file, lock);
         set_mode(&place.folder, folder);

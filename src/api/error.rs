@@ -9,7 +9,7 @@ use reqwest::{StatusCode, Url};
 use std::{error::Error, io, time::Duration};
 
 /// What to do about a listing that cannot go on.
-pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's makers";
+pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's operators";
 
 /// Why a question to the API has no answer. No failure holds the key, or anything else that the API sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl RequestError {
         } else if let Some(hint) = find_source(error).and_then(os_hint) {
             (plain.how.clone(), hint)
         } else if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
-            ("what answers there speaks no TLS".to_owned(), "check the scheme and the port of api.base_url")
+            ("the server there does not speak TLS".to_owned(), "check the scheme and the port of api.base_url")
         } else {
             return plain;
         };
@@ -126,20 +126,22 @@ impl RequestError {
 
 fn hint(reason: Reason) -> &'static str {
     match reason {
-        Reason::Timeout => "raise api.timeout, or see why the API is slow",
+        Reason::Timeout => "raise api.timeout, or check why the API is slow",
         Reason::Connect => "check api.base_url, the network, and HTTPS_PROXY if there is a proxy",
         Reason::Tls => "check the certificate of api.base_url; a private CA belongs in api.ca_file",
         Reason::Redirect => "set api.base_url to the address that the API redirects to; redirects are not followed",
         Reason::Unauthorized => {
             "check the key that api.key_file or api.key gives, or create a new one in the account's settings"
         }
-        Reason::Forbidden => "give the account of the key access, or leave out by filter.exclude what it may not read",
-        Reason::NotFound => "it may just have been removed; if this stays so, see whether the API has changed",
+        Reason::Forbidden => {
+            "give the account of the key access, or leave out with filter.exclude what it may not read"
+        }
+        Reason::NotFound => "it may just have been removed; if this persists, check whether the API has changed",
         Reason::RateLimited => "lower api.requests_per_second or raise poll.interval",
         Reason::ClientError => "check api.base_url and whether the API has changed",
         Reason::ServerError => "the API itself fails: nothing to do here but wait",
         Reason::TooLarge => "raise api.max_response_size, or lower api.page_size if it is the listing",
-        Reason::Truncated => "see what cuts the API's answers short, such as a proxy",
+        Reason::Truncated => "check what cuts the API's answers short, such as a proxy",
         Reason::Decode => "check that api.base_url is the API and not a page or proxy; or the API has changed",
         Reason::Cursor => CURSOR_HINT,
     }
@@ -166,11 +168,11 @@ fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
         ),
         "unsuccessful" => (
             "the proxy of HTTPS_PROXY refuses to connect to it".to_owned(),
-            "allow the host of api.base_url in the proxy, or put it into NO_PROXY to do without",
+            "allow the host of api.base_url in the proxy, or put it into NO_PROXY to bypass it",
         ),
         _ => (
             format!("the proxy of HTTPS_PROXY cannot be used ({innermost})"),
-            "check HTTPS_PROXY and that the proxy runs, or put the host of api.base_url into NO_PROXY to do without",
+            "check HTTPS_PROXY and that the proxy runs, or put the host of api.base_url into NO_PROXY to bypass it",
         ),
     }
 }
@@ -203,8 +205,12 @@ fn find_source<E: Error + 'static>(error: &reqwest::Error) -> Option<&E> {
 /// The innermost cause; the outer ones only say that a request failed.
 fn innermost(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        return if error.is_connect() { "no connection within api.connect_timeout" } else { "no whole answer in time" }
-            .to_owned();
+        return if error.is_connect() {
+            "no connection within api.connect_timeout"
+        } else {
+            "no complete answer in time"
+        }
+        .to_owned();
     }
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {

@@ -46,7 +46,7 @@ impl KeyReader {
             Err(_) => {
                 *pending = Some(reading);
                 let what = "the API key file could not be read within api.timeout".to_owned();
-                Err(failure(what, "see why the disk that holds it does not answer"))
+                Err(failure(what, "check why the disk that holds it does not respond"))
             }
         }
     }

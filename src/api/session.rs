@@ -97,7 +97,7 @@ impl PollSession {
         }
         match self.client.key.read(self.client.timeout).await {
             Ok(secret) if secret.expose_secret() != refused.secret.expose_secret() => {
-                tracing::info!("the API refused the key, and there is a new one: trying that");
+                tracing::info!("the API refused the key; trying a newer one");
                 *key = Key { secret, generation: refused.generation + 1 };
                 true
             }
@@ -133,7 +133,7 @@ impl PollSession {
                 // The error's own text may quote the body: only the place is shown.
                 let how = match (error.line(), error.column()) {
                     (0, _) => "the body is not UTF-8".to_owned(),
-                    (line, column) => format!("the body is no JSON array (line {line}, column {column})"),
+                    (line, column) => format!("the body is not a JSON array (line {line}, column {column})"),
                 };
                 Err(RequestError::new(Reason::Decode, how).into_api_error(url))
             }

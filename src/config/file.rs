@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path, mistakes: &mut Vec<String>) -> Result<Vec<Entry>
     let Node::Mapping(sections) = document else {
         let empty = matches!(document, Node::Value(Value::Empty(..)));
         let hint = format!("write sections ({}) with their keys indented below", sections().join(", "));
-        return if empty { Ok(Vec::new()) } else { Err(format!("{name}: is no mapping; {hint}")) };
+        return if empty { Ok(Vec::new()) } else { Err(format!("{name}: is not a mapping; {hint}")) };
     };
     let mut entries = Vec::new();
     for (Spanned { value: section, referenced, .. }, content) in sections {
@@ -63,7 +63,7 @@ pub(super) fn read(path: &Path, mistakes: &mut Vec<String>) -> Result<Vec<Entry>
             Node::Value(Value::Empty(..)) => {}
             Node::Value(_) | Node::Bare(..) => {
                 let hint = "write its keys below it, indented, each as `key: value`";
-                mistakes.push(format!("{section} ({place}): is a section, but no mapping; {hint}"));
+                mistakes.push(format!("{section} ({place}): is a section, but not a mapping; {hint}"));
             }
         }
     }
@@ -84,7 +84,7 @@ fn complaint(error: &serde_saphyr::Error) -> &'static str {
     use serde_saphyr::Error;
     match error {
         Error::DuplicateMappingKey { .. } => {
-            "is not valid YAML: a name stands twice in one mapping; remove one of the two"
+            "is not valid YAML: a name appears twice in one mapping; remove one of the two"
         }
         Error::MultipleDocuments { .. } => "begins a second document; keep one document",
         Error::UnknownAnchor { .. } => {

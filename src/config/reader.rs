@@ -71,7 +71,7 @@ impl Reader {
     /// Notes that one of `paths` must be set, if none is.
     pub fn require(&mut self, paths: &[&str], hint: impl Display) {
         if self.are_unset(paths) && !self.has_unknown {
-            self.mistakes.push(format!("{}: is required and given nowhere; {hint}", paths.join(" or ")));
+            self.mistakes.push(format!("{}: is required, but not set; {hint}", paths.join(" or ")));
         }
     }
 
@@ -132,7 +132,7 @@ impl Reader {
         let parsed = self.parsed(path, &expected, |duration: &humantime::Duration| bounds.contains(&**duration));
         let text = self.raw(path);
         if parsed.is_some() && text.contains('M') {
-            self.warning(path, format!("{} counts in months; write a small m to mean minutes", short(&text)));
+            self.warning(path, format!("{} is in months; write a lowercase m for minutes", short(&text)));
         }
         parsed.map_or(Duration::ZERO, Into::into)
     }

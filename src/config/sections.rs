@@ -136,8 +136,8 @@ fn globs(read: &mut Reader, path: &str) -> GlobSet {
             }
         }
         if !glob.contains('/') && !glob.contains("**") {
-            let hint = "add /* to it to mean all of an owner";
-            read.warning(path, format!("the glob {shown} holds no slash and so matches no owner/repo; {hint}"));
+            let hint = "append /* to match all repositories of an owner";
+            read.warning(path, format!("the glob {shown} contains no slash, so it matches no owner/repo; {hint}"));
         }
     }
     set.build().unwrap_or_else(|error| {

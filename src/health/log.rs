@@ -54,21 +54,19 @@ impl Kind {
         Some(match self {
             Self::KeyRefused => "the API accepts the key again",
             Self::KeyFileUnreadable => "the key file can be read again",
-            Self::Held => "the API takes requests again: the time of Retry-After is over",
+            Self::Held => "requests are sent again: the wait that Retry-After asked for is over",
             Self::ApiUnavailable => "the API answers again",
-            Self::ListingIncomplete => "the repositories can all be listed again",
+            Self::ListingIncomplete => "all repositories can be listed again",
             Self::DataStale => "no data are stale any more",
-            Self::CertificateExpired | Self::CertificateExpiring => {
-                "the certificate of the web side is valid for long again"
-            }
+            Self::CertificateExpired | Self::CertificateExpiring => "the TLS certificate is no longer about to expire",
             Self::RepositoriesFailing => "all repositories can be read again",
             Self::NoRepositories => "the account has repositories now",
-            Self::NothingSelected => "the filters leave repositories now",
-            Self::RemovalUnconfirmed => "the listing is confirmed: nothing waits to be removed any more",
+            Self::NothingSelected => "the filters select repositories now",
+            Self::RemovalUnconfirmed => "the listing is confirmed: no removal is pending",
             Self::ScaleSuspect => "the completions fit api.completion_scale now",
             Self::CompletionsOutOfScale => "all completions are within api.completion_scale again",
             Self::StateNotSaved => "the state is saved again",
-            Self::ReloadRefused => "the configuration in force is the newest again",
+            Self::ReloadRefused => "the newest configuration is in force again",
             Self::PollsOverrun => "polls fit into poll.interval again",
             Self::StateDiscarded | Self::ClockCorrected | Self::DataFromBefore | Self::FirstPoll => return None,
         })

@@ -108,12 +108,12 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
                 known.status.last = Some(ended_early(PollFailure::Held));
                 known.status.held_until = Some(NOW.saturating_add(HOUR));
             }),
-            &["until 2026-11-21T02:30:45Z", "the rest is shown as it was read before"],
+            &["until 2026-11-21T02:30:45Z", "the rest is shown as last read"],
         ),
         (
             Kind::ApiUnavailable,
             Known::ended(ended_early(PollFailure::Unavailable)),
-            &["in trouble", "1 repository was"],
+            &["unavailable", "1 repository was"],
         ),
         (
             Kind::ListingIncomplete,

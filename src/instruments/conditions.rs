@@ -73,7 +73,7 @@ impl Collector for Conditions {
         }
         if let Some(at) = facts.certificate_expires_at {
             let name = "translation_exporter_tls_certificate_expiry_timestamp_seconds";
-            gauge(encoder, name, "When the certificate that is served expires.", at.as_seconds())?;
+            gauge(encoder, name, "When the served TLS certificate expires.", at.as_seconds())?;
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ impl Collector for Polling {
         }
         let help = "poll.interval: time from the start of a poll to the start of the next.";
         gauge(encoder, "translation_exporter_poll_interval_seconds", help, status.interval.as_secs_f64())?;
-        let help = "Until when no request is made because the API asked for it by Retry-After; 0 where it did not.";
+        let help = "Until when Retry-After holds all requests; 0 if it does not.";
         let held_until = status.held_until.map_or(0.0, Timestamp::as_seconds);
         gauge(encoder, "translation_exporter_api_held_until_timestamp_seconds", help, held_until)?;
         let help = "api.completion_scale: the reported completion that means finished.";

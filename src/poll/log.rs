@@ -31,7 +31,7 @@ impl PollLog {
         let more = self.0.iter().filter(|(_, count)| **count > AT_MOST);
         let more: Vec<_> = more.map(|(kind, count)| format!("{} {kind}", count - AT_MOST)).collect();
         if !more.is_empty() {
-            tracing::warn!(more = more.join(", "), "there was more than is logged one by one");
+            tracing::warn!(more = more.join(", "), "more happened than is logged individually");
         }
     }
 

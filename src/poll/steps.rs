@@ -185,7 +185,7 @@ where
     fn broken_cursor(&self, after: Option<RepositoryId>) -> Failure {
         let page = after.map_or_else(|| "the first page".to_owned(), |after| format!("the page after id {after}"));
         let what =
-            format!("{page} of the listing gives no id to go on from: its last id cannot be read, or does not rise");
+            format!("{page} of the listing has no id to continue from: its last id cannot be read, or does not rise");
         Failure::new(self.clock.now(), what, CURSOR_HINT)
     }
 }

@@ -161,7 +161,7 @@ fn totals(snapshot: &Snapshot, rows: &[Row<'_>], languages: &[Language<'_>], pol
     if snapshot.filtered > 0 {
         let _ = write!(text, "; {} left out", snapshot.filtered);
     } else if snapshot.repositories.is_empty() && poll.listing.is_none() {
-        text += "\nThe account of the key has no repository: connect some to it, or use the key of another account";
+        text += "\nThe account of the key has no repositories: connect some to it, or use the key of another account";
     }
     text + "\n"
 }

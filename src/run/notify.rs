@@ -23,6 +23,6 @@ pub(super) fn stopping() {
 
 fn send(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "cannot notify systemd (NOTIFY_SOCKET); it may take the service for one that hangs");
+        tracing::warn!(%error, "cannot notify systemd (NOTIFY_SOCKET); it may consider the service hung");
     }
 }

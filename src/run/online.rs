@@ -23,7 +23,7 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let polled = select(&listed, &config.filter).polled;
     lines.push(describe_page(listed.len(), polled.values().map(|repository| &*repository.name)));
     if defects > 0 {
-        lines.push(format!("entries of it with something bad: {defects}"));
+        lines.push(format!("entries or fields of it with defects: {defects}"));
     }
     // Also where the filters leave nothing, to find out whether the key may read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
@@ -39,7 +39,7 @@ fn failed(of: &str, error: ApiError) -> anyhow::Error {
         ApiError::Failed(failure) | ApiError::Unavailable(failure) => {
             anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint)
         }
-        ApiError::NotAsked => anyhow!("{of} was not asked for, because the API refused what came before"),
+        ApiError::NotAsked => anyhow!("{of} was not requested, because the API refused an earlier request"),
     }
 }
 
@@ -48,7 +48,8 @@ fn describe_page<'a>(listed: usize, mut polled: impl ExactSizeIterator<Item = &'
     let repositories = if listed == 1 { "1 repository" } else { &format!("{listed} repositories") };
     match (polled.len(), polled.next()) {
         _ if listed == 0 => {
-            "the account of the key has no repository: connect some to it, or use the key of another account".to_owned()
+            "the account of the key has no repositories: connect some to it, or use the key of another account"
+                .to_owned()
         }
         (_, None) => format!(
             "the first page of the listing has {repositories}, and the filters leave none of them: see filter.*"
@@ -65,7 +66,7 @@ fn describe_page<'a>(listed: usize, mut polled: impl ExactSizeIterator<Item = &'
 fn describe_languages(repository: &Repository, languages: &[Target]) -> String {
     let with = languages.iter().filter(|target| target.completion.is_some()).count();
     let counted = match languages.len() {
-        0 => return format!("repository {:?} has no language: add target languages to it", repository.name),
+        0 => return format!("repository {:?} has no languages: add target languages to it", repository.name),
         1 => "1 language".to_owned(),
         count => format!("{count} languages"),
     };
@@ -76,11 +77,11 @@ fn describe_languages(repository: &Repository, languages: &[Target]) -> String {
 fn describe_scale(languages: &[Target], scale: f64) -> String {
     let reported = languages.iter().filter_map(|target| target.completion).map(crate::model::Completion::get);
     let Some(highest) = reported.reduce(f64::max).filter(|highest| *highest > 0.0) else {
-        return format!("no completion above 0 to tell the scale by; api.completion_scale is {scale}");
+        return format!("no completion above 0 to judge the scale by; api.completion_scale is {scale}");
     };
     if highest > scale {
         format!(
-            "its highest completion is {highest}, above api.completion_scale, {scale}: set that to what means finished"
+            "its highest completion is {highest}, above api.completion_scale, {scale}: set that to the completion that means finished"
         )
     } else if highest <= 1.0 && scale > 1.0 {
         format!(
@@ -131,8 +132,11 @@ mod tests {
         );
         assert_eq!(
             described(&[87.5], 1.0),
-            "its highest completion is 87.5, above api.completion_scale, 1: set that to what means finished"
+            "its highest completion is 87.5, above api.completion_scale, 1: set that to the completion that means finished"
         );
-        assert_eq!(described(&[0.0], 100.0), "no completion above 0 to tell the scale by; api.completion_scale is 100");
+        assert_eq!(
+            described(&[0.0], 100.0),
+            "no completion above 0 to judge the scale by; api.completion_scale is 100"
+        );
     }
 }

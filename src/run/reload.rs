@@ -50,7 +50,7 @@ impl Reloader {
             }
             Err(error) => {
                 let error = format!("{error:#}");
-                tracing::error!(error, "the new configuration is refused; the one before stays in force");
+                tracing::error!(error, "the new configuration is refused; the previous one stays in force");
                 Err(error)
             }
         };
@@ -66,14 +66,14 @@ impl Reloader {
         self.logs.apply(&config.log);
         let changes = self.loaded.changes(&loaded);
         if changes.is_empty() {
-            tracing::info!("the configuration was read anew; no key of it changed");
+            tracing::info!("the configuration was read again; no key changed");
         } else {
-            tracing::info!(changed = changes.join(", "), "the configuration was read anew");
+            tracing::info!(changed = changes.join(", "), "the configuration was read again");
         }
         warn(&loaded);
         let weakened = self.web.weakened_by(&web_config).join(", ");
         if !weakened.is_empty() {
-            tracing::warn!(weakened, "the reload takes away or lowers protection of the web side");
+            tracing::warn!(weakened, "the reload weakens the protection of the web endpoints");
         }
         self.polling.send_replace(Arc::new(poll_settings(config, client.clone())));
         self.web.replace(config.web.clone(), web_config);

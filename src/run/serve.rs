@@ -63,7 +63,7 @@ pub(super) async fn demo(mut options: Options, seed: u64, passed: PassedSockets)
         started = started => started?,
         () = signals.stop.received() => return Ok(()),
     };
-    tracing::info!(base_url = %prepared.loaded.config.api.base_url, "serving the demo API; it takes api.key where that is set");
+    tracing::info!(base_url = %prepared.loaded.config.api.base_url, "serving the demo API; it accepts api.key if that is set");
     run(prepared, signals).await
 }
 
@@ -139,7 +139,7 @@ async fn run(prepared: Prepared, signals: Signals) -> Result<(), RunError> {
     let Signals { mut stop, hangup } = signals;
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => Err(match ended {
-            Ok(()) => anyhow!("a task of the exporter ended by itself; this is a bug"),
+            Ok(()) => anyhow!("a task of the exporter ended unexpectedly; this is a bug"),
             Err(error) => anyhow!("a task of the exporter failed; this is a bug: {error}"),
         }),
         () = stop.received() => Ok(()),
@@ -199,7 +199,7 @@ async fn log_health(
 
 async fn end(mut tasks: JoinSet<()>) {
     if timeout(SHUTDOWN, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
-        tracing::warn!("not everything ended in time, such as a write of the state file; stopping all the same");
+        tracing::warn!("not everything ended in time, such as a write of the state file; stopping anyway");
     }
 }
 
@@ -223,7 +223,7 @@ fn announce(prepared: &Prepared) {
             if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() };
         format!("{scheme}://{host}/ and {scheme}://{host}{path}")
     });
-    let line = format!("The demo is served at {} (Ctrl-C ends it)\n", addresses.collect::<Vec<_>>().join(", "));
+    let line = format!("The demo is served at {} (Ctrl-C stops it)\n", addresses.collect::<Vec<_>>().join(", "));
     // A closed stdout is no reason not to serve.
     let _ = std::io::stdout().write_all(line.as_bytes());
 }
@@ -241,7 +241,7 @@ struct StopSignals {
 
 impl Signals {
     fn listen() -> anyhow::Result<Self> {
-        let listen = |kind| signal(kind).context("cannot listen to signals");
+        let listen = |kind| signal(kind).context("cannot listen for signals");
         let stop =
             StopSignals { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? };
         Ok(Self { stop, hangup: listen(SignalKind::hangup())? })

@@ -24,7 +24,7 @@ pub enum StateError {
     /// The new state is in place, but only the kernel knows that so far.
     #[error(
         "the state file {} is replaced, but its folder cannot be synced to the disk: {error}; until it can, a power \
-         failure may bring the state before it back: {hint}",
+         failure may bring back the previous state: {hint}",
         path.display()
     )]
     NotSynced { path: PathBuf, error: io::Error, hint: &'static str },
@@ -55,7 +55,7 @@ fn hint(error: &io::Error, if_denied: &'static str) -> &'static str {
         Some(Errno::NOLCK | Errno::NOTSUP | Errno::NOSYS) => {
             "its filesystem cannot lock files: set state.file to a file on one that can"
         }
-        Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => "make room for it, twice its size",
+        Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => "free up space, twice its size",
         None if error.kind() == io::ErrorKind::FileTooLarge => "leave repositories out with filter.exclude",
         Some(Errno::BUSY) => "mount the folder of the state file, not the file alone",
         _ => "check its folder and filesystem; the log of the kernel may say more",

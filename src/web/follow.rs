@@ -59,7 +59,7 @@ fn take_up(app: &App, site: &Arc<Site>, loaded: Result<WebConfigFile, String>) {
             Ok(())
         }
         Err(error) => {
-            tracing::error!(error, "the web configuration has changed and is refused; what was in force stays");
+            tracing::error!(error, "the changed web configuration is refused; the previous one stays in force");
             Err(Failure::new(now, error, "correct the file; it is read again when it changes"))
         }
     };
@@ -74,7 +74,7 @@ fn as_protective(before: &WebConfigFile, after: WebConfigFile) -> Result<WebConf
     let path = before.path.as_deref().unwrap_or(Path::new("")).display();
     let weakened = weakened.join(", ");
     Err(format!(
-        "the web configuration file {path} takes away or lowers {weakened}; reload or restart if that is meant"
+        "the web configuration file {path} removes or weakens {weakened}; reload or restart if that is intended"
     ))
 }
 

@@ -27,7 +27,7 @@ pub enum BindError {
     #[error("cannot listen on {address:?} (web.listen_addresses): {error}; {hint}")]
     Address { address: String, error: io::Error, hint: &'static str },
     #[error(
-        "cannot take over the sockets that systemd passes (LISTEN_FDS): {0}; let the .socket unit have TCP streams only"
+        "cannot take over the sockets that systemd passes (LISTEN_FDS): {0}; use only TCP streams in the .socket unit"
     )]
     Activation(io::Error),
 }

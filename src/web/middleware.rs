@@ -33,7 +33,8 @@ pub(super) async fn authenticate(State(site): State<Arc<Site>>, request: Request
                 .into_response()
         }
         Verdict::Busy => {
-            (StatusCode::SERVICE_UNAVAILABLE, "too many passwords wait to be verified; try again\n").into_response()
+            (StatusCode::SERVICE_UNAVAILABLE, "too many passwords are waiting to be verified; try again\n")
+                .into_response()
         }
     }
 }

@@ -39,19 +39,19 @@ pub(super) fn router(site: &Arc<Site>) -> Router {
 }
 
 async fn not_found(State(site): State<Arc<Site>>) -> Response {
-    let message = format!("nothing here; there are / and {}\n", site.settings.telemetry_path);
+    let message = format!("nothing here; see / and {}\n", site.settings.telemetry_path);
     (StatusCode::NOT_FOUND, message).into_response()
 }
 
 /// The router adds the header that names the methods.
 async fn method_not_allowed(method: Method) -> Response {
-    let message = format!("{method} is not allowed here; the header Allow says what is\n");
+    let message = format!("{method} is not allowed here; see the header Allow\n");
     (StatusCode::METHOD_NOT_ALLOWED, message).into_response()
 }
 
 async fn reload(State(site): State<Arc<Site>>) -> Response {
     if !site.settings.enable_lifecycle {
-        let message = "reloading over HTTP is switched off; set web.enable_lifecycle, or send SIGHUP\n";
+        let message = "reloading over HTTP is disabled; set web.enable_lifecycle, or send SIGHUP\n";
         return (StatusCode::FORBIDDEN, message).into_response();
     }
     let (answer, answered) = oneshot::channel();
@@ -62,7 +62,7 @@ async fn reload(State(site): State<Arc<Site>>) -> Response {
     match result {
         Some(Ok(())) => "reloaded\n".into_response(),
         Some(Err(message)) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{message}\n")).into_response(),
-        None => (StatusCode::SERVICE_UNAVAILABLE, "the exporter is about to end\n").into_response(),
+        None => (StatusCode::SERVICE_UNAVAILABLE, "the exporter is stopping\n").into_response(),
     }
 }
 

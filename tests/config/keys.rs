@@ -45,10 +45,13 @@ fn a_key_under_an_unknown_name_is_not_shown() {
             ("api: {key:s3cret}\n", r#"exporter.yml:1: unknown key in the section api; did you mean "api.key"?"#),
             ("{key:s3cret}\n", "exporter.yml:1: unknown section…api, poll, filter, state, web, log"),
             ("api: {s3cretS3CRET0: }\n", "exporter.yml:1: unknown key in the section api…base_url, allow_http, key"),
-            ("api: s3cret\n", "api (exporter.yml:1): is a section, but no mapping; write its keys below it, indented"),
+            (
+                "api: s3cret\n",
+                "api (exporter.yml:1): is a section, but not a mapping; write its keys below it, indented",
+            ),
             (
                 "api: [s3cret]\n",
-                "api (exporter.yml:1): is a section, but no mapping; write its keys below it, indented",
+                "api (exporter.yml:1): is a section, but not a mapping; write its keys below it, indented",
             ),
             ("key: s3cret\n", r#"exporter.yml:1: unknown section "key"…below the section "api:""#),
             ("s3cret\n", "exporter.yml: is no mapping; write sections (api, poll, filter, state, web, log)"),
@@ -59,7 +62,7 @@ fn a_key_under_an_unknown_name_is_not_shown() {
 #[test]
 fn a_key_that_is_no_text_or_cannot_be_sent_is_refused() {
     let unfit = "api.key (exporter.yml:3)…cannot be sent in a header (a line break, a blank, or one that is not printable \
-                 ASCII); give the API key, and nothing else";
+                 ASCII); set the API key, and nothing else";
     refused_files(
         HEAD,
         &[
@@ -96,7 +99,7 @@ fn exactly_one_of_key_and_key_file_is_required() {
 
 #[test]
 fn a_key_file_that_cannot_give_a_key_is_refused() {
-    let see = "see that the file exists and that this user may read it";
+    let see = "make sure that the file exists and that this user can read it";
     refused_files(
         HEAD,
         &[

@@ -32,7 +32,7 @@ fn one_underscore_in_the_place_of_two_is_pointed_out() {
 #[test]
 fn a_mistake_in_a_variable_names_it() {
     for (file, name, value, key, words) in [
-        (HEAD, "API__KEY", "s3cret s3cret", "api.key", "header…give the API key, and nothing else"),
+        (HEAD, "API__KEY", "s3cret s3cret", "api.key", "header…set the API key, and nothing else"),
         (GOOD, "API__PAGE_SIZE", "1001", "api.page_size", "1 to 1000"),
         (GOOD, "POLL__INTERVAL", "5 parsecs", "poll.interval", "with its unit…\"5 parsecs\""),
         (GOOD, "FILTER__INCLUDE", "{acme,other}/*,[", "filter.include", "the glob \"[\"…[\"acme/*\"]"),

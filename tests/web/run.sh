@@ -153,11 +153,11 @@ start policy demo --web.config.file=policy.yml
 policy() {
     local before authorities='client_ca_file: ca.pem, '
     [ "$1" != NoClientCert ] || authorities=
-    before=$(grep -c 'the configuration was read anew' policy.log || true)
+    before=$(grep -c 'the configuration was read again' policy.log || true)
     printf 'tls_server_config: {cert_file: server.pem, key_file: server.key, %sclient_auth_type: %s}\n' "$authorities" "$1" >policy.new
     mv policy.new policy.yml
     kill -HUP "$pid"
-    eventually "the reload for $1" sh -c "[ \$(grep -c 'the configuration was read anew' policy.log) -gt $before ]"
+    eventually "the reload for $1" sh -c "[ \$(grep -c 'the configuration was read again' policy.log) -gt $before ]"
     local at=https://localhost:$port/metrics
     status "$2" --cacert ca.pem "$at"
     status "$3" --cacert ca.pem --cert burglar.pem --key burglar.key "$at"

@@ -42,7 +42,7 @@ impl Ledger {
         if !std::mem::replace(&mut self.has_logged_excess, true) {
             tracing::warn!(
                 kept = limit,
-                hint = "see whether the API changes the ids of repositories or the codes of languages all the time",
+                hint = "check whether the API keeps changing the ids of repositories or the codes of languages",
                 "more repositories or languages left than progress clocks are kept for; the oldest are forgotten"
             );
         }

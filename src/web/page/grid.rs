@@ -16,7 +16,7 @@ use maud::{Markup, html};
 pub fn grid(table: &Table<'_>, query: &Query, now: Timestamp) -> Markup {
     html! {
         table {
-            caption.hidden { "Completion of each repository in each language, in per cent" }
+            caption.hidden { "Completion of each repository in each language, in percent" }
             thead {
                 tr {
                     (heading(query, Column::Name, "Repository"))
@@ -130,13 +130,13 @@ fn heat(ratio: f64) -> String {
 pub fn legend(table: &Table<'_>, state_is_kept: bool) -> Markup {
     html! {
         div.legend {
-            p { "Completion in per cent, rounded down: "
+            p { "Completion in percent, rounded down: "
                 span.scale aria-hidden="true" { @for step in 0..=10 { i.{ "h" (step) } {} } }
                 " from 0 to 100." }
             p { span.h3.stalled.sample { "38" } " is stalled: incomplete, and no progress for 7 days." }
             p { span.unknown.sample { "?" } " reports no completion. An empty cell: not a target language." }
-            p { "Last progress is when a completion was last seen to rise, or else when it was first seen"
-                @if !state_is_kept { " since the exporter started; with state.file it outlives a restart" }
+            p { "Last progress is when a completion was last seen to rise, or otherwise first seen"
+                @if !state_is_kept { " since the exporter started; with state.file it survives a restart" }
                 "." }
             @if table.left_out > 0 {
                 p { (table.left_out) " rarer languages are not shown here; search for a repository to see all of its languages." }

@@ -111,7 +111,7 @@ fn nothing_published() -> Markup {
         section.state.waiting #repositories {
             span.mark aria-hidden="true" { "\u{2026}" }
             h2 { "The exporter has just started" }
-            p { "Nothing has been read yet. Load this page again in a moment." }
+            p { "Nothing has been read yet. Reload this page in a moment." }
         }
     }
 }
@@ -125,7 +125,7 @@ fn state(overview: &Overview<'_>, status: &PollStatus, query: &Query, now: Times
             dl {
                 div { dt { "Last poll" } dd { (last_poll(status, now)) } }
                 div { dt { "Next poll" } dd { (next_poll(status, now)) } }
-                div { dt { "Last without a failure" } dd {
+                div { dt { "Last full poll" } dd {
                     @match status.last_success_at { Some(at) => (moment(at, &ago(at, now))), None => "not yet" }
                 } }
                 // A page that loads itself again would take the search away from who is typing it.
@@ -209,7 +209,7 @@ fn numbers(overview: &Overview<'_>, filtered: usize) -> Markup {
             div.figure { p { b { (grouped(overview.counts.repositories())) } " repositories" }
                 p.detail {
                     (grouped(fresh)) " up to date"
-                    @for (count, what) in [(failing, "failing"), (stale, "too old to show"), (pending, "not read yet"), (filtered, "left out by filters")] {
+                    @for (count, what) in [(failing, "failing"), (stale, "stale"), (pending, "not read yet"), (filtered, "left out by filters")] {
                         @if count > 0 { ", " (grouped(count)) " " (what) }
                     }
                 }

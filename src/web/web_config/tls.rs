@@ -23,7 +23,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 /// TLS as the file asks for it.
 pub struct Tls {
     pub config: Arc<ServerConfig>,
-    /// When the certificate that is served expires; `None` where it cannot be read.
+    /// When the served TLS certificate expires; `None` where it cannot be read.
     pub expires: Option<Timestamp>,
     /// 12 or 13.
     min_version: u8,

@@ -74,7 +74,7 @@ fn message(key: &str, error: &YamlError) -> String {
     match error {
         YamlError::SerdeUnknownField { field, expected, .. } => match nearest(field, expected.iter()) {
             Some(known) => format!("{key}: there is no such key; did you mean {known}?"),
-            None => format!("{key}: there is no such key; here may stand {}", expected.join(", ")),
+            None => format!("{key}: there is no such key; the keys are {}", expected.join(", ")),
         },
         YamlError::DuplicateMappingKey { key: Some(twice), .. } => {
             format!("{}{twice} is given twice; remove one of the two", key.trim_end_matches('?'))
