@@ -7,7 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests; clippy.toml excuses only what is marked #[test]")]
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs,
     io::{BufRead, BufReader, Read, Write},
@@ -57,6 +57,7 @@ fn memory(repositories: u64, generation: u32) -> Memory {
     Memory {
         last_full_poll: None,
         repositories: (1..=repositories).map(repository).collect(),
+        missed: BTreeSet::new(),
         departed: BTreeMap::new(),
     }
 }

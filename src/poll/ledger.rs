@@ -55,7 +55,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub fn restore(memory: Memory) -> Self {
-        let mut ledger = Self { departed: memory.departed, ..Self::default() };
+        let mut ledger = Self { departed: memory.departed, missed: memory.missed, ..Self::default() };
         // Polls read the oldest attempt first: that order is restored from the reads.
         let mut order = memory.repositories;
         order.sort_by_key(|remembered| remembered.languages.as_ref().map(|languages| languages.read_at));
@@ -75,7 +75,8 @@ impl Ledger {
             languages: known.languages.clone(),
         };
         let repositories = self.known.values().map(remember).collect();
-        Memory { last_full_poll, repositories, departed: self.departed.clone() }
+        let missed = self.missed.iter().filter(|id| self.known.contains_key(id)).copied().collect();
+        Memory { last_full_poll, repositories, missed, departed: self.departed.clone() }
     }
 
     /// How many repositories are polled.

@@ -8,6 +8,7 @@
 //! {"id":7,"name":"owner/repo","private":true,"created_at":1700000000000,"read":{"at":1700000000000,"languages":[
 //!   {"code":"de","name":"German","completion":50.5,"clock":1700000000000}]}}
 //! ],
+//! "missed":[7],
 //! "departed":[
 //! {"id":7,"code":"fr","completion":12.0,"clock":1700000000000,"left_at":1700000000000}
 //! ],
@@ -27,6 +28,7 @@
 //! | `completion` | as the API reports it, the shortest decimal that is the same 64-bit float; absent where not known |
 //! | `clock` | the time of the language's progress clock; absent where it has none |
 //! | `clock_completion` | the completion of the progress clock, where there is no `completion` any more |
+//! | `missed` | ids of repositories that the last complete listing lacked and the next has to confirm are gone; absent if none |
 //! | `departed` | the clocks of what left, in the order of id and code |
 //! | `crc32` | of all bytes before the line break that precedes it, in lower-case hexadecimal |
 //!
@@ -45,6 +47,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{
     borrow::Cow,
+    collections::BTreeSet,
     io::{self, BufWriter, IntoInnerError, Write},
     sync::Arc,
     time::Duration,
@@ -64,6 +67,8 @@ struct Document<'a> {
     // Raw, so that only one entry at a time exists in two forms: with 300,000 languages that is 32 MiB less.
     #[serde(borrow)]
     repositories: Vec<&'a RawValue>,
+    #[serde(default)]
+    missed: BTreeSet<u64>,
     #[serde(borrow)]
     departed: Vec<DepartedEntry<'a>>,
 }
@@ -121,7 +126,13 @@ pub(super) fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Re
     }
     out.write_all(b",\n\"repositories\":[")?;
     write_lines(&mut out, memory.repositories.iter().map(RepositoryEntry::from))?;
-    out.write_all(b"],\n\"departed\":[")?;
+    out.write_all(b"],\n")?;
+    if !memory.missed.is_empty() {
+        out.write_all(b"\"missed\":")?;
+        serde_json::to_writer(&mut out, &memory.missed.iter().map(|id| id.get()).collect::<Vec<_>>())?;
+        out.write_all(b",\n")?;
+    }
+    out.write_all(b"\"departed\":[")?;
     let departed = memory.departed.iter().map(|((id, code), (progress, left_at))| DepartedEntry {
         id: id.get(),
         code: Cow::Borrowed(code),
@@ -241,6 +252,7 @@ impl Reader<'_> {
         Some(Memory {
             last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos),
             repositories,
+            missed: document.missed.into_iter().map(RepositoryId::new).collect::<Option<_>>()?,
             departed: departed.collect::<Option<_>>()?,
         })
     }

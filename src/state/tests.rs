@@ -54,6 +54,7 @@ fn small() -> Memory {
             remembered(7, "owner/repo", Some(languages)),
             remembered(RepositoryId::MAX, "owner/b", None),
         ],
+        missed: [RepositoryId::new(7).unwrap()].into(),
         departed: departed(7, "it"),
     }
 }

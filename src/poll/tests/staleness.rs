@@ -144,6 +144,7 @@ async fn a_state_of_the_future_is_brought_back_to_now() {
             repository: Arc::new(repository),
             languages: Some(Arc::new(Languages { read_at: AHEAD, readings })),
         }],
+        missed: [].into(),
         departed: [((id, "fr".into()), (progress, AHEAD))].into(),
     };
     let world = Memory::default();

@@ -22,6 +22,7 @@ fn a_file_of_version_1_is_written_as_the_documentation_says_and_read_again() {
             remembered(7, "owner/repo", Some(vec![reading("de", "German", Reported::Now(clock(50.5, 17)))])),
             remembered(8, "owner/b", None),
         ],
+        missed: [RepositoryId::new(8).unwrap()].into(),
         departed: departed(7, "fr"),
     };
     let expected = concat!(
@@ -32,9 +33,9 @@ fn a_file_of_version_1_is_written_as_the_documentation_says_and_read_again() {
         r#""languages":[{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
         "\n",
         r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000}"#,
-        "\n],\n\"departed\":[\n",
+        "\n],\n\"missed\":[8],\n\"departed\":[\n",
         r#"{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}"#,
-        "\n],\n\"crc32\":\"c3363e3c\"}\n"
+        "\n],\n\"crc32\":\"a7540914\"}\n"
     );
     assert_eq!(String::from_utf8(encoded(&memory)).unwrap(), expected);
     assert_eq!(decode(expected.as_bytes()), Ok(memory));
@@ -186,7 +187,8 @@ fn any_memory() -> impl Strategy<Value = Memory> {
     let key = (1..=RepositoryId::MAX, any_text()).prop_map(|(id, code)| (RepositoryId::new(id).unwrap(), code.into()));
     let departed = collection::btree_map(key, (any_progress(), any_time()), 0..5);
     let took = option::of(any::<u64>().prop_map(Duration::from_nanos));
-    (took, repositories, departed).prop_map(|(last_full_poll, repositories, departed)| Memory {
+    let missed = collection::btree_set((1..=RepositoryId::MAX).prop_map(|id| RepositoryId::new(id).unwrap()), 0..5);
+    (took, repositories, missed, departed).prop_map(|(last_full_poll, repositories, missed, departed)| Memory {
         last_full_poll,
         repositories: repositories
             .into_iter()
@@ -196,6 +198,7 @@ fn any_memory() -> impl Strategy<Value = Memory> {
                 Remembered { repository: Arc::new(repository), languages }
             })
             .collect(),
+        missed,
         departed,
     })
 }
