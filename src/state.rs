@@ -62,6 +62,8 @@ pub struct Memory {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
     pub repository: Arc<Repository>,
+    /// Which attempt to read it was the last, counted over all repositories: larger is later; 0 where there was none.
+    pub last_attempt: u64,
     pub languages: Option<Arc<Languages>>,
 }
 

@@ -52,7 +52,7 @@ fn memory(repositories: u64, generation: u32) -> Memory {
             created_at: Some(NOW),
         };
         let languages = Languages { read_at: NOW, readings: readings.collect() };
-        Remembered { repository: Arc::new(repository), languages: Some(Arc::new(languages)) }
+        Remembered { repository: Arc::new(repository), last_attempt: 1, languages: Some(Arc::new(languages)) }
     };
     Memory {
         last_full_poll: None,

@@ -5,7 +5,7 @@
 //! ```json
 //! {"format":"translation-exporter state","version":1,"base_url":"https://api.example.com/","last_full_poll_ns":900,
 //! "repositories":[
-//! {"id":7,"name":"owner/repo","private":true,"created_at":1700000000000,"read":{"at":1700000000000,"languages":[
+//! {"id":7,"name":"owner/repo","private":true,"created_at":1700000000000,"attempt":5,"read":{"at":1700000000000,"languages":[
 //!   {"code":"de","name":"German","completion":50.5,"clock":1700000000000}]}}
 //! ],
 //! "missed":[7],
@@ -23,6 +23,7 @@
 //! | `name` | of the repository or language; absent for a language without one |
 //! | `private` | absent where the API does not say |
 //! | `created_at`, `left_at`, `at` | times, milliseconds since the Unix epoch; `created_at` absent where not known |
+//! | `attempt` | rises with each attempt to read a repository, so that the oldest comes first; absent before the first |
 //! | `read` | when all languages of the repository were last read, and what they were; absent before the first time |
 //! | `code` | of the language; languages are in the order of the bytes of their codes, each once in a repository |
 //! | `completion` | as the API reports it, the shortest decimal that is the same 64-bit float; absent where not known |
@@ -82,8 +83,15 @@ struct RepositoryEntry<'a> {
     private: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "is_0")]
+    attempt: u64,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     read: Option<ReadEntry<'a>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_0(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -163,12 +171,13 @@ fn closing(crc: &Crc) -> String {
 }
 
 impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
-    fn from(Remembered { repository, languages }: &'a Remembered) -> Self {
+    fn from(Remembered { repository, last_attempt, languages }: &'a Remembered) -> Self {
         Self {
             id: repository.id.get(),
             name: Cow::Borrowed(&repository.name),
             private: repository.visibility.is_private(),
             created_at: repository.created_at.map(Timestamp::as_millis),
+            attempt: *last_attempt,
             read: languages.as_deref().map(|languages| ReadEntry {
                 at: languages.read_at.as_millis(),
                 languages: languages.readings.iter().map(LanguageEntry::from).collect(),
@@ -268,7 +277,7 @@ impl Reader<'_> {
             Some(read) => Some(self.languages(&read)?),
             None => None,
         };
-        Some(Remembered { repository: Arc::new(repository), languages })
+        Some(Remembered { repository: Arc::new(repository), last_attempt: entry.attempt, languages })
     }
 
     fn languages(&self, read: &ReadEntry<'_>) -> Option<Arc<Languages>> {
