@@ -10,7 +10,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, ErrorKind, Read, Write},
     os::unix::{
         fs::{MetadataExt, PermissionsExt, chown},
         process::CommandExt,
@@ -102,14 +102,19 @@ impl Process {
     }
 
     fn spawn(path: &Path, mut program: Command) -> Self {
-        let mut child = program
+        program
             .args(["--exact", "the_child", "--ignored", "--nocapture"])
             .env("STATE_FILE_OF_CHILD", path)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .stderr(Stdio::piped());
+        let mut child = loop {
+            match program.spawn() {
+                // A process that another test starts holds the copy of the program open for writing, until its own exec.
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+                child => break child.unwrap(),
+            }
+        };
         let says = BufReader::new(child.stderr.take().unwrap());
         Self { child, says }
     }
