@@ -7,7 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests; clippy.toml excuses only what is marked #[test]")]
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs,
     io::{BufRead, BufReader, ErrorKind, Read, Write},
@@ -52,11 +52,12 @@ fn memory(repositories: u64, generation: u32) -> Memory {
             created_at: Some(NOW),
         };
         let languages = Languages { read_at: NOW, readings: readings.collect() };
-        Remembered { repository: Arc::new(repository), languages: Some(Arc::new(languages)) }
+        Remembered { repository: Arc::new(repository), last_attempt: 1, languages: Some(Arc::new(languages)) }
     };
     Memory {
         last_full_poll: None,
         repositories: (1..=repositories).map(repository).collect(),
+        missed: BTreeSet::new(),
         departed: BTreeMap::new(),
     }
 }
