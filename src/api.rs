@@ -1,6 +1,6 @@
 //! The client of the API: one method for each question that is asked of it.
 //!
-//! A [`Client`] lives as long as the configuration does; each poll opens a [`Session`] on it, which reads the key anew
+//! A [`Client`] lives as long as the configuration does; each poll opens a [`Session`] on it, which reads the key again
 //! and decides when the poll has to end. What the API must never see is kept here: the key goes to the origin of
 //! `api.base_url` alone, no redirect is followed, and every request, retries too, waits for its turn in `pacing`.
 
@@ -47,7 +47,7 @@ pub trait Api: Send + Sync + 'static {
     /// The key cannot be read: nothing may be requested.
     fn begin(&self) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
 
-    /// Until when a Retry-After holds all requests; `None` where none does now.
+    /// Until when a Retry-After holds all requests; `None` if none does now.
     fn held_until(&self) -> Option<Instant>;
 }
 
@@ -174,7 +174,7 @@ impl Client {
     }
 }
 
-/// Reads the rest of an answer that is not used, if it is short, so that the next request need not connect anew.
+/// Reads the rest of an answer that is not used, if it is short, so that the next request need not connect again.
 async fn drain(mut response: reqwest::Response) {
     let read = async {
         let mut size = 0;

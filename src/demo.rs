@@ -2,7 +2,7 @@
 //! account sees what someone with one would see.
 //!
 //! It promises what the API specification says and no more: a bearer key, `limit` from 1 to 1000, `after` above 0,
-//! pages in the order of the ids. Where the specification is silent it does what a real service might: it caps its
+//! pages in the order of the ids. If the specification is silent it does what a real service might: it caps its
 //! pages below the limit, spells some ids as strings, leaves out a field here and there, answers 429 or 500 now and
 //! then, and once in a while cannot read one repository for some seconds.
 //!
@@ -62,7 +62,7 @@ pub fn random_key() -> SecretString {
 ///
 /// # Errors
 ///
-/// Where no port of 127.0.0.1 can be listened on.
+/// If no port of 127.0.0.1 can be listened on.
 pub async fn start(seed: u64, key: SecretString) -> io::Result<DemoApi> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let base_url = format!("http://{}/", listener.local_addr()?);

@@ -1,8 +1,8 @@
 //! What is wrong now, worst first.
 //!
-//! The one place that judges. The status page, readiness, `once`, `check-config --online` and the log take their words
-//! from here, and every [`Kind`] has its alert in `deploy/prometheus/alerts.yaml` or says why it has none, so that all of
-//! them say the same. A pure function of what was published, what the exporter knows of itself, and the time.
+//! The only place that judges. The status page, readiness and the log take their words from here, and every [`Kind`] has
+//! its alert in `deploy/prometheus/alerts.yaml` or a reason why it has none, so that all of them agree. A pure function of
+//! what was published, what the exporter knows about itself, and the time.
 
 mod log;
 
@@ -15,17 +15,17 @@ use crate::{
 pub use log::Watch;
 use std::{sync::Arc, time::Duration};
 
-/// How soon a certificate has to expire to be warned of; the alert `TranslationCertificateExpiring` has the same limit.
+/// How long before its expiry a certificate is reported; the alert `TranslationCertificateExpiring` has the same limit.
 pub const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// What is shown is old, or not all.
+    /// The data shown are old or incomplete.
     Error,
-    /// Something needs attention, and what is shown is good.
+    /// Something needs attention, but the data shown are good.
     Warning,
-    /// Nothing is wrong: this is to be known.
+    /// Nothing is wrong.
     Notice,
 }
 
@@ -95,10 +95,10 @@ impl Kind {
         }
     }
 
-    /// The alert that fires for it; `Err` says why there is none.
+    /// The alert that fires for it.
     ///
     /// # Errors
-    /// The reason why nobody is alerted.
+    /// The reason why there is none.
     pub fn alert(self) -> Result<&'static str, &'static str> {
         match self {
             Self::KeyRefused | Self::KeyFileUnreadable => Ok("TranslationApiKeyRejected"),
@@ -124,11 +124,11 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub kind: Kind,
-    /// `None` where nobody kept when it began.
+    /// `None` if it is not known when it began.
     pub since: Option<Timestamp>,
-    /// A sentence without its full stop: what is wrong, and what is read and shown all the same.
+    /// A sentence without its full stop: what is wrong, and what is read and shown anyway.
     pub what: String,
-    /// What was attempted and how it failed, where something was.
+    /// What was attempted and how it failed, if anything was.
     pub detail: Option<Arc<str>>,
     /// What to do about it.
     pub hint: Arc<str>,
@@ -163,13 +163,13 @@ impl Finding {
     }
 }
 
-/// What is wrong now, worst first; empty where all is well.
+/// What is wrong now, worst first; empty if nothing is.
 #[must_use]
 pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(polling(snapshot, status, now));
     findings.extend(reading(snapshot, status));
-    // An outage is one thing, not one for each repository.
+    // An outage is one finding, not one for each repository.
     if findings.iter().any(|finding| finding.kind <= Kind::ApiUnavailable) {
         findings.retain(|finding| finding.kind != Kind::RepositoriesFailing);
     }
@@ -180,13 +180,13 @@ pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Times
     findings
 }
 
-/// The sentence above all others: the worst of what is wrong, or that all is well.
+/// The worst finding, or that all is well.
 #[must_use]
 pub fn headline(findings: &[Finding]) -> &str {
     findings.first().map_or("All is well: every repository was read", |finding| &finding.what)
 }
 
-/// Whether everything could be listed and asked for, and if not, why.
+/// Why not everything could be listed and requested, if so.
 fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
     let Some(last) = &status.last else { return Some(first_poll(status)) };
     let failure = last.listing.as_ref().or(last.ended_early.as_ref());
@@ -238,7 +238,7 @@ fn read(last: &PollOutcome) -> String {
     format!("{} read", counted(last.read, "repository was", "repositories were"))
 }
 
-/// What there is to see of what the last poll did not read.
+/// What is shown of what the last poll did not read.
 fn rest(snapshot: &Snapshot, last: &PollOutcome) -> &'static str {
     let is_shown = snapshot.repositories.iter().any(|shown| shown.condition.languages().is_some());
     match (is_shown, last.read) {
@@ -248,7 +248,7 @@ fn rest(snapshot: &Snapshot, last: &PollOutcome) -> &'static str {
     }
 }
 
-/// What is known of the repositories.
+/// What is wrong with the repositories.
 fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
     let mut findings = Vec::new();
     let conditions = || snapshot.repositories.iter().map(|shown| &shown.condition);
@@ -317,7 +317,7 @@ fn scale(snapshot: &Snapshot) -> Option<Finding> {
     })
 }
 
-/// What the exporter knows of itself.
+/// What is wrong with the exporter itself.
 fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut add = |kind, what: &str, failure: &Option<Failure>| {

@@ -233,7 +233,7 @@ impl Instruments {
         self.tls_handshake_failures.at([("reason", failure.label())]).inc();
     }
 
-    /// The certificate that is served from now on is valid until then; `None` where none is served.
+    /// The certificate that is served from now on is valid until then; `None` if none is served.
     pub fn certificate_expires(&self, at: Option<Timestamp>) {
         self.conditions.change(|facts| facts.certificate_expires_at = at);
     }

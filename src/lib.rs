@@ -1,38 +1,38 @@
 //! translation-exporter: a Prometheus exporter for the translation progress of code repositories.
 //!
-//! The way of one datum, which goes one way, with one hand-off:
+//! Data flow one way, with one hand-off:
 //!
-//! 1. [`api`] asks the translation service, politely, and turns its bytes into the types of [`model`]: after that, an
-//!    impossible value cannot be written down.
-//! 2. [`poll`] asks for all repositories ([`select`] says which) and their languages at an interval, remembers what was
-//!    read, runs the [`progress`] clock, and builds a [`snapshot`]. [`state`] lets that outlive a restart.
+//! 1. [`api`] polls the translation service, politely, and turns its bytes into the types of [`model`], which cannot hold
+//!    an impossible value.
+//! 2. [`poll`] reads all repositories ([`select`] says which) and their languages at an interval, remembers what was
+//!    read, runs the [`progress`] clock, and builds a [`snapshot`]. [`state`] preserves that across restarts.
 //! 3. [`exposition`] encodes each snapshot once; a scrape ([`web`]) adds the exporter's own [`instruments`] to those
 //!    bytes. A scrape never waits for a poll, nor a poll for a scrape.
 //!
-//! Around it stand [`cli`] and [`config`] (what the user wants), [`telemetry`] (what
-//! the log tells), [`report`] (what `once` prints), [`demo`] (an API to try it with) and [`clock`] (the time). [`run()`]
-//! wires them together.
+//! [`health`] judges what is wrong. Besides these there are [`cli`] and [`config`] (what the user set), [`telemetry`]
+//! (logs), [`report`] (what `once` prints), [`demo`] (an API to try it with) and [`clock`] (the time). [`run()`] wires
+//! them together.
 //!
 //! # Changing it
 //!
-//! What to touch, in this order.
+//! What to change, in this order.
 //!
-//! A gauge of a repository or language: `exposition/translations.rs`; README.md; the expected text in
+//! A gauge of a repository or language: `exposition/translations.rs`; `deploy/metrics.md`; the expected text in
 //! `exposition/tests/golden.rs`; the number of such families in `tests/blackbox/exposition_roundtrip.rs`; a panel in
 //! `grafana/generate`, or a line among what is deliberately unused in `tests/grafana/test_live.py`.
 //!
-//! A counter of the exporter's own: its field, its registration and its method in `instruments.rs`; where it happens;
-//! README.md; a panel or a line as above.
+//! A counter of the exporter's own: its field, its registration and its method in `instruments.rs`; where it is counted;
+//! `deploy/metrics.md`; a panel or a line as above.
 //!
-//! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one (which
-//! commands can use that is in `cli.rs`); its field in `config.rs`; its bounds in `config/sections.rs`; where it is used;
-//! README.md; `check-config`'s output in `tests/config/main.rs`.
+//! A key of the configuration: `config/keys.rs`, which also defines its variable and its option, if it has one (`cli.rs`
+//! says which commands can use it); its field in `config.rs`; its bounds in `config/sections.rs`; where it is used;
+//! `deploy/configuration.md`; `check-config`'s output in `tests/config/main.rs`.
 //!
-//! An operation of the API: `model.rs` ([`model::Operation`]); `api/wire.rs` for its JSON; `api.rs` for the question
-//! ([`api::Session`], which the tests of `poll` and `tests/blackbox/properties.rs` implement too); `poll.rs` to ask it and
-//! `poll/ledger.rs` to keep the answer; `snapshot.rs` to tell it; then its metric as above. `instruments/tests.rs` lists
+//! An operation of the API: `model.rs` ([`model::Operation`]); `api/wire.rs` for its JSON; `api.rs` for the request
+//! ([`api::Session`], which the tests of `poll` and `tests/blackbox/properties.rs` implement too); `poll.rs` to send it and
+//! `poll/ledger.rs` to keep the answer; `snapshot.rs` to publish it; then its metric as above. `instruments/tests.rs` lists
 //! the labels. `demo.rs`, `tests/support/api.rs` and the small APIs of `tests/deploy`, `tests/rules`, `tests/web` and
-//! `tests/bench` have to answer it. What is to outlive a restart goes into `state/format.rs`.
+//! `tests/bench` must answer it. What must survive a restart goes into `state/format.rs`.
 #![forbid(unsafe_code)]
 
 pub mod api;

@@ -19,7 +19,7 @@ impl RepositoryId {
     /// The largest id: 2^63 - 1.
     pub const MAX: u64 = i64::MAX.unsigned_abs();
 
-    /// `None` where `id` is 0 or above [`Self::MAX`].
+    /// `None` if `id` is 0 or above [`Self::MAX`].
     #[must_use]
     pub fn new(id: u64) -> Option<Self> {
         NonZeroU64::new(id).filter(|id| id.get() <= Self::MAX).map(Self)
@@ -42,7 +42,7 @@ impl fmt::Display for RepositoryId {
 pub struct Completion(f64);
 
 impl Completion {
-    /// `None` where `value` is not finite. Negative values and values above the scale are kept as they are.
+    /// `None` if `value` is not finite. Negative values and values above the scale are kept as they are.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         // Adding 0 makes a negative zero a plain one.
@@ -64,7 +64,7 @@ pub enum Visibility {
 }
 
 impl Visibility {
-    /// `None` where the API does not say.
+    /// `None` if the API does not say.
     #[must_use]
     pub fn from_private(is_private: Option<bool>) -> Self {
         match is_private {
@@ -74,7 +74,7 @@ impl Visibility {
         }
     }
 
-    /// `None` where the API does not say.
+    /// `None` if the API does not say.
     #[must_use]
     pub fn is_private(self) -> Option<bool> {
         match self {
@@ -102,7 +102,7 @@ pub struct Repository {
     /// owner/repo as the API spells it; never empty.
     pub name: Arc<str>,
     pub visibility: Visibility,
-    /// `None` where the API gave none that can be read.
+    /// `None` if the API gave none that can be read.
     pub created_at: Option<Timestamp>,
 }
 
@@ -111,7 +111,7 @@ pub struct Repository {
 pub struct Language {
     /// Never empty.
     pub code: Arc<str>,
-    /// Empty where the API gave none that can be read.
+    /// Empty if the API gave none that can be read.
     pub name: Box<str>,
 }
 
@@ -137,7 +137,7 @@ impl Timestamp {
         self.0 as f64 / 1000.0
     }
 
-    /// The time from `earlier` to this; zero where `earlier` is later.
+    /// The time from `earlier` to this; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))

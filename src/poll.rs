@@ -50,7 +50,7 @@ pub struct Settings<A> {
     pub completion_scale: f64,
 }
 
-/// Polls on an interval, and publishes what it knows through `publish`, which must not block; `None` where only the
+/// Polls on an interval, and publishes what it knows through `publish`, which must not block; `None` if only the
 /// end of a poll is of interest.
 #[derive(Debug)]
 pub struct Poller<A, P> {

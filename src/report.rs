@@ -24,14 +24,14 @@
 //! | `repositories` | array | in the order of their names |
 //! | `repositories[].id` | text | decimal, because it may exceed what a JSON number holds exactly |
 //! | `repositories[].name` | text | owner/repo |
-//! | `repositories[].private` | boolean or null | null where the API did not say |
+//! | `repositories[].private` | boolean or null | null if the API did not say |
 //! | `repositories[].created_at` | time or null | |
 //! | `repositories[].state` | text | `fresh`: read in full; `failing`, `stale`: an earlier read was; `pending`: never read |
 //! | `repositories[].error` | error or null | why it could not be read |
-//! | `repositories[].languages` | array or null | in the order of their codes; null where they could not be read |
+//! | `repositories[].languages` | array or null | in the order of their codes; null if they could not be read |
 //! | `repositories[].languages[].code` | text | |
-//! | `repositories[].languages[].name` | text | empty where the API gave none |
-//! | `repositories[].languages[].completion` | number or null | as the API reported it; null where it gave none |
+//! | `repositories[].languages[].name` | text | empty if the API gave none |
+//! | `repositories[].languages[].completion` | number or null | as the API reported it; null if it gave none |
 //! | `repositories[].languages[].ratio` | number or null | completion divided by the scale, not clamped |
 
 mod cells;

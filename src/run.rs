@@ -101,7 +101,7 @@ fn warn(loaded: &Loaded) {
     }
 }
 
-/// Takes the state file over, with what it kept; `None` where none is configured.
+/// Takes the state file over, with what it kept; `None` if none is configured.
 ///
 /// # Errors
 /// Another process has it, or it cannot be one.

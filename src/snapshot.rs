@@ -1,6 +1,6 @@
 //! The immutable answer to "what do we know now", and the rule that says when its data are stale.
 //!
-//! A snapshot is built anew for each publication and swapped whole. What did not change is shared with the one before
+//! A snapshot is built again for each publication and swapped whole. What did not change is shared with the one before
 //! it, by `Arc`.
 
 use crate::{
@@ -29,7 +29,7 @@ pub enum Reported {
 }
 
 impl Reading {
-    /// `None` where the API gave none that can be read.
+    /// `None` if the API gave none that can be read.
     #[must_use]
     pub fn completion(&self) -> Option<Completion> {
         match self.reported {
@@ -200,7 +200,7 @@ pub struct PollStatus {
     pub last: Option<PollOutcome>,
     /// When a poll last read everything.
     pub last_success_at: Option<Timestamp>,
-    /// Until when a Retry-After holds all requests; `None` where none does now.
+    /// Until when a Retry-After holds all requests; `None` if none does now.
     pub held_until: Option<Timestamp>,
     /// Whether there are data to serve: a listing was complete once, or data came from the state file.
     pub has_data: bool,

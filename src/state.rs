@@ -67,7 +67,7 @@ pub struct Remembered {
 #[derive(Debug)]
 pub struct Opened {
     pub file: StateFile,
-    /// What the last process kept; `None` where there was no file, or it was set aside.
+    /// What the last process kept; `None` if there was no file, or it was set aside.
     pub memory: Option<Memory>,
     /// What was found and cannot be used, to be logged as an error.
     pub set_aside: Option<SetAside>,
@@ -87,7 +87,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// Where another process uses the file, where it cannot be locked or read, or where `path` cannot name a file: all
+    /// If another process uses the file, where it cannot be locked or read, or where `path` cannot name a file: all
     /// for the operator to fix before the exporter can run. The file is unchanged then.
     pub fn open(path: &Path, base_url: &str, now: Timestamp) -> Result<Opened, StateError> {
         let path = follow_links(path);
@@ -96,7 +96,7 @@ impl StateFile {
             return Err(StateError::NotAFile { path });
         }
         let file = Self { lock: take_lock(&path)?, path, base_url: base_url.into() };
-        // The lock proves that whoever wrote it is gone. Where it cannot be removed, the first write reports that.
+        // The lock proves that whoever wrote it is gone. If it cannot be removed, the first write reports that.
         let _ = fs::remove_file(file.temporary());
         let (memory, set_aside) = match file.read()? {
             None => (None, None),
@@ -126,7 +126,7 @@ impl StateFile {
         sync_folder(&self.path).map_err(|error| StateError::not_synced(&self.path, error))
     }
 
-    /// Reads what lies at the path; `None` where there is nothing.
+    /// Reads what lies at the path; `None` if there is nothing.
     fn read(&self) -> Result<Option<Result<Memory, String>>, StateError> {
         let read = || -> io::Result<_> {
             let mut file = File::open(&self.path)?;
@@ -222,7 +222,7 @@ fn sibling(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Where `path` leads when it is a symbolic link, also one to a file that does not exist yet.
+/// If `path` leads when it is a symbolic link, also one to a file that does not exist yet.
 fn follow_links(path: &Path) -> PathBuf {
     /// As many as Linux follows.
     const MOST: usize = 40;

@@ -159,7 +159,7 @@ fn tunnel_error(error: &reqwest::Error) -> Option<String> {
     None
 }
 
-/// How it failed, and the hint; `innermost` is why there is no connection, where there is none.
+/// How it failed, and the hint; `innermost` is why there is no connection, if there is none.
 fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
     match tunnel {
         "proxy authorization required" => (

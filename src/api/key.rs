@@ -1,4 +1,4 @@
-//! The API key, read anew for each poll.
+//! The API key, read again for each poll.
 
 use crate::{
     clock::Clock,

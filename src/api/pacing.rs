@@ -37,7 +37,7 @@ impl Pacer {
         self.spacing.send_replace(spacing);
     }
 
-    /// Until when no request is sent; `None` where nothing is held now.
+    /// Until when no request is sent; `None` if nothing is held now.
     pub fn held_until(&self) -> Option<Instant> {
         lock(&self.held_until).filter(|until| *until > Instant::now())
     }

@@ -24,7 +24,7 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     let value = headers.get(RETRY_AFTER)?;
     let text = value.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than fit are a long time all the same.
+        // More digits than fit are a long time anyway.
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
     let sent_at = headers.get(DATE).and_then(date).unwrap_or(now);

@@ -139,7 +139,7 @@ fn parse_text(raw: &str) -> Option<Cow<'_, str>> {
     string(raw).filter(|text| !text.is_empty())
 }
 
-/// The text of a JSON string; `None` where `raw` is another value, or spells no text, such as half a surrogate pair.
+/// The text of a JSON string; `None` if `raw` is another value, or spells no text, such as half a surrogate pair.
 fn string(raw: &str) -> Option<Cow<'_, str>> {
     let text = raw.strip_prefix('"')?.strip_suffix('"')?;
     if text.contains('\\') { serde_json::from_str(raw).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(text)) }
@@ -162,7 +162,7 @@ fn entries(body: &[u8]) -> Result<Vec<&RawValue>, serde_json::Error> {
     serde_json::from_str(text)
 }
 
-/// The named fields of a JSON object; `None` where `entry` is no object.
+/// The named fields of a JSON object; `None` if `entry` is no object.
 fn fields<'a, const N: usize>(entry: &'a RawValue, names: [&'static str; N]) -> Option<[Field<'a>; N]> {
     let raw = entry.get();
     if !raw.starts_with('{') {
@@ -184,12 +184,12 @@ enum Field<'a> {
 struct Bad;
 
 impl<'a> Field<'a> {
-    /// `None` where the field is missing or bad.
+    /// `None` if the field is missing or bad.
     fn required<T>(self, parse: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
         self.optional(parse).ok().flatten()
     }
 
-    /// `Ok(None)` where the field is missing.
+    /// `Ok(None)` if the field is missing.
     fn optional<T>(self, parse: impl FnOnce(&'a str) -> Option<T>) -> Result<Option<T>, Bad> {
         match self {
             Self::Missing | Self::Once("null") => Ok(None),

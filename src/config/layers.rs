@@ -14,7 +14,7 @@ use figment::{
 };
 use std::ffi::OsString;
 
-/// A value for a key, with where it came from: to figment, a provider of its own.
+/// A value for a key, and where it came from: each is a provider to figment.
 pub(super) struct Entry {
     key: &'static Key,
     value: Value,
@@ -22,7 +22,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Text for a list is split; other text is trimmed, but for a secret.
+    /// Text for a list is split; other text, except a secret, is trimmed.
     pub(super) fn new(key: &'static Key, value: Value, source: Source) -> Self {
         let value = match (value.as_str(), key.takes) {
             (None, _) | (_, Takes::Secret) => value,
@@ -44,10 +44,10 @@ impl Provider for Entry {
     }
 }
 
-/// All layers merged, and what no key could have meant.
+/// All layers merged, and what matches no key.
 ///
 /// # Errors
-/// Where the file cannot be read at all.
+/// The file cannot be read at all.
 pub(super) fn merge(
     options: &Options,
     environment: &[(OsString, OsString)],
@@ -101,7 +101,7 @@ fn variables(environment: &[(OsString, OsString)], mistakes: &mut Vec<String>) -
     entries
 }
 
-/// Kubernetes injects variables under the prefix, none of which holds two underscores in a row: they are none of ours.
+/// Kubernetes injects variables with the prefix, none of which has two underscores in a row: they are not ours.
 fn unknown_variable(name: &str) -> Option<String> {
     let rest = &name[PREFIX.len()..];
     if let Some(key) = KEYS.iter().find(|key| key.path.replace('.', "_").to_ascii_uppercase() == rest) {
@@ -120,7 +120,7 @@ fn unknown_variable(name: &str) -> Option<String> {
     Some(format!("unknown variable; {hint}"))
 }
 
-/// The items of a list that is written as one text. A comma within the braces of a glob is the glob's own.
+/// The items of a list that is written as one text. A comma within the braces of a glob does not split it.
 fn split(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let items = text.split(|c| {

@@ -5,7 +5,7 @@
 pub struct Entry {
     pub name: &'static str,
     pub created_at: &'static str,
-    /// `None` where the API does not say.
+    /// `None` if the API does not say.
     pub private: Option<bool>,
     /// How many target languages it has.
     pub languages: usize,

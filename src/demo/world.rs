@@ -22,7 +22,7 @@ pub struct Repository {
     pub id: u64,
     pub name: &'static str,
     pub created_at: &'static str,
-    /// `None` where the API does not say.
+    /// `None` if the API does not say.
     pub private: Option<bool>,
     pub languages: Vec<Language>,
     id_as_string: bool,

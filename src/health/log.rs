@@ -1,4 +1,4 @@
-//! What begins and what ends is logged, each once.
+//! Logs when a finding begins and when it ends, each once.
 
 use super::{Finding, Kind, Severity};
 use crate::{model::Timestamp, words::Rough};
@@ -12,7 +12,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Logs what is among `findings` and was not before, and what was and is no more.
+    /// Logs findings that are new, and those that have ended.
     pub fn observe(&mut self, findings: &[Finding], now: Timestamp) {
         for finding in findings {
             if !self.open.contains_key(&finding.kind) {
@@ -20,7 +20,7 @@ impl Watch {
                 log_begin(finding);
             }
         }
-        // One failure of polling takes the place of another; only a poll that listed everything ends them.
+        // One failure of polling can replace another; only a poll that listed everything ends them.
         let polling_fails = findings.iter().any(|finding| finding.kind.stops_polls());
         let ended = |kind: &Kind| {
             let is_found = findings.iter().any(|finding| finding.kind == *kind);
@@ -44,12 +44,12 @@ fn log_begin(Finding { kind, what, detail, hint, .. }: &Finding) {
 }
 
 impl Kind {
-    /// Whether it keeps polls from listing or asking.
+    /// Whether it prevents polls from listing or reading.
     fn stops_polls(self) -> bool {
         self <= Self::ListingIncomplete
     }
 
-    /// What the log says when it ends; `None` where what follows says enough.
+    /// What the log says when it ends; `None` if other messages say enough.
     fn end(self) -> Option<&'static str> {
         Some(match self {
             Self::KeyRefused => "the API accepts the key again",

@@ -24,7 +24,7 @@ pub struct Facts {
     pub state_discarded: Option<Failure>,
     /// That timestamps lay in the future; lasts until the next start.
     pub clock_corrected: Option<Failure>,
-    /// `None` where no certificate is served.
+    /// `None` if no certificate is served.
     pub certificate_expires_at: Option<Timestamp>,
     /// When the configuration in force was loaded.
     pub(super) loaded_at: Option<Timestamp>,

@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc};
 /// One bad entry, or one bad field of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadEntry {
-    /// Which entry of an answer it is, counted from 1; `None` where it takes more than one answer to see the defect.
+    /// Which entry of an answer it is, counted from 1; `None` if it takes more than one answer to see the defect.
     pub place: Option<usize>,
     /// Its id, name or code, as far as they can be read; otherwise empty.
     pub identity: String,
@@ -74,7 +74,7 @@ impl Page {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     pub language: Arc<Language>,
-    /// `None` where the API gave none that can be read.
+    /// `None` if the API gave none that can be read.
     pub completion: Option<Completion>,
 }
 

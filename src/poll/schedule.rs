@@ -35,7 +35,7 @@ where
         }
     }
 
-    /// Waits for the time of the next poll, and publishes anew what becomes stale in the meantime.
+    /// Waits for the time of the next poll, and publishes again what becomes stale in the meantime.
     async fn wait(&mut self, started: Instant, outcome: &PollOutcome) {
         let ended = Instant::now();
         let failed = outcome.listing.is_some() || outcome.ended_early.is_some();

@@ -14,7 +14,7 @@ use std::{
 /// An incomplete language without progress for so long is stalled.
 pub const STALLED_AFTER: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Completion divided by the scale, not clamped; `None` where the API reported none.
+/// Completion divided by the scale, not clamped; `None` if the API reported none.
 #[must_use]
 pub fn ratio(reading: &Reading, scale: f64) -> Option<f64> {
     reading.completion().map(|completion| completion.get() / scale)
@@ -48,7 +48,7 @@ impl Mean {
         })
     }
 
-    /// `None` where there is nothing to take the mean of.
+    /// `None` if there is nothing to take the mean of.
     #[must_use]
     pub fn get(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
@@ -59,7 +59,7 @@ impl Mean {
 #[derive(Debug)]
 pub struct Row<'a> {
     pub shown: &'a Shown,
-    /// Empty where none are known.
+    /// Empty if none are known.
     pub readings: &'a [Reading],
     /// Of its languages.
     pub mean: Mean,
@@ -92,7 +92,7 @@ impl<'a> Row<'a> {
         self.shown.condition.languages().is_some()
     }
 
-    /// `None` where the code is no target language of the repository.
+    /// `None` if the code is no target language of the repository.
     #[must_use]
     pub fn reading(&self, code: &str) -> Option<&'a Reading> {
         let index = self.readings.binary_search_by(|reading| (*reading.language.code).cmp(code)).ok()?;
@@ -110,7 +110,7 @@ pub fn rows(snapshot: &Snapshot, now: Timestamp) -> Vec<Row<'_>> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Language<'a> {
     pub code: &'a str,
-    /// Empty where no repository has one.
+    /// Empty if no repository has one.
     pub name: &'a str,
     /// How many repositories have it.
     pub repositories: usize,

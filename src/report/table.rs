@@ -52,7 +52,7 @@ fn shown_name(row: &Row<'_>, width: usize) -> String {
     name(&row.shown.repository.name, width)
 }
 
-/// A line for each repository, with a column for each language; `None` where these leave names too little room.
+/// A line for each repository, with a column for each language; `None` if these leave names too little room.
 fn side_by_side(
     rows: &[Row<'_>],
     languages: &[Language<'_>],

@@ -16,7 +16,7 @@ pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunErro
     let web_config = web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
     Client::new(&config.api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
     for warning in &loaded.warnings {
-        // Where stderr is closed there is nobody to warn.
+        // If stderr is closed there is nobody to warn.
         let _ = writeln!(std::io::stderr(), "translation-exporter: warning: {warning}");
     }
     let mut text = loaded.describe();

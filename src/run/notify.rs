@@ -7,7 +7,7 @@ pub(super) fn ready() {
     send(&[NotifyState::Ready]);
 }
 
-/// The configuration is being read anew; [`ready`] must follow, whether or not it was taken.
+/// The configuration is being read again; [`ready`] must follow, whether or not it was taken.
 pub(super) fn reloading() {
     // Type=notify-reload needs to know which reload this answers.
     match NotifyState::monotonic_usec_now() {

@@ -36,7 +36,7 @@ struct Next {
 }
 
 impl Reloader {
-    /// Reads the configuration anew and takes it up.
+    /// Reads the configuration again and takes it up.
     ///
     /// # Errors
     /// Says why it was refused; nothing has changed then.

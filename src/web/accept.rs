@@ -101,7 +101,7 @@ impl Server {
         }
     }
 
-    /// Serves the connection. Where all places are taken, the connection on which no byte has moved for longest makes
+    /// Serves the connection. If all places are taken, the connection on which no byte has moved for longest makes
     /// room, so that nobody is locked out by those that only hold a place.
     fn admit(&self, stream: TcpStream, peer: SocketAddr) {
         let mut places = lock(&self.places);

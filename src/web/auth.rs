@@ -147,7 +147,7 @@ impl Users {
 }
 
 impl Verifications {
-    /// `None` where too many wait, or for too long.
+    /// `None` if too many wait, or for too long.
     async fn turn(&self, address: IpAddr) -> Option<[OwnedSemaphorePermit; 2]> {
         let own = {
             let mut addresses = lock(&self.addresses);

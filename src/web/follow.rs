@@ -39,7 +39,7 @@ pub(super) async fn follow(app: App) {
     }
 }
 
-/// `None` where the work panicked, which is not worth more than another look.
+/// `None` if the work panicked, which is not worth more than another look.
 async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
 }

@@ -87,7 +87,7 @@ fn bind_one(address: &str) -> Result<Vec<Listener>, BindError> {
     bound.map(|listener| vec![listener]).map_err(failed)
 }
 
-/// Listens on all addresses of a name. Where its port is 0, all take the one that the first was given.
+/// Listens on all addresses of a name. If its port is 0, all take the one that the first was given.
 fn bind_all(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<Vec<Listener>> {
     let (mut bound, mut lacking) = (Vec::<Listener>::new(), Vec::new());
     for mut address in addresses {

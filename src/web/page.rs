@@ -78,7 +78,7 @@ async fn respond(page: Page, uri: &Uri, headers: &HeaderMap) -> Response {
     }
 }
 
-/// Does the work off the runtime's threads once it is its turn; `None` where it panics. The turn lasts as long as the
+/// Does the work off the runtime's threads once it is its turn; `None` if it panics. The turn lasts as long as the
 /// work does, also where the client has gone away.
 async fn in_turn<T: Send + 'static>(turns: &'static Semaphore, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let turn = turns.acquire().await.ok()?;

@@ -103,7 +103,7 @@ impl WebConfigFile {
     }
 }
 
-/// Files, each with what distinguishes one version of it from another; `None` where it cannot be looked at.
+/// Files, each with what distinguishes one version of it from another; `None` if it cannot be looked at.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Versions(Vec<(PathBuf, Option<Version>)>);
 

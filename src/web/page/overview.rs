@@ -29,7 +29,7 @@ pub struct Attention<'a> {
     /// How it failed; of several repositories, one of them.
     pub detail: Option<Arc<str>>,
     pub hint: Arc<str>,
-    /// `None` where it is not known.
+    /// `None` if it is not known.
     pub since: Option<Timestamp>,
 }
 

@@ -5,7 +5,7 @@ use serde_saphyr::Spanned;
 /// What is wrong, naming the key and what to do, and in which line of the file it is.
 #[derive(Debug)]
 pub struct Invalid {
-    /// `None` where it is about the whole file.
+    /// `None` if it is about the whole file.
     pub line: Option<u64>,
     pub message: String,
 }

@@ -23,7 +23,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 /// TLS as the file asks for it.
 pub struct Tls {
     pub config: Arc<ServerConfig>,
-    /// When the served TLS certificate expires; `None` where it cannot be read.
+    /// When the served TLS certificate expires; `None` if it cannot be read.
     pub expires: Option<Timestamp>,
     /// 12 or 13.
     min_version: u8,
@@ -35,7 +35,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// `None` where the section asks for no TLS.
+    /// `None` if the section asks for no TLS.
     pub fn new(section: &Spanned<RawTls>, files: &mut Files<'_>, http2: bool) -> Result<Option<Self>, Invalid> {
         let raw = &section.value;
         if !asks_for_tls(raw) {
