@@ -94,7 +94,7 @@ pub fn command() -> clap::Command {
         .term_width(100)
         .after_help("Each key of the file has a variable: TRANSLATION_EXPORTER_<SECTION>__<KEY>.")
         .args(options("serve"));
-    // After the commands, which set it to the doc of their type.
+    // After the commands, which overwrite it with the doc of their type.
     let about = "Prometheus exporter for the translation progress of code repositories";
     let command = Command::augment_subcommands(command).about(about);
     command.arg(version).mut_subcommands(|command| {
