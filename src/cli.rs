@@ -36,7 +36,7 @@ pub enum Command {
         #[arg(long)]
         online: bool,
     },
-    /// Check a running exporter with the same configuration, exit 0 or 1
+    /// Check an exporter with the same configuration, exit 0 or 1
     Health,
     /// Serve from an embedded demo API: no account, no network, no file
     Demo {

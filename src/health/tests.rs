@@ -101,7 +101,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             Known::ended(refused(PollFailure::Unauthorized)),
             &["refuses the key", "nothing was read", "were read before"],
         ),
-        (Kind::KeyFileUnreadable, Known::ended(refused(PollFailure::KeyFile)), &["from its file", "nothing is asked"]),
+        (Kind::KeyFileUnreadable, Known::ended(refused(PollFailure::KeyFile)), &["from its file", "no requests are sent"]),
         (
             Kind::Held,
             Known::with(|known| {
@@ -140,7 +140,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::NoRepositories,
             Known::with(|known| known.snapshot.repositories.clear()),
-            &["account of the key has no repository"],
+            &["account of the key has no repositories"],
         ),
         (
             Kind::NothingSelected,

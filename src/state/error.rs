@@ -87,7 +87,7 @@ mod tests {
             (Errno::ROFS, "read-only"),
             (Errno::NOLCK, "cannot lock files"),
             (Errno::OPNOTSUPP, "cannot lock files"),
-            (Errno::NOSPC, "make room"),
+            (Errno::NOSPC, "free up space"),
             (Errno::BUSY, "not the file alone"),
             (Errno::IO, "check its folder and filesystem"),
         ] {

@@ -99,7 +99,7 @@ mod tests {
         };
         let held_back = |before: &str, after: &str| {
             let error = as_protective(&load(before), load(after)).err()?;
-            let (_, keys) = error.split_once(" takes away or lowers ").unwrap();
+            let (_, keys) = error.split_once(" removes or weakens ").unwrap();
             Some(keys.split_once("; reload or restart").unwrap().0.to_owned())
         };
         let tls = |more: &str| format!("tls_server_config: {{cert_file: server.pem, key_file: server.key{more}}}\n");

@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(status(&fixture.ask("GET /a/b.c~d//").await), 200);
         let response = fixture.ask("GET /metrics").await;
         assert_eq!(status(&response), 404);
-        assert_eq!(body(response).await, "nothing here; there are / and /a/b.c~d//\n");
+        assert_eq!(body(response).await, "nothing here; see / and /a/b.c~d//\n");
     }
 
     #[tokio::test]

@@ -103,7 +103,7 @@ async fn no_kind_of_line_about_single_repositories_is_logged_more_than_ten_times
     let lines = log.take();
     assert_eq!(count(&lines, "the answer has bad entries"), 10);
     assert_eq!(count(&lines, "cannot read languages"), 10);
-    assert_eq!(count(&lines, "one by one more=\"10 answers with bad entries, 10 failing\""), 1);
+    assert_eq!(count(&lines, "individually more=\"10 answers with bad entries, 10 failing\""), 1);
     assert_eq!(lines.len(), 22, "{lines:#?}");
     bench.change(|world| {
         world.bad.clear();
@@ -113,7 +113,7 @@ async fn no_kind_of_line_about_single_repositories_is_logged_more_than_ten_times
     let lines = log.take();
     assert_eq!(count(&lines, "all entries of the answer are good again"), 10);
     assert_eq!(count(&lines, "languages can be read again"), 10);
-    assert_eq!(count(&lines, "one by one more=\"10 answers that are good again, 10 recovered\""), 1);
+    assert_eq!(count(&lines, "individually more=\"10 answers that are good again, 10 recovered\""), 1);
     assert_eq!(lines.len(), 22, "{lines:#?}");
 }
 
@@ -202,7 +202,7 @@ async fn at_most_ten_repositories_that_appear_are_logged_one_by_one() {
     bench.poll().await;
     let lines = log.take();
     assert_eq!(count(&lines, "a repository appeared"), 10);
-    assert_eq!(count(&lines, "one by one more=\"17 appeared\""), 1);
+    assert_eq!(count(&lines, "individually more=\"17 appeared\""), 1);
     assert_eq!(lines.len(), 11, "{lines:#?}");
 }
 
