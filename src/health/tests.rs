@@ -101,7 +101,11 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             Known::ended(refused(PollFailure::Unauthorized)),
             &["refuses the key", "nothing was read", "were read before"],
         ),
-        (Kind::KeyFileUnreadable, Known::ended(refused(PollFailure::KeyFile)), &["from its file", "no requests are sent"]),
+        (
+            Kind::KeyFileUnreadable,
+            Known::ended(refused(PollFailure::KeyFile)),
+            &["from its file", "no requests are sent"],
+        ),
         (
             Kind::Held,
             Known::with(|known| {

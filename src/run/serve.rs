@@ -187,7 +187,7 @@ async fn log_health(
     clock: Clock,
 ) {
     let mut watch = health::Watch::default();
-    // What the exporter knows of itself changes between publications, too.
+    // What the exporter knows about itself also changes between publications.
     while !matches!(timeout(OBSERVE_EVERY, published.changed()).await, Ok(Err(_))) {
         let newest = published.borrow_and_update().clone();
         if let Some(newest) = newest {

@@ -20,7 +20,7 @@ impl fmt::Display for RateLimit {
     }
 }
 
-/// What is left of the burst. It outlives a reload, so that none gives anybody a new burst.
+/// What is left of the burst. It outlives reloads, so that a reload grants no new burst.
 #[derive(Debug)]
 pub struct Bucket(Mutex<Tokens>);
 
@@ -39,7 +39,7 @@ impl Default for Bucket {
 }
 
 impl Bucket {
-    /// Lets a request through, or says how long until the next may come.
+    /// Lets a request through, or returns how long until the next is allowed.
     pub fn admit(&self, limit: RateLimit) -> Result<(), Duration> {
         let mut tokens = lock(&self.0);
         let now = Instant::now();
@@ -56,7 +56,7 @@ impl Bucket {
 
 /// A duration as Go writes it: `300ms`, `1.5h`, `2h45m`; 0 needs no unit.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
-    // jiff also knows other spellings, which Go does not.
+    // jiff also accepts other spellings, which Go does not.
     let spelt = |text: &&str| text.chars().all(|c| c.is_ascii_digit() || ".hmsnu\u{b5}\u{3bc}".contains(c));
     let parsed = if text == "0" {
         Some(SignedDuration::ZERO)
