@@ -280,7 +280,7 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
             Finding::new(Kind::NothingSelected, what, "change filter.include, filter.exclude or filter.private")
         } else {
             let hint = "connect some to it, or use the key of another account";
-            Finding::new(Kind::NoRepositories, "The account of the key has no repositories", hint)
+            Finding::new(Kind::NoRepositories, "The account of the key has no repository", hint)
         });
     }
     if snapshot.unconfirmed > 0 {

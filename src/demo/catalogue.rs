@@ -1,6 +1,6 @@
-//! The names that the demo's world is made of.
+//! The names in the demo's world.
 
-/// What is told of a repository beside its progress.
+/// What the demo says about a repository besides its progress.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     pub name: &'static str,

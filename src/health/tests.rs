@@ -144,7 +144,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::NoRepositories,
             Known::with(|known| known.snapshot.repositories.clear()),
-            &["account of the key has no repositories"],
+            &["account of the key has no repository"],
         ),
         (
             Kind::NothingSelected,
@@ -173,7 +173,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             Known::with(|known| known.facts.state_not_saved = fails()),
             &["cannot be saved", "restart"],
         ),
-        (Kind::StateDiscarded, Known::with(|known| known.facts.state_discarded = fails()), &["clocks began anew"]),
+        (Kind::StateDiscarded, Known::with(|known| known.facts.state_discarded = fails()), &["clocks began again"]),
         (Kind::ReloadRefused, Known::with(|known| known.facts.reload_refused = fails()), &["refused", "one before"]),
         (
             Kind::CertificateExpiring,

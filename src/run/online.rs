@@ -48,8 +48,7 @@ fn describe_page<'a>(listed: usize, mut polled: impl ExactSizeIterator<Item = &'
     let repositories = if listed == 1 { "1 repository" } else { &format!("{listed} repositories") };
     match (polled.len(), polled.next()) {
         _ if listed == 0 => {
-            "the account of the key has no repositories: connect some to it, or use the key of another account"
-                .to_owned()
+            "the account of the key has no repository: connect some to it, or use the key of another account".to_owned()
         }
         (_, None) => format!(
             "the first page of the listing has {repositories}, and the filters leave none of them: see filter.*"
@@ -117,7 +116,7 @@ mod tests {
         );
         assert!(described(1000, &[]).contains("leave none of them: see filter.*"));
         assert!(described(1, &[]).contains("has 1 repository, and the filters leave none"));
-        assert!(described(0, &[]).contains("no repositories"));
+        assert!(described(0, &[]).contains("no repository"));
     }
 
     #[test]

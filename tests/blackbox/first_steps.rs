@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-const NO_REPOSITORY: &str = "account of the key has no repositories: connect some to it";
+const NO_REPOSITORY: &str = "account of the key has no repository: connect some to it";
 
 fn api() -> Api {
     Api::start([Repo::new(1, "owner/repo")])
