@@ -1,8 +1,8 @@
 //! What is wrong now, worst first.
 //!
-//! The only place that judges. The status page, readiness and the log take their words from here, and every [`Kind`] has
-//! its alert in `deploy/prometheus/alerts.yaml` or a reason why it has none, so that all of them agree. A pure function of
-//! what was published, what the exporter knows about itself, and the time.
+//! The only place that judges. The status page, readiness, `once`, `check-config --online` and the log take their words
+//! from here, and every [`Kind`] has its alert in `deploy/prometheus/alerts.yaml` or a reason why it has none, so that all
+//! of them agree. A pure function of what was published, what the exporter knows about itself, and the time.
 
 mod log;
 
@@ -95,7 +95,7 @@ impl Kind {
         }
     }
 
-    /// The alert that fires for it.
+    /// The alert that fires for it; `Err` says why there is none.
     ///
     /// # Errors
     /// The reason why there is none.
@@ -169,7 +169,7 @@ pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Times
     let mut findings = Vec::new();
     findings.extend(polling(snapshot, status, now));
     findings.extend(reading(snapshot, status));
-    // An outage is one finding, not one for each repository.
+    // An outage is one thing, not one for each repository.
     if findings.iter().any(|finding| finding.kind <= Kind::ApiUnavailable) {
         findings.retain(|finding| finding.kind != Kind::RepositoriesFailing);
     }
@@ -203,10 +203,10 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
             format!("The API key cannot be read from its file, so no requests are sent; {rest}"),
         ),
         _ if held_until.is_some() => return held_until.map(|until| held(failure, until, rest)),
-        Some(PollFailure::Unavailable) => (Kind::ApiUnavailable, format!("The API is unavailable: {}", ended())),
+        Some(PollFailure::Unavailable) => (Kind::ApiUnavailable, format!("The API is in trouble: {}", ended())),
         _ if last.listing.is_some() => {
             let what = "The list of repositories could not be read to its end";
-            (Kind::ListingIncomplete, format!("{what}; {} anyway", read(last)))
+            (Kind::ListingIncomplete, format!("{what}; {} all the same", read(last)))
         }
         _ => (Kind::RepositoriesFailing, format!("The API refuses repositories: {}", ended())),
     };
@@ -238,7 +238,7 @@ fn read(last: &PollOutcome) -> String {
     format!("{} read", counted(last.read, "repository was", "repositories were"))
 }
 
-/// What is shown of what the last poll did not read.
+/// What there is to see of what the last poll did not read.
 fn rest(snapshot: &Snapshot, last: &PollOutcome) -> &'static str {
     let is_shown = snapshot.repositories.iter().any(|shown| shown.condition.languages().is_some());
     match (is_shown, last.read) {
@@ -325,7 +325,7 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     };
     let what = "The state cannot be saved: a restart now would lose what was read since the last save";
     add(Kind::StateNotSaved, what, &facts.state_not_saved);
-    let what = "The state file could not be used at the start, so the progress clocks began again";
+    let what = "The state file could not be used at the start, so that the progress clocks began anew";
     add(Kind::StateDiscarded, what, &facts.state_discarded);
     let what = "The last change of the configuration was refused; the previous one is in force";
     add(
@@ -338,7 +338,7 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
         "Timestamps ahead of this machine's clock were brought back to now",
         &facts.clock_corrected,
     );
-    let hint = "renew it; the files that web.config_file names are read again when they change";
+    let hint = "renew it; the files of web.config_file are read again when they change";
     if let Some(at) = facts.certificate_expires_at.filter(|at| at.since(now) <= CERTIFICATE_WARNING) {
         findings.push(if at <= now {
             let what = format!("The exporter's TLS certificate expired at {at}");

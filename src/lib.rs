@@ -9,9 +9,9 @@
 //! 3. [`exposition`] encodes each snapshot once; a scrape ([`web`]) adds the exporter's own [`instruments`] to those
 //!    bytes. A scrape never waits for a poll, nor a poll for a scrape.
 //!
-//! [`health`] judges what is wrong. Besides these there are [`cli`] and [`config`] (what the user set), [`telemetry`]
-//! (logs), [`report`] (what `once` prints), [`demo`] (an API to try it with) and [`clock`] (the time). [`run()`] wires
-//! them together.
+//! Around it stand [`cli`] and [`config`] (what the user wants), [`telemetry`] (what
+//! the log tells), [`report`] (what `once` prints), [`demo`] (an API to try it with) and [`clock`] (the time). [`run()`]
+//! wires them together.
 //!
 //! # Changing it
 //!
@@ -21,18 +21,18 @@
 //! `exposition/tests/golden.rs`; the number of such families in `tests/blackbox/exposition_roundtrip.rs`; a panel in
 //! `grafana/generate`, or a line among what is deliberately unused in `tests/grafana/test_live.py`.
 //!
-//! A counter of the exporter's own: its field, its registration and its method in `instruments.rs`; where it is counted;
-//! `deploy/metrics.md`; a panel or a line as above.
+//! A counter of the exporter's own: its field, its registration and its method in `instruments.rs`; where it happens;
+//! README.md; a panel or a line as above.
 //!
-//! A key of the configuration: `config/keys.rs`, which also defines its variable and its option, if it has one (`cli.rs`
-//! says which commands can use it); its field in `config.rs`; its bounds in `config/sections.rs`; where it is used;
-//! `deploy/configuration.md`; `check-config`'s output in `tests/config/main.rs`.
+//! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one (which
+//! commands can use that is in `cli.rs`); its field in `config.rs`; its bounds in `config/sections.rs`; where it is used;
+//! README.md; `check-config`'s output in `tests/config/main.rs`.
 //!
-//! An operation of the API: `model.rs` ([`model::Operation`]); `api/wire.rs` for its JSON; `api.rs` for the request
-//! ([`api::Session`], which the tests of `poll` and `tests/blackbox/properties.rs` implement too); `poll.rs` to send it and
-//! `poll/ledger.rs` to keep the answer; `snapshot.rs` to publish it; then its metric as above. `instruments/tests.rs` lists
+//! An operation of the API: `model.rs` ([`model::Operation`]); `api/wire.rs` for its JSON; `api.rs` for the question
+//! ([`api::Session`], which the tests of `poll` and `tests/blackbox/properties.rs` implement too); `poll.rs` to ask it and
+//! `poll/ledger.rs` to keep the answer; `snapshot.rs` to tell it; then its metric as above. `instruments/tests.rs` lists
 //! the labels. `demo.rs`, `tests/support/api.rs` and the small APIs of `tests/deploy`, `tests/rules`, `tests/web` and
-//! `tests/bench` must answer it. What must survive a restart goes into `state/format.rs`.
+//! `tests/bench` have to answer it. What is to outlive a restart goes into `state/format.rs`.
 #![forbid(unsafe_code)]
 
 pub mod api;

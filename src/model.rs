@@ -261,7 +261,7 @@ labels! {
         Unauthorized = "unauthorized",
         /// A Retry-After that is longer than a poll waits.
         Held = "held",
-        /// Many requests in a row failed because the API itself fails.
+        /// Many requests in a row failed because the API fails as a whole.
         Unavailable = "unavailable",
         /// The listing did not reach its end.
         Listing = "listing",

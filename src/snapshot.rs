@@ -204,7 +204,7 @@ pub struct PollStatus {
     pub held_until: Option<Timestamp>,
     /// Whether there are data to serve: a listing was complete, or data came from the state file.
     pub has_data: bool,
-    /// Whether the progress clock survives a restart.
+    /// Whether the progress clock outlives a restart.
     pub state_is_kept: bool,
 }
 

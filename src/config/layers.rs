@@ -14,7 +14,7 @@ use figment::{
 };
 use std::ffi::OsString;
 
-/// A value for a key, and where it came from: each is a provider to figment.
+/// A value for a key, with where it came from: to figment, a provider of its own.
 pub(super) struct Entry {
     key: &'static Key,
     value: Value,
@@ -22,7 +22,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Text for a list is split; other text, except a secret, is trimmed.
+    /// Text for a list is split; other text is trimmed, but for a secret.
     pub(super) fn new(key: &'static Key, value: Value, source: Source) -> Self {
         let value = match (value.as_str(), key.takes) {
             (None, _) | (_, Takes::Secret) => value,
@@ -44,7 +44,7 @@ impl Provider for Entry {
     }
 }
 
-/// All layers merged, and what matches no key.
+/// All layers merged, and what no key could have meant.
 ///
 /// # Errors
 /// The file cannot be read at all.
@@ -120,7 +120,7 @@ fn unknown_variable(name: &str) -> Option<String> {
     Some(format!("unknown variable; {hint}"))
 }
 
-/// The items of a list that is written as one text. A comma within the braces of a glob does not split it.
+/// The items of a list that is written as one text. A comma within the braces of a glob is the glob's own.
 fn split(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let items = text.split(|c| {

@@ -20,7 +20,7 @@ impl Watch {
                 log_begin(finding);
             }
         }
-        // One failure of polling can replace another; only a poll that listed everything ends them.
+        // One failure of polling takes the place of another; only a poll that listed everything ends them.
         let polling_fails = findings.iter().any(|finding| finding.kind.stops_polls());
         let ended = |kind: &Kind| {
             let is_found = findings.iter().any(|finding| finding.kind == *kind);
@@ -44,7 +44,7 @@ fn log_begin(Finding { kind, what, detail, hint, .. }: &Finding) {
 }
 
 impl Kind {
-    /// Whether it prevents polls from listing or reading.
+    /// Whether it keeps polls from listing or asking.
     fn stops_polls(self) -> bool {
         self <= Self::ListingIncomplete
     }
@@ -58,15 +58,17 @@ impl Kind {
             Self::ApiUnavailable => "the API answers again",
             Self::ListingIncomplete => "all repositories can be listed again",
             Self::DataStale => "no data are stale any more",
-            Self::CertificateExpired | Self::CertificateExpiring => "the TLS certificate is no longer about to expire",
+            Self::CertificateExpired | Self::CertificateExpiring => {
+                "the certificate of the web side is valid for long again"
+            }
             Self::RepositoriesFailing => "all repositories can be read again",
             Self::NoRepositories => "the account has repositories now",
-            Self::NothingSelected => "the filters select repositories now",
-            Self::RemovalUnconfirmed => "the listing is confirmed: no removal is pending",
+            Self::NothingSelected => "the filters leave repositories now",
+            Self::RemovalUnconfirmed => "the listing is confirmed: nothing waits to be removed any more",
             Self::ScaleSuspect => "the completions fit api.completion_scale now",
             Self::CompletionsOutOfScale => "all completions are within api.completion_scale again",
             Self::StateNotSaved => "the state is saved again",
-            Self::ReloadRefused => "the newest configuration is in force again",
+            Self::ReloadRefused => "the configuration in force is the newest again",
             Self::PollsOverrun => "polls fit into poll.interval again",
             Self::StateDiscarded | Self::ClockCorrected | Self::DataFromBefore | Self::FirstPoll => return None,
         })

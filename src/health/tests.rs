@@ -117,7 +117,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::ApiUnavailable,
             Known::ended(ended_early(PollFailure::Unavailable)),
-            &["unavailable", "1 repository was"],
+            &["in trouble", "1 repository was"],
         ),
         (
             Kind::ListingIncomplete,
@@ -173,7 +173,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             Known::with(|known| known.facts.state_not_saved = fails()),
             &["cannot be saved", "restart"],
         ),
-        (Kind::StateDiscarded, Known::with(|known| known.facts.state_discarded = fails()), &["clocks began again"]),
+        (Kind::StateDiscarded, Known::with(|known| known.facts.state_discarded = fails()), &["clocks began anew"]),
         (Kind::ReloadRefused, Known::with(|known| known.facts.reload_refused = fails()), &["refused", "one before"]),
         (
             Kind::CertificateExpiring,

@@ -45,7 +45,7 @@ pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunErr
     judge(&outcome)
 }
 
-/// Polls once, reading and writing the state file if there is one.
+/// Polls once, from the state that was kept and to it.
 async fn poll(
     config: &Config,
     instruments: &Arc<Instruments>,
@@ -66,7 +66,7 @@ async fn poll(
     let outcome = poller.poll().await;
     let (snapshot, status) = (poller.snapshot(), poller.status().clone());
     if let Some(file) = &mut file {
-        file.write(&poller.memory()).context("the poll could not be saved")?;
+        file.write(&poller.memory()).context("the poll is not saved")?;
     }
     drop(poller);
     drawn.await.context("the progress bar failed")??;
@@ -82,9 +82,9 @@ fn judge(outcome: &PollOutcome) -> Result<(), RunError> {
     let unread = outcome.failed + outcome.unreached;
     let all = outcome.read + unread;
     Err(RunError::Running(match (outcome.listing.is_some(), unread) {
-        (true, 0) => anyhow!("not all repositories could be listed{why}"),
+        (true, 0) => anyhow!("the repositories could not all be listed{why}"),
         (true, unread) => {
-            anyhow!("not all repositories could be listed, and {unread} of {all} could not be read{why}")
+            anyhow!("the repositories could not all be listed, and {unread} of {all} could not be read{why}")
         }
         (false, unread) => anyhow!("{unread} of {all} repositories could not be read{why}; what was read is printed"),
     }))

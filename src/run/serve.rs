@@ -29,7 +29,7 @@ use tokio::{
 /// How long everything together may take to end: below the promised 5 seconds.
 const SHUTDOWN: Duration = Duration::from_millis(4700);
 
-/// How often health is checked, at least.
+/// How often is it looked whether something is wrong, at least.
 const OBSERVE_EVERY: Duration = Duration::from_secs(5);
 
 /// What the poller knows, on its way to be encoded.

@@ -107,7 +107,7 @@ fn a_listing_that_breaks_ends_with_1_and_what_it_had_shown_is_printed() {
     assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
     assert_eq!(metrics.value("translation_up", &[]), Some(0.0));
     let last = stderr(&output).lines().last().unwrap();
-    assert!(last.contains("not all repositories could be listed") && last.contains("503"), "{last}");
+    assert!(last.contains("could not all be listed") && last.contains("503"), "{last}");
 }
 
 #[test]

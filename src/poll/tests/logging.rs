@@ -143,7 +143,7 @@ async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_
     }
     let begin = log.take();
     assert_eq!(count(&begin, "cannot read languages"), 0);
-    assert_eq!(count(&begin, "The API is unavailable"), 1, "{begin:#?}");
+    assert_eq!(count(&begin, "The API is in trouble"), 1, "{begin:#?}");
     assert_eq!(count(&begin, "stale and no longer shown"), 1, "after an hour");
     assert_eq!(begin.len(), 3, "{begin:#?}");
     bench.change(|world| {

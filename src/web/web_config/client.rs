@@ -111,7 +111,7 @@ impl Clients {
         Ok(Self { policy, allowed_sans, own_authorities, chain, hints, provider })
     }
 
-    /// Everything that a reload may change, except the authorities themselves.
+    /// All that a reload may change, but for the authorities themselves.
     pub fn settings(&self) -> String {
         format!("{:?}", (self.policy, self.own_authorities, &self.allowed_sans))
     }

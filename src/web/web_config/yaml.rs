@@ -56,7 +56,7 @@ pub fn parse(text: &str) -> Result<Raw, Invalid> {
     let mut key = String::new();
     let parsed = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
         serde_path_to_error::deserialize(yaml).map_err(|error| {
-            // The wrapper that knows the line is between a key and its value.
+            // Between a key and its value stands the wrapper that knows the line.
             let names = error.path().iter().map(ToString::to_string).filter(|name| name != "value");
             key = names.collect::<Vec<_>>().join(".");
             error.into_inner()
@@ -68,7 +68,7 @@ pub fn parse(text: &str) -> Result<Raw, Invalid> {
     })
 }
 
-/// What is wrong and what to do; nothing of the file except its keys.
+/// What is wrong and what to do; nothing of the file but its keys.
 fn message(key: &str, error: &YamlError) -> String {
     let key = if key.is_empty() { "the file" } else { key };
     match error {
