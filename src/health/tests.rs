@@ -174,7 +174,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["cannot be saved", "restart"],
         ),
         (Kind::StateDiscarded, Known::with(|known| known.facts.state_discarded = fails()), &["clocks began anew"]),
-        (Kind::ReloadRefused, Known::with(|known| known.facts.reload_refused = fails()), &["refused", "one before"]),
+        (Kind::ReloadRefused, Known::with(|known| known.facts.reload_refused = fails()), &["refused", "previous one"]),
         (
             Kind::CertificateExpiring,
             Known::with(|known| known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * 13))),
