@@ -1,4 +1,4 @@
-//! What can go wrong when the API is asked, by what the caller does next.
+//! What can go wrong with a request to the API, by what the caller does next.
 
 use crate::{
     clock::Clock,
@@ -11,15 +11,15 @@ use std::{error::Error, io, time::Duration};
 /// What to do about a listing that cannot go on.
 pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's operators";
 
-/// Why a question to the API has no answer. No failure holds the key, or anything else that the API sent.
+/// Why a request to the API has no usable answer. No failure holds the key, or anything that the API sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiError {
-    /// It has no answer in this poll: keep what was known.
+    /// There is no answer in this poll: keep what was known.
     Failed(Failure),
-    /// The same, because the API fails as a whole (connect, timeout, 5xx, 429, 401): it says nothing about the one
-    /// repository that was asked for.
+    /// The same, because the API itself fails (connect, timeout, 5xx, 429, 401), which says nothing about the requested
+    /// repository.
     Unavailable(Failure),
-    /// It was not asked, because the poll had to end: ask in the next one.
+    /// It was not requested, because the poll had to end: request it in the next one.
     NotAsked,
 }
 
@@ -38,9 +38,9 @@ pub(super) struct RequestError {
     pub how: String,
     /// What to do about it.
     pub hint: &'static str,
-    /// Whether the same request may succeed when it is sent again.
+    /// Whether the same request may succeed if it is sent again.
     pub retry: bool,
-    /// For how long the API asks to get no requests.
+    /// How long the API asks for no requests.
     pub retry_after: Option<Duration>,
 }
 
@@ -60,7 +60,7 @@ impl RequestError {
             429 => Reason::RateLimited,
             400..500 => Reason::ClientError,
             500..600 => Reason::ServerError,
-            // Another 2xx is no answer that the specification knows.
+            // The specification knows no other 2xx.
             _ => Reason::Decode,
         };
         let retry = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
@@ -68,8 +68,7 @@ impl RequestError {
         Self { reason, how, hint: hint(reason), retry, retry_after }
     }
 
-    /// The same with the hint for that operation: what concerns one repository may concern the whole account where it
-    /// is the listing that failed.
+    /// The same with the hint for that operation: a failed listing may concern the complete account.
     pub fn of(mut self, operation: Operation) -> Self {
         if operation == Operation::ListRepositories {
             self.hint = match self.reason {
@@ -81,7 +80,7 @@ impl RequestError {
         self
     }
 
-    /// A request that got no answer, or whose body broke off.
+    /// A request that got no answer, or an incomplete body.
     pub fn transport(error: &reqwest::Error) -> Self {
         let reason = if has_source::<rustls::Error>(error) {
             Reason::Tls
@@ -95,7 +94,7 @@ impl RequestError {
             Reason::Connect
         };
         let plain = Self::new(reason, innermost(error));
-        // First of all, since the TLS that fails may be that of the proxy.
+        // Checked first, since the failed TLS may be that of the proxy.
         let (how, hint) = if let Some(tunnel) = tunnel_error(error) {
             of_proxy(&tunnel, &plain.how)
         } else if let Some(hint) = find_source(error).and_then(os_hint) {
@@ -147,7 +146,7 @@ fn hint(reason: Reason) -> &'static str {
     }
 }
 
-/// What a connection through a proxy failed by, in the words of hyper-util, which keeps the type to itself.
+/// Why a connection through a proxy failed, as text of hyper-util, whose type is private.
 fn tunnel_error(error: &reqwest::Error) -> Option<String> {
     let mut next = error.source();
     while let Some(error) = next {
@@ -159,7 +158,7 @@ fn tunnel_error(error: &reqwest::Error) -> Option<String> {
     None
 }
 
-/// How it failed, and the hint; `innermost` is why there is no connection, where there is none.
+/// How it failed, and the hint; `innermost` is why there is no connection, if there is none.
 fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
     match tunnel {
         "proxy authorization required" => (
@@ -177,7 +176,7 @@ fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
     }
 }
 
-/// Whether what arrived is not what its encoding promises, as opposed to being cut short.
+/// Whether the body is badly encoded, as opposed to being cut short.
 fn is_corrupt(error: &reqwest::Error) -> bool {
     find_source::<io::Error>(error)
         .is_some_and(|error| matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput))
@@ -216,6 +215,6 @@ fn innermost(error: &reqwest::Error) -> String {
     while let Some(source) = cause.source() {
         cause = source;
     }
-    // reqwest's own error would print the URL, which the message around this one has already.
+    // reqwest's own error would print the URL, which is in the surrounding message already.
     cause.downcast_ref::<reqwest::Error>().map_or_else(|| cause.to_string(), |_| "the request failed".to_owned())
 }

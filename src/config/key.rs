@@ -1,5 +1,5 @@
-//! The API key: read anew whenever it is asked for, so that it can be rotated without a restart. Nothing here ever
-//! shows any part of it, not even where it stands in the place of its file's name.
+//! The API key: read again whenever it is needed, so that it can be rotated without a restart. Nothing here ever shows
+//! any part of it, not even if it was set in place of its file's name.
 
 use crate::text::os_hint;
 use secrecy::{ExposeSecret, SecretString};
@@ -38,7 +38,7 @@ impl KeySource {
 #[derive(Debug, thiserror::Error)]
 #[error("{what}; {hint}")]
 pub struct KeyError {
-    /// What is wrong, with the file where it is one.
+    /// What is wrong, with the file if there is one.
     pub what: String,
     /// What to do about it.
     pub hint: &'static str,
@@ -47,7 +47,7 @@ pub struct KeyError {
 /// The key as it is sent, without trailing line breaks.
 ///
 /// # Errors
-/// Where the file is missing, cannot be read or is too large, and where the key is empty or cannot stand in a header.
+/// The file is missing, cannot be read or is too large, or the key is empty or cannot be sent in a header.
 pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
     let (path, name) = match source {
         KeySource::File { path, name } => (Path::new(path.expose_secret()), name),

@@ -16,7 +16,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// No duration is longer: beyond it, arithmetic on clocks would overflow.
 const LONGEST: Duration = Duration::from_secs(100 * 31_557_600);
 
-/// `None` where something is wrong that leaves no value at all.
+/// `None` if something is wrong that leaves no value at all.
 pub(super) fn config(read: &mut Reader) -> Option<Config> {
     let api = api(read);
     Some(Config {

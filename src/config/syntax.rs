@@ -1,5 +1,5 @@
-//! What the single values must look like. Each error says what is wrong with the value, to stand behind its key; the
-//! value itself is short only where it can hold no secret.
+//! What single values must look like. Each error says what is wrong with the value, to follow its key; it quotes the
+//! value only if that can hold no secret.
 
 use super::error::short;
 use std::net::Ipv6Addr;
@@ -37,7 +37,7 @@ pub(super) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// host:port; the host may be missing, an IPv6 one stands in brackets.
+/// host:port; the host may be missing, an IPv6 address is in brackets.
 pub(super) fn listen_address(text: &str) -> Result<(), &'static str> {
     let (host, port) = text.rsplit_once(':').ok_or("has no port")?;
     if text.parse::<Ipv6Addr>().is_ok() || host.parse::<Ipv6Addr>().is_ok() {
@@ -53,7 +53,7 @@ pub(super) fn listen_address(text: &str) -> Result<(), &'static str> {
     if known { Ok(()) } else { Err("has a host that is neither a name nor an address") }
 }
 
-/// A path at which the metrics can be served: none of the status page, and none that begins like the exporter's own.
+/// A path at which the metrics can be served: not that of the status page, and none that begins like the exporter's own.
 pub(super) fn telemetry_path(text: &str) -> Result<(), String> {
     let problem = match text {
         _ if !text.starts_with('/') => "does not begin with a slash",

@@ -1,4 +1,4 @@
-//! What begins and what ends is logged, each once.
+//! Logs when a finding begins and when it ends, each once.
 
 use super::{Finding, Kind, Severity};
 use crate::{model::Timestamp, words::Rough};
@@ -12,7 +12,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Logs what is among `findings` and was not before, and what was and is no more.
+    /// Logs findings that are new, and those that have ended.
     pub fn observe(&mut self, findings: &[Finding], now: Timestamp) {
         for finding in findings {
             if let Entry::Vacant(entry) = self.open.entry(finding.kind) {
@@ -66,7 +66,7 @@ impl Kind {
         matches!(self, Self::StateDiscarded | Self::ReloadRefused)
     }
 
-    /// What the log says when it ends; `None` where what follows says enough.
+    /// What the log says when it ends; `None` if other messages say enough.
     fn end(self) -> Option<&'static str> {
         Some(match self {
             Self::KeyRefused => "the API accepts the key again",

@@ -1,6 +1,6 @@
-//! How the polling goes and how much is known: the exporter's own gauges that a publication fixes.
+//! The state of polling and how much is known: the exporter's own gauges that a publication fixes.
 //!
-//! What is not known is absent: before a first poll has ended there is no `translation_up`, and nothing is counted
+//! What is not known is absent: before the first poll has ended there is no `translation_up`, and nothing is counted
 //! before anything is known.
 
 use super::gauge;
@@ -15,7 +15,7 @@ use prometheus_client::{
 };
 use std::{fmt, sync::Arc};
 
-/// What is published of polls beside the translations.
+/// What is published about polls besides the translations.
 #[derive(Debug)]
 pub(crate) struct Polling {
     pub snapshot: Arc<Snapshot>,

@@ -1,4 +1,4 @@
-//! `check-config --online`: one question of each kind, and in words what it found.
+//! `check-config --online`: one request of each kind, and a description of the result.
 
 use super::RunError;
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 use anyhow::anyhow;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Asks the API for the first page of the listing and for one repository's languages, each once.
+/// Requests the first page of the listing and one repository's languages, each once.
 pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let api = ApiConfig { max_attempts: 1, ..config.api.clone() };
     let client = Client::new(&api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
@@ -26,7 +26,7 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     if defects > 0 {
         lines.push(format!("entries or fields of it with defects: {defects}"));
     }
-    // Also where the filters leave nothing, to find out whether the key may read languages.
+    // Also if the filters leave nothing, to find out whether the key can read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
         let list = session.list_languages(repository.id).await.map_err(|error| failed(&repository.name, error))?;
         lines.push(describe_languages(repository, &list.languages));
@@ -71,7 +71,7 @@ fn describe_languages(repository: &Repository, languages: &[Target]) -> String {
     format!("repository {:?} has {counted}, {with} of them with a completion", repository.name)
 }
 
-/// What scale the completions seem to have, beside the one that is configured.
+/// The scale that the completions seem to have, and the configured one.
 fn describe_scale(languages: &[Target], scale: f64) -> String {
     let reported = languages.iter().filter_map(|target| target.completion).map(crate::model::Completion::get);
     let Some(highest) = reported.reduce(f64::max).filter(|highest| *highest > 0.0) else {

@@ -1,4 +1,4 @@
-//! Reloads: all that can change while the exporter runs changes together, or nothing does.
+//! Reloads: everything that can change while the exporter runs changes together, or nothing does.
 
 use super::{notify, off_the_runtime, poll_settings, warn};
 use crate::{
@@ -14,7 +14,7 @@ use anyhow::bail;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Takes up new configurations.
+/// Applies new configurations.
 #[derive(Debug)]
 pub(super) struct Reloader {
     pub options: Options,
@@ -28,7 +28,7 @@ pub(super) struct Reloader {
     pub clock: Clock,
 }
 
-/// A configuration that was found to be good, with all that is made of its files.
+/// A valid configuration, with everything that is built from its files.
 struct Next {
     loaded: Loaded,
     web_config: web::WebConfigFile,
@@ -36,10 +36,10 @@ struct Next {
 }
 
 impl Reloader {
-    /// Reads the configuration anew and takes it up.
+    /// Reads the configuration again and applies it.
     ///
     /// # Errors
-    /// Says why it was refused; nothing has changed then.
+    /// Why it was refused; nothing has changed then.
     pub async fn reload(&mut self) -> Result<(), String> {
         notify::reloading();
         let (options, loaded, client) = (self.options.clone(), Arc::clone(&self.loaded), self.client.clone());

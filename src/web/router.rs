@@ -1,4 +1,4 @@
-//! The routes of the web side: one handler each, and what goes around them.
+//! The routes of the web side: one handler each, and the layers around them.
 
 use super::{
     middleware, page, scrape,
@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 /// The routes, as the settings and the web configuration file say.
 pub(super) fn router(site: &Arc<Site>) -> Router {
-    // Outside of authentication and rate limit, for an orchestrator to ask.
+    // Outside authentication and rate limit, for an orchestrator's probes.
     let probes = Router::new()
         .route("/-/healthy", get(async || "healthy\n"))
         .route("/-/ready", get(ready))
@@ -30,7 +30,7 @@ pub(super) fn router(site: &Arc<Site>) -> Router {
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(from_fn_with_state(Arc::clone(site), middleware::authenticate))
-        // Before authentication: it also slows down who guesses passwords.
+        // Before authentication, so that it also slows down password guessing.
         .layer(from_fn_with_state(Arc::clone(site), middleware::limit_rate))
         .merge(probes)
         .layer(from_fn_with_state(Arc::clone(site), middleware::set_headers))
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(status(&fixture.ask("GET /a/b.c~d//").await), 200);
         let response = fixture.ask("GET /metrics").await;
         assert_eq!(status(&response), 404);
-        assert_eq!(body(response).await, "nothing here; there are / and /a/b.c~d//\n");
+        assert_eq!(body(response).await, "nothing here; see / and /a/b.c~d//\n");
     }
 
     #[tokio::test]
@@ -196,7 +196,7 @@ mod tests {
         });
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The API refuses the key: nothing was read; there are no data to show: \
+            "not ready: The API refuses the key: the last poll read nothing; there are no data to show: \
              GET /v1/repositories: 401 Unauthorized; check api.key_file (since 1970-01-01T00:00:00Z); the next poll begins at \
              1970-01-01T00:05:00Z\n"
         );

@@ -279,7 +279,7 @@ async fn a_failure_is_shown_with_its_hint() {
     eventually("the refusal is known", || (exporter.get("/-/ready").text().contains("401")).then_some(()));
     browser.goto(&exporter, "/").await;
     let headline = browser.text("h2#state").await;
-    assert!(headline.starts_with("The API refuses the key: nothing was read"), "{headline}");
+    assert!(headline.starts_with("The API refuses the key: the last poll read nothing"), "{headline}");
     assert!(browser.text(".attention .what").await.contains("401"));
     assert!(!browser.text(".attention .hint").await.is_empty());
     browser.picture("failure").await;

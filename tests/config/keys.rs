@@ -54,7 +54,7 @@ fn a_key_under_an_unknown_name_is_not_shown() {
                 "api (exporter.yml:1): is a section, but not a mapping; write its keys below it, indented",
             ),
             ("key: s3cret\n", r#"exporter.yml:1: unknown section "key"…below the section "api:""#),
-            ("s3cret\n", "exporter.yml: is no mapping; write sections (api, poll, filter, state, web, log)"),
+            ("s3cret\n", "exporter.yml: is not a mapping; write sections (api, poll, filter, state, web, log)"),
         ],
     );
 }
@@ -80,7 +80,7 @@ fn a_key_that_is_no_text_or_cannot_be_sent_is_refused() {
 
 #[test]
 fn exactly_one_of_key_and_key_file_is_required() {
-    let neither = "api.key or api.key_file…required and given nowhere…set api.key_file to the file that holds the API \
+    let neither = "api.key or api.key_file…required, but not set…set api.key_file to the file that holds the API \
                    key, or TRANSLATION_EXPORTER_API__KEY to the key";
     refused_files(
         HEAD,
@@ -162,14 +162,14 @@ fn a_base_url_that_cannot_be_used_is_refused_without_being_quoted() {
         ("https://user:s3cret@api.example.com", "a password"),
         ("https://api.example.com?key=s3cret", "a query"),
         ("https://api.example.com/#s3cret", "a fragment"),
-        ("https://", "no URL"),
-        ("https://[::1", "no URL"),
+        ("https://", "not a URL"),
+        ("https://[::1", "not a URL"),
         ("api.example.com", "does not begin with https://"),
         ("localhost:80", "does not begin with https://"),
     ] {
         with(url, &format!("{problem}…{root}"));
     }
     with("[s3cret]", "the root of the API, such as https://api.example.com…a list");
-    let missing = "api.base_url…required and given nowhere…in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
+    let missing = "api.base_url…required, but not set…in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
     refused_files("", &[("api:\n  key: s3cret\n", missing), ("api:\n  base_url: ''\n  key: s3cret\n", missing)]);
 }

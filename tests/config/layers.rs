@@ -111,7 +111,7 @@ fn a_configuration_file_that_cannot_be_read_is_refused() {
 
 #[test]
 fn every_mistake_is_shown_at_once() {
-    refused(None, &[], &[], "2 mistakes\napi.base_url…given nowhere\napi.key or api.key_file…given nowhere");
+    refused(None, &[], &[], "2 mistakes\napi.base_url…not set\napi.key or api.key_file…not set");
     refused(
         Some("api:\n  page_size: 0\n  base_url: https://a\nfilter:\n  exclude: ['[']\n"),
         &[

@@ -89,7 +89,7 @@ fn table_row(row: &Row<'_>, table: &Table<'_>, now: Timestamp) -> Markup {
     }
 }
 
-/// A name that may be broken after its slash.
+/// A name that may wrap after its slash.
 fn name(name: &str) -> Markup {
     let (owner, rest) = name.split_at(name.find('/').map_or(0, |slash| slash + 1));
     html! { bdi.name { @if !owner.is_empty() { (owner) wbr; } (rest) } }
@@ -121,7 +121,7 @@ fn tile(code: &str, reading: Option<&Reading>, scale: f64, now: Timestamp) -> Ma
     } }
 }
 
-/// The class of a tile: a step for every tenth, and one of its own for what is complete.
+/// The class of a tile: one for every tenth, and another for complete.
 fn heat(ratio: f64) -> String {
     let step = if ratio < 1.0 { (ratio.max(0.0) * 10.0 + 1e-10).floor().min(9.0) } else { 10.0 };
     format!("h{step}")

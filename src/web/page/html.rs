@@ -18,13 +18,13 @@ use crate::{
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::sync::Arc;
 
-/// The stylesheet; it stands in the page.
+/// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
 
-/// The stylesheet for where the languages do not fit side by side; it stands in the page too.
+/// The stylesheet for windows in which the languages do not fit side by side; also part of the page.
 pub const WRAPPED: &str = include_str!("wrapped.css");
 
-/// What the page shows, whatever its reader asks for.
+/// What the page shows, whatever the query.
 #[derive(Debug)]
 pub struct Page {
     /// `None` until something is published for the first time.
@@ -58,7 +58,7 @@ pub fn render(page: &Page, query: &Query) -> Markup {
 }
 
 fn document(page: &Page, level: Level, languages: usize, main: &Markup) -> Markup {
-    // A window in which the languages do not fit side by side, by the widths in the stylesheet.
+    // Windows in which the languages do not fit side by side, by the widths in the stylesheet.
     let too_narrow = format!("(max-width: calc(26.8em + {languages} * 2.125em))");
     html! {
         (DOCTYPE)
@@ -128,7 +128,7 @@ fn state(overview: &Overview<'_>, status: &PollStatus, query: &Query, now: Times
                 div { dt { "Last full poll" } dd {
                     @match status.last_success_at { Some(at) => (moment(at, &ago(at, now))), None => "not yet" }
                 } }
-                // A page that loads itself again would take the search away from who is typing it.
+                // A refresh would discard a search that is being typed.
                 @if query.search.is_empty() { div { dt { "This page" } dd { (refreshing(query)) } } }
             }
         }

@@ -1,4 +1,4 @@
-//! The file as YAML: its keys, and where they stand.
+//! The file as YAML: its keys, and their lines.
 
 use super::invalid::{Invalid, Text};
 use crate::text::nearest;
