@@ -22,11 +22,13 @@ pub enum Flaw {
 pub struct Identity {
     /// The root to trust, in PEM.
     pub authority: String,
+    pub certificate: String,
+    pub key: String,
     pub server: Arc<ServerConfig>,
 }
 
-/// A certificate for `localhost` and 127.0.0.1 with this flaw.
-pub fn identity(flaw: Flaw) -> Identity {
+/// A certificate for this host and 127.0.0.1 with this flaw.
+pub fn identity(flaw: Flaw, host: &str) -> Identity {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -35,7 +37,7 @@ pub fn identity(flaw: Flaw) -> Identity {
     let issuer = Issuer::new(authority, &authority_key);
 
     let key = KeyPair::generate().unwrap();
-    let names = if flaw == Flaw::WrongName { vec!["elsewhere.test"] } else { vec!["localhost", "127.0.0.1"] };
+    let names = if flaw == Flaw::WrongName { vec!["elsewhere.test"] } else { vec![host, "127.0.0.1"] };
     let mut params = CertificateParams::new(names.into_iter().map(str::to_owned).collect::<Vec<_>>()).unwrap();
     if flaw == Flaw::Expired {
         params.not_before = date_time_ymd(2020, 1, 1);
@@ -55,5 +57,10 @@ pub fn identity(flaw: Flaw) -> Identity {
             PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
         )
         .unwrap();
-    Identity { authority: root.pem(), server: Arc::new(server) }
+    Identity {
+        authority: root.pem(),
+        certificate: certificate.pem(),
+        key: key.serialize_pem(),
+        server: Arc::new(server),
+    }
 }
