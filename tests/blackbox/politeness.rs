@@ -107,22 +107,6 @@ fn retry_after_holds_all_requests() {
 }
 
 #[test]
-fn a_long_retry_after_ends_the_poll_and_holds_those_that_follow() {
-    let api = repositories(3);
-    api.fault(Target::Listing, Reply::status(429).header("retry-after", "3600"));
-    let exporter = Setup::for_api(&api).start();
-    eventually("a first request", || (!api.requests(Target::Everything).is_empty()).then_some(()));
-    api.heal();
-    let metrics = exporter.wait_for("the poll ends", |metrics| metrics.value("translation_up", &[]) == Some(0.0));
-    // That nothing is sent shows in time alone: without the hold, a poll begins one interval of 1 s after this one.
-    thread::sleep(Duration::from_secs(3));
-    assert_eq!(api.requests(Target::Everything).len(), 1, "the interval of 1 s has passed thrice");
-    let polls = |metrics: &crate::support::Exposition| metrics.value("translation_exporter_polls_total", &[]);
-    assert_eq!(polls(&exporter.metrics()), polls(&metrics), "no poll has begun");
-    assert_eq!(exporter.status("/-/ready"), 503);
-}
-
-#[test]
 fn twenty_broken_repositories_do_not_starve_twenty_good_ones() {
     let api = repositories(40);
     api.script(Target::AllLanguages, |request| {

@@ -152,7 +152,7 @@ impl Api {
     }
 
     pub fn start_tls(repositories: impl IntoIterator<Item = Repo>, flaw: Flaw) -> Self {
-        Self::start_at("127.0.0.1:0", repositories, Some(tls::identity(flaw, "localhost")))
+        Self::start_at("127.0.0.1:0", repositories, Some(tls::identity(flaw, "localhost").0))
     }
 
     pub fn start_at(

@@ -67,10 +67,8 @@ fn main() {
     let api = match &*arguments {
         [] => Api::start([]),
         [folder, host] => {
-            let identity = tls::identity(tls::Flaw::None, host);
-            for (name, text) in
-                [("ca.pem", &identity.authority), ("api.pem", &identity.certificate), ("api.key", &identity.key)]
-            {
+            let (identity, [certificate, key]) = tls::identity(tls::Flaw::None, host);
+            for (name, text) in [("ca.pem", &identity.authority), ("api.pem", &certificate), ("api.key", &key)] {
                 fs::write(Path::new(folder).join(name), text).unwrap();
             }
             Api::start_at("127.0.0.1:443", [], Some(identity))

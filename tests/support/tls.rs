@@ -22,13 +22,11 @@ pub enum Flaw {
 pub struct Identity {
     /// The root to trust, in PEM.
     pub authority: String,
-    pub certificate: String,
-    pub key: String,
     pub server: Arc<ServerConfig>,
 }
 
-/// A certificate for this host and 127.0.0.1 with this flaw.
-pub fn identity(flaw: Flaw, host: &str) -> Identity {
+/// A certificate for this host and 127.0.0.1 with this flaw; it and its key in PEM.
+pub fn identity(flaw: Flaw, host: &str) -> (Identity, [String; 2]) {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -57,10 +55,6 @@ pub fn identity(flaw: Flaw, host: &str) -> Identity {
             PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
         )
         .unwrap();
-    Identity {
-        authority: root.pem(),
-        certificate: certificate.pem(),
-        key: key.serialize_pem(),
-        server: Arc::new(server),
-    }
+    let identity = Identity { authority: root.pem(), server: Arc::new(server) };
+    (identity, [certificate.pem(), key.serialize_pem()])
 }
