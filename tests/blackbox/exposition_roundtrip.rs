@@ -52,7 +52,7 @@ fn samples(exposition: &Exposition) -> Vec<Sample> {
 }
 
 /// All samples as the official Python parser of this format reads them.
-pub(super) fn read_by_python(text: &str, format: &str) -> Vec<Sample> {
+fn read_by_python(text: &str, format: &str) -> Vec<Sample> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/blackbox/read_exposition.py");
     let output = piped(Command::new("python3").args([script, format]), text.as_bytes());
     let sample = |line: &str| {
@@ -65,7 +65,7 @@ pub(super) fn read_by_python(text: &str, format: &str) -> Vec<Sample> {
 }
 
 /// Runs a program that has to succeed with this on its stdin.
-pub(super) fn piped(command: &mut Command, input: &[u8]) -> String {
+fn piped(command: &mut Command, input: &[u8]) -> String {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it is installed by tests/run.sh");
     let mut stdin = child.stdin.take().unwrap();
