@@ -4,6 +4,7 @@
 //! [`load`] may be called again at any time: it reads everything anew and touches nothing. No error, warning or
 //! description holds the API key or a value that might be it, such as that of an unknown key.
 
+mod entry;
 mod error;
 mod file;
 mod key;

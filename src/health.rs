@@ -95,6 +95,11 @@ impl Kind {
         }
     }
 
+    /// Whether it keeps polls from listing or asking.
+    fn stops_polls(self) -> bool {
+        self <= Self::ListingIncomplete
+    }
+
     /// The alert that fires for it; `Err` says why there is none.
     ///
     /// # Errors
@@ -106,14 +111,15 @@ impl Kind {
             Self::ApiUnavailable | Self::ListingIncomplete | Self::RepositoriesFailing => Ok("TranslationPollFailing"),
             Self::DataStale => Ok("TranslationDataStale"),
             Self::NoRepositories | Self::NothingSelected => Ok("TranslationNoRepositories"),
-            Self::RemovalUnconfirmed => Ok("TranslationRepositoriesDropped"),
-            Self::ScaleSuspect => Ok("TranslationScaleSuspect"),
+            Self::ScaleSuspect | Self::CompletionsOutOfScale => Ok("TranslationScaleSuspect"),
             Self::StateNotSaved => Ok("TranslationStateNotSaved"),
             Self::StateDiscarded => Ok("TranslationStateDiscarded"),
             Self::ReloadRefused => Ok("TranslationConfigReloadFailed"),
             Self::CertificateExpired | Self::CertificateExpiring => Ok("TranslationCertificateExpiring"),
             Self::PollsOverrun => Ok("TranslationPollOverrunning"),
-            Self::CompletionsOutOfScale => Err("a completion above 100 % may be meant so by the service"),
+            Self::RemovalUnconfirmed => {
+                Err("the next listing decides it; TranslationRepositoriesDropped fires where it confirms it")
+            }
             Self::ClockCorrected => Err("the timestamps are corrected already"),
             Self::DataFromBefore | Self::FirstPoll => Err("it ends with the first poll, or becomes another kind"),
         }
@@ -153,13 +159,12 @@ impl Finding {
         Self { since, ..self }
     }
 
-    /// All of it in one line: what, since when, how, and what to do.
+    /// All of it in one line: what, how, and what to do.
     #[must_use]
     pub fn line(&self) -> String {
         let Self { what, hint, .. } = self;
-        let since = self.since.map_or_else(String::new, |since| format!(" (since {since})"));
         let detail = self.detail.as_ref().map_or_else(String::new, |detail| format!(": {detail}"));
-        format!("{what}{since}{detail}; {hint}")
+        format!("{what}{detail}; {hint}")
     }
 }
 
@@ -169,12 +174,12 @@ pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Times
     let mut findings = Vec::new();
     findings.extend(polling(snapshot, status, now));
     findings.extend(reading(snapshot, status));
-    // An outage is one thing, not one for each repository.
-    if findings.iter().any(|finding| finding.kind <= Kind::ApiUnavailable) {
-        findings.retain(|finding| finding.kind != Kind::RepositoriesFailing);
-    }
     findings.extend(scale(snapshot));
     findings.extend(itself(status, facts, now));
+    // An outage is one thing: not one for each repository, and no reason to poll more slowly.
+    if findings.iter().any(|finding| finding.kind <= Kind::ApiUnavailable) {
+        findings.retain(|finding| !matches!(finding.kind, Kind::RepositoriesFailing | Kind::PollsOverrun));
+    }
     findings.sort_by_key(|finding| finding.kind);
     findings.dedup_by_key(|finding| finding.kind);
     findings
@@ -183,15 +188,26 @@ pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Times
 /// The sentence above all others: the worst of what is wrong, or that all is well.
 #[must_use]
 pub fn headline(findings: &[Finding]) -> &str {
-    findings.first().map_or("All is well: every repository was read", |finding| &finding.what)
+    findings.first().map_or("All is well: the last poll read every repository", |finding| &finding.what)
+}
+
+/// Why there are no data to serve, where there are none: what else is wrong does not keep them away.
+#[must_use]
+pub fn why_not_ready(findings: &[Finding]) -> Option<&Finding> {
+    findings.iter().find(|finding| finding.kind.stops_polls() || finding.kind == Kind::FirstPoll)
 }
 
 /// Whether everything could be listed and asked for, and if not, why.
 fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
-    let Some(last) = &status.last else { return Some(first_poll(status)) };
-    let failure = last.listing.as_ref().or(last.ended_early.as_ref());
     let held_until = status.held_until.filter(|until| *until > now);
-    let rest = rest(snapshot, last);
+    let Some(last) = &status.last else {
+        return Some(match held_until {
+            Some(until) => held(None, until, rest(snapshot, 0)),
+            None => first_poll(snapshot, status),
+        });
+    };
+    let failure = last.listing.as_ref().or(last.ended_early.as_ref());
+    let rest = rest(snapshot, if failure.is_some() { last.read } else { 0 });
     let ended = || match last.read {
         0 => format!("nothing was read; {rest}"),
         _ => format!("{} before the last poll was ended; {rest}", read(last)),
@@ -202,27 +218,38 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
             (Kind::KeyFileUnreadable, format!("The API key cannot be read from its file, so nothing is asked; {rest}"))
         }
         _ if held_until.is_some() => return held_until.map(|until| held(failure, until, rest)),
+        Some(PollFailure::Held) => {
+            let what = "The API asked for no requests (Retry-After), and the time is over";
+            (Kind::Held, format!("{what}: {}", ended()))
+        }
         Some(PollFailure::Unavailable) => (Kind::ApiUnavailable, format!("The API is in trouble: {}", ended())),
         _ if last.listing.is_some() => {
             let what = "The list of repositories could not be read to its end";
-            (Kind::ListingIncomplete, format!("{what}; {} all the same", read(last)))
+            let read = if last.read > 0 { format!("{} nevertheless", read(last)) } else { ended() };
+            (Kind::ListingIncomplete, format!("{what}; {read}"))
         }
         _ => (Kind::RepositoriesFailing, format!("The API refuses repositories: {}", ended())),
     };
     failure.map(|failure| Finding::of(kind, what, failure))
 }
 
-fn first_poll(status: &PollStatus) -> Finding {
+fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     let hint = "nothing to do: wait for the poll to end";
-    if status.has_data {
-        let what = "The data shown are from before the restart; the first poll has not ended yet";
-        return Finding::new(Kind::DataFromBefore, what, hint).since(status.running_since);
-    }
-    let what = match status.running_since {
-        Some(_) => "The first poll is under way",
-        None => "The first poll is about to begin",
+    let all = snapshot.repositories.len();
+    let shown = snapshot.repositories.iter().filter(|shown| shown.condition.languages().is_some()).count();
+    let (kind, what) = match status.running_since {
+        _ if status.is_restored && shown > 0 => {
+            let what = "Data from before the restart are shown; the first poll has not ended yet";
+            (Kind::DataFromBefore, what.to_owned())
+        }
+        Some(_) if all > 0 => {
+            let what = format!("The first poll is under way: {} of {} read", grouped(shown), repositories(all));
+            (Kind::FirstPoll, what)
+        }
+        Some(_) => (Kind::FirstPoll, "The first poll is under way".to_owned()),
+        None => (Kind::FirstPoll, "The first poll is about to begin".to_owned()),
     };
-    Finding::new(Kind::FirstPoll, what, hint).since(status.running_since)
+    Finding::new(kind, what, hint).since(status.running_since)
 }
 
 fn held(failure: Option<&Failure>, until: Timestamp, rest: &str) -> Finding {
@@ -237,10 +264,10 @@ fn read(last: &PollOutcome) -> String {
     format!("{} read", counted(last.read, "repository was", "repositories were"))
 }
 
-/// What there is to see of what the last poll did not read.
-fn rest(snapshot: &Snapshot, last: &PollOutcome) -> &'static str {
+/// What there is to see of what a poll did not read that read so many repositories.
+fn rest(snapshot: &Snapshot, read: usize) -> &'static str {
     let is_shown = snapshot.repositories.iter().any(|shown| shown.condition.languages().is_some());
-    match (is_shown, last.read) {
+    match (is_shown, read) {
         (false, _) => "there are no data to show",
         (true, 0) => "the data shown were read before",
         (true, _) => "the rest is shown as it was read before",
@@ -252,34 +279,27 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
     let mut findings = Vec::new();
     let conditions = || snapshot.repositories.iter().map(|shown| &shown.condition);
     let stale = conditions().filter(|condition| matches!(condition, Condition::Stale { .. })).count();
-    let failing: Vec<_> = conditions()
-        .filter(|condition| !matches!(condition, Condition::Stale { .. }))
-        .filter_map(Condition::failure)
-        .collect();
+    let failing: Vec<_> = conditions().filter_map(Condition::failure).collect();
     let hint = "see why their reads fail; they are shown again as soon as they are read";
     if stale > 0 {
-        let last_read = conditions().filter(|condition| matches!(condition, Condition::Stale { .. }));
-        let since = last_read.filter_map(Condition::last_success).min();
         let what = format!("The data of {} are stale and no longer shown", repositories(stale));
-        findings.push(Finding::new(Kind::DataStale, what, hint).since(since));
+        findings.push(Finding::new(Kind::DataStale, what, hint));
     }
     if !failing.is_empty() {
         let what = match snapshot.repositories.len() {
             all if all > failing.len() => format!("{} of {} cannot be read", grouped(failing.len()), repositories(all)),
             all => format!("{} cannot be read", repositories(all)),
         };
-        let since = failing.iter().map(|failure| failure.since).min();
-        findings.push(Finding::new(Kind::RepositoriesFailing, what, hint).since(since));
+        let longest = failing.iter().min_by_key(|failure| failure.since);
+        findings.extend(longest.map(|failure| Finding::of(Kind::RepositoriesFailing, what, failure)));
     }
     let is_listed = status.last.as_ref().is_some_and(|last| last.listing.is_none());
     if is_listed && snapshot.repositories.is_empty() {
         findings.push(if snapshot.filtered > 0 {
-            let filtered = repositories(snapshot.filtered);
-            let what = format!("The filters leave out every repository: {filtered}");
+            let what = format!("The filters leave out every repository, {} in all", grouped(snapshot.filtered));
             Finding::new(Kind::NothingSelected, what, "change filter.include, filter.exclude or filter.private")
         } else {
-            let hint = "connect some to it, or use the key of another account";
-            Finding::new(Kind::NoRepositories, "The account of the key has no repository", hint)
+            no_repositories()
         });
     }
     if snapshot.unconfirmed > 0 {
@@ -290,6 +310,13 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
         findings.push(Finding::new(Kind::RemovalUnconfirmed, what, hint));
     }
     findings
+}
+
+/// The listing is complete and empty.
+#[must_use]
+pub fn no_repositories() -> Finding {
+    let hint = "connect some to it, or use the key of another account";
+    Finding::new(Kind::NoRepositories, "The account of the key has no repository", hint)
 }
 
 /// The API does not say whether it reports 0 to 100 or 0 to 1.
@@ -323,7 +350,7 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     };
     let what = "The state cannot be saved: a restart now would lose what was read since";
     add(Kind::StateNotSaved, what, &facts.state_not_saved);
-    let what = "The state file could not be used at the start, so that the progress clocks began anew";
+    let what = "The state file could not be used at the start, so the progress clocks began anew";
     add(Kind::StateDiscarded, what, &facts.state_discarded);
     let what = "The last change of the configuration was refused; the one before is in force";
     add(
@@ -331,11 +358,7 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
         what,
         if facts.reload_refused.is_some() { &facts.reload_refused } else { &facts.web_reload_refused },
     );
-    add(
-        Kind::ClockCorrected,
-        "Timestamps ahead of this machine's clock were brought back to now",
-        &facts.clock_corrected,
-    );
+    add(Kind::ClockCorrected, "Timestamps that lay in the future were brought back to now", &facts.clock_corrected);
     let hint = "renew it; the files of web.config_file are read again when they change";
     if let Some(at) = facts.certificate_expires_at.filter(|at| at.since(now) <= CERTIFICATE_WARNING) {
         findings.push(if at <= now {
@@ -347,7 +370,10 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
         });
     }
     if let Some(last) = status.last.as_ref().filter(|last| last.duration > status.interval) {
-        let took = humantime::format_duration(Duration::from_secs(last.duration.as_secs()));
+        // In whole seconds a poll of 1.4 s would be no longer than an interval of 1s.
+        let took = humantime::format_duration(Duration::from_millis(
+            u64::try_from(last.duration.as_millis()).unwrap_or(u64::MAX),
+        ));
         let interval = humantime::format_duration(status.interval);
         let what = format!("The last poll took {took}, longer than poll.interval, {interval}");
         let hint = "raise poll.interval, or api.requests_per_second where the API allows it";

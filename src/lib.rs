@@ -9,30 +9,33 @@
 //! 3. [`exposition`] encodes each snapshot once; a scrape ([`web`]) adds the exporter's own [`instruments`] to those
 //!    bytes. A scrape never waits for a poll, nor a poll for a scrape.
 //!
-//! Around it stand [`cli`] and [`config`] (what the user wants), [`telemetry`] (what
-//! the log tells), [`report`] (what `once` prints), [`demo`] (an API to try it with) and [`clock`] (the time). [`run()`]
-//! wires them together.
+//! [`health`] judges what is wrong, and page, readiness, log and `once` take their words from it. Around these are [`cli`] and
+//! [`config`] (what the user wants), [`telemetry`] (the log), [`report`] (what `once` prints), [`demo`] (an API to try it with)
+//! and [`clock`] (the time). [`run()`] wires them together.
 //!
 //! # Changing it
 //!
 //! What to touch, in this order.
 //!
-//! A gauge of a repository or language: `exposition/translations.rs`; README.md; the expected text in
+//! A gauge of a repository or language: `exposition/translations.rs`; `deploy/metrics.md`; the expected text in
 //! `exposition/tests/golden.rs`; the number of such families in `tests/blackbox/exposition_roundtrip.rs`; a panel in
 //! `grafana/generate`, or a line among what is deliberately unused in `tests/grafana/test_live.py`.
 //!
 //! A counter of the exporter's own: its field, its registration and its method in `instruments.rs`; where it happens;
-//! README.md; a panel or a line as above.
+//! `deploy/metrics.md`; a panel or a line as above.
+//!
+//! Something that can be wrong: a kind in `health.rs` with its severity, its alert or the reason why there is none, and when it
+//! is found; what ends it in `health/log.rs`; a case in `health/tests.rs`; its alert in `deploy/prometheus/alerts.yaml`.
 //!
 //! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one (which
 //! commands can use that is in `cli.rs`); its field in `config.rs`; its bounds in `config/sections.rs`; where it is used;
-//! README.md; `check-config`'s output in `tests/config/main.rs`.
+//! `deploy/configuration.md`; `check-config`'s output in `tests/config/main.rs`.
 //!
-//! An operation of the API: `model.rs` ([`model::Operation`]); `api/wire.rs` for its JSON; `api.rs` for the question
-//! ([`api::Session`], which the tests of `poll` and `tests/blackbox/properties.rs` implement too); `poll.rs` to ask it and
-//! `poll/ledger.rs` to keep the answer; `snapshot.rs` to tell it; then its metric as above. `instruments/tests.rs` lists
-//! the labels. `demo.rs`, `tests/support/api.rs` and the small APIs of `tests/deploy`, `tests/rules`, `tests/web` and
-//! `tests/bench` have to answer it. What is to outlive a restart goes into `state/format.rs`.
+//! An operation of the API: `model.rs` ([`model::Operation`]) and `model/answer.rs`; `api/wire.rs` for its JSON;
+//! `api/session.rs` for the question ([`api::Session`], which the tests of `poll` and `tests/blackbox/properties.rs` implement
+//! too); `poll/steps.rs` to ask it and `poll/ledger.rs` to keep the answer; `snapshot.rs` to show it; then its metric as above.
+//! `instruments/tests.rs` lists the labels. `demo.rs`, `tests/support/api.rs` and `tests/bench/tool/api.rs` have to answer it.
+//! What is to outlive a restart goes into `state/format.rs`.
 #![forbid(unsafe_code)]
 
 pub mod api;

@@ -261,7 +261,7 @@ labels! {
         Unauthorized = "unauthorized",
         /// A Retry-After that is longer than a poll waits for.
         Held = "held",
-        /// Many requests in a row failed because the API fails as a whole.
+        /// Many requests in a row failed because the API fails as a whole, or the listing did and nothing was read.
         Unavailable = "unavailable",
         /// The listing did not reach its end.
         Listing = "listing",

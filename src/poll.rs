@@ -92,6 +92,8 @@ where
         instruments: Arc<Instruments>,
         publish: Option<P>,
     ) -> Self {
+        // `once` keeps a state even where it could list nothing.
+        let is_restored = memory.as_ref().is_some_and(|memory| !memory.repositories.is_empty());
         let status = PollStatus {
             interval: settings.borrow().interval,
             running_since: None,
@@ -99,7 +101,8 @@ where
             last: None,
             last_success_at: None,
             held_until: None,
-            has_data: memory.is_some(),
+            has_data: is_restored,
+            is_restored,
             state_is_kept: saver.is_some(),
         };
         let last_full_poll = memory.as_ref().and_then(|memory| memory.last_full_poll);
@@ -158,6 +161,8 @@ where
                 let stop = session.stopped();
                 let reasons = [
                     stop.as_ref().map(|stop| stop.reason),
+                    // A small account ends before the row of failures is long enough to stop the poll.
+                    (work.is_outage && work.read == 0).then_some(PollFailure::Unavailable),
                     work.listing.is_some().then_some(PollFailure::Listing),
                     (work.failed + work.unreached > 0).then_some(PollFailure::Repositories),
                 ];

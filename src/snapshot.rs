@@ -204,6 +204,8 @@ pub struct PollStatus {
     pub held_until: Option<Timestamp>,
     /// Whether there are data to serve: a listing was complete once, or data came from the state file.
     pub has_data: bool,
+    /// Whether data came from the state file at the start.
+    pub is_restored: bool,
     /// Whether the progress clock outlives a restart.
     pub state_is_kept: bool,
 }

@@ -29,7 +29,7 @@ use crate::{
     snapshot::Languages,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, ErrorKind, Read as _},
@@ -52,6 +52,8 @@ pub struct Memory {
     pub last_full_poll: Option<Duration>,
     /// What a listing has shown and the filters let through, each id once.
     pub repositories: Vec<Remembered>,
+    /// Those of them that the last complete listing lacked, and that the next has to confirm are gone.
+    pub missed: BTreeSet<RepositoryId>,
     /// The clocks of languages that left, or whose repository left, and when they did.
     pub departed: BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>,
 }
@@ -60,6 +62,8 @@ pub struct Memory {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
     pub repository: Arc<Repository>,
+    /// Which attempt to read it was the last, counted over all repositories: larger is later; 0 where there was none.
+    pub last_attempt: u64,
     pub languages: Option<Arc<Languages>>,
 }
 

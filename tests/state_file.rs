@@ -6,10 +6,10 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests; clippy.toml excuses only what is marked #[test]")]
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs,
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, ErrorKind, Write},
     os::unix::{
         fs::{MetadataExt, PermissionsExt, chown},
         process::CommandExt,
@@ -41,11 +41,12 @@ fn memory(repositories: u64) -> Memory {
         };
         let readings = [Reading { language: language.clone(), reported }];
         let languages = Languages { read_at: NOW, readings: readings.into_iter().collect() };
-        Remembered { repository: Arc::new(repository), languages: Some(Arc::new(languages)) }
+        Remembered { repository: Arc::new(repository), last_attempt: 1, languages: Some(Arc::new(languages)) }
     };
     Memory {
         last_full_poll: None,
         repositories: (1..=repositories).map(repository).collect(),
+        missed: BTreeSet::new(),
         departed: BTreeMap::new(),
     }
 }
@@ -80,14 +81,19 @@ struct Process {
 
 impl Process {
     fn spawn(path: &Path, mut program: Command) -> Self {
-        let mut child = program
+        program
             .args(["--exact", "the_child", "--ignored", "--nocapture"])
             .env("STATE_FILE_OF_CHILD", path)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .stderr(Stdio::piped());
+        let mut child = loop {
+            match program.spawn() {
+                // A process that another test starts holds the copy of the program open for writing, until its own exec.
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+                child => break child.unwrap(),
+            }
+        };
         let says = BufReader::new(child.stderr.take().unwrap());
         Self { child, says }
     }

@@ -1,13 +1,13 @@
 //! The configuration file: read once, into a value for each key with the line of its name.
 
 use super::{
+    entry::Entry,
     keys::{KEYS, Key, Takes, sections},
-    layers::Entry,
 };
-use crate::text::nearest;
+use crate::text::{nearest, os_hint};
 use figment::{
     Source,
-    value::{Empty, Map, Value},
+    value::{Dict, Empty, Value},
 };
 use serde::{
     Deserialize, Deserializer,
@@ -31,7 +31,8 @@ enum Node {
 pub(super) fn read(path: &Path, mistakes: &mut Vec<String>) -> Result<Vec<Entry>, String> {
     let name = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
-        format!("--config.file: cannot read {name}: {error}; give a YAML file that exists and can be read")
+        let hint = os_hint(&error).unwrap_or("give a YAML file that exists and can be read");
+        format!("--config.file: cannot read {name}: {error}; {hint}")
     })?;
     let options = serde_saphyr::options! { with_snippet: false };
     let document = serde_saphyr::from_str_with_options::<Node>(&text, options).map_err(|error| {
@@ -127,9 +128,8 @@ impl From<Node> for Value {
     fn from(node: Node) -> Self {
         match node {
             Node::Value(value) | Node::Bare(_, value) => value,
-            Node::Mapping(entries) => {
-                entries.into_iter().map(|(name, node)| (name.value, Value::from(node))).collect::<Map<_, _>>().into()
-            }
+            // A mistake wherever it is a value: what is in it does not matter.
+            Node::Mapping(_) => Dict::new().into(),
         }
     }
 }

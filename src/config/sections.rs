@@ -1,8 +1,8 @@
 //! The sections of the configuration: bounds, and the rules that tie keys together.
 
 use super::{
-    ApiConfig, Config, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig, error::quoted,
-    key::read_key, keys::Key, layers::Entry, reader::Reader, syntax,
+    ApiConfig, Config, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig, entry::Entry,
+    error::quoted, key::read_key, keys::Key, reader::Reader, syntax,
 };
 use bytesize::ByteSize;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};

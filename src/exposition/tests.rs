@@ -54,6 +54,7 @@ fn starting() -> PollStatus {
         last_success_at: None,
         held_until: None,
         has_data: false,
+        is_restored: false,
         state_is_kept: false,
     }
 }

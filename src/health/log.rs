@@ -2,7 +2,7 @@
 
 use super::{Finding, Kind, Severity};
 use crate::{model::Timestamp, words::Rough};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 /// Remembers what is wrong, so that only changes are logged.
 #[derive(Debug, Default)]
@@ -15,22 +15,24 @@ impl Watch {
     /// Logs what is among `findings` and was not before, and what was and is no more.
     pub fn observe(&mut self, findings: &[Finding], now: Timestamp) {
         for finding in findings {
-            if !self.open.contains_key(&finding.kind) {
-                self.open.insert(finding.kind, finding.since.unwrap_or(now));
-                log_begin(finding);
+            if let Entry::Vacant(entry) = self.open.entry(finding.kind) {
+                entry.insert(finding.since.unwrap_or(now));
+                if !finding.kind.is_logged_elsewhere() {
+                    log_begin(finding);
+                }
             }
         }
-        // One failure of polling takes the place of another; only a poll that listed everything ends them.
+        let is_found = |kind| findings.iter().any(|finding| finding.kind == kind);
+        // Only a poll that listed everything ends what polls find: until then it is hidden by another failure, or unknown.
         let polling_fails = findings.iter().any(|finding| finding.kind.stops_polls());
-        let ended = |kind: &Kind| {
-            let is_found = findings.iter().any(|finding| finding.kind == *kind);
-            !is_found && !(kind.stops_polls() && polling_fails)
-        };
-        for (kind, since) in self.open.extract_if(.., |kind, _| ended(kind)) {
-            if let Some(what) = kind.end() {
+        self.open.retain(|&kind, &mut since| {
+            let lasts = is_found(kind) || kind.is_found_by_polls() && polling_fails;
+            let has_grown_worse = kind == Kind::CertificateExpiring && is_found(Kind::CertificateExpired);
+            if let (false, false, Some(what)) = (lasts, has_grown_worse, kind.end()) {
                 tracing::info!(after = %Rough(now.since(since)), "{what}");
             }
-        }
+            lasts
+        });
     }
 }
 
@@ -44,9 +46,24 @@ fn log_begin(Finding { kind, what, detail, hint, .. }: &Finding) {
 }
 
 impl Kind {
-    /// Whether it keeps polls from listing or asking.
-    fn stops_polls(self) -> bool {
-        self <= Self::ListingIncomplete
+    /// Whether it takes a poll to see that it is over.
+    fn is_found_by_polls(self) -> bool {
+        !matches!(
+            self,
+            Self::CertificateExpired
+                | Self::CertificateExpiring
+                | Self::StateNotSaved
+                | Self::StateDiscarded
+                | Self::ReloadRefused
+                | Self::ClockCorrected
+                | Self::DataFromBefore
+                | Self::FirstPoll
+        )
+    }
+
+    /// Whether it is an event that is logged each time, where it happens.
+    fn is_logged_elsewhere(self) -> bool {
+        matches!(self, Self::StateDiscarded | Self::ReloadRefused)
     }
 
     /// What the log says when it ends; `None` where what follows says enough.
@@ -61,16 +78,19 @@ impl Kind {
             Self::CertificateExpired | Self::CertificateExpiring => {
                 "the certificate of the web side is valid for long again"
             }
-            Self::RepositoriesFailing => "all repositories can be read again",
+            Self::RepositoriesFailing => "no repository fails any more",
             Self::NoRepositories => "the account has repositories now",
-            Self::NothingSelected => "the filters leave repositories now",
-            Self::RemovalUnconfirmed => "the listing is confirmed: nothing waits to be removed any more",
-            Self::ScaleSuspect => "the completions fit api.completion_scale now",
-            Self::CompletionsOutOfScale => "all completions are within api.completion_scale again",
+            Self::NothingSelected => "the filters no longer leave out every repository",
+            Self::RemovalUnconfirmed => "no repository waits any more for a listing to confirm that it is gone",
+            Self::ScaleSuspect => "the completions no longer look like another scale than api.completion_scale",
+            Self::CompletionsOutOfScale => "no completion is outside api.completion_scale any more",
             Self::StateNotSaved => "the state is saved again",
-            Self::ReloadRefused => "the configuration in force is the newest again",
             Self::PollsOverrun => "polls fit into poll.interval again",
-            Self::StateDiscarded | Self::ClockCorrected | Self::DataFromBefore | Self::FirstPoll => return None,
+            Self::StateDiscarded
+            | Self::ReloadRefused
+            | Self::ClockCorrected
+            | Self::DataFromBefore
+            | Self::FirstPoll => return None,
         })
     }
 }

@@ -61,6 +61,7 @@ impl Known {
                 last_success_at: Some(NOW),
                 held_until: None,
                 has_data: true,
+                is_restored: false,
                 state_is_kept: true,
             },
             facts: Facts::default(),
@@ -92,6 +93,7 @@ fn ended_early(reason: PollFailure) -> PollOutcome {
 }
 
 /// What is known while each kind is the worst, and the words of its headline that matter.
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
     let fails = || Some(failure());
     let stale = || Condition::Stale { read_at: ago(5), failure: fails() };
@@ -185,7 +187,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::DataFromBefore,
             Known::with(|known| {
-                known.status.last = None;
+                (known.status.last, known.status.is_restored) = (None, true);
                 known.status.running_since = Some(NOW);
             }),
             &["from before the restart"],
@@ -193,10 +195,11 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::FirstPoll,
             Known::with(|known| {
-                known.snapshot.repositories.clear();
-                (known.status.last, known.status.has_data) = (None, false);
+                // The listing is complete, and one of two repositories is read.
+                known.snapshot.repositories[1].condition = Condition::Pending(None);
+                (known.status.last, known.status.running_since) = (None, Some(NOW));
             }),
-            &["first poll"],
+            &["first poll is under way", "1 of 2 repositories read"],
         ),
     ]
 }
@@ -220,7 +223,7 @@ fn every_kind_has_a_headline_that_says_what_is_so() {
 fn nothing_is_wrong_after_a_poll_that_read_everything() {
     let known = Known::new();
     assert_eq!(known.findings(), []);
-    assert_eq!(headline(&known.findings()), "All is well: every repository was read");
+    assert_eq!(headline(&known.findings()), "All is well: the last poll read every repository");
 }
 
 #[test]
@@ -229,6 +232,45 @@ fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
     known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
     let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [Kind::ApiUnavailable]);
+}
+
+#[test]
+fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
+    let first = Known::with(|known| {
+        (known.status.last, known.status.has_data) = (None, false);
+        known.snapshot.repositories.clear();
+        known.status.running_since = Some(ago(1));
+        known.status.held_until = Some(NOW.saturating_add(HOUR));
+    });
+    assert_eq!(why_not_ready(&first.findings()).unwrap().kind, Kind::Held);
+    let over = Known::with(|known| {
+        known.status.last = Some(ended_early(PollFailure::Held));
+        known.status.held_until = Some(ago(1));
+    });
+    assert_eq!(over.findings()[0].kind, Kind::Held);
+    assert!(headline(&over.findings()).contains("the time is over"));
+}
+
+#[test]
+fn what_does_not_keep_data_away_is_no_reason_for_not_being_ready() {
+    let known = Known::with(|known| {
+        (known.status.last, known.status.has_data) = (None, false);
+        known.snapshot.repositories.clear();
+        known.facts.state_discarded = Some(failure());
+        known.facts.certificate_expires_at = Some(ago(1));
+    });
+    let findings = known.findings();
+    assert_eq!(findings[0].kind, Kind::CertificateExpired);
+    assert_eq!(why_not_ready(&findings).unwrap().kind, Kind::FirstPoll);
+}
+
+#[test]
+fn a_repository_whose_data_are_stale_cannot_be_read_all_the_same() {
+    let known = Known::with(|known| {
+        known.snapshot.repositories[0].condition = Condition::Stale { read_at: ago(5), failure: Some(failure()) };
+    });
+    let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [Kind::DataStale, Kind::RepositoriesFailing]);
 }
 
 #[test]
@@ -254,11 +296,12 @@ fn a_scale_is_suspect_only_while_something_is_above_0_and_nothing_above_1() {
 }
 
 /// Alerts about something that the exporter cannot judge itself, with the reason.
-const ALERTS_WITHOUT_A_KIND: [(&str, &str); 5] = [
+const ALERTS_WITHOUT_A_KIND: [(&str, &str); 6] = [
     ("TranslationStalled", "about translations: the exporter works"),
     ("TranslationRegressed", "about translations: the exporter works"),
     ("TranslationExporterDown", "an exporter that is down cannot say so"),
     ("TranslationApiShapeChanged", "bad entries are counted and logged; what is good in the answer is shown"),
+    ("TranslationRepositoriesDropped", "two listings agree that they are gone: only their number of before says more"),
     ("TranslationRulesMissing", "only Prometheus knows which rules it has"),
 ];
 

@@ -55,13 +55,12 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub fn restore(memory: Memory) -> Self {
-        let mut ledger = Self { departed: memory.departed, ..Self::default() };
-        // Polls read the oldest attempt first: that order is restored from the reads.
+        let mut ledger = Self { departed: memory.departed, missed: memory.missed, ..Self::default() };
         let mut order = memory.repositories;
-        order.sort_by_key(|remembered| remembered.languages.as_ref().map(|languages| languages.read_at));
-        for Remembered { repository, languages } in order {
-            ledger.attempts += 1;
-            let last_attempt = if languages.is_some() { ledger.attempts } else { 0 };
+        order.sort_by_key(|remembered| remembered.last_attempt);
+        for Remembered { repository, last_attempt, languages } in order {
+            ledger.attempts += u64::from(last_attempt > 0);
+            let last_attempt = if last_attempt > 0 { ledger.attempts } else { 0 };
             ledger.listed.insert(repository.id, Arc::clone(&repository));
             let known = Known { languages, last_attempt, ..Known::new(repository) };
             ledger.known.insert(known.repository.id, known);
@@ -72,10 +71,12 @@ impl Ledger {
     pub fn memory(&self, last_full_poll: Option<Duration>) -> Memory {
         let remember = |known: &Known| Remembered {
             repository: Arc::clone(&known.repository),
+            last_attempt: known.last_attempt,
             languages: known.languages.clone(),
         };
         let repositories = self.known.values().map(remember).collect();
-        Memory { last_full_poll, repositories, departed: self.departed.clone() }
+        let missed = self.missed.iter().filter(|id| self.known.contains_key(id)).copied().collect();
+        Memory { last_full_poll, repositories, missed, departed: self.departed.clone() }
     }
 
     /// How many repositories are polled.

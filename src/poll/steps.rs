@@ -33,6 +33,8 @@ pub struct PollProgress {
 pub(super) struct Work {
     /// Why the listing did not reach its end.
     pub listing: Option<Failure>,
+    /// Whether that was because the API fails as a whole.
+    pub is_outage: bool,
     pub read: usize,
     pub failed: usize,
     pub unreached: usize,
@@ -57,6 +59,7 @@ where
         let mut listing = self.ledger.begin_listing();
         let mut bad = Vec::new();
         let end = self.read_pages(session, settings, publications, &mut listing, &mut bad).await;
+        work.is_outage = matches!(end, Err(ApiError::Unavailable(_)));
         work.listing = match end {
             Ok(()) => None,
             Err(ApiError::Failed(failure) | ApiError::Unavailable(failure)) => Some(failure),

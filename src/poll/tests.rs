@@ -364,6 +364,38 @@ async fn kept() -> crate::state::Memory {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_listing_after_a_restart_confirms_what_the_one_before_it_lacked() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.change(|world| world.pages = vec![vec![(3, "o/c")]]);
+    bench.poll().await;
+    assert_eq!(bench.poller.snapshot().unconfirmed, 2);
+    let (_sender, receiver) = watch::channel(Arc::new(settings(&bench.world)));
+    let clock = Clock::following_tokio(START);
+    let memory = Some(bench.poller.memory());
+    let instruments = Arc::new(Instruments::new("/metrics"));
+    bench.poller = Poller::new(receiver, memory, None, clock, instruments, None::<Publish>);
+    bench.poll().await;
+    assert_eq!(bench.shown(), "3:fresh");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_restart_the_oldest_attempt_comes_first_also_where_it_failed() {
+    let mut bench = bench();
+    bench.change(|world| {
+        world.completions.retain(|(id, _)| *id == 3);
+        world.stop_after = Some((2, PollFailure::Unavailable));
+    });
+    bench.poll().await;
+    let (_sender, receiver) = watch::channel(Arc::new(settings(&bench.world)));
+    let (memory, clock) = (Some(bench.poller.memory()), Clock::following_tokio(START));
+    let instruments = Arc::new(Instruments::new("/metrics"));
+    bench.poller = Poller::new(receiver, memory, None, clock, instruments, None::<Publish>);
+    bench.poll().await;
+    assert_eq!(bench.asked(), [1, 2, 3, 1]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_the_filters_leave_out_is_not_shown_after_a_restart_either() {
     let memory = kept().await;
     let world = Memory::default();

@@ -7,6 +7,7 @@ use super::{
     summary::{self, Cause, Language, Mean, Percent, Row, ratio},
 };
 use crate::{
+    health,
     model::Failure,
     snapshot::{PollOutcome, Shown, Snapshot},
     words::repositories,
@@ -161,7 +162,7 @@ fn totals(snapshot: &Snapshot, rows: &[Row<'_>], languages: &[Language<'_>], pol
     if snapshot.filtered > 0 {
         let _ = write!(text, "; {} left out", snapshot.filtered);
     } else if snapshot.repositories.is_empty() && poll.listing.is_none() {
-        text += "\nThe account of the key has no repository: connect some to it, or use the key of another account";
+        let _ = write!(text, "\n{}", health::no_repositories().line());
     }
     text + "\n"
 }

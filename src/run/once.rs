@@ -7,11 +7,12 @@ use crate::{
     clock::Clock,
     config::{self, Config, Options},
     exposition::{self, Format},
+    health::{self, Finding},
     instruments::Instruments,
     poll::{PollProgress, Poller},
     report::{self, Look},
     snapshot::{PollOutcome, PollStatus, Snapshot},
-    state::Opened,
+    state::{Opened, StateError},
     telemetry,
 };
 use anyhow::{Context as _, anyhow};
@@ -27,30 +28,37 @@ pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunErr
     warn(&loaded);
     let instruments = Arc::new(Instruments::of_one_poll());
     instruments.config_loaded(Ok(()), Clock::system().now());
-    let (snapshot, status, outcome) = poll(config, &instruments, bar).await?;
+    let polled = poll(config, &instruments, bar).await?;
+    let Polled { snapshot, status, outcome, .. } = &polled;
 
     let mut stdout = std::io::stdout().lock();
-    let mut expose = |format| exposition::print(&snapshot, &status, format, &instruments, &mut stdout);
+    let mut expose = |format| exposition::print(snapshot, status, format, &instruments, &mut stdout);
     let printed = match output {
         Output::Text => expose(Format::Text),
         Output::Openmetrics => expose(Format::OpenMetrics),
-        Output::Table => stdout.write_all(report::table(&snapshot, &outcome, Look::of_stdout()).as_bytes()),
-        Output::Json => stdout.write_all(report::json(&snapshot, &outcome).as_bytes()),
+        Output::Table => stdout.write_all(report::table(snapshot, outcome, Look::of_stdout()).as_bytes()),
+        Output::Json => stdout.write_all(report::json(snapshot, outcome).as_bytes()),
     };
     match printed.and_then(|()| stdout.flush()) {
         // Who reads has seen enough, as `head` does.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
         printed => printed.context("cannot print the result")?,
     }
-    judge(&outcome)
+    judge(&polled, &instruments)?;
+    polled.saved.context("what was read is printed, and not saved")?;
+    Ok(())
+}
+
+/// What one poll found, and whether it could be saved.
+struct Polled {
+    snapshot: Snapshot,
+    status: PollStatus,
+    outcome: PollOutcome,
+    saved: Result<(), StateError>,
 }
 
 /// Polls once, from the state that was kept and to it.
-async fn poll(
-    config: &Config,
-    instruments: &Arc<Instruments>,
-    bar: ProgressBar,
-) -> Result<(Snapshot, PollStatus, PollOutcome), RunError> {
+async fn poll(config: &Config, instruments: &Arc<Instruments>, bar: ProgressBar) -> Result<Polled, RunError> {
     let clock = Clock::system();
     let client = Client::new(&config.api, Arc::clone(instruments)).map_err(RunError::usage)?;
     let state = open_state(config, false, clock, instruments).map_err(|error| match error {
@@ -65,29 +73,20 @@ async fn poll(
     let drawn = tokio::spawn(draw(bar, poller.progress()));
     let outcome = poller.poll().await;
     let (snapshot, status) = (poller.snapshot(), poller.status().clone());
-    if let Some(file) = &mut file {
-        file.write(&poller.memory()).context("the poll is not saved")?;
-    }
+    let saved = file.as_mut().map_or(Ok(()), |file| file.write(&poller.memory()));
     drop(poller);
     drawn.await.context("the progress bar failed")??;
-    Ok((snapshot, status, outcome))
+    Ok(Polled { snapshot, status, outcome, saved })
 }
 
-fn judge(outcome: &PollOutcome) -> Result<(), RunError> {
-    if outcome.is_success() {
+/// Says what was not read, if anything was not.
+fn judge(polled: &Polled, instruments: &Instruments) -> Result<(), RunError> {
+    if polled.outcome.is_success() {
         return Ok(());
     }
-    let failure = outcome.listing.as_ref().or(outcome.ended_early.as_ref());
-    let why = failure.map_or_else(String::new, |failure| format!(": {}; {}", failure.what, failure.hint));
-    let unread = outcome.failed + outcome.unreached;
-    let all = outcome.read + unread;
-    Err(RunError::Running(match (outcome.listing.is_some(), unread) {
-        (true, 0) => anyhow!("the repositories could not all be listed{why}"),
-        (true, unread) => {
-            anyhow!("the repositories could not all be listed, and {unread} of {all} could not be read{why}")
-        }
-        (false, unread) => anyhow!("{unread} of {all} repositories could not be read{why}; what was read is printed"),
-    }))
+    let findings = health::judge(&polled.snapshot, &polled.status, &instruments.facts(), polled.outcome.ended_at);
+    let worst = findings.first().map_or_else(|| "not every repository was read".to_owned(), Finding::line);
+    Err(RunError::Running(anyhow!(worst)))
 }
 
 /// Draws nothing where stderr is no terminal.

@@ -4,6 +4,7 @@ use super::RunError;
 use crate::{
     api::{Api as _, ApiError, Client, Session as _},
     config::{ApiConfig, Config},
+    health,
     instruments::Instruments,
     model::{Failure, Repository, Target},
     select::select,
@@ -47,9 +48,7 @@ fn failed(of: &str, error: ApiError) -> anyhow::Error {
 fn describe_page<'a>(listed: usize, mut polled: impl ExactSizeIterator<Item = &'a str>) -> String {
     let repositories = if listed == 1 { "1 repository" } else { &format!("{listed} repositories") };
     match (polled.len(), polled.next()) {
-        _ if listed == 0 => {
-            "the account of the key has no repository: connect some to it, or use the key of another account".to_owned()
-        }
+        _ if listed == 0 => health::no_repositories().line(),
         (_, None) => format!(
             "the first page of the listing has {repositories}, and the filters leave none of them: see filter.*"
         ),

@@ -29,7 +29,7 @@ use tokio::{
 /// How long everything together may take to end: below the 5 seconds that are promised.
 const SHUTDOWN: Duration = Duration::from_millis(4700);
 
-/// How often is it looked whether something is wrong, at least.
+/// How often it is judged at least whether something is wrong.
 const OBSERVE_EVERY: Duration = Duration::from_secs(5);
 
 /// What the poller knows, on its way to be encoded.

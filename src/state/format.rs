@@ -5,9 +5,10 @@
 //! ```json
 //! {"format":"translation-exporter state","version":1,"base_url":"https://api.example.com/","last_full_poll_ns":900,
 //! "repositories":[
-//! {"id":7,"name":"owner/repo","private":true,"created_at":1700000000000,"read":{"at":1700000000000,"languages":[
+//! {"id":7,"name":"owner/repo","private":true,"created_at":1700000000000,"attempt":5,"read":{"at":1700000000000,"languages":[
 //!   {"code":"de","name":"German","completion":50.5,"clock":1700000000000}]}}
 //! ],
+//! "missed":[7],
 //! "departed":[
 //! {"id":7,"code":"fr","completion":12.0,"clock":1700000000000,"left_at":1700000000000}
 //! ],
@@ -22,11 +23,13 @@
 //! | `name` | of the repository or language; absent for a language without one |
 //! | `private` | absent where the API does not say |
 //! | `created_at`, `left_at`, `at` | times, milliseconds since the Unix epoch; `created_at` absent where not known |
+//! | `attempt` | rises with each attempt to read a repository, so that the oldest comes first; absent before the first |
 //! | `read` | when all languages of the repository were last read, and what they were; absent before the first time |
 //! | `code` | of the language; languages are in the order of the bytes of their codes, each once in a repository |
 //! | `completion` | as the API reports it, the shortest decimal that is the same 64-bit float; absent where not known |
 //! | `clock` | the time of the language's progress clock; absent where it has none |
 //! | `clock_completion` | the completion of the progress clock, where there is no `completion` any more |
+//! | `missed` | ids of repositories that the last complete listing lacked and the next has to confirm are gone; absent if none |
 //! | `departed` | the clocks of what left, in the order of id and code |
 //! | `crc32` | of all bytes before the line break that precedes it, in lower-case hexadecimal |
 //!
@@ -45,6 +48,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{
     borrow::Cow,
+    collections::BTreeSet,
     io::{self, BufWriter, IntoInnerError, Write},
     sync::Arc,
     time::Duration,
@@ -64,6 +68,8 @@ struct Document<'a> {
     // Raw, so that only one entry at a time exists in two forms: with 300,000 languages that is 32 MiB less.
     #[serde(borrow)]
     repositories: Vec<&'a RawValue>,
+    #[serde(default)]
+    missed: BTreeSet<u64>,
     #[serde(borrow)]
     departed: Vec<DepartedEntry<'a>>,
 }
@@ -77,8 +83,15 @@ struct RepositoryEntry<'a> {
     private: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "is_0")]
+    attempt: u64,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     read: Option<ReadEntry<'a>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_0(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -121,7 +134,13 @@ pub(super) fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Re
     }
     out.write_all(b",\n\"repositories\":[")?;
     write_lines(&mut out, memory.repositories.iter().map(RepositoryEntry::from))?;
-    out.write_all(b"],\n\"departed\":[")?;
+    out.write_all(b"],\n")?;
+    if !memory.missed.is_empty() {
+        out.write_all(b"\"missed\":")?;
+        serde_json::to_writer(&mut out, &memory.missed.iter().map(|id| id.get()).collect::<Vec<_>>())?;
+        out.write_all(b",\n")?;
+    }
+    out.write_all(b"\"departed\":[")?;
     let departed = memory.departed.iter().map(|((id, code), (progress, left_at))| DepartedEntry {
         id: id.get(),
         code: Cow::Borrowed(code),
@@ -152,12 +171,13 @@ fn closing(crc: &Crc) -> String {
 }
 
 impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
-    fn from(Remembered { repository, languages }: &'a Remembered) -> Self {
+    fn from(Remembered { repository, last_attempt, languages }: &'a Remembered) -> Self {
         Self {
             id: repository.id.get(),
             name: Cow::Borrowed(&repository.name),
             private: repository.visibility.is_private(),
             created_at: repository.created_at.map(Timestamp::as_millis),
+            attempt: *last_attempt,
             read: languages.as_deref().map(|languages| ReadEntry {
                 at: languages.read_at.as_millis(),
                 languages: languages.readings.iter().map(LanguageEntry::from).collect(),
@@ -241,6 +261,7 @@ impl Reader<'_> {
         Some(Memory {
             last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos),
             repositories,
+            missed: document.missed.into_iter().map(RepositoryId::new).collect::<Option<_>>()?,
             departed: departed.collect::<Option<_>>()?,
         })
     }
@@ -256,7 +277,7 @@ impl Reader<'_> {
             Some(read) => Some(self.languages(&read)?),
             None => None,
         };
-        Some(Remembered { repository: Arc::new(repository), languages })
+        Some(Remembered { repository: Arc::new(repository), last_attempt: entry.attempt, languages })
     }
 
     fn languages(&self, read: &ReadEntry<'_>) -> Option<Arc<Languages>> {

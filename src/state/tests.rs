@@ -34,7 +34,7 @@ fn remembered(id: u64, name: &str, languages: Option<Vec<Reading>>) -> Remembere
     };
     let languages =
         languages.map(|readings| Arc::new(Languages { read_at: time(1_700_000_000_000), readings: readings.into() }));
-    Remembered { repository: Arc::new(repository), languages }
+    Remembered { repository: Arc::new(repository), last_attempt: 0, languages }
 }
 
 fn departed(id: u64, code: &str) -> BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)> {
@@ -54,6 +54,7 @@ fn small() -> Memory {
             remembered(7, "owner/repo", Some(languages)),
             remembered(RepositoryId::MAX, "owner/b", None),
         ],
+        missed: [RepositoryId::new(7).unwrap()].into(),
         departed: departed(7, "it"),
     }
 }

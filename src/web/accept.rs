@@ -127,6 +127,8 @@ impl Shortage {
     fn failed(&mut self, error: &io::Error) {
         if self.failed == 0 {
             tracing::warn!(%error, "cannot accept connections; trying again until it works");
+        } else {
+            tracing::debug!(%error, "accepting failed again");
         }
         self.failed += 1;
         self.last = Some(Instant::now());

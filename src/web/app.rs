@@ -92,7 +92,33 @@ fn in_force(shared: Arc<Shared>, settings: WebConfig, file: WebConfigFile, gener
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Certificates, Fixture};
+    use super::super::testing::{Certificates, Fixture, status};
+    use std::{future::Future, time::Duration};
+    use tokio::time::timeout;
+
+    /// Runs the test where one thread does all that blocks.
+    fn with_one_blocking_thread(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().max_blocking_threads(1).build();
+        runtime.unwrap().block_on(test);
+    }
+
+    #[test]
+    fn a_password_that_was_verified_is_not_verified_again_after_a_reload() {
+        with_one_blocking_thread(async {
+            let mut fixture = Fixture::new();
+            let hash = bcrypt::hash("correct", 4).unwrap();
+            fixture.web_config(&format!("basic_auth_users: {{alice: {hash}}}\n"));
+            let credentials = [("authorization", "Basic YWxpY2U6Y29ycmVjdA==")];
+            assert_eq!(status(&fixture.ask_with("GET /metrics", &credentials).await), 200);
+            fixture.reload();
+            // No thread is free to verify it.
+            let (release, held) = std::sync::mpsc::channel::<()>();
+            let _busy = tokio::task::spawn_blocking(move || held.recv());
+            let asked = timeout(Duration::from_secs(5), fixture.ask_with("GET /metrics", &credentials)).await;
+            drop(release);
+            assert_eq!(asked.map(|response| status(&response)).ok(), Some(200));
+        });
+    }
 
     #[test]
     fn only_a_change_of_tls_ends_connections() {

@@ -57,11 +57,11 @@ impl Bucket {
 /// A duration as Go writes it: `300ms`, `1.5h`, `2h45m`; 0 needs no unit.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
     // jiff also knows other spellings, which Go does not.
-    let spelt = |text: &&str| text.chars().all(|c| c.is_ascii_digit() || ".hmsnu\u{b5}\u{3bc}".contains(c));
+    let in_go = |text: &&str| text.chars().all(|c| c.is_ascii_digit() || ".hmsnu\u{b5}\u{3bc}".contains(c));
     let parsed = if text == "0" {
         Some(SignedDuration::ZERO)
     } else {
-        Some(text).filter(spelt).and_then(|text| text.parse().ok())
+        Some(text).filter(in_go).and_then(|text| text.parse().ok())
     };
     parsed
         .and_then(|duration| duration.try_into().ok())

@@ -1,5 +1,6 @@
 //! Listeners: bound early, so that an address in use is reported before the API is asked.
 
+use crate::text::os_hint;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::{
     io,
@@ -135,6 +136,9 @@ fn is_lack(error: &io::Error) -> bool {
 }
 
 fn hint(error: &io::Error) -> &'static str {
+    if let Some(hint) = os_hint(error) {
+        return hint;
+    }
     match error.kind() {
         io::ErrorKind::AddrInUse => "end the process that listens there, or choose another port",
         io::ErrorKind::PermissionDenied => "choose a port above 1023, or grant CAP_NET_BIND_SERVICE",
@@ -159,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_served_on_all_its_addresses_with_one_port_but_for_those_that_this_machine_lacks() {
+    fn a_name_is_served_on_all_its_addresses_with_one_port_except_those_that_this_machine_lacks() {
         let addresses = ["198.51.100.1:0", "127.0.0.1:0", "198.51.100.2:0", "127.0.0.2:0"];
         let bound = bind_all(addresses.iter().map(|address| address.parse().unwrap())).unwrap();
         let hosts: Vec<_> = bound.iter().map(|listener| listener.address().ip().to_string()).collect();

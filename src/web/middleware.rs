@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_but_the_probes_wants_a_password_and_counts_against_the_rate_limit() {
+    async fn everything_except_the_probes_requires_a_password_and_counts_against_the_rate_limit() {
         let fixture = protected();
         for path in ["/-/healthy", "/-/ready", "/-/healthy"] {
             assert_eq!(status(&fixture.ask(&format!("GET {path}")).await), 200, "{path}");

@@ -76,8 +76,11 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
     let sources = &site.shared.sources;
     let findings =
         health::judge(&published.snapshot, &published.status, &sources.instruments.facts(), sources.clock.now());
-    let mut reason =
-        findings.first().map_or_else(|| "no poll has listed the repositories yet".to_owned(), Finding::line);
+    let why = health::why_not_ready(&findings);
+    let mut reason = why.map_or_else(|| "no poll has listed the repositories yet".to_owned(), Finding::line);
+    if let Some(since) = why.and_then(|finding| finding.since) {
+        reason = format!("{reason} (since {since})");
+    }
     if let Some(at) = published.status.next_poll_at {
         reason = format!("{reason}; the next poll begins at {at}");
     }
@@ -140,6 +143,7 @@ mod tests {
             let head = fixture.ask(&format!("HEAD {path}")).await;
             assert_eq!(head.headers()["content-type"], get.headers()["content-type"], "{path}");
             assert_eq!(head.headers().get("vary"), get.headers().get("vary"), "{path}");
+            assert_ne!(head.headers()["content-length"], "0", "{path}: the length is that of the answer to GET");
             assert_eq!(body(head).await, "", "{path}");
         }
     }
@@ -170,7 +174,7 @@ mod tests {
         fixture.publish(|status| status.running_since = Some(Timestamp::from_millis(0)));
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The first poll is under way (since 1970-01-01T00:00:00Z); nothing to do: wait for the poll to end\n"
+            "not ready: The first poll is under way; nothing to do: wait for the poll to end (since 1970-01-01T00:00:00Z)\n"
         );
         fixture.publish(|status| {
             status.running_since = None;
@@ -192,8 +196,8 @@ mod tests {
         });
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The API refuses the key: nothing was read; there are no data to show \
-             (since 1970-01-01T00:00:00Z): GET /v1/repositories: 401 Unauthorized; check api.key_file; the next poll begins at \
+            "not ready: The API refuses the key: nothing was read; there are no data to show: \
+             GET /v1/repositories: 401 Unauthorized; check api.key_file (since 1970-01-01T00:00:00Z); the next poll begins at \
              1970-01-01T00:05:00Z\n"
         );
         fixture.publish(|status| status.has_data = true);

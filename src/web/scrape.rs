@@ -5,7 +5,7 @@ use crate::exposition;
 use axum::{
     body::Body,
     extract::State,
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
@@ -18,16 +18,13 @@ use std::{
     },
 };
 
-pub(super) async fn scrape(State(site): State<Arc<Site>>, method: Method, headers: HeaderMap) -> Response {
+pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
     let format = negotiate::format(&headers);
     let published = site.published();
     let gzip = published.is_some() && negotiate::accepts_gzip(&headers);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))]);
     let vary = [(header::VARY, "Accept, Accept-Encoding")];
     let headers = (vary, [(header::CONTENT_TYPE, negotiate::content_type(format))], encoding);
-    if method == Method::HEAD {
-        return (headers, ()).into_response();
-    }
     let limit = site.settings.max_requests;
     let Some(place) = Place::take(&site.shared.scrapes, limit) else {
         let message = format!("{limit} scrapes are being served already (web.max_requests); try again\n");
@@ -85,7 +82,6 @@ mod tests {
         let first = fixture.ask("GET /metrics").await;
         let _second = fixture.ask("GET /metrics").await;
         assert_eq!(status(&fixture.ask("GET /metrics").await), 503);
-        assert_eq!(status(&fixture.ask("HEAD /metrics").await), 200, "HEAD costs nothing");
         fixture.reload();
         assert_eq!(status(&fixture.ask("GET /metrics").await), 503);
         drop(body(first).await);

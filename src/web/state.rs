@@ -32,7 +32,7 @@ pub(super) struct Shared {
     pub bucket: Bucket,
 }
 
-/// The state of all handlers: made anew by each reload, but for what is shared.
+/// The state of all handlers: made anew by each reload, except what is shared.
 #[derive(Debug)]
 pub(super) struct Site {
     pub shared: Arc<Shared>,

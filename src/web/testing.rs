@@ -48,6 +48,7 @@ impl Fixture {
             last_success_at: None,
             held_until: None,
             has_data: true,
+            is_restored: false,
             state_is_kept: true,
         };
         let (reload, reloads) = mpsc::channel(1);

@@ -64,6 +64,7 @@ fn status() -> PollStatus {
         last_success_at: None,
         held_until: None,
         has_data: true,
+        is_restored: false,
         state_is_kept: false,
     }
 }

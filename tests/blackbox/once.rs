@@ -80,7 +80,7 @@ fn one_repository_that_fails_ends_with_1_and_the_rest_is_printed() {
     assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
     assert_eq!(metrics.repositories("pending"), 1.0);
     let last = stderr(&output).lines().last().unwrap();
-    assert!(last.contains("1 of 2 repositories could not be read"), "{last}");
+    assert!(last.contains("1 of 2 repositories cannot be read"), "{last}");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_listing_that_breaks_ends_with_1_and_what_it_had_shown_is_printed() {
     assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
     assert_eq!(metrics.value("translation_up", &[]), Some(0.0));
     let last = stderr(&output).lines().last().unwrap();
-    assert!(last.contains("could not all be listed") && last.contains("503"), "{last}");
+    assert!(last.contains("list of repositories could not be read") && last.contains("503"), "{last}");
 }
 
 #[test]
@@ -179,6 +179,23 @@ fn beside_a_daemon_that_has_the_state_file_it_says_how_to_do_without() {
     let without = beside().argument("--state.file=").run();
     assert_eq!(without.status.code(), Some(0), "{}", stderr(&without));
     assert_eq!(before, (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap()));
+}
+
+#[test]
+fn on_a_terminal_the_bar_begins_at_0_and_is_drawn_once_after_a_line_of_the_log() {
+    let api = Api::start((1..=4).map(|id| Repo::new(id, &format!("owner/repo-{id}"))));
+    api.fault(Target::Languages(2), Reply::status(500));
+    let terminal = "exec script -qfec \"$0 $* >/dev/null\" /dev/null";
+    // Slowly enough for each step to be drawn.
+    let setup = once(&api, "json").set("api.requests_per_second", "10").set("api.concurrency", "1");
+    let output = setup.variable("TERM", "xterm").after(terminal).run();
+    let frames: Vec<_> =
+        stdout(&output).split(['\r', '\n']).filter(|frame| frame.contains(" repositories read")).collect();
+    let mut positions: Vec<_> =
+        frames.iter().filter_map(|frame| frame.split_once("/4")?.0.split(' ').next_back()).collect();
+    assert_eq!(positions.len(), 6, "the one line of the log makes room, and the bar comes back: {positions:?}");
+    positions.dedup();
+    assert_eq!(positions, ["0", "1", "2", "3", "4"]);
 }
 
 #[test]

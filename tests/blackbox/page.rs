@@ -138,7 +138,7 @@ async fn a_person_searches_sorts_and_turns_pages() {
     let browser = Browser::open().await;
 
     browser.goto(&exporter, "/").await;
-    assert_eq!(browser.text("h2#state").await, "All is well: every repository was read.");
+    assert_eq!(browser.text("h2#state").await, "All is well: the last poll read every repository.");
     assert_eq!(browser.text(".found").await, "450 repositories, 1 to 200 shown");
     assert_eq!(browser.names().await[..2], ["other/001", "other/002"], "the least complete first");
 

@@ -46,7 +46,12 @@ fn those_who_never_finish_a_request_or_never_take_an_answer_hold_up_neither_scra
 #[test]
 fn where_all_places_are_taken_the_connection_that_moved_no_byte_for_longest_makes_room() {
     let (_api, exporter) = started();
-    let held: Vec<_> = (0..MOST_CONNECTIONS).map(|_| dawdler(&exporter, b"GET ")).collect();
+    let mut held = vec![dawdler(&exporter, b"GET ")];
+    // By then its bytes have been read, before those of all others.
+    for _ in 0..20 {
+        assert_eq!(exporter.status("/-/healthy"), 200);
+    }
+    held.extend((1..MOST_CONNECTIONS).map(|_| dawdler(&exporter, b"GET ")));
     for _ in 0..3 {
         assert_eq!(exporter.status("/-/healthy"), 200);
     }
@@ -62,10 +67,11 @@ fn where_all_places_are_taken_the_connection_that_moved_no_byte_for_longest_make
 #[test]
 fn a_lack_of_file_descriptors_is_logged_when_it_begins_and_when_it_ends() {
     let api = Api::start([Repo::new(1, "owner/repo")]);
-    let exporter = Setup::for_api(&api).set("poll.interval", "1h").after("ulimit -n 64").start();
+    let setup = Setup::for_api(&api).set("poll.interval", "1h").set("log.level", "debug");
+    let exporter = setup.after("ulimit -n 64").start();
     let held: Vec<_> = (0..100).map(|_| dawdler(&exporter, b"GET ")).collect();
     let lines = |part: &str| exporter.log().lines().filter(|line| line.contains(part)).count();
-    eventually("it is logged", || (lines("cannot accept connections") > 0).then_some(()));
+    eventually("it lasts", || (lines("accepting failed again") >= 3).then_some(()));
     drop(held);
     eventually("its end is logged", || {
         http::get(exporter.address, "/-/healthy", &[]).ok();
@@ -74,7 +80,7 @@ fn a_lack_of_file_descriptors_is_logged_when_it_begins_and_when_it_ends() {
     let log = exporter.log();
     let end = log.lines().find(|line| line.contains("connections are accepted again")).unwrap();
     let failed = end.split(" failed=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
-    assert!(failed.parse::<u64>().unwrap() > 1, "{end}");
+    assert!(failed.parse::<u64>().unwrap() >= 4, "{end}");
     assert_eq!(lines("cannot accept connections"), 1, "{log}");
 }
 

@@ -295,7 +295,8 @@ fn age_is_counted_across_restarts() {
         let exporter = kept.setup(&api).set("poll.stale_after", "1h").start();
         is_ready(&exporter);
         let metrics = exporter.metrics();
-        assert_eq!(errors(&exporter), [""; 0]);
+        let unexpected: Vec<_> = errors(&exporter).into_iter().filter(|line| !line.contains("stale")).collect();
+        assert_eq!(unexpected, [""; 0]);
         assert_eq!(metrics.samples(LAST_SUCCESS).count(), 1);
         (metrics.repositories("fresh"), metrics.repositories("stale"), metrics.ratio("owner/one", "de"))
     };
@@ -426,7 +427,7 @@ fn timestamps_of_the_future_become_now_and_are_logged_once() {
     assert!(clock(&metrics, "owner/one", "de") <= Some(now()) && read_at <= Some(now()), "{read_at:?}");
     let log = exporter.log();
     let lines: Vec<_> = log.lines().filter(|line| line.contains("future")).collect();
-    assert!(matches!(lines[..], [line] if line.contains("ahead=")), "{log}");
+    assert!(matches!(lines[..], [line] if line.contains("ahead")), "{log}");
 }
 
 #[test]
@@ -443,7 +444,8 @@ fn a_full_disk_is_counted_and_logged_once_and_leaves_the_last_good_state() {
     api.put([named(&"long".repeat(10_000))]);
     let metrics = exporter.wait_for("three writes fail", |metrics| metrics.value(WRITE_FAILURES, &[]) >= Some(3.0));
     assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
-    assert_eq!(logged(&exporter, "cannot write the state file"), 1);
+    eventually("the log says it", || exporter.log().contains("The state cannot be saved").then_some(()));
+    assert_eq!(exporter.log().matches("The state cannot be saved").count(), 1);
     kept.holds_nothing_else();
     let left = fs::read_to_string(&kept.path).unwrap();
     assert!(left.contains("owner/one") && !left.contains("long") && left.ends_with("\"}\n"), "{left}");
@@ -452,12 +454,8 @@ fn a_full_disk_is_counted_and_logged_once_and_leaves_the_last_good_state() {
     kept.holds_nothing_else();
 }
 
-fn logged(exporter: &Exporter, what: &str) -> usize {
-    errors(exporter).iter().filter(|line| line.contains(what)).count()
-}
-
 fn succeeds_again(exporter: &Exporter, path: &Path) {
-    eventually("the log tells it", || exporter.log().contains("the state file is written again").then_some(()));
+    eventually("the log tells it", || exporter.log().contains("the state is saved again").then_some(()));
     let failures = |metrics: &Exposition| metrics.value(WRITE_FAILURES, &[]).unwrap();
     let before = failures(&exporter.metrics());
     let metrics = exporter.wait_for_polls(2.0);

@@ -112,7 +112,7 @@ impl Protected {
         answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned())
     }
 
-    /// The value of a metric, by its name and labels as they are spelt.
+    /// The value of a metric, by its name and labels as they are written.
     fn metric(&self, name: &str) -> Option<String> {
         let text = self.get("/metrics", true)?;
         text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).map(str::to_owned)
@@ -174,7 +174,7 @@ fn a_reload_that_changes_nothing_of_tls_ends_no_connection_and_one_that_does_end
 /// A frame that asks for /-/healthy on an HTTP/2 stream of this number.
 fn request(stream: u32) -> Vec<u8> {
     let path = b"/-/healthy";
-    // GET and https are the second and seventh entry of the static table; the path and the authority are spelt.
+    // GET and https are the second and seventh entry of the static table; the path and the authority are written out.
     let mut head = vec![0x82, 0x87, 0x44, u8::try_from(path.len()).unwrap()];
     head.extend(path);
     head.extend(b"\x41\x01a");

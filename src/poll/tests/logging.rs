@@ -121,11 +121,7 @@ async fn no_kind_of_line_about_single_repositories_is_logged_more_than_ten_times
 async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_end() {
     let mut bench = account(500);
     let mut watch = crate::health::Watch::default();
-    let mut observe = |bench: &Bench| {
-        let (poller, now) = (&bench.poller, bench.poller.clock.now());
-        let findings = crate::health::judge(&poller.snapshot(), poller.status(), &poller.instruments.facts(), now);
-        watch.observe(&findings, now);
-    };
+    let mut observe = |bench: &Bench| observe(&mut watch, bench);
     bench.poll().await;
     observe(&bench);
     let (log, _guard) = Log::collect();
@@ -154,8 +150,65 @@ async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_
     observe(&bench);
     assert_eq!(
         log.take(),
-        ["poll ended failed=0 unreached=0", "the API answers again after=2 h", "no data are stale any more after=2 h"]
+        [
+            "poll ended failed=0 unreached=0",
+            "the API answers again after=2 h",
+            "no data are stale any more after=55 min"
+        ]
     );
+}
+
+/// Judges and logs as the daemon does.
+fn observe(watch: &mut crate::health::Watch, bench: &Bench) {
+    let (poller, now) = (&bench.poller, bench.poller.clock.now());
+    let findings = crate::health::judge(&poller.snapshot(), poller.status(), &poller.instruments.facts(), now);
+    watch.observe(&findings, now);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_outage_hides_is_not_said_to_be_over() {
+    for (repositories, readable, begins, ends) in [
+        (3, 2, "1 of 3 repositories cannot be read", "no repository fails any more"),
+        (0, 0, "has no repository", "the account has repositories now"),
+    ] {
+        let mut bench = account(repositories);
+        let mut watch = crate::health::Watch::default();
+        let (log, _guard) = Log::collect();
+        bench.change(|world| world.completions.truncate(readable));
+        bench.poll().await;
+        observe(&mut watch, &bench);
+        bench.change(|world| {
+            (world.listing_breaks, world.is_unavailable) = (true, true);
+            world.completions.clear();
+        });
+        bench.poll().await;
+        observe(&mut watch, &bench);
+        let lines = log.take();
+        assert_eq!([begins, "The API is in trouble", ends].map(|words| count(&lines, words)), [1, 1, 0], "{lines:#?}");
+        let healed = account(4).world;
+        bench.change(|world| std::mem::swap(world, &mut healed.0.lock().unwrap()));
+        bench.poll().await;
+        observe(&mut watch, &bench);
+        let lines = log.take();
+        assert_eq!([ends, "the API answers again"].map(|words| count(&lines, words)), [1, 1], "{lines:#?}");
+    }
+}
+
+#[test]
+fn a_certificate_that_expires_after_the_warning_is_not_said_to_be_valid() {
+    let mut watch = crate::health::Watch::default();
+    let (log, _guard) = Log::collect();
+    let instruments = Instruments::new("/metrics");
+    instruments.certificate_expires(Some(START.saturating_add(Duration::from_secs(3600))));
+    let poller = bench().poller;
+    for (hours, is_valid) in [(0, false), (2, false), (3, true)] {
+        let now = START.saturating_add(Duration::from_secs(hours * 3600));
+        if is_valid {
+            instruments.certificate_expires(None);
+        }
+        watch.observe(&crate::health::judge(&poller.snapshot(), poller.status(), &instruments.facts(), now), now);
+        assert_eq!(count(&log.take(), "valid for long") > 0, is_valid, "after {hours} h");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -19,6 +19,17 @@ async fn a_poll_that_did_not_read_everything_says_why_and_of_several_reasons_the
         world.completions.truncate(1);
     });
     assert_eq!(listing_and_repositories.await, Some(PollFailure::Listing));
+    let outage_of_a_small_account = failure_after(|world| {
+        world.listing_breaks = true;
+        world.is_unavailable = true;
+        world.completions.clear();
+    });
+    assert_eq!(outage_of_a_small_account.await, Some(PollFailure::Unavailable));
+    let outage_of_the_listing_alone = failure_after(|world| {
+        world.listing_breaks = true;
+        world.is_unavailable = true;
+    });
+    assert_eq!(outage_of_the_listing_alone.await, Some(PollFailure::Listing));
     let held_and_listing = failure_after(|world| {
         world.listing_breaks = true;
         world.stop_after = Some((2, PollFailure::Held));

@@ -142,8 +142,10 @@ async fn a_state_of_the_future_is_brought_back_to_now() {
         last_full_poll: None,
         repositories: vec![Remembered {
             repository: Arc::new(repository),
+            last_attempt: 1,
             languages: Some(Arc::new(Languages { read_at: AHEAD, readings })),
         }],
+        missed: [].into(),
         departed: [((id, "fr".into()), (progress, AHEAD))].into(),
     };
     let world = Memory::default();

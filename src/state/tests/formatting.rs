@@ -16,25 +16,24 @@ fn sealed(text: &str) -> Vec<u8> {
 
 #[test]
 fn a_file_of_version_1_is_written_as_the_documentation_says_and_read_again() {
+    let read = remembered(7, "owner/repo", Some(vec![reading("de", "German", Reported::Now(clock(50.5, 17)))]));
     let memory = Memory {
         last_full_poll: Some(Duration::from_nanos(900)),
-        repositories: vec![
-            remembered(7, "owner/repo", Some(vec![reading("de", "German", Reported::Now(clock(50.5, 17)))])),
-            remembered(8, "owner/b", None),
-        ],
+        repositories: vec![Remembered { last_attempt: 5, ..read }, remembered(8, "owner/b", None)],
+        missed: [RepositoryId::new(8).unwrap()].into(),
         departed: departed(7, "fr"),
     };
     let expected = concat!(
         r#"{"format":"translation-exporter state","version":1,"base_url":"https://api.example.com/","#,
         r#""last_full_poll_ns":900,"#,
         "\n\"repositories\":[\n",
-        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"read":{"at":1700000000000,"#,
+        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"read":{"at":1700000000000,"#,
         r#""languages":[{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
         "\n",
         r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000}"#,
-        "\n],\n\"departed\":[\n",
+        "\n],\n\"missed\":[8],\n\"departed\":[\n",
         r#"{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}"#,
-        "\n],\n\"crc32\":\"c3363e3c\"}\n"
+        "\n],\n\"crc32\":\"ddcdcaf9\"}\n"
     );
     assert_eq!(String::from_utf8(encoded(&memory)).unwrap(), expected);
     assert_eq!(decode(expected.as_bytes()), Ok(memory));
@@ -181,21 +180,23 @@ fn any_languages() -> impl Strategy<Value = Arc<Languages>> {
 
 fn any_memory() -> impl Strategy<Value = Memory> {
     let visibility = prop_oneof![Just(Visibility::Public), Just(Visibility::Private), Just(Visibility::Unknown)];
-    let repository = (any_text(), visibility, option::of(any_time()), option::of(any_languages()));
+    let repository = (any_text(), visibility, option::of(any_time()), any::<u64>(), option::of(any_languages()));
     let repositories = collection::btree_map(1..=RepositoryId::MAX, repository, 0..5);
     let key = (1..=RepositoryId::MAX, any_text()).prop_map(|(id, code)| (RepositoryId::new(id).unwrap(), code.into()));
     let departed = collection::btree_map(key, (any_progress(), any_time()), 0..5);
     let took = option::of(any::<u64>().prop_map(Duration::from_nanos));
-    (took, repositories, departed).prop_map(|(last_full_poll, repositories, departed)| Memory {
+    let missed = collection::btree_set((1..=RepositoryId::MAX).prop_map(|id| RepositoryId::new(id).unwrap()), 0..5);
+    (took, repositories, missed, departed).prop_map(|(last_full_poll, repositories, missed, departed)| Memory {
         last_full_poll,
         repositories: repositories
             .into_iter()
-            .map(|(id, (name, visibility, created_at, languages))| {
+            .map(|(id, (name, visibility, created_at, last_attempt, languages))| {
                 let id = RepositoryId::new(id).unwrap();
                 let repository = Repository { id, name: name.into(), visibility, created_at };
-                Remembered { repository: Arc::new(repository), languages }
+                Remembered { repository: Arc::new(repository), last_attempt, languages }
             })
             .collect(),
+        missed,
         departed,
     })
 }

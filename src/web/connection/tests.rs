@@ -87,7 +87,7 @@ async fn a_client_may_ask_again_until_it_idles_too_long_or_the_connection_is_too
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_to_leave_and_idles_is_gone_at_once_and_who_is_served_may_finish() {
+async fn a_connection_that_has_to_end_ends_at_once_if_idle_and_otherwise_after_its_response() {
     let idle = connected(Protocol::Http1);
     let Client { mut stream, task, leave } = connected(Protocol::Http1);
     stream.write_all(REQUEST).await.unwrap();
@@ -104,7 +104,7 @@ async fn who_is_to_leave_and_idles_is_gone_at_once_and_who_is_served_may_finish(
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_to_leave_is_dropped_after_10_seconds_however_busy() {
+async fn a_connection_that_has_to_end_is_dropped_after_10_seconds_however_busy() {
     let Client { mut stream, task, leave } = connected(Protocol::Http1);
     stream.write_all(REQUEST).await.unwrap();
     leave.cancel();

@@ -206,7 +206,7 @@ fn numbers(overview: &Overview<'_>, filtered: usize) -> Markup {
                 (ring(overview.completion))
                 p { b { (percent(overview.completion)) } " translated" }
             }
-            div.figure { p { b { (grouped(overview.counts.repositories())) } " repositories" }
+            div.figure { p { b { (grouped(overview.counts.repositories())) } @if overview.counts.repositories() == 1 { " repository" } @else { " repositories" } }
                 p.detail {
                     (grouped(fresh)) " up to date"
                     @for (count, what) in [(failing, "failing"), (stale, "too old to show"), (pending, "not read yet"), (filtered, "left out by filters")] {
@@ -214,7 +214,7 @@ fn numbers(overview: &Overview<'_>, filtered: usize) -> Markup {
                     }
                 }
             }
-            div.figure { p { b { (grouped(languages)) } " translations" }
+            div.figure { p { b { (grouped(languages)) } @if languages == 1 { " translation" } @else { " translations" } }
                 p.detail { (grouped(complete)) " complete" }
             }
             div.figure { p { b { (grouped(stalled)) } " stalled" }

@@ -148,6 +148,7 @@ fn status(last: Option<PollOutcome>) -> PollStatus {
         last_success_at: None,
         held_until: None,
         has_data: true,
+        is_restored: false,
         state_is_kept: true,
     }
 }

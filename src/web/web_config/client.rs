@@ -111,7 +111,7 @@ impl Clients {
         Ok(Self { policy, allowed_sans, own_authorities, chain, hints, provider })
     }
 
-    /// All that a reload may change, but for the authorities themselves.
+    /// What decides how clients are judged, except the authorities themselves.
     pub fn settings(&self) -> String {
         format!("{:?}", (self.policy, self.own_authorities, &self.allowed_sans))
     }

@@ -57,7 +57,7 @@ pub fn parse(text: &str) -> Result<Raw, Invalid> {
     let parsed = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
         serde_path_to_error::deserialize(yaml).map_err(|error| {
             // Between a key and its value stands the wrapper that knows the line.
-            let names = error.path().iter().map(ToString::to_string).filter(|name| name != "value");
+            let names = error.path().iter().map(ToString::to_string).filter(|name| name != "value" && name != "?");
             key = names.collect::<Vec<_>>().join(".");
             error.into_inner()
         })
@@ -69,15 +69,16 @@ pub fn parse(text: &str) -> Result<Raw, Invalid> {
 }
 
 /// What is wrong and what to do; nothing of the file but its keys.
-fn message(key: &str, error: &YamlError) -> String {
-    let key = if key.is_empty() { "the file" } else { key };
+fn message(section: &str, error: &YamlError) -> String {
+    let key = if section.is_empty() { "the file" } else { section };
     match error {
         YamlError::SerdeUnknownField { field, expected, .. } => match nearest(field, expected.iter()) {
             Some(known) => format!("{key}: there is no such key; did you mean {known}?"),
             None => format!("{key}: there is no such key; here may stand {}", expected.join(", ")),
         },
         YamlError::DuplicateMappingKey { key: Some(twice), .. } => {
-            format!("{}{twice} is given twice; remove one of the two", key.trim_end_matches('?'))
+            let section = if section.is_empty() { String::new() } else { format!("{section}.") };
+            format!("{section}{twice} is given twice; remove one of the two")
         }
         YamlError::NullIntoString { .. } => format!("{key} has no value; write one, or remove the key"),
         YamlError::MultipleDocuments { .. } => "a second YAML document begins here; keep one".to_owned(),
