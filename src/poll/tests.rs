@@ -3,6 +3,7 @@
 use super::*;
 mod logging;
 mod outcome;
+mod properties;
 mod staleness;
 
 use crate::{

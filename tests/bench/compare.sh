@@ -5,8 +5,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 cd "$root"
 
-need_python bench prometheus-client==0.26.0
+need_python python
 say "building the exporter and the tools as they are released"
 cargo build --release --locked --quiet --bin translation-exporter --example bench-tool
 release=${CARGO_TARGET_DIR:-$root/target}/release
-exec "$tools/bench/bin/python" tests/bench/compare.py "$release/translation-exporter" "$release/examples/bench-tool" "$@"
+exec "$tools/python/bin/python" tests/bench/compare.py "$release/translation-exporter" "$release/examples/bench-tool" "$@"

@@ -52,20 +52,6 @@ fn only_a_number_becomes_a_ratio_and_a_clock() {
 }
 
 #[test]
-fn completions_from_0_to_1_are_suspected_of_another_scale() {
-    let api = Api::start([Repo::new(1, "owner/repo").languages(&[("de", 0.5), ("fr", 1.0), ("it", 0.0)])]);
-    let exporter = Setup::for_api(&api).start();
-    let metrics = exporter.wait_for("it is read", |metrics| metrics.repositories("fresh") > 0.0);
-    assert_eq!(metrics.value("translation_exporter_completion_scale_suspect", &[]), Some(1.0));
-    assert_eq!(metrics.value("translation_exporter_completion_scale", &[]), Some(100.0));
-
-    let exporter = Setup::for_api(&api).set("api.completion_scale", "1").start();
-    let metrics = exporter.wait_for("it is read", |metrics| metrics.repositories("fresh") > 0.0);
-    assert_eq!(metrics.value("translation_exporter_completion_scale_suspect", &[]), Some(0.0));
-    assert_eq!(metrics.ratio("owner/repo", "de"), Some(0.5));
-}
-
-#[test]
 fn the_clock_of_a_language_starts_with_its_first_completion() {
     let api = Api::start([Repo::new(1, "owner/repo").languages_json(r#"[{"code":"de"}]"#)]);
     let exporter = Setup::for_api(&api).start();

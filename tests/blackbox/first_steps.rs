@@ -141,21 +141,6 @@ fn an_account_without_repositories_is_told() {
 }
 
 #[test]
-fn what_the_filters_leave_of_the_first_page_is_said() {
-    let api = Api::start((1..=4).map(|id| Repo::new(id, &format!("owner/repo-{id}"))));
-    let said = |include: &str| {
-        let setup = Setup::for_api(&api).set("filter.include", include);
-        let output = setup.argument("check-config").argument("--online").run();
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let some = said("*/repo-[34]");
-    assert!(some.contains("leave 2 of the 4 repositories") && some.contains("owner/repo-3"), "{some}");
-    let none = said("other/*");
-    assert!(none.contains("4 repositories") && none.contains("leave none of them: see filter.*"), "{none}");
-}
-
-#[test]
 fn a_proxy_that_works_is_used() {
     let api = Api::start_tls([Repo::new(1, "owner/repo")], Flaw::None);
     let proxy = proxy("200 OK", Some(api.address));

@@ -1,7 +1,6 @@
 //! When series come, stay and go.
 
-use crate::support::{Api, Exporter, Exposition, Reply, Repo, Setup, Target, api::Request};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::support::{Api, Exporter, Exposition, Reply, Repo, Setup, Target};
 
 const INFO: &str = "translation_repository_info";
 
@@ -11,18 +10,6 @@ fn three() -> Api {
 
 fn fresh(exporter: &Exporter, count: f64) -> Exposition {
     exporter.wait_for("the repositories are read", |metrics| metrics.repositories("fresh") >= count)
-}
-
-#[test]
-fn a_repository_that_leaves_the_list_leaves_the_metrics() {
-    let api = three();
-    let exporter = Setup::for_api(&api).start();
-    fresh(&exporter, 3.0);
-    api.remove(2);
-    let metrics = exporter.wait_for("it leaves", |metrics| metrics.samples(INFO).count() == 2);
-    assert!(!exporter.scrape_text(crate::support::exposition::Format::Text).contains("owner/two"));
-    assert_eq!(metrics.label_values(INFO, "repo"), ["owner/one", "owner/three"]);
-    assert_eq!(metrics.label_values("translation_completion_ratio", "repo"), ["owner/one", "owner/three"]);
 }
 
 #[test]
@@ -58,50 +45,6 @@ fn a_repository_whose_read_fails_keeps_its_data_until_they_are_stale() {
     api.heal();
     let metrics = fresh(&exporter, 3.0);
     assert_eq!(metrics.ratio("owner/two", "de"), Some(0.5));
-}
-
-#[test]
-fn nothing_vanishes_after_a_listing_that_broke_on_its_second_page() {
-    let api = three();
-    api.cap_pages(1);
-    let exporter = Setup::for_api(&api).set("api.max_attempts", "1").start();
-    fresh(&exporter, 3.0);
-    api.script(Target::Listing, |request| request.query("after").map(|_| Reply::status(500)));
-    let metrics = exporter.wait_for("the listing breaks", |metrics| metrics.value("translation_up", &[]) == Some(0.0));
-    assert_eq!(metrics.value("translation_exporter_listing_complete", &[]), Some(0.0));
-    let metrics = exporter.wait_for_polls(2.0);
-    assert_eq!(metrics.samples(INFO).count(), 3);
-    assert_eq!(metrics.samples("translation_completion_ratio").count(), 3);
-    assert_eq!(exporter.status("/-/ready"), 200, "it stays ready");
-}
-
-#[test]
-fn after_an_incomplete_listing_the_repositories_known_before_are_polled_with_those_listed() {
-    let api = three();
-    api.cap_pages(1);
-    let exporter = Setup::for_api(&api).set("api.max_attempts", "1").start();
-    fresh(&exporter, 3.0);
-    api.script(Target::Listing, |request| request.query("after").map(|_| Reply::status(500)));
-    exporter.wait_for("the listing breaks", |metrics| metrics.value("translation_up", &[]) == Some(0.0));
-    api.put([Repo::new(3, "owner/three").languages(&[("de", 75.0)])]);
-    exporter.wait_for("it is still polled", |metrics| metrics.ratio("owner/three", "de") == Some(0.75));
-}
-
-#[test]
-fn one_empty_list_removes_nothing() {
-    let api = three();
-    let exporter = Setup::for_api(&api).start();
-    fresh(&exporter, 3.0);
-    let empty = AtomicUsize::new(0);
-    api.script(Target::Listing, move |request| {
-        (is_first_page(request) && empty.fetch_add(1, Ordering::SeqCst) == 0).then(|| Reply::json("[]"))
-    });
-    let polls = exporter.metrics().value("translation_exporter_polls_total", &[]).unwrap();
-    exporter.wait_for("three more polls, and all is there throughout", |metrics| {
-        assert_eq!(metrics.samples(INFO).count(), 3);
-        assert_eq!(metrics.samples("translation_completion_ratio").count(), 3);
-        metrics.value("translation_exporter_polls_total", &[]).unwrap() >= polls + 3.0
-    });
 }
 
 #[test]
@@ -142,8 +85,4 @@ fn of_two_repositories_with_one_name_the_higher_id_is_shown() {
     assert_eq!(metrics.ratio("owner/two", "de"), None);
     let labels = [("operation", "list_repositories"), ("reason", "duplicate_name")];
     assert!(metrics.value("translation_exporter_invalid_entries_total", &labels) >= Some(1.0));
-}
-
-fn is_first_page(request: &Request) -> bool {
-    request.query("after").is_none()
 }

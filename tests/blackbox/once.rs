@@ -1,6 +1,5 @@
 //! `once`: polls once, prints what was read, and says by its exit code whether that is everything.
 
-use super::exposition_roundtrip::{piped, read_by_python};
 use crate::support::{
     Api, Exposition, Reply, Repo, Setup, Target, eventually,
     exposition::{self, Format},
@@ -49,18 +48,6 @@ fn a_whole_poll_is_printed_and_ends_with_0() {
     }
     let default = Setup::for_api(&api).argument("once").run();
     printed(&default, Format::OpenMetrics);
-}
-
-#[test]
-fn nothing_is_printed_of_the_process_which_whoever_exposes_the_text_tells_of_itself() {
-    let api = two();
-    for (format, name) in [(Format::OpenMetrics, "openmetrics"), (Format::Text, "text")] {
-        let metrics = printed(&once(&api, name).run(), format);
-        for family in metrics.families {
-            assert!(family.name.starts_with("translation_"), "{}", family.name);
-            assert!(!family.name.contains("http"), "{}", family.name);
-        }
-    }
 }
 
 #[test]
@@ -115,6 +102,7 @@ fn an_api_that_refuses_or_is_gone_ends_with_1_and_a_valid_exposition() {
     let api = two();
     api.accept_key("another");
     let refused = once(&api, "text").run();
+    assert_eq!(stderr(&refused).matches("status 401").count(), 1, "{}", stderr(&refused));
     api.refuse();
     let gone = once(&api, "text").run();
     for (output, said) in [(refused, "401"), (gone, "api.base_url")] {
@@ -194,15 +182,6 @@ fn beside_a_daemon_that_has_the_state_file_it_says_how_to_do_without() {
 }
 
 #[test]
-fn a_refused_key_is_reported_once() {
-    let api = two();
-    api.accept_key("another");
-    let output = once(&api, "json").run();
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(stderr(&output).matches("status 401").count(), 1, "{}", stderr(&output));
-}
-
-#[test]
 fn on_a_terminal_the_bar_begins_at_0_and_is_drawn_once_after_a_line_of_the_log() {
     let api = Api::start((1..=4).map(|id| Repo::new(id, &format!("owner/repo-{id}"))));
     api.fault(Target::Languages(2), Reply::status(500));
@@ -217,24 +196,6 @@ fn on_a_terminal_the_bar_begins_at_0_and_is_drawn_once_after_a_line_of_the_log()
     assert_eq!(positions.len(), 6, "the one line of the log makes room, and the bar comes back: {positions:?}");
     positions.dedup();
     assert_eq!(positions, ["0", "1", "2", "3", "4"]);
-}
-
-#[test]
-#[ignore = "needs Python's prometheus_client: tests/run.sh installs it"]
-fn the_official_python_parsers_read_what_is_printed() {
-    let api = two();
-    for name in ["openmetrics", "text"] {
-        let samples = read_by_python(stdout(&once(&api, name).run()), name);
-        let ratios = samples.iter().filter(|sample| sample.name == "translation_completion_ratio");
-        assert_eq!(ratios.map(|sample| sample.value).collect::<Vec<_>>(), [0.5, 0.125], "{name}");
-    }
-}
-
-#[test]
-#[ignore = "needs promtool: tests/run.sh installs it"]
-fn promtool_finds_nothing_in_what_is_printed() {
-    let output = once(&two(), "text").run();
-    assert_eq!(piped(Command::new("promtool").args(["check", "metrics"]), &output.stdout), "");
 }
 
 #[test]

@@ -269,18 +269,3 @@ async fn names_that_try_to_break_out_are_text() {
     assert_eq!(overflow, 0);
     browser.picture("names").await;
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-#[ignore = "needs chromium and chromedriver"]
-async fn a_failure_is_shown_with_its_hint() {
-    let api = Api::start([Repo::new(1, "owner/repo").languages(&[("de", 50.0)])]);
-    let exporter = Setup::for_url(&api.base_url()).set("api.key", "a-wrong-key").start();
-    let browser = Browser::open().await;
-    eventually("the refusal is known", || (exporter.get("/-/ready").text().contains("401")).then_some(()));
-    browser.goto(&exporter, "/").await;
-    let headline = browser.text("h2#state").await;
-    assert!(headline.starts_with("The API refuses the key: the last poll read nothing"), "{headline}");
-    assert!(browser.text(".attention .what").await.contains("401"));
-    assert!(!browser.text(".attention .hint").await.is_empty());
-    browser.picture("failure").await;
-}

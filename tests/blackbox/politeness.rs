@@ -1,6 +1,6 @@
 //! An API that fails, or that refuses the key, gets no more requests than it should; those that it got are counted.
 
-use crate::support::{Api, Reply, Repo, Setup, Target, eventually};
+use crate::support::{Api, Reply, Repo, Setup, Target};
 use std::{thread, time::Duration};
 
 fn repositories(count: u64) -> Api {
@@ -29,29 +29,6 @@ fn an_api_that_is_down_is_tried_max_attempts_times() {
 }
 
 #[test]
-fn attempts_of_one_request_are_spread_out() {
-    let api = repositories(1);
-    api.fault(Target::Listing, Reply::status(500));
-    requests_of_one_poll(&api, Setup::for_api(&api));
-    let times: Vec<_> = api.requests(Target::Listing).iter().map(|request| request.at).collect();
-    assert!(times[3] - times[0] > Duration::from_millis(50), "four tries within {:?}", times[3] - times[0]);
-}
-
-#[test]
-fn a_refused_key_is_tried_once() {
-    let api = repositories(3);
-    api.accept_key("another");
-    let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
-    exporter.wait_for("the poll ends", |metrics| metrics.value("translation_up", &[]) == Some(0.0));
-    assert_eq!(api.requests(Target::Everything).len(), 1);
-    let ready = exporter.get("/-/ready");
-    assert_eq!(ready.status, 503);
-    let reason = ready.text().to_lowercase();
-    assert!(reason.contains("key") && reason.contains("401"), "{reason}");
-    assert_eq!(exporter.status("/-/healthy"), 200);
-}
-
-#[test]
 fn a_key_that_is_revoked_in_the_middle_ends_the_poll() {
     let api = repositories(20);
     api.fault(Target::AllLanguages, Reply::status(401));
@@ -67,59 +44,6 @@ fn a_forbidden_listing_is_tried_once_and_three_forbidden_repositories_end_the_po
     api.forget();
     api.fault(Target::AllLanguages, Reply::status(403));
     assert_eq!(requests_of_one_poll(&api, Setup::for_api(&api)), (2, 3));
-}
-
-#[test]
-fn ten_failures_in_a_row_end_the_poll() {
-    let api = repositories(40);
-    api.fault(Target::AllLanguages, Reply::status(500));
-    let (listing, languages) = requests_of_one_poll(&api, Setup::for_api(&api).set("api.max_attempts", "1"));
-    assert_eq!((listing, languages), (2, 10));
-}
-
-#[test]
-fn retries_stay_within_the_budget() {
-    let api = repositories(60);
-    // Every other repository fails, so that no ten failures come in a row.
-    api.script(Target::AllLanguages, |request| {
-        let id: u64 = request.repository()?.parse().ok()?;
-        id.is_multiple_of(2).then(|| Reply::status(500))
-    });
-    let (listing, languages) = requests_of_one_poll(&api, Setup::for_api(&api));
-    assert_eq!(listing, 2);
-    // 62 first tries; 20 % of all requests plus 10 may be retries.
-    assert!((60 + 10..=60 + 10 + 24).contains(&languages), "{languages} requests for languages");
-}
-
-#[test]
-fn retry_after_holds_all_requests() {
-    let api = repositories(30);
-    api.script(Target::Languages(5), |request| {
-        (request.nth == 0).then(|| Reply::status(429).header("retry-after", "2"))
-    });
-    let exporter = Setup::for_api(&api).set("poll.interval", "1h").set("api.concurrency", "1").start();
-    exporter.wait_for("all are read", |metrics| metrics.repositories("fresh") > 29.0);
-    let requests = api.requests(Target::AllLanguages);
-    let limited = requests.iter().position(|request| request.repository() == Some("5")).unwrap();
-    let pause = requests[limited + 1].at - requests[limited].at;
-    assert!(pause >= Duration::from_millis(1990), "it waited {pause:?}");
-    assert_eq!(requests.len(), 31);
-}
-
-#[test]
-fn a_long_retry_after_ends_the_poll_and_holds_those_that_follow() {
-    let api = repositories(3);
-    api.fault(Target::Listing, Reply::status(429).header("retry-after", "3600"));
-    let exporter = Setup::for_api(&api).start();
-    eventually("a first request", || (!api.requests(Target::Everything).is_empty()).then_some(()));
-    api.heal();
-    let metrics = exporter.wait_for("the poll ends", |metrics| metrics.value("translation_up", &[]) == Some(0.0));
-    // That nothing is sent shows in time alone: without the hold, a poll begins one interval of 1 s after this one.
-    thread::sleep(Duration::from_secs(3));
-    assert_eq!(api.requests(Target::Everything).len(), 1, "the interval of 1 s has passed thrice");
-    let polls = |metrics: &crate::support::Exposition| metrics.value("translation_exporter_polls_total", &[]);
-    assert_eq!(polls(&exporter.metrics()), polls(&metrics), "no poll has begun");
-    assert_eq!(exporter.status("/-/ready"), 503);
 }
 
 #[test]

@@ -263,25 +263,6 @@ fn what_needs_a_restart_is_refused_by_name() {
 }
 
 #[test]
-fn reloading_over_http_is_forbidden_unless_it_is_enabled_and_by_signal_it_never_is() {
-    let api = three();
-    let daemon = Reloadable::start(&api, &[("web.enable_lifecycle", "false")]);
-    let (_, loaded_at) = daemon.told();
-    for method in ["PUT", "POST"] {
-        let response = daemon.reload(method);
-        assert_eq!(response.status, 403);
-        assert!(response.text().contains("web.enable_lifecycle"));
-    }
-    let response = daemon.reload("GET");
-    assert_eq!((response.status, response.header("allow")), (405, Some("PUT,POST")));
-    assert_eq!(daemon.told(), (1.0, loaded_at));
-    daemon.write(&[]);
-    daemon.exporter.signal("HUP");
-    eventually("it is read anew", || (daemon.told().1 > loaded_at).then_some(()));
-    assert_eq!(daemon.reload("POST").status, 200);
-}
-
-#[test]
 fn a_faster_rate_is_in_force_at_once() {
     let api = three();
     let setup = Setup::new(&[]);

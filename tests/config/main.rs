@@ -202,20 +202,3 @@ fn what_is_hardly_meant_is_warned_of() {
         assert!(found.is_some(), "{warning}");
     }
 }
-
-#[test]
-fn a_port_that_is_in_use_ends_it_with_1_and_is_named() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let output = Command::new(env!("CARGO_BIN_EXE_translation-exporter"))
-        .env_clear()
-        .env("TRANSLATION_EXPORTER_API__KEY", "s3cret")
-        .args(["--api.base-url=http://127.0.0.1:1", "--web.listen-address", &address])
-        .output()
-        .unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    for part in [address.as_str(), "web.listen_addresses", "in use"] {
-        assert!(told.contains(part), "{told}");
-    }
-}

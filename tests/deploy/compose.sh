@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 compose_files_are_valid() {
-    "$tools/deploy/bin/check-jsonschema" --builtin-schema vendor.compose-spec \
+    "$tools/python/bin/check-jsonschema" --builtin-schema vendor.compose-spec \
         "$deploy/compose/compose.yaml" "$deploy/compose/account.yaml"
     "$python" "$here/compose.py" mounts "$deploy/compose/compose.yaml"
 }
@@ -31,8 +31,8 @@ compose_commands_are_understood() {
 }
 
 workflows_are_valid() {
-    "$tools/deploy/bin/check-jsonschema" --builtin-schema vendor.github-workflows "$root"/.github/workflows/*.yaml
-    "$tools/deploy/bin/zizmor" --offline --quiet "$root/.github"
+    "$tools/python/bin/check-jsonschema" --builtin-schema vendor.github-workflows "$root"/.github/workflows/*.yaml
+    "$tools/python/bin/zizmor" --offline --quiet "$root/.github"
 }
 
 # A release fails where one of them names another version.

@@ -69,7 +69,7 @@ PY
 }
 
 hadolint_finds_nothing() {
-    "$tools/deploy/bin/hadolint" "$deploy/container/Dockerfile"
+    "$tools/python/bin/hadolint" "$deploy/container/Dockerfile"
 }
 
 # Each runs as long as its probes' periods; all of them at once, each in a network of its own.
@@ -79,7 +79,7 @@ start_pods() {
         rm -f "$work/pod-$pod.code"
         (
             set +e
-            SANDBOX=$work "$python" "$here/pod.py" "$rendered/${pod%%:*}.yaml" "${pod#*:}" "$image_root" "$work/image.json" \
+            SANDBOX=$work "$python" "$here/pod.py" "$rendered/${pod%%:*}.yaml" "${pod#*:}" "$image_root" "$work/image.json" "$fake_api" \
                 >"$work/pod-$pod.log" 2>"$work/pod-$pod.stderr"
             echo $? >"$work/pod-$pod.code"
         ) &

@@ -117,7 +117,7 @@ package_is_installed_upgraded_and_purged() {
 
 units_keep_their_contract() {
     "$python" "$here/unit.py" "$program" "$deploy/systemd/translation-exporter.service" \
-        "$deploy/systemd/translation-exporter.socket" "$work/unit" | sed 's/^/note: /'
+        "$deploy/systemd/translation-exporter.socket" "$work/unit" "$fake_api" | sed 's/^/note: /'
 }
 
 # What the program did under strace, held against the unit's own filter.

@@ -34,14 +34,14 @@ kubernetes_accepts_every_object() {
     local version versions
     versions=$("$python" -c 'from kubernetes_validate import utils; print(*sorted({"1." + v.split(".")[1] for v in utils.all_versions() if int(v.split(".")[1]) >= 29}))')
     for version in $versions; do
-        "$tools/deploy/bin/kubernetes-validate" --strict --quiet -k "$version" "$native"/*.yaml
+        "$tools/python/bin/kubernetes-validate" --strict --quiet -k "$version" "$native"/*.yaml
     done
     echo "note: versions $(echo "$versions" | tr '\n' ' ')"
 }
 
 # The package's own validation takes unknown fields; its TypeScript types, given the objects as literals, do not.
 operator_accepts_its_objects() {
-    local modules=$tools/operator-types/node_modules types=$work/types
+    local modules=$tools/npm/node_modules types=$work/types
     rm -rf "$types"
     mkdir -p "$types"
     ln -s "$modules" "$types/node_modules"
@@ -92,12 +92,10 @@ checkov_finds_nothing() {
 }
 
 rules_are_those_of_prometheus() {
-    local made=$work/made name
-    rm -rf "$made"
-    mkdir -p "$made"
-    "$deploy/kubernetes/components/prometheus-rules/generate.sh" "$made"
+    "$deploy/kubernetes/components/prometheus-rules/generate.sh" "$work"
+    local name
     for name in alerts recording-rules; do
-        diff -u "$deploy/kubernetes/components/prometheus-rules/$name.yaml" "$made/$name.yaml" ||
+        diff -u "$deploy/kubernetes/components/prometheus-rules/$name.yaml" "$work/$name.yaml" ||
             { echo "Run deploy/kubernetes/components/prometheus-rules/generate.sh"; return 1; }
     done
     "$python" "$here/manifests.py" rules "$rendered" "$deploy/prometheus"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the pod of a rendered StatefulSet as a kubelet would, without a cluster: pod.py MANIFEST STATEFULSET IMAGE_ROOT IMAGE_CONFIG.
+"""Runs the pod of a rendered StatefulSet as a kubelet would, without a cluster: pod.py MANIFEST STATEFULSET IMAGE_ROOT IMAGE_CONFIG FAKE_API.
 
 The container's arguments, variables, mounted files, users and probes come from the manifest, the entry point from the image. Only
 a short poll interval is put in. The API's name leads to one on the loopback address, by https: it must receive the mounted key.
@@ -15,11 +15,11 @@ import sys
 import tempfile
 import time
 
+import api as https_api
 import sandbox
 import yaml
-from fake_api import FakeApi, serve_names
+from harness import wait_for
 
-HOST = "translations.example.com"
 KEY, NEXT_KEY = "first-of-two-keys", "second-of-two-keys"
 # What Kubernetes sets in every container, and what it would add for a Service of this name if service links were on.
 INJECTED = {
@@ -188,22 +188,22 @@ class Pod:
 def run(pod, api):
     lifetime = max(pod.budget(name) for name in ("startupProbe", "livenessProbe", "readinessProbe")) + 1
     with sandbox.killed_at_the_end(pod.start()) as process:
-        sandbox.wait_for("startup probe", lambda: pod.probe("startupProbe") is None, pod.budget("startupProbe"))
+        wait_for("startup probe", lambda: pod.probe("startupProbe") is None, pod.budget("startupProbe"))
         if pod.secret:
             print("a refused key: alive, scraped, not ready, and says why")
             pod.watch(process, 3, readiness=False)
             print("   ", pod.get("/-/ready")[1].strip())
             status, metrics = pod.get("/metrics")
             assert status == 200 and 'reason="unauthorized"' in metrics, metrics
-            api.key = KEY
-        sandbox.wait_for("readiness", pod.ready, 60)
+            api.command("key", KEY)
+        wait_for("readiness", pod.ready, 60)
         pod.check_health()
         pod.watch(process, lifetime / 2, readiness=True)
         if pod.secret:
-            assert set(api.accepted) == {KEY}
-            api.key = NEXT_KEY
+            assert api.keys() == {KEY}
+            api.command("key", NEXT_KEY)
             pod.secret.write(NEXT_KEY)
-            sandbox.wait_for("the rotated key", lambda: NEXT_KEY in api.accepted, 10)
+            wait_for("the rotated key", lambda: NEXT_KEY in api.keys(), 10)
             print("the key was rotated without a restart")
         pod.watch(process, lifetime / 2, readiness=True)
         _, metrics = pod.get("/metrics")
@@ -216,18 +216,17 @@ def run(pod, api):
         written = {str(file.relative_to(pod.state)) for file in pod.state.rglob("*")}
         assert "state.json" in written, f"no state in its volume: {written}"
         with sandbox.killed_at_the_end(pod.start()) as process:
-            api.key = None
-            sandbox.wait_for("readiness from the state of before", pod.ready, 10)
+            api.command("key", None)
+            wait_for("readiness from the state of before", pod.ready, 10)
             sandbox.stop(process, pod.spec["terminationGracePeriodSeconds"])
         print("a restart is ready from its volume, without the API")
 
 
 def main():
-    manifest, name, image, image_config = sys.argv[1:]
+    manifest, name, image, image_config, fake_api = sys.argv[1:]
     sandbox.enter_own_namespaces()
-    serve_names(HOST)
-    with tempfile.TemporaryDirectory(dir=os.environ.get("SANDBOX")) as folder:
-        api = FakeApi(key=None, host=HOST, folder=folder)
+    with tempfile.TemporaryDirectory(dir=os.environ.get("SANDBOX")) as folder, https_api.serve(fake_api, folder) as api:
+        api.command("key", None)
         # The way in for a user without privileges.
         os.chmod(folder, 0o755)
         pod = Pod(manifest, name, image, image_config, folder, api)

@@ -99,16 +99,6 @@ def get(url, timeout, tls=None):
         return None, str(failed)
 
 
-def wait_for(what, condition, seconds):
-    """The first true value of the condition."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if value := condition():
-            return value
-        time.sleep(0.05)
-    raise AssertionError(f"not within {seconds} s: {what}")
-
-
 @contextlib.contextmanager
 def killed_at_the_end(process):
     try:

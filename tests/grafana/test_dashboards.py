@@ -179,28 +179,7 @@ class Links(ForEachDashboard):
             self.assertTrue((ROOT / path).exists(), path)
 
 
-class Folding(ForEachDashboard):
-    """A second replica changes no figure about translations."""
-
-    FOLDS = {
-        "translation_completion_ratio": "max",
-        "translation_last_progress_timestamp_seconds": "min",
-        "translation_language_info": "max",
-        "translation_repository_info": "max",
-        "translation_repository_created_timestamp_seconds": "max",
-        "translation_repository_languages": "max",
-        "translation_repository_last_success_timestamp_seconds": "max",
-    }
-
-    def test_a_ratio_is_folded_by_max_and_a_clock_by_min_without_instance_and_pod(self):
-        for selector, parents in self.each_selector():
-            if selector.name in self.FOLDS:
-                fold = parents[-1]
-                self.assertIsInstance(fold, promql.AggregateExpr)
-                self.assertEqual(str(fold.op), self.FOLDS[selector.name])
-                self.assertEqual(fold.modifier.type, promql.AggModifierType.Without)
-                self.assertEqual(set(fold.modifier.labels), {"instance", "pod"})
-
+class Recorded(ForEachDashboard):
     def test_charts_over_time_read_recorded_series_of_the_languages(self):
         for query in self.each_query():
             if not query.instant:

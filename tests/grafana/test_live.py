@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -33,7 +34,8 @@ from dashboards import (
     targets,
 )
 from expected import EXPORTER, INTERVAL, LATE, REPOSITORY, STATS, View
-from servers import FORECAST, JOB, Demo, Exporter, Prometheus, stop, wait_for
+from harness import wait_for
+from servers import FORECAST, JOB, Exporter, demo_api, scraped_as_two
 
 DASHBOARDS = load()
 PATIENCE = 150
@@ -61,17 +63,16 @@ TARGET_LABELS = {"job", "instance", "pod"}
 class Live(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name)
-        key = "any-key-will-do"
-        demo = Demo(os.environ["PROGRAM"], cls.folder, key)
-        cls.addClassCleanup(stop, demo.process)
-        cls.api = Recorder(demo.api)
-        cls.addClassCleanup(cls.api.server_close)
-        cls.addClassCleanup(cls.api.shutdown)
+        stack = ExitStack()
+        cls.addClassCleanup(stack.close)
+        cls.folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        program, key = os.environ["PROGRAM"], "any-key-will-do"
+        cls.api = Recorder(demo_api(stack, program, cls.folder, key))
+        stack.callback(cls.api.server_close)
+        stack.callback(cls.api.shutdown)
         cls.exporter = Exporter(
-            os.environ["PROGRAM"],
+            stack,
+            program,
             cls.folder,
             cls.api.url,
             INTERVAL,
@@ -79,13 +80,11 @@ class Live(unittest.TestCase):
             api__completion_scale=str(SCALE),
             filter__exclude=",".join(EXCLUDED),
         )
-        cls.addClassCleanup(stop, cls.exporter.process)
-        cls.prometheus = Prometheus(cls.exporter, cls.folder)
-        cls.addClassCleanup(stop, cls.prometheus.process)
+        cls.prometheus = stack.enter_context(scraped_as_two(cls.exporter, cls.folder))
         cls.repo = cls.repository_with_most_work()
         # What takes longest to be there: the forecast looks back.
         forecast = f'repo_language:translation_completion_estimated_timestamp_seconds{{repo="{cls.repo}"}}'
-        wait_for("the recorded forecast", PATIENCE, lambda: cls.prometheus.now(forecast))
+        wait_for("the recorded forecast", lambda: cls.prometheus.now(forecast), PATIENCE)
 
     @classmethod
     def repository_with_most_work(cls) -> str:
@@ -127,6 +126,14 @@ class Live(unittest.TestCase):
         if query.instant:
             return any(not math.isnan(value) for _, value in self.prometheus.now(expr))
         return any(not math.isnan(value) for _, values in self.prometheus.range(expr) for value in values)
+
+    def test_a_second_replica_adds_no_line_bar_or_row_about_translations(self):
+        """That it changes no figure either is seen of the stats."""
+        for dashboard in DASHBOARDS:
+            for query in targets(dashboard) if dashboard["uid"] != EXPORTER else []:
+                shown = self.prometheus.range(interpolate(query.expr, self.chosen(dashboard)))
+                named = {name for labels, _ in shown for name in labels}
+                self.assertFalse(named & {"instance", "pod"}, query.where)
 
     def test_every_variable_offers_what_the_exporter_exposes(self):
         samples = self.exporter.samples()
@@ -189,7 +196,7 @@ class Live(unittest.TestCase):
             is_scraped = len(polls) == 2 and all(value >= last_answer for _, value in polls)
             return at if at >= after and is_scraped else None
 
-        return wait_for("an evaluation of the rules after a scrape of the last poll", 25, find)
+        return wait_for("an evaluation of the rules after a scrape of the last poll", find, 25)
 
     def beyond_doubt(self, idle: list[float]) -> float:
         """How long a language may stand still, such that none is close to that: the middle of the widest gap."""

@@ -1,6 +1,6 @@
 """What the rules cost a Prometheus, in folds: one fold is the CPU time of `max without (instance, pod) (…)` over one metric.
 
-    cost.py [--languages N] FOLDER…       each FOLDER holds alerts.yaml and recording-rules.yaml
+    PYTHONPATH=tests cost.py [--languages N] FOLDER…       each FOLDER holds alerts.yaml and recording-rules.yaml
 
 Makes two weeks of history with promtool, for N languages (20,000 unless given, 20 in each repository), starts one Prometheus on
 it, and evaluates every rule of every folder at the end of it. Of what is recorded, history holds a sample each 6 hours, and each
@@ -10,7 +10,6 @@ The rules before a change: git archive COMMIT deploy/prometheus | tar -x -C FOLD
 
 import argparse
 import contextlib
-import json
 import os
 import pathlib
 import re
@@ -18,13 +17,10 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 
 import yaml
 
-from delivery import free_port
+from harness import Prometheus
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 LANGUAGES_OF_A_REPOSITORY = 20
@@ -117,7 +113,7 @@ def make_history(folder, rules, languages):
         source = folder / "history"
         write(source, part, languages, times)
         subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", "--max-block-duration=720h",
-                        source, folder / "data"], check=True, stdout=subprocess.DEVNULL)
+                        source, folder / "tsdb"], check=True, stdout=subprocess.DEVNULL)
         source.unlink()
 
 
@@ -126,35 +122,13 @@ def cpu_seconds(process):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-class Prometheus:
-    def __init__(self, folder, stack):
-        (folder / "empty.yaml").write_text("")
-        self.port = free_port()
-        log = stack.enter_context((folder / "log").open("w"))
-        self.process = subprocess.Popen(
-            ["prometheus", f"--config.file={folder / 'empty.yaml'}", f"--storage.tsdb.path={folder / 'data'}",
-             "--storage.tsdb.retention.time=60d", f"--web.listen-address=127.0.0.1:{self.port}", "--query.max-samples=500000000"],
-            stdout=log, stderr=log)
-        stack.callback(self.process.wait)
-        stack.callback(self.process.terminate)
-        deadline = time.monotonic() + 120
-        while True:
-            with contextlib.suppress(urllib.error.URLError, ConnectionError):
-                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/-/ready").close()
-                return
-            if time.monotonic() > deadline:
-                sys.exit("Prometheus does not start:\n" + (folder / "log").read_text())
-            time.sleep(0.1)
-
-    def cost(self, expr):
-        """CPU seconds of one evaluation, and how many series it gives. They are counted there: JSON of all would cost more."""
-        url = f"http://127.0.0.1:{self.port}/api/v1/query?" + urllib.parse.urlencode({"query": f"count(({expr}))", "time": END})
-        for turn in range(TIMES + 1):
-            if turn == 1:
-                before = cpu_seconds(self.process)
-            with urllib.request.urlopen(url) as response:
-                result = json.load(response)["data"]["result"]
-        return (cpu_seconds(self.process) - before) / TIMES, int(result[0]["value"][1]) if result else 0
+def cost(prometheus, expr):
+    """CPU seconds of one evaluation, and how many series it gives. They are counted there: JSON of all would cost more."""
+    for turn in range(TIMES + 1):
+        if turn == 1:
+            before = cpu_seconds(prometheus.process)
+        found = prometheus.now(f"count(({expr}))", END)
+    return (cpu_seconds(prometheus.process) - before) / TIMES, int(found[0][1]) if found else 0
 
 
 def main():
@@ -164,17 +138,19 @@ def main():
     arguments = parser.parse_args()
     for name in arguments.folders:
         rules = list(rules_of(name))
-        with tempfile.TemporaryDirectory() as temporary, contextlib.ExitStack() as stack:
-            folder = pathlib.Path(temporary)
+        with contextlib.ExitStack() as stack:
+            folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
             make_history(folder, rules, arguments.languages)
-            prometheus = Prometheus(folder, stack)
-            fold, _ = prometheus.cost("max without (instance, pod) (translation_completion_ratio)")
+            (folder / "empty.yaml").write_text("")
+            prometheus = stack.enter_context(Prometheus.start(
+                folder, "empty.yaml", "--storage.tsdb.retention.time=60d", "--query.max-samples=500000000"))
+            fold, _ = cost(prometheus, "max without (instance, pod) (translation_completion_ratio)")
             print(f"{name}, {arguments.languages} languages; a fold takes {1000 * fold:.0f} ms of CPU\nfolds/min  every   series  rule")
             total = 0.0
             for rule, expr, minutes in rules:
-                cost, series = prometheus.cost(expr)
-                total += cost / minutes
-                print(f"{cost / minutes / fold:9.2f}  {minutes:3} m  {series:7}  {rule}")
+                seconds, series = cost(prometheus, expr)
+                total += seconds / minutes
+                print(f"{seconds / minutes / fold:9.2f}  {minutes:3} m  {series:7}  {rule}")
             print(f"{total / fold:9.2f}  folds a minute, {total:.3f} s of CPU\n")
 
 

@@ -7,10 +7,9 @@ source ../lib.sh
 
 need_debian promtool=prometheus prometheus=prometheus amtool=prometheus-alertmanager \
     prometheus-alertmanager=prometheus-alertmanager
-need_python rules PyYAML==6.0.3
-need_npm rules-npm @prometheus-io/codemirror-promql@0.314.0 @prometheus-io/lezer-promql@0.314.0 \
-    @codemirror/autocomplete@6.20.4 @codemirror/language@6.13.1 @codemirror/lint@6.9.8 @codemirror/state@6.7.6 \
-    @codemirror/view@6.43.15 @lezer/common@1.5.5 @lezer/highlight@1.2.5 @lezer/lr@1.4.12
+need_python python
+need_npm
+need_programs
 deploy=$root/deploy/prometheus
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,14 +20,14 @@ promtool check config "$deploy/prometheus.yaml"
 amtool check-config "$deploy/alertmanager.yaml"
 
 say "the editor of Prometheus 3 accepts the expressions too"
-"$tools/rules/bin/python" check.py expressions | node prometheus3.cjs "$tools/rules-npm"
+"$tools/python/bin/python" check.py expressions | node prometheus3.cjs "$tools/npm"
 
 say "each alert says what, how severe, how much and what to do, and is tested for firing and for silence"
-"$tools/rules/bin/python" check.py
+"$tools/python/bin/python" check.py
 
 say "the rules fire when they should, and only then, with the target labels of the Prometheus operator"
 mkdir "$work/tests"
-"$tools/rules/bin/python" check.py operator "$work/tests"
+"$tools/python/bin/python" check.py operator "$work/tests"
 printf '%s\n' "$work/tests"/*.yaml |
     xargs -P 2 -I{} sh -c 'promtool test rules "$1" >"$1.log" 2>&1 || { cat "$1.log"; exit 255; }' _ {}
 grep -L SUCCESS "$work/tests"/*.log | (! grep .)
@@ -36,12 +35,8 @@ echo "$(ls *.yaml | wc -l) files of rule tests passed"
 
 say "the scrape job of overlays/plain gives each account a job"
 mkdir "$work/scrape"
-"$tools/rules/bin/python" scrape_job.py "$work/scrape"
+"$tools/python/bin/python" scrape_job.py "$work/scrape"
 
 say "Prometheus and Alertmanager deliver a stalled translation, and its resolution, from a running exporter"
-if [ -z "${EXPORTER:-}" ]; then
-    (cd "$root" && cargo build --quiet --bin translation-exporter)
-    EXPORTER=${CARGO_TARGET_DIR:-$root/target}/debug/translation-exporter
-fi
 mkdir "$work/delivery"
-"$tools/rules/bin/python" delivery.py "$EXPORTER" "$work/delivery"
+"$tools/python/bin/python" delivery.py "$program" "$fake_api" "$work/delivery"

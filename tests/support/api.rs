@@ -148,15 +148,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Api {
     pub fn start(repositories: impl IntoIterator<Item = Repo>) -> Self {
-        Self::start_on(repositories, None)
+        Self::start_at("127.0.0.1:0", repositories, None)
     }
 
     pub fn start_tls(repositories: impl IntoIterator<Item = Repo>, flaw: Flaw) -> Self {
-        Self::start_on(repositories, Some(tls::identity(flaw)))
+        Self::start_at("127.0.0.1:0", repositories, Some(tls::identity(flaw, "localhost").0))
     }
 
-    fn start_on(repositories: impl IntoIterator<Item = Repo>, identity: Option<tls::Identity>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    pub fn start_at(
+        address: &str,
+        repositories: impl IntoIterator<Item = Repo>,
+        identity: Option<tls::Identity>,
+    ) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let (authority, tls) = identity.map(|identity| (identity.authority, identity.server)).unzip();
         let repositories = repositories.into_iter().map(|repo| (repo.id, repo)).collect();

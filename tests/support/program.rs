@@ -1,14 +1,18 @@
 //! The tests' API as a program, for scripts: it prints its address, then takes one JSON command a line on standard input
-//! and answers each with one line. It accepts the key `key-of-the-black-box-tests` at first. It ends when its input does, so that no test leaves it behind.
+//! and answers each with one line. It accepts the key `key-of-the-black-box-tests` at first. It ends when its input does,
+//! so that no test leaves it behind.
+//!
+//! With the arguments FOLDER HOST it speaks TLS at port 443 of 127.0.0.1. Its certificate for that host and the key are then
+//! `FOLDER/api.pem` and `api.key`; `FOLDER/ca.pem` is the root to trust.
 //!
 //! | command | effect |
 //! |---|---|
-//! | `{"put": [{"id": 1, "name": "a/b", "languages": {"de": 40}}]}` | adds repositories, or replaces those with these ids |
-//! | `{"remove": [1]}` | removes repositories |
-//! | `{"rise": {"id": 1, "code": "de", "by": 0.1}}` | that language alone, and higher at each read |
+//! | `{"put": [{"id": 1, "name": "a/b", "languages": {"de": 40}}]}` | adds repositories, or replaces those with these ids; a language may have `null` |
+//! | `{"rise": {"id": 1, "code": "de", "by": 0.1}}` | that repository has this language alone, higher at each read |
+//! | `{"lose": [1]}` | answers 404 to the question for their languages |
 //! | `{"key": "…"}` | the only key that is accepted from now on; `null` refuses every key |
 //! | `{"status": 503}` | answers everything so; `null` ends that |
-//! | `{"requests": true}` | answers with the targets of the requests so far |
+//! | `{"keys": true}` | answers with the keys that were sent so far, in order |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end")]
 #![expect(clippy::format_push_string, reason = "an allocation more costs a test nothing")]
@@ -22,10 +26,13 @@ mod wait;
 use api::{Api, Repo, Target};
 use reply::Reply;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
+    env, fs,
     io::{self, BufRead as _, Write as _},
-    sync::Mutex,
+    path::Path,
+    sync::{Arc, Mutex},
 };
 use wait::eventually;
 
@@ -34,33 +41,47 @@ use wait::eventually;
 #[serde(rename_all = "lowercase")]
 enum Command {
     Put(Vec<Repository>),
-    Remove(Vec<u64>),
     Rise { id: u64, code: String, by: f64 },
+    Lose(Vec<u64>),
     Key(Option<String>),
     Status(Option<u16>),
-    Requests(bool),
+    Keys(bool),
 }
 
 #[derive(Debug, Deserialize)]
 struct Repository {
     id: u64,
     name: String,
-    languages: BTreeMap<String, f64>,
+    languages: BTreeMap<String, Option<f64>>,
 }
 
 impl From<Repository> for Repo {
     fn from(Repository { id, name, languages }: Repository) -> Self {
-        let languages: Vec<_> = languages.iter().map(|(code, completion)| (&**code, *completion)).collect();
-        Repo::new(id, &name).languages(&languages)
+        let entry = |(code, completion)| json!({"code": code, "name": code, "completion": completion});
+        Repo::new(id, &name).languages_json(&languages.into_iter().map(entry).collect::<Value>().to_string())
     }
 }
 
 fn main() {
-    let api = Api::start([]);
-    say(&api.base_url());
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    let api = match &*arguments {
+        [] => Api::start([]),
+        [folder, host] => {
+            let (identity, [certificate, key]) = tls::identity(tls::Flaw::None, host);
+            for (name, text) in [("ca.pem", &identity.authority), ("api.pem", &certificate), ("api.key", &key)] {
+                fs::write(Path::new(folder).join(name), text).unwrap();
+            }
+            Api::start_at("127.0.0.1:443", [], Some(identity))
+        }
+        _ => panic!("usage: fake-api [FOLDER HOST]"),
+    };
+    let status = Arc::new(Mutex::new(None));
+    let everything = status.clone();
+    api.script(Target::Everything, move |_| everything.lock().unwrap().map(Reply::status));
+    say(&arguments.get(1).map_or_else(|| api.base_url(), |host| format!("https://{host}")));
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         match serde_json::from_str(&line) {
-            Ok(command) => say(&obey(&api, command)),
+            Ok(command) => say(&obey(&api, &status, command)),
             Err(error) => say(&format!("error: {error}")),
         }
     }
@@ -71,25 +92,26 @@ fn say(line: &str) {
     writeln!(stdout, "{line}").and_then(|()| stdout.flush()).unwrap();
 }
 
-fn obey(api: &Api, command: Command) -> String {
+fn obey(api: &Api, status: &Arc<Mutex<Option<u16>>>, command: Command) -> String {
     match command {
         Command::Put(repositories) => api.put(repositories.into_iter().map(Repo::from)),
-        Command::Remove(ids) => ids.into_iter().for_each(|id| api.remove(id)),
         Command::Rise { id, code, by } => {
-            let completion = Mutex::new(0.0);
+            let (completion, status) = (Mutex::new(0.0), status.clone());
             api.script(Target::Languages(id), move |_| {
                 let mut completion = completion.lock().unwrap();
                 *completion += by;
-                Some(Reply::json(Repo::new(id, "").languages(&[(&code, *completion)]).languages))
+                let rising = Reply::json(Repo::new(id, "").languages(&[(&code, *completion)]).languages);
+                status.lock().unwrap().is_none().then_some(rising)
             });
         }
+        Command::Lose(ids) => ids.into_iter().for_each(|id| api.fault(Target::Languages(id), Reply::status(404))),
         // No key that is sent is empty.
         Command::Key(key) => api.accept_key(key.as_deref().unwrap_or_default()),
-        Command::Status(Some(status)) => api.fault(Target::Everything, Reply::status(status)),
-        Command::Status(None) => api.heal(),
-        Command::Requests(_) => {
-            let targets: Vec<_> = api.requests(Target::Everything).into_iter().map(|request| request.target).collect();
-            return serde_json::to_string(&targets).unwrap();
+        Command::Status(code) => *status.lock().unwrap() = code,
+        Command::Keys(_) => {
+            let sent = api.requests(Target::Everything).into_iter().filter_map(|request| request.authorization);
+            let keys: Vec<_> = sent.filter_map(|value| value.strip_prefix("Bearer ").map(str::to_owned)).collect();
+            return serde_json::to_string(&keys).unwrap();
         }
     }
     "ok".to_owned()

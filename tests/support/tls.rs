@@ -25,8 +25,8 @@ pub struct Identity {
     pub server: Arc<ServerConfig>,
 }
 
-/// A certificate for `localhost` and 127.0.0.1 with this flaw.
-pub fn identity(flaw: Flaw) -> Identity {
+/// A certificate for this host and 127.0.0.1 with this flaw; it and its key in PEM.
+pub fn identity(flaw: Flaw, host: &str) -> (Identity, [String; 2]) {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -35,7 +35,7 @@ pub fn identity(flaw: Flaw) -> Identity {
     let issuer = Issuer::new(authority, &authority_key);
 
     let key = KeyPair::generate().unwrap();
-    let names = if flaw == Flaw::WrongName { vec!["elsewhere.test"] } else { vec!["localhost", "127.0.0.1"] };
+    let names = if flaw == Flaw::WrongName { vec!["elsewhere.test"] } else { vec![host, "127.0.0.1"] };
     let mut params = CertificateParams::new(names.into_iter().map(str::to_owned).collect::<Vec<_>>()).unwrap();
     if flaw == Flaw::Expired {
         params.not_before = date_time_ymd(2020, 1, 1);
@@ -55,5 +55,6 @@ pub fn identity(flaw: Flaw) -> Identity {
             PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
         )
         .unwrap();
-    Identity { authority: root.pem(), server: Arc::new(server) }
+    let identity = Identity { authority: root.pem(), server: Arc::new(server) };
+    (identity, [certificate.pem(), key.serialize_pem()])
 }

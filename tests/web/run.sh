@@ -8,13 +8,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../lib.sh"
 
 need_debian prometheus=prometheus openssl=openssl curl=curl perl=perl python3=python3 jq=jq chromium=chromium
-need_npm html-validate html-validate@9.7.1
-need_npm axe axe-core@4.14.1 playwright-core@1.65.1
-program=${TRANSLATION_EXPORTER:-}
-if [ -z "$program" ]; then
-    (cd "$root" && cargo build --quiet)
-    program=${CARGO_TARGET_DIR:-$root/target}/debug/translation-exporter
-fi
+need_npm
+need_programs
 
 folder=$(mktemp -d)
 pids=()
@@ -53,6 +48,21 @@ start() {
     port=$(sed -n 's/.*listening address=127.0.0.1:\([0-9]*\).*/\1/p' "$name.log")
 }
 
+# start_api NAME JQ-PROGRAM: starts the API of tests/support/program.rs, gives it the commands that the program makes, and sets $api.
+start_api() {
+    local input
+    jq --null-input --compact-output "$2" >"$1.commands"
+    mkfifo "$1.input"
+    "$fake_api" <"$1.input" >"$1.answers" &
+    pids+=($!)
+    # The API ends when this is closed, which this script's end does.
+    exec {input}>"$1.input"
+    cat "$1.commands" >&"$input"
+    obeyed() { [ "$(grep -c '^ok$' "$1.answers")" = "$(wc -l <"$1.commands")" ]; }
+    eventually "the API has obeyed" obeyed "$1"
+    api=$(head -n 1 "$1.answers")
+}
+
 # status EXPECTED CURL-ARGUMENT…: what is answered; 000 is a connection that was refused.
 status() {
     local expected=$1 got
@@ -80,7 +90,6 @@ certificate() {
     mv "$name.pem.new" "$name.pem"
 }
 
-# The C library's crypt knows bcrypt.
 hash() { perl -e 'print crypt($ARGV[0], "\$2b\$04\$" . "a" x 21 . "u")' "$1"; }
 
 # web USER=PASSWORD…: the web configuration file, replaced at once.
@@ -171,8 +180,6 @@ policy VerifyClientCertIfGiven 200 000 200
 policy RequireAndVerifyClientCert 000 000 200
 
 say "a real Prometheus"
-# Another port than anybody's own Prometheus.
-listen=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 target() { printf '    static_configs: [{targets: ["%s"]}]\n    scheme: https\n' "${1#https://}"; }
 {
     printf 'global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n'
@@ -185,8 +192,10 @@ target() { printf '    static_configs: [{targets: ["%s"]}]\n    scheme: https\n'
     printf '  - job_name: wrong-certificate\n' && target "$mutual"
     printf '    tls_config: {ca_file: ca.pem, cert_file: guest.pem, key_file: guest.key}\n'
 } >prometheus.yml
-prometheus --config.file=prometheus.yml --storage.tsdb.path=tsdb --web.listen-address="$listen" --log.level=warn >prometheus.log 2>&1 &
+prometheus --config.file=prometheus.yml --storage.tsdb.path=tsdb --web.listen-address=127.0.0.1:0 >prometheus.log 2>&1 &
 pids+=($!)
+eventually "Prometheus listens" grep -q 'Listening on' prometheus.log
+listen=$(sed -n 's/.*Listening on.*address=//p' prometheus.log)
 ask() { curl --silent --get --data-urlencode "query=$1" "http://$listen/api/v1/query" | jq --raw-output '.data.result[] | .metric.job + "=" + .value[1]' | sort | paste -sd' '; }
 is() { [ "$(ask "$1")" = "$2" ]; }
 up='certificate=1 password=1 wrong-certificate=0 wrong-password=0'
@@ -227,93 +236,12 @@ eventually "the certificate is taken again" reloaded 1
 grep -q 'the web configuration has changed and is refused' tls.log || fail "the refusal is not logged"
 ! grep -q '\$2b\$\|BEGIN' tls.log || fail "a secret is in the log"
 
-say "headers and rate limit"
-printf 'rate_limit: {interval: 1h, burst: 2}\nhttp_server_config: {headers: {X-Frame-Options: deny, Strict-Transport-Security: max-age=1}}\n' >limited.yml
-start limited demo --web.config.file=limited.yml
-limited=http://127.0.0.1:$port
-curl --silent --head "$limited/metrics" | tr -d '\r' | grep -qix 'x-frame-options: deny' || fail "the header is not sent"
-status 200 "$limited/metrics"
-status 429 "$limited/metrics"
-status 429 "$limited/"
-status 200 "$limited/-/healthy"
-
-say "sockets from systemd, and what it is told"
-cat >systemd.py <<'PYTHON'
-# Does what systemd does for a unit with a socket and Type=notify-reload: listens, starts the program, writes down what it
-# says. The port goes to the file "port", the notifications to "notifications".
-import os, socket, subprocess, sys, threading
-
-listener = socket.create_server(("127.0.0.1", 0))
-told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-told.bind("notify.sock")
-with open("port.new", "w") as file:
-    print(listener.getsockname()[1], file=file)
-os.rename("port.new", "port")
-# The shell's exec keeps its process id, which is the one that the sockets are for.
-program = subprocess.Popen(
-    ["sh", "-c", 'exec env LISTEN_PID=$$ "$0" "$@"', *sys.argv[1:]],
-    env={**os.environ, "LISTEN_FDS": "1", "NOTIFY_SOCKET": "notify.sock"},
-    preexec_fn=lambda: os.dup2(listener.fileno(), 3) if listener.fileno() != 3 else os.set_inheritable(3, True),
-    pass_fds=[3, listener.fileno()],
-)
-with open("systemd.pid", "w") as file:
-    print(program.pid, file=file)
-
-def write_down():
-    with open("notifications", "w") as file:
-        while True:
-            print(told.recv(4096).decode().strip().replace("\n", " "), file=file, flush=True)
-
-threading.Thread(target=write_down, daemon=True).start()
-sys.exit(program.wait())
-PYTHON
-python3 systemd.py "$program" demo --web.listen-address=127.0.0.1:1 >systemd.log 2>&1 &
-systemd=$!
-pids+=($systemd)
-eventually "it is served on the socket that was passed" sh -c 'curl --silent --fail "http://127.0.0.1:$(cat port)/-/healthy"'
-eventually "it is ready" grep -qx READY=1 notifications
-kill -HUP "$(cat systemd.pid)"
-eventually "it reloads and says when" grep -Eqx 'RELOADING=1 MONOTONIC_USEC=[0-9]+' notifications
-eventually "it is ready again" sh -c '[ "$(grep -cx READY=1 notifications)" = 2 ]'
-kill "$(cat systemd.pid)"
-wait "$systemd" || fail "it did not end with 0 under systemd"
-grep -qx STOPPING=1 notifications || fail "systemd is not told of the end"
-
 say "the page is valid HTML"
-cat >api.py <<'PYTHON'
-import http.server, json, urllib.parse
-
-NAMES = ["<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "x" * 300, "owner/\u202e\u05e2\u05d1\u05e8\u05d9\u05ea",
-         "a/'&amp;`{}\u0000\u0008\ufffe", "owner/plain"]
-
-class Api(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        url = urllib.parse.urlsplit(self.path)
-        after = int(urllib.parse.parse_qs(url.query).get("after", ["0"])[0])
-        if url.path == "/v1/repositories":
-            answer = [{"id": i, "name": name, "private": i % 2 == 0, "created_at": "2026-01-01T00:00:00Z"}
-                      for i, name in enumerate(NAMES, 1) if i > after]
-        else:
-            answer = [{"code": name, "name": name, "completion": 12.5 * i} for i, name in enumerate(NAMES)]
-        body = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Api)
-print(server.server_port, flush=True)
-server.serve_forever()
-PYTHON
-python3 api.py >api.port 2>api.log &
-pids+=($!)
-eventually "the API listens" test -s api.port
-echo any-key >api.key
-start hostile serve --api.base-url="http://127.0.0.1:$(cat api.port)" --api.key-file=api.key
+start_api hostile '["<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "x" * 300, "owner/\u202e\u05e2\u05d1\u05e8\u05d9\u05ea",
+    "a/\u0027&amp;`{}\u0000\u0008\ufffe", "owner/plain"] as $names
+    | {put: [range(6) | {id: (. + 1), name: $names[.], languages: ([range(6) | {key: $names[.], value: (12.5 * .)}] | from_entries)}]}'
+echo key-of-the-black-box-tests >api.key
+start hostile --api.base-url="$api" --api.key-file=api.key
 eventually "the hostile names are read" curl --silent --fail "http://127.0.0.1:$port/-/ready"
 all() { curl --silent "http://127.0.0.1:$port/metrics" | grep -q 'translation_completion_ratio{repo="owner/plain"'; }
 eventually "the hostile names are shown" all
@@ -326,51 +254,19 @@ cat >.htmlvalidate.json <<'JSON'
 {"extends": ["html-validate:recommended", "html-validate:a11y"],
  "rules": {"long-title": "off", "no-trailing-whitespace": "off", "doctype-style": "off", "void-style": "off", "attr-quotes": "off"}}
 JSON
-"$tools/html-validate/node_modules/.bin/html-validate" --config .htmlvalidate.json hostile.html search.html demo.html >html.log || fail "the page is not valid"
+"$tools/npm/node_modules/.bin/html-validate" --config .htmlvalidate.json hostile.html search.html demo.html >html.log || fail "the page is not valid"
 
 say "axe-core in Chromium: 1280 and 390 px, light and dark"
-cat >many.py <<'PYTHON'
 # 220 repositories by 25 languages, some of which fail.
-import http.server, json, urllib.parse
-
-class Api(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        url = urllib.parse.urlsplit(self.path)
-        status = 200
-        if url.path == "/v1/repositories":
-            after = int(urllib.parse.parse_qs(url.query).get("after", ["0"])[0])
-            answer = [{"id": i, "name": f"owner/repository-{i}", "private": i % 2 == 0, "created_at": "2026-01-01T00:00:00Z"}
-                      for i in range(after + 1, 221)]
-        else:
-            id = int(url.path.split("/")[3])
-            status = 404 if id % 20 == 7 else 200
-            answer = [{"code": f"l{i:02}", "name": f"Language {i}", "completion": None if i == 3 else (id * 7 + i * 13) % 101}
-                      for i in range(25) if (id + i) % 6]
-        body = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Api)
-print(server.server_port, flush=True)
-server.serve_forever()
-PYTHON
-python3 many.py >many.port 2>many-api.log &
-pids+=($!)
-eventually "the API of many listens" test -s many.port
-TRANSLATION_EXPORTER_API__REQUESTS_PER_SECOND=0 start many serve --api.base-url="http://127.0.0.1:$(cat many.port)" --api.key-file=api.key
+start_api many '
+    {put: [range(1; 221) as $i | {id: $i, name: "owner/repository-\($i)", languages: ([range(25) | select(($i + .) % 6 > 0) |
+        {key: "l\(10 + .)", value: (if . == 3 then null else ($i * 7 + . * 13) % 101 end)}] | from_entries)}]},
+    {lose: [range(7; 221; 20)]}'
+TRANSLATION_EXPORTER_API__REQUESTS_PER_SECOND=0 start many --api.base-url="$api" --api.key-file=api.key
 eventually "the many are read" sh -c "curl --silent 'http://127.0.0.1:$port/metrics' | grep -qx 'translation_exporter_polls_total 1'"
 many=http://127.0.0.1:$port
 start demo demo
-CHROMIUM=$(command -v chromium) node "$here/axe.mjs" "$tools/axe" "$many/" "$many/?q=nothing" "http://127.0.0.1:$port/?sort=-progress" >axe.log ||
+CHROMIUM=$(command -v chromium) node "$here/axe.mjs" "$tools/npm" "$many/" "$many/?q=nothing" "http://127.0.0.1:$port/?sort=-progress" >axe.log ||
     fail "axe-core finds violations"
 
-say "the end"
-kill "$pid"
-wait "$pid" || fail "SIGTERM did not end it with 0"
 say "everything above held"

@@ -109,16 +109,6 @@ fn bad_languages_cost_themselves_alone() {
 }
 
 #[test]
-fn arrays_nested_a_hundred_thousand_deep_are_one_bad_entry() {
-    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let api = Api::start([Repo::new(1, "deep/one").languages_json(&deep), Repo::new(2, "plain/one")]);
-    let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
-    let metrics = exporter.wait_for("both are read", |metrics| metrics.repositories("fresh") > 1.0);
-    assert_eq!(metrics.value("translation_repository_languages", &[("repo", "deep/one")]), Some(0.0));
-    assert_eq!(invalid(&metrics, "list_languages"), reasons(&[("not_an_object", 1.0)]));
-}
-
-#[test]
 fn a_compressed_body_is_read() {
     let api = Api::start([Repo::new(1, "owner/repo")]);
     api.fault(Target::Languages(1), Reply::gzip(r#"[{"code":"de","completion":7}]"#));

@@ -72,17 +72,3 @@ fn a_fault_of_one_repository_costs_it_nothing_that_was_known_and_the_others_noth
     });
     assert!(polls(&metrics) <= polls(&after) + 2.0, "within an interval after the poll under way");
 }
-
-#[test]
-fn each_fault_names_its_repository_and_its_hint_in_the_log_once() {
-    let api = Api::start([Repo::new(1, "owner/repo"), Repo::new(2, "owner/broken")]);
-    let exporter = Setup::for_api(&api).set("api.max_attempts", "1").start();
-    exporter.wait_for("all are read", |metrics| metrics.repositories("fresh") > 1.0);
-    api.script(Target::Languages(2), |_| Some(crate::support::Reply::status(418)));
-    exporter.wait_for("it fails", |metrics| metrics.repositories("failing") > 0.0);
-    exporter.wait_for_polls(3.0);
-    let log = exporter.log();
-    let lines: Vec<_> = log.lines().filter(|line| line.contains("status 418") && line.contains("repo=")).collect();
-    assert_eq!(lines.len(), 1, "{lines:#?}");
-    assert!(lines[0].contains("owner/broken"), "{}", lines[0]);
-}

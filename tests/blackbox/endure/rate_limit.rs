@@ -36,16 +36,6 @@ fn retry_after_in_seconds_or_as_a_date_is_waited_for() {
 }
 
 #[test]
-fn a_retry_after_that_says_nothing_is_as_none() {
-    for target in [Target::Listing, Target::Languages(2)] {
-        for value in [Some("-60"), Some("soon"), Some(""), Some("Mon, 01 Jan 1990 00:00:00 GMT"), None] {
-            let pause = pause_after(target, value);
-            assert!(pause < Duration::from_secs(10), "{value:?}: {pause:?}");
-        }
-    }
-}
-
-#[test]
 fn a_retry_after_of_a_year_ends_the_poll_and_keeps_what_is_known() {
     for year in ["31536000".to_owned(), httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(31_536_000))] {
         let api = Api::start((1..=3).map(|id| Repo::new(id, &format!("owner/repo-{id}"))));

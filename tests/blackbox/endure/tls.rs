@@ -46,13 +46,6 @@ fn an_authority_that_is_not_trusted_gets_no_key() {
 }
 
 #[test]
-fn plain_http_on_the_port_of_tls_gets_no_key() {
-    let api = Api::start(repo());
-    fails(Setup::for_url(&api.base_url().replace("http:", "https:")), "tls");
-    assert_eq!(api.requests(Target::Everything).len(), 0);
-}
-
-#[test]
 fn a_name_that_does_not_exist() {
     fails(Setup::for_url("https://no-such-host.invalid"), "connect");
 }

@@ -1,7 +1,16 @@
-//! What holds for any listing and any languages: the way of a datum from the wire to the exposition, and the way of a
-//! cursor through a listing that changes under it.
+//! What holds for any listing and any languages: the way of a datum from the wire to the snapshot, and the way of a cursor
+//! through a listing that changes under it.
 
-use crate::support::exposition::{self, Format as Read};
+use super::{Publish, START};
+use crate::{
+    api::{Api, ApiError, Session, Stop, wire},
+    clock::Clock,
+    config::FilterConfig,
+    instruments::Instruments,
+    model::{Failure, Interner, LanguageList, Page, RepositoryId},
+    poll::{Poller, Settings},
+    snapshot::{PollOutcome, Snapshot},
+};
 use globset::GlobSet;
 use proptest::{collection, option, prelude::*};
 use serde_json::{Value, json};
@@ -10,20 +19,7 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::{
-    sync::{Notify, watch},
-    time::Instant,
-};
-use translation_exporter::{
-    api::{Api, ApiError, Session, Stop, wire},
-    clock::Clock,
-    config::FilterConfig,
-    exposition::{Format, Published},
-    instruments::Instruments,
-    model::{Failure, Interner, LanguageList, Page, RepositoryId},
-    poll::{Poller, Settings},
-    snapshot::{PollOutcome, PollStatus, Snapshot},
-};
+use tokio::{sync::watch, time::Instant};
 
 #[derive(Debug, Clone)]
 struct Repository {
@@ -134,8 +130,8 @@ impl World {
     }
 }
 
-/// What one poll of the account publishes at its end.
-fn poll(world: World) -> (Arc<Snapshot>, PollStatus) {
+/// What one poll of the account ends with.
+fn poll(world: World) -> (Snapshot, PollOutcome) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let settings = Settings {
@@ -147,21 +143,10 @@ fn poll(world: World) -> (Arc<Snapshot>, PollStatus) {
             completion_scale: 100.0,
         };
         let (_keep, settings) = watch::channel(Arc::new(settings));
-        let last = Arc::new(Mutex::new(None));
-        let ended = Arc::new(Notify::new());
-        let publish = {
-            let (last, ended) = (Arc::clone(&last), Arc::clone(&ended));
-            move |snapshot, status: PollStatus| {
-                if status.last.is_some() {
-                    ended.notify_one();
-                }
-                *last.lock().unwrap() = Some((snapshot, status));
-            }
-        };
-        let instruments = Arc::new(Instruments::new("/metrics"));
-        let poller = Poller::new(settings, None, None, Clock::system(), instruments, Some(publish));
-        poller.run(async move { ended.notified().await }).await;
-        last.lock().unwrap().take().unwrap()
+        let (clock, instruments) = (Clock::following_tokio(START), Arc::new(Instruments::new("/metrics")));
+        let mut poller = Poller::new(settings, None, None, clock, instruments, None::<Publish>);
+        let outcome = poller.poll().await;
+        (poller.snapshot(), outcome)
     })
 }
 
@@ -173,42 +158,30 @@ proptest! {
         repositories in collection::btree_map(id(), repository(), 0..12),
         page in 1..5_usize,
     ) {
-        // Of one name the highest id is shown; of one code the first entry.
-        let shown: BTreeMap<&str, (u64, &Repository)> =
-            repositories.iter().map(|(id, repository)| (&*repository.name, (*id, repository))).collect();
+        // Of one name the highest id is shown; of one code the first entry. No zero has a sign.
         let mut expected = BTreeMap::new();
-        for (name, (id, repository)) in shown {
-            expected.insert(("info", name.to_owned(), id.to_string(), String::new()), 1.0_f64.to_bits());
-            for (code, language, completion) in repository.languages.iter().rev() {
-                expected.retain(|(kind, repo, of, _), _| *kind == "info" || (repo, of) != (&name.to_owned(), code));
-                expected.insert(("language", name.to_owned(), code.clone(), language.clone()), 1.0_f64.to_bits());
-                if let Some(completion) = completion {
-                    let ratio = completion / 100.0 + 0.0;
-                    expected.insert(("ratio", name.to_owned(), code.clone(), String::new()), ratio.to_bits());
-                }
-            }
+        for (id, repository) in &repositories {
+            let languages = repository.languages.iter().rev();
+            let languages: BTreeMap<_, _> = languages
+                .map(|(code, name, completion)| (code.clone(), (name.clone(), completion.map(|completion| (completion + 0.0).to_bits()))))
+                .collect();
+            expected.insert(repository.name.clone(), (*id, languages));
         }
-        let world = World { repositories: repositories.clone(), page, changes: Vec::new(), lasting: BTreeSet::new() };
-        let (snapshot, status) = poll(world);
-        prop_assert!(status.last.as_ref().is_some_and(PollOutcome::is_success));
-        let published = Published::new(snapshot, status);
-        for (format, read) in [(Format::OpenMetrics, Read::OpenMetrics), (Format::Text, Read::Text)] {
-            let parts: Vec<_> = published.identity(format, &Instruments::new("/metrics")).collect();
-            let text = String::from_utf8(parts.concat()).map_err(|error| TestCaseError::fail(error.to_string()))?;
-            let metrics = exposition::parse(&text, read).map_err(TestCaseError::fail)?;
-            let mut found = BTreeMap::new();
-            for (kind, name, second, third) in [
-                ("info", "translation_repository_info", "id", ""),
-                ("language", "translation_language_info", "language", "name"),
-                ("ratio", "translation_completion_ratio", "language", ""),
-            ] {
-                for sample in metrics.samples(name) {
-                    let label = |label: &str| sample.labels.get(label).cloned().unwrap_or_default();
-                    found.insert((kind, label("repo"), label(second), label(third)), (sample.value + 0.0).to_bits());
-                }
-            }
-            prop_assert_eq!(&found, &expected);
+        let world = World { repositories, page, changes: Vec::new(), lasting: BTreeSet::new() };
+        let (snapshot, outcome) = poll(world);
+        prop_assert!(outcome.is_success());
+        let mut found = BTreeMap::new();
+        for shown in &snapshot.repositories {
+            let readings = shown.condition.languages().unwrap().readings.iter();
+            let languages: BTreeMap<_, _> = readings
+                .map(|reading| {
+                    let completion = reading.completion().map(|completion| completion.get().to_bits());
+                    (reading.language.code.to_string(), (reading.language.name.to_string(), completion))
+                })
+                .collect();
+            found.insert(shown.repository.name.to_string(), (shown.repository.id.get(), languages));
         }
+        prop_assert_eq!(found, expected);
     }
 
     #[test]
@@ -220,8 +193,8 @@ proptest! {
     ) {
         let named = |id: &u64| (*id, Repository { name: format!("owner/{id}"), languages: Vec::new(), id_as_string: id.is_multiple_of(2) });
         let repositories = lasting.union(&fleeting).map(named).collect();
-        let (snapshot, status) = poll(World { repositories, page, changes, lasting: lasting.clone() });
-        prop_assert!(status.last.is_some_and(|last| last.listing.is_none()), "the listing reached its end");
+        let (snapshot, outcome) = poll(World { repositories, page, changes, lasting: lasting.clone() });
+        prop_assert!(outcome.listing.is_none(), "the listing reached its end");
         let shown: BTreeSet<_> = snapshot.repositories.iter().map(|shown| shown.repository.id.get()).collect();
         prop_assert!(lasting.is_subset(&shown), "lost: {:?}", lasting.difference(&shown));
     }
