@@ -52,7 +52,7 @@ pub struct Memory {
     pub last_full_poll: Option<Duration>,
     /// The listed repositories that pass the filters, each id once.
     pub repositories: Vec<Remembered>,
-    /// The clocks of languages that left, or whose repository left, and when.
+    /// The clocks of languages that left, or whose repository left, and when they did.
     pub departed: BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>,
 }
 

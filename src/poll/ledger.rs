@@ -56,7 +56,7 @@ pub(super) struct Ledger {
 impl Ledger {
     pub fn restore(memory: Memory) -> Self {
         let mut ledger = Self { departed: memory.departed, ..Self::default() };
-        // Polls read the oldest attempt first: the times of the reads restore that order.
+        // Polls read the oldest attempt first: that order is restored from the reads.
         let mut order = memory.repositories;
         order.sort_by_key(|remembered| remembered.languages.as_ref().map(|languages| languages.read_at));
         for Remembered { repository, languages } in order {

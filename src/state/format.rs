@@ -20,13 +20,13 @@
 //! | `last_full_poll_ns` | nanoseconds that the last full poll took; absent before there was one |
 //! | `id` | of the repository, a number of 1 to 2^63 - 1; repositories are in the order of their ids |
 //! | `name` | of the repository or language; absent for a language without one |
-//! | `private` | absent if the API does not say |
-//! | `created_at`, `left_at`, `at` | times, milliseconds since the Unix epoch; `created_at` absent if not known |
+//! | `private` | absent where the API does not say |
+//! | `created_at`, `left_at`, `at` | times, milliseconds since the Unix epoch; `created_at` absent where not known |
 //! | `read` | when all languages of the repository were last read, and what they were; absent before the first time |
 //! | `code` | of the language; languages are in the order of the bytes of their codes, each once in a repository |
-//! | `completion` | as the API reports it, the shortest decimal that is the same 64-bit float; absent if not known |
-//! | `clock` | the time of the language's progress clock; absent if it has none |
-//! | `clock_completion` | the completion of the progress clock, if there is no `completion` any more |
+//! | `completion` | as the API reports it, the shortest decimal that is the same 64-bit float; absent where not known |
+//! | `clock` | the time of the language's progress clock; absent where it has none |
+//! | `clock_completion` | the completion of the progress clock, where there is no `completion` any more |
 //! | `departed` | the clocks of what left, in the order of id and code |
 //! | `crc32` | of all bytes before the line break that precedes it, in lower-case hexadecimal |
 //!
