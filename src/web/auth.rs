@@ -262,7 +262,7 @@ mod tests {
         let is_verified = |user, password: &str| after.is_verified(user, &after.digest(user, password.as_bytes()));
         assert!(is_verified("alice", "kept"));
         assert!(!is_verified("bob", "changed"));
-        assert_eq!(lock(&after.verifications.verified).len(), 2, "who left is forgotten");
+        assert_eq!(lock(&after.verifications.verified).len(), 2, "users who left are forgotten");
         assert_eq!(after.judge(&request("bob", "changed"), HERE).await, Verdict::Refused);
         assert_eq!(after.judge(&request("carol", "changed"), HERE).await, Verdict::Refused);
     }

@@ -233,7 +233,7 @@ eventually "a broken certificate is counted as a failed reload" reloaded 0
 speaks -tls1_3 || fail "the last good certificate is not served"
 cp good.pem server.pem
 eventually "the certificate is taken again" reloaded 1
-grep -q 'the web configuration has changed and is refused' tls.log || fail "the refusal is not logged"
+grep -q 'the changed web configuration is refused' tls.log || fail "the refusal is not logged"
 ! grep -q '\$2b\$\|BEGIN' tls.log || fail "a secret is in the log"
 
 say "the page is valid HTML"
