@@ -2,13 +2,17 @@
 
 use super::*;
 use crate::model::Defect;
-use std::fmt::Write as _;
-use tracing::{Event, Level, Subscriber, field::Visit, subscriber::DefaultGuard};
+use std::{cell::RefCell, fmt::Write as _, sync::Once};
+use tracing::{Event, Level, Subscriber, field::Visit};
 use tracing_subscriber::{Layer, layer::Context, prelude::*};
 
-/// Lines above debug level since it was last asked, with the fields that are numbers.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<String>>>);
+thread_local! {
+    static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Keeps the lines above debug level, with the fields that are numbers, for the thread that logs them: one subscriber for all
+/// tests, since subscribers that come and go on several threads can miss events.
+struct Collector;
 
 struct Line(String);
 
@@ -22,25 +26,33 @@ impl Visit for Line {
     }
 }
 
-impl<S: Subscriber> Layer<S> for Log {
+impl<S: Subscriber> Layer<S> for Collector {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         if *event.metadata().level() <= Level::INFO {
             let mut line = Line(String::new());
             event.record(&mut line);
-            self.0.lock().unwrap().push(line.0);
+            LINES.with_borrow_mut(|lines| lines.push(line.0));
         }
     }
 }
 
+/// The lines of this thread from now on.
+struct Log;
+
 impl Log {
-    fn collect() -> (Self, DefaultGuard) {
-        let log = Self::default();
-        let guard = tracing_subscriber::registry().with(log.clone()).set_default();
-        (log, guard)
+    fn collect() -> Self {
+        static INSTALLED: Once = Once::new();
+        INSTALLED.call_once(|| {
+            tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Collector)).unwrap();
+        });
+        LINES.take();
+        Self
     }
 
+    /// Those since it was last asked.
+    #[expect(clippy::unused_self, reason = "without a log nothing is collected")]
     fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap())
+        LINES.take()
     }
 }
 
@@ -64,7 +76,7 @@ fn count(lines: &[String], text: &str) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_like_the_one_before_logs_nothing() {
-    let (log, _guard) = Log::collect();
+    let log = Log::collect();
     let mut bench = account(30);
     bench.poll().await;
     assert_eq!(
@@ -78,7 +90,7 @@ async fn a_poll_like_the_one_before_logs_nothing() {
 #[tokio::test(start_paused = true)]
 async fn bad_entries_are_logged_once_in_whatever_order_they_come() {
     let mut bench = account(1);
-    let (log, _guard) = Log::collect();
+    let log = Log::collect();
     bench.change(|world| world.bad = vec![(1, vec![bad(1, "de"), bad(2, "fr"), bad(3, "")])]);
     bench.poll().await;
     assert_eq!(count(&log.take(), "bad entries"), 1);
@@ -94,7 +106,7 @@ async fn bad_entries_are_logged_once_in_whatever_order_they_come() {
 async fn no_kind_of_line_about_single_repositories_is_logged_more_than_ten_times_a_poll() {
     let mut bench = account(40);
     bench.poll().await;
-    let (log, _guard) = Log::collect();
+    let log = Log::collect();
     bench.change(|world| {
         world.bad = (1..=20).map(|id| (id, vec![bad(1, "de")])).collect();
         world.completions.truncate(20);
@@ -124,7 +136,7 @@ async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_
     let mut observe = |bench: &Bench| observe(&mut watch, bench);
     bench.poll().await;
     observe(&bench);
-    let (log, _guard) = Log::collect();
+    let log = Log::collect();
     for minute in 0..24 {
         bench.change(|world| {
             world.completions.clear();
@@ -173,7 +185,7 @@ async fn what_an_outage_hides_is_not_said_to_be_over() {
     ] {
         let mut bench = account(repositories);
         let mut watch = crate::health::Watch::default();
-        let (log, _guard) = Log::collect();
+        let log = Log::collect();
         bench.change(|world| world.completions.truncate(readable));
         bench.poll().await;
         observe(&mut watch, &bench);
@@ -197,7 +209,7 @@ async fn what_an_outage_hides_is_not_said_to_be_over() {
 #[test]
 fn a_certificate_that_expires_after_the_warning_is_not_said_to_be_valid() {
     let mut watch = crate::health::Watch::default();
-    let (log, _guard) = Log::collect();
+    let log = Log::collect();
     let instruments = Instruments::new("/metrics");
     instruments.certificate_expires(Some(START.saturating_add(Duration::from_secs(3600))));
     let poller = bench().poller;
@@ -215,7 +227,7 @@ fn a_certificate_that_expires_after_the_warning_is_not_said_to_be_valid() {
 async fn a_failure_of_its_own_is_logged_once_even_with_an_outage_in_between() {
     let mut bench = account(3);
     bench.poll().await;
-    let (log, _guard) = Log::collect();
+    let log = Log::collect();
     bench.change(|world| world.completions.retain(|(id, _)| *id != 2));
     for is_unavailable in [false, true, false] {
         bench.change(|world| world.is_unavailable = is_unavailable);
@@ -231,7 +243,7 @@ async fn a_failure_of_its_own_is_logged_once_even_with_an_outage_in_between() {
 async fn each_repository_that_appears_leaves_or_is_renamed_is_logged() {
     let mut bench = account(3);
     bench.poll().await;
-    let (log, _guard) = Log::collect();
+    let log = Log::collect();
     bench.change(|world| world.pages = vec![vec![(1, "o/001"), (2, "o/new-name"), (4, "o/004")]]);
     bench.change(|world| world.completions.push((4, 50.0)));
     bench.poll().await;
@@ -249,7 +261,7 @@ async fn each_repository_that_appears_leaves_or_is_renamed_is_logged() {
 async fn at_most_ten_repositories_that_appear_are_logged_one_by_one() {
     let mut bench = account(3);
     bench.poll().await;
-    let (log, _guard) = Log::collect();
+    let log = Log::collect();
     let more = account(30).world;
     bench.change(|world| std::mem::swap(world, &mut more.0.lock().unwrap()));
     bench.poll().await;
