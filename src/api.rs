@@ -1,8 +1,8 @@
-//! The client of the API: one method for each question that is asked of it.
+//! The client of the API: one method for each operation.
 //!
-//! A [`Client`] lives as long as the configuration does; each poll opens a [`Session`] on it, which reads the key anew
-//! and decides when the poll has to end. What the API must never see is kept here: the key goes to the origin of
-//! `api.base_url` alone, no redirect is followed, and every request, retries too, waits for its turn in `pacing`.
+//! A [`Client`] lives as long as the configuration does; each poll opens a [`Session`] on it, which reads the key again
+//! and decides when the poll must end. The rules for requests are enforced here: the key goes only to the origin of
+//! `api.base_url`, no redirect is followed, and every request, including retries, waits for its turn in `pacing`.
 
 mod budget;
 mod error;
@@ -34,7 +34,7 @@ use std::{
 };
 use tokio::time::{Instant, timeout};
 
-/// How much of an error's body is read, in bytes, so that its connection can be used again.
+/// How much of an error's body is read, in bytes, so that its connection can be reused.
 const DRAINED_BODY: usize = 64 * 1024;
 
 /// Something that can be polled; the poller's view of [`Client`], which its tests replace.
@@ -44,10 +44,10 @@ pub trait Api: Send + Sync + 'static {
     /// Opens a poll.
     ///
     /// # Errors
-    /// The key cannot be read: nothing may be requested.
+    /// The key cannot be read, so nothing can be requested.
     fn begin(&self) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
 
-    /// Until when a Retry-After holds all requests; `None` where none does now.
+    /// Until when Retry-After holds all requests; `None` if there is no hold.
     fn held_until(&self) -> Option<Instant>;
 }
 
@@ -59,11 +59,11 @@ pub trait Session: Send + Sync {
     /// The target languages of a repository.
     fn list_languages(&self, id: RepositoryId) -> impl Future<Output = Result<LanguageList, ApiError>> + Send;
 
-    /// Why the poll has to end, once it has to.
+    /// Why the poll must end, once it must.
     fn stopped(&self) -> Option<Stop>;
 }
 
-/// Asks the API.
+/// Sends requests to the API.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -87,8 +87,8 @@ impl Client {
         Self::build(config, pacer, Arc::default(), instruments)
     }
 
-    /// A client of the same API by another configuration. A hold goes on; the new rate is in force at once, for the
-    /// poll under way too, so that this comes last of what can fail in a reload.
+    /// A client of the same API with another configuration. A hold continues. The new rate is in force at once, also for
+    /// the poll under way, so this must be the last step of a reload that can fail.
     ///
     /// # Errors
     /// As [`Self::new`]; nothing has changed then.
@@ -156,7 +156,7 @@ impl Client {
         if response.content_length().is_some_and(|length| length > self.max_response_size) {
             return Err(too_large());
         }
-        // Nothing says where such a body ends but the end of its connection (RFC 9112, 6.3).
+        // Only the end of the connection ends such a body (RFC 9112, 6.3).
         let ends_anywhere = response.version() < Version::HTTP_2
             && response.content_length().is_none()
             && !response.headers().contains_key(header::TRANSFER_ENCODING);
@@ -174,7 +174,7 @@ impl Client {
     }
 }
 
-/// Reads the rest of an answer that is not used, if it is short, so that the next request need not connect anew.
+/// Reads the rest of an unused answer, if it is short, so that the next request can reuse the connection.
 async fn drain(mut response: reqwest::Response) {
     let read = async {
         let mut size = 0;
@@ -185,11 +185,11 @@ async fn drain(mut response: reqwest::Response) {
             }
         }
     };
-    // If it does not come at once, a new connection is cheaper than waiting.
+    // If it does not arrive at once, a new connection is cheaper than waiting.
     let _ = timeout(Duration::from_millis(200), read).await;
 }
 
-/// From one request to the next.
+/// The time from one request to the next.
 fn spacing(config: &ApiConfig) -> Duration {
     config.requests_per_second.map_or(Duration::ZERO, |rate| {
         Duration::try_from_secs_f64(rate.recip()).unwrap_or(Duration::from_secs(u64::from(u32::MAX)))

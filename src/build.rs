@@ -1,8 +1,8 @@
 //! Build script: which revision is built, and by which compiler. The crate reads both with `env!`.
 //!
-//! The revision is, in this order: `TRANSLATION_EXPORTER_REVISION` of the build's environment, the commit that git has
-//! checked out here, the commit that `cargo package` noted in an unpacked crate, "unknown". It needs neither git nor a
-//! repository.
+//! The revision is the first of these: `TRANSLATION_EXPORTER_REVISION` in the environment, the commit that git has
+//! checked out here, the commit that `cargo package` noted in an unpacked crate, "unknown". Neither git nor a repository
+//! is required.
 
 use std::{
     env, fs,
@@ -26,7 +26,7 @@ fn given() -> Option<String> {
     (!revision.is_empty()).then_some(revision)
 }
 
-/// The commit of the git repository whose root this is, and of no other one around it.
+/// The commit of the git repository whose root this is, not of one around it.
 fn checked_out(root: &Path) -> Option<String> {
     let top = git(root, &["rev-parse", "--show-toplevel"])?;
     if fs::canonicalize(top).ok()? != fs::canonicalize(root).ok()? {
@@ -35,7 +35,7 @@ fn checked_out(root: &Path) -> Option<String> {
     let revision = git(root, &["rev-parse", "--verify", "HEAD"])?;
     let branch = git(root, &["rev-parse", "--symbolic-full-name", "HEAD"]).unwrap_or_default();
     for file in ["HEAD", "logs/HEAD", "packed-refs", &branch] {
-        // Cargo would run this at each build if it were told to watch a file that does not exist.
+        // Cargo reruns this at each build if a watched file does not exist.
         if let Some(path) = git(root, &["rev-parse", "--git-path", file])
             && root.join(&path).is_file()
         {

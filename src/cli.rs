@@ -1,8 +1,8 @@
 //! The command line.
 //!
-//! Options keep their text here: they are a layer of [`crate::config`], which alone knows what their values may be, so
-//! that a mistake reads the same whether it came from the file, a variable or an option. Every option may stand before
-//! or after the command. No option takes the API key, because the list of processes shows it to everybody.
+//! Options stay text here: they are a layer of [`crate::config`], which validates their values, so that a mistake reads
+//! the same whether it came from the file, a variable or an option. Every option may come before or after the command.
+//! No option takes the API key, because the list of processes would show it to everybody.
 
 use crate::config::{KEYS, Key, Options, Takes};
 use clap::{
@@ -19,7 +19,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What the program is to do.
+/// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub enum Command {
     /// Poll on an interval and serve the metrics (the default command)
@@ -32,15 +32,15 @@ pub enum Command {
     },
     /// Validate the configuration, print what is in force, exit
     CheckConfig {
-        /// Ask the API one question of each kind, and say what it found
+        /// Send the API one request of each kind, and report the result
         #[arg(long)]
         online: bool,
     },
-    /// Ask a running exporter of the same configuration, exit 0 or 1
+    /// Check an exporter with the same configuration, exit 0 or 1
     Health,
     /// Serve from an embedded demo API: no account, no network, no file
     Demo {
-        /// Grow the demo's world from this number
+        /// Seed of the demo's data
         #[arg(long, value_name = "NUMBER", default_value_t)]
         seed: u64,
     },
@@ -71,10 +71,10 @@ const VERSION: &str = concat!(
 
 const CONFIG_FILE: &str = "config.file";
 
-/// What `demo` polls at, unless another interval is set.
+/// The poll interval of `demo`, unless another is set.
 pub(crate) const DEMO_INTERVAL: &str = "5s";
 
-/// The whole command line, for help, completions and a man page too.
+/// The complete command line, also for help, completions and a man page.
 #[must_use]
 pub fn command() -> clap::Command {
     let version = Arg::new("version")
@@ -90,11 +90,11 @@ pub fn command() -> clap::Command {
         .disable_help_flag(true)
         .disable_version_flag(true)
         .subcommand_value_name("COMMAND")
-        // The help is broken by hand to fit 80 columns; a narrower width would make clap break it elsewhere.
+        // The help is wrapped by hand to fit 80 columns; with a narrower width, clap would wrap it elsewhere.
         .term_width(100)
         .after_help("Each key of the file has a variable: TRANSLATION_EXPORTER_<SECTION>__<KEY>.")
         .args(options("serve"));
-    // After the commands, which set it to the doc of their type.
+    // After the commands, which overwrite it with the doc of their type.
     let about = "Prometheus exporter for the translation progress of code repositories";
     let command = Command::augment_subcommands(command).about(about);
     command.arg(version).mut_subcommands(|command| {
@@ -146,7 +146,7 @@ fn option(command: &str, key: &Key) -> Option<Arg> {
     })
 }
 
-/// Whether a command can do anything with a key.
+/// Whether a command uses a key.
 fn uses(command: &str, key: &Key) -> bool {
     match command {
         "once" => key.section() != "web",
@@ -156,7 +156,7 @@ fn uses(command: &str, key: &Key) -> bool {
     }
 }
 
-/// What was typed before the command and then what was typed behind it, which wins where there can be but one value.
+/// What was typed before the command, then what was typed after it, which wins if there can be only one value.
 fn typed(matches: &ArgMatches) -> Options {
     let levels = [Some(matches), matches.subcommand().map(|(_, behind)| behind)];
     let mut options = Options::default();
@@ -173,8 +173,8 @@ fn typed(matches: &ArgMatches) -> Options {
     options
 }
 
-/// Reads the command line of the process. Prints help, version or what is wrong, and exits (0 or 2), where there is
-/// nothing to run.
+/// Reads the command line of the process. If there is nothing to run, prints help, version or what is wrong, and exits
+/// (0 or 2).
 #[must_use]
 pub fn parse() -> Cli {
     parse_from(std::env::args_os()).unwrap_or_else(|error| error.exit())
@@ -183,7 +183,7 @@ pub fn parse() -> Cli {
 /// Reads a command line; its first word is the program.
 ///
 /// # Errors
-/// Help and version are errors too, as clap has it; [`clap::Error::exit`] does what each asks for.
+/// In clap, help and version are errors too; [`clap::Error::exit`] handles each.
 pub fn parse_from(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
     let mut parser = command();
     let matches = parser.try_get_matches_from_mut(words).map_err(|error| match key_without_option(&error) {
@@ -197,13 +197,13 @@ pub fn parse_from(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
     };
     let unused = options.flags.keys().filter_map(|path| Key::find(path)).find(|key| !uses(name, key));
     if let Some(flag) = unused.and_then(|key| key.flag.as_ref()) {
-        let message = format!("{} is nothing that `{name}` could use; leave it out", flag.name);
+        let message = format!("`{name}` cannot use {}; leave it out", flag.name);
         return Err(parser.error(ErrorKind::ArgumentConflict, message));
     }
     Ok(Cli { options, command })
 }
 
-/// What to do where the unknown option is a key of the configuration that has no option.
+/// What to do if the unknown option is a key of the configuration that has no option.
 fn key_without_option(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
     let key = Key::find(&argument.strip_prefix("--")?.replace('-', "_"))?;
@@ -213,8 +213,8 @@ fn key_without_option(error: &clap::Error) -> Option<String> {
     let (path, variable) = (key.path, key.variable());
     Some(match key.takes {
         Takes::Secret => format!(
-            "no option takes the API key, because the list of processes would show it to everybody; give its file by \
-             --api.key-file, or the key as {variable}"
+            "no option takes the API key, because the list of processes would show it to everybody; use \
+             --api.key-file, or set {variable}"
         ),
         _ => format!("{path} has no option; set it in the file of --config.file, or as {variable}"),
     })

@@ -1,4 +1,4 @@
-//! The one source of wall-clock time; the API client always uses that of the system.
+//! The one source of wall-clock time, except for the API client, which always uses the system's.
 //!
 //! Durations are measured with tokio's monotonic clock; this one is for timestamps, which are shown and compared across
 //! restarts. Under a paused tokio clock, [`Clock::following_tokio`] moves with it.
@@ -32,7 +32,7 @@ impl Clock {
         Self(Source::System)
     }
 
-    /// A clock that says `start` now and then moves as tokio's clock does.
+    /// A clock that shows `start` now and then moves with tokio's clock.
     #[must_use]
     pub fn following_tokio(start: Timestamp) -> Self {
         Self(Source::Tokio { origin: Instant::now(), at_origin: start })

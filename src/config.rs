@@ -1,8 +1,8 @@
 //! Configuration: figment merges the layers and knows where each value came from; the sections extract and validate
 //! them into a [`Config`]. Every error names its key, its source and what to do.
 //!
-//! [`load`] may be called again at any time: it reads everything anew and touches nothing. No error, warning or
-//! description holds the API key or a value that might be it, such as that of an unknown key.
+//! [`load`] may be called at any time: it reads everything again and changes nothing. No error, warning or description
+//! holds the API key or a value that might be it, such as that of an unknown key.
 
 mod entry;
 mod error;
@@ -23,16 +23,16 @@ pub use error::ConfigError;
 pub use key::{KeyError, KeySource, read_key};
 pub use keys::{Flag, KEYS, Key, PREFIX, Takes};
 
-/// What stands beside file and environment: the options of the command line, and what a command sets by itself.
+/// What is set besides file and environment: by the options of the command line, and by the command itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// `--config.file`
     pub config_file: Option<PathBuf>,
-    /// By the path of a key, what was typed for it, in order.
+    /// The values typed for each key, by its path, in order.
     pub flags: BTreeMap<&'static str, Vec<String>>,
-    /// Paths of keys with values that stand above the defaults and below all else.
+    /// Paths of keys with values that win over the defaults only.
     pub defaults: Vec<(&'static str, String)>,
-    /// Paths of keys with values that win over all else.
+    /// Paths of keys with values that win over everything else.
     pub overrides: Vec<(&'static str, String)>,
 }
 
@@ -48,7 +48,7 @@ pub struct Config {
     pub log: LogConfig,
 }
 
-/// How the API is asked.
+/// How the API is called.
 #[derive(Debug, Clone)]
 pub struct ApiConfig {
     /// Root of the API: http or https, no user, query or fragment; its path ends with a slash.
@@ -73,7 +73,7 @@ pub struct ApiConfig {
     pub completion_scale: f64,
 }
 
-/// When is polled, and how long what was read is shown.
+/// When the API is polled, and how long data are shown.
 #[derive(Debug, Clone)]
 pub struct PollConfig {
     pub interval: Duration,
@@ -113,13 +113,13 @@ pub enum LogFormat {
     Json,
 }
 
-/// A configuration that was read, and where each value of it came from.
+/// A configuration, and where each of its values came from.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub config: Config,
     /// Every key once, in the order of [`KEYS`].
     pub settings: Vec<Setting>,
-    /// What is valid and yet hardly meant; each is to be logged.
+    /// What is valid but probably not intended; to be logged.
     pub warnings: Vec<String>,
 }
 
@@ -127,17 +127,17 @@ pub struct Loaded {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     pub key: &'static str,
-    /// As it was written; paths resolved; secrets hidden; empty where there is none.
+    /// As it was written; paths resolved; secrets hidden; empty if there is none.
     pub value: String,
     /// File and line, variable, option, "default" or "demo".
     pub source: String,
 }
 
-/// The keys whose change a running process cannot follow.
+/// The keys that cannot change in a running process.
 const FIXED: [&str; 3] = ["api.base_url", "state.file", "web.listen_addresses"];
 
 /// Reads the configuration: defaults, the file, `environment`, `options`; later ones win. The API key file is read
-/// once, to find early that it cannot be.
+/// once, so that a failure shows early.
 ///
 /// # Errors
 /// All mistakes at once.
@@ -151,10 +151,10 @@ pub fn load(
     read.finish(config).map(|config| Loaded { config, settings, warnings })
 }
 
-/// `web.listen_addresses` and `web.config_file`, whatever may be wrong with other keys: for who asks a running exporter.
+/// `web.listen_addresses` and `web.config_file`, whatever is wrong with other keys: for requests to a running exporter.
 ///
 /// # Errors
-/// Where the file cannot be read, or one of the two keys is wrong.
+/// The file cannot be read, or one of the two keys is wrong.
 pub fn load_address(
     options: &Options,
     environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
@@ -186,7 +186,7 @@ impl Loaded {
         [row("KEY", "VALUE", "SOURCE")].into_iter().chain(self.settings.iter().map(of)).collect()
     }
 
-    /// The keys whose values are others in `new`, with both values; secrets hidden.
+    /// The keys whose values differ in `new`, with both values; secrets hidden.
     #[must_use]
     pub fn changes(&self, new: &Self) -> Vec<String> {
         let mut changes: Vec<_> =
@@ -199,7 +199,7 @@ impl Loaded {
         changes
     }
 
-    /// The keys that are others in `new`, though a running process cannot follow them.
+    /// The keys that differ in `new` but cannot change in a running process.
     #[must_use]
     pub fn restart_needed(&self, new: &Self) -> Vec<&'static str> {
         self.changed(new).map(|(old, _)| old.key).filter(|key| FIXED.contains(key)).collect()

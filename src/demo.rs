@@ -1,8 +1,8 @@
-//! The demo API: the translation service in miniature, served over real HTTP on loopback, so that someone without an
-//! account sees what someone with one would see.
+//! The demo API: the translation service in miniature, served over real HTTP on loopback, so that people without an
+//! account see what people with one see.
 //!
 //! It promises what the API specification says and no more: a bearer key, `limit` from 1 to 1000, `after` above 0,
-//! pages in the order of the ids. Where the specification is silent it does what a real service might: it caps its
+//! pages in the order of the ids. Where the specification is silent, it does what a real service might: it caps its
 //! pages below the limit, spells some ids as strings, leaves out a field here and there, answers 429 or 500 now and
 //! then, and once in a while cannot read one repository for some seconds.
 //!
@@ -36,10 +36,10 @@ use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
 /// The most repositories on one page, whatever `limit` asks for.
 pub const PAGE_CAP: usize = 10;
 
-/// A running demo API; it ends when this is dropped.
+/// A running demo API; it stops when this is dropped.
 #[derive(Debug)]
 pub struct DemoApi {
-    /// Root of the API, with a slash at its end.
+    /// Root of the API, with a trailing slash.
     pub base_url: String,
     /// The key that it accepts.
     pub key: SecretString,
@@ -58,11 +58,11 @@ pub fn random_key() -> SecretString {
     iter::repeat_with(fastrand::alphanumeric).take(32).collect::<String>().into()
 }
 
-/// Starts the demo API on a free port of 127.0.0.1, within the current tokio runtime. It accepts `key` alone.
+/// Starts the demo API on a free port of 127.0.0.1, within the current tokio runtime. It accepts only `key`.
 ///
 /// # Errors
 ///
-/// Where no port of 127.0.0.1 can be listened on.
+/// There is no port of 127.0.0.1 to listen on.
 pub async fn start(seed: u64, key: SecretString) -> io::Result<DemoApi> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let base_url = format!("http://{}/", listener.local_addr()?);
@@ -76,7 +76,7 @@ pub async fn start(seed: u64, key: SecretString) -> io::Result<DemoApi> {
 }
 
 impl World {
-    /// The API over this world for the callers that know `key`; its time begins now.
+    /// The API of this world for callers with `key`; its time begins now.
     pub fn router(self, key: SecretString) -> Router {
         let api = Arc::new(Api { world: self, key, started: Instant::now(), requests: AtomicU64::new(0) });
         Router::new()
@@ -96,7 +96,7 @@ struct Api {
     requests: AtomicU64,
 }
 
-/// Checks the key, then stumbles where the world says so.
+/// Checks the key, then fails if the world says so.
 async fn guard(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
     if !bears_key(request.headers(), api.key.expose_secret()) {
         let mut response = refusal(StatusCode::UNAUTHORIZED, "send the API key as a bearer token");
@@ -148,7 +148,7 @@ async fn list_languages(State(api): State<Arc<Api>>, Path(id): Path<String>) -> 
     answer(StatusCode::OK, &repository.languages.iter().map(|language| language.to_json(elapsed)).collect())
 }
 
-/// The value of a query parameter that has to be an integer from 1 to `max`.
+/// The value of a query parameter that must be an integer from 1 to `max`.
 #[expect(clippy::result_large_err, reason = "the error is the answer itself")]
 fn parameter(query: &[(String, String)], name: &str, max: u64) -> Result<Option<u64>, Response> {
     let mut values = query.iter().filter(|(key, _)| key == name).map(|(_, value)| value);

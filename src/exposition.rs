@@ -1,7 +1,7 @@
 //! Snapshot and instruments to bytes, through prometheus-client.
 //!
-//! What a publication fixes is encoded once, off the runtime's threads, and kept compressed alone, a small part of the
-//! text. A scrape sends that, or inflates it for a client that does not take gzip, and adds what the exporter counts.
+//! What a publication fixes is encoded once, off the runtime's threads, and only kept compressed, in a fraction of the
+//! space. A scrape sends that, or inflates it for a client without gzip, and adds what the exporter counts.
 
 mod kept;
 mod text_format;
@@ -35,7 +35,7 @@ pub struct Published {
 }
 
 impl Published {
-    /// Encodes `snapshot` and `status` for all scrapes to come. Costs CPU: call it off the runtime's threads.
+    /// Encodes `snapshot` and `status` for all later scrapes. Costs CPU: call it off the runtime's threads.
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {
         let mut registry = Registry::default();
@@ -50,15 +50,15 @@ impl Published {
         self.kept.gzip(&own(format, instruments))
     }
 
-    /// The uncompressed body of a scrape, in parts of at most 64 KiB that are made as they are asked for, and the
-    /// exporter's own metrics as the last one.
+    /// The uncompressed body of a scrape, in parts of at most 64 KiB that are inflated on demand, followed by the exporter's
+    /// own metrics.
     #[must_use]
     pub fn identity(&self, format: Format, instruments: &Instruments) -> Identity {
         self.kept.identity(own(format, instruments))
     }
 }
 
-/// What the exporter counts, to the end of the exposition: the whole body of a scrape before the first publication.
+/// What the exporter counts, up to the end of the exposition: all of a scrape's body before the first publication.
 #[must_use]
 pub fn own(format: Format, instruments: &Instruments) -> String {
     let open_metrics = instruments.encode();

@@ -1,8 +1,8 @@
 //! What is wrong now, worst first.
 //!
-//! The one place that judges. The status page, readiness, `once`, `check-config --online` and the log take their words
-//! from here, and every [`Kind`] has its alert in `deploy/prometheus/alerts.yaml` or says why it has none, so that all of
-//! them say the same. A pure function of what was published, what the exporter knows of itself, and the time.
+//! The only place that judges. The status page, readiness, `once`, `check-config --online` and the log take their words
+//! from here, and every [`Kind`] has its alert in `deploy/prometheus/alerts.yaml` or a reason why it has none, so that all
+//! of them agree. A pure function of what was published, what the exporter knows about itself, and the time.
 
 mod log;
 
@@ -15,17 +15,17 @@ use crate::{
 pub use log::Watch;
 use std::{sync::Arc, time::Duration};
 
-/// How soon a certificate has to expire to be warned of; the alert `TranslationCertificateExpiring` has the same limit.
+/// How long before its expiry a certificate is reported; the alert `TranslationCertificateExpiring` has the same limit.
 pub const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// What is shown is old, or not all.
+    /// The data shown are old or incomplete.
     Error,
-    /// Something needs attention, and what is shown is good.
+    /// Something needs attention, but the data shown are good.
     Warning,
-    /// Nothing is wrong: this is to be known.
+    /// Nothing is wrong.
     Notice,
 }
 
@@ -103,7 +103,7 @@ impl Kind {
     /// The alert that fires for it; `Err` says why there is none.
     ///
     /// # Errors
-    /// The reason why nobody is alerted.
+    /// The reason why there is none.
     pub fn alert(self) -> Result<&'static str, &'static str> {
         match self {
             Self::KeyRefused | Self::KeyFileUnreadable => Ok("TranslationApiKeyRejected"),
@@ -130,11 +130,11 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub kind: Kind,
-    /// `None` where nobody kept when it began.
+    /// `None` if it is not known when it began.
     pub since: Option<Timestamp>,
-    /// A sentence without its full stop: what is wrong, and what is read and shown all the same.
+    /// A sentence without its full stop: what is wrong, and what is read and shown anyway.
     pub what: String,
-    /// What was attempted and how it failed, where something was.
+    /// What was attempted and how it failed, if anything was.
     pub detail: Option<Arc<str>>,
     /// What to do about it.
     pub hint: Arc<str>,
@@ -168,7 +168,7 @@ impl Finding {
     }
 }
 
-/// What is wrong now, worst first; empty where all is well.
+/// What is wrong now, worst first; empty if nothing is.
 #[must_use]
 pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -185,7 +185,7 @@ pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Times
     findings
 }
 
-/// The sentence above all others: the worst of what is wrong, or that all is well.
+/// The worst finding, or that all is well.
 #[must_use]
 pub fn headline(findings: &[Finding]) -> &str {
     findings.first().map_or("All is well: the last poll read every repository", |finding| &finding.what)
@@ -197,7 +197,7 @@ pub fn why_not_ready(findings: &[Finding]) -> Option<&Finding> {
     findings.iter().find(|finding| finding.kind.stops_polls() || finding.kind == Kind::FirstPoll)
 }
 
-/// Whether everything could be listed and asked for, and if not, why.
+/// Why not everything could be listed and requested, if so.
 fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
     let held_until = status.held_until.filter(|until| *until > now);
     let Some(last) = &status.last else {
@@ -209,23 +209,24 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
     let failure = last.listing.as_ref().or(last.ended_early.as_ref());
     let rest = rest(snapshot, if failure.is_some() { last.read } else { 0 });
     let ended = || match last.read {
-        0 => format!("nothing was read; {rest}"),
-        _ => format!("{} before the last poll was ended; {rest}", read(last)),
+        0 => format!("the last poll read nothing; {rest}"),
+        _ => format!("{} before the last poll was cut short; {rest}", read(last)),
     };
     let (kind, what) = match last.failure {
         Some(PollFailure::Unauthorized) => (Kind::KeyRefused, format!("The API refuses the key: {}", ended())),
-        Some(PollFailure::KeyFile) => {
-            (Kind::KeyFileUnreadable, format!("The API key cannot be read from its file, so nothing is asked; {rest}"))
-        }
+        Some(PollFailure::KeyFile) => (
+            Kind::KeyFileUnreadable,
+            format!("The API key cannot be read from its file, so no requests are sent; {rest}"),
+        ),
         _ if held_until.is_some() => return held_until.map(|until| held(failure, until, rest)),
         Some(PollFailure::Held) => {
             let what = "The API asked for no requests (Retry-After), and the time is over";
             (Kind::Held, format!("{what}: {}", ended()))
         }
-        Some(PollFailure::Unavailable) => (Kind::ApiUnavailable, format!("The API is in trouble: {}", ended())),
+        Some(PollFailure::Unavailable) => (Kind::ApiUnavailable, format!("The API is unavailable: {}", ended())),
         _ if last.listing.is_some() => {
             let what = "The list of repositories could not be read to its end";
-            let read = if last.read > 0 { format!("{} nevertheless", read(last)) } else { ended() };
+            let read = if last.read > 0 { format!("{} anyway", read(last)) } else { ended() };
             (Kind::ListingIncomplete, format!("{what}; {read}"))
         }
         _ => (Kind::RepositoriesFailing, format!("The API refuses repositories: {}", ended())),
@@ -270,11 +271,11 @@ fn rest(snapshot: &Snapshot, read: usize) -> &'static str {
     match (is_shown, read) {
         (false, _) => "there are no data to show",
         (true, 0) => "the data shown were read before",
-        (true, _) => "the rest is shown as it was read before",
+        (true, _) => "the rest is shown as last read",
     }
 }
 
-/// What is known of the repositories.
+/// What is wrong with the repositories.
 fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
     let mut findings = Vec::new();
     let conditions = || snapshot.repositories.iter().map(|shown| &shown.condition);
@@ -306,7 +307,8 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
         let gone = repositories(snapshot.unconfirmed);
         let what =
             format!("The last listing lacks {gone}, more than half; they are kept until the next listing confirms it");
-        let hint = "check that the key is that of the right account; if they were removed, nothing is to be done";
+        let hint =
+            "check that the key belongs to the right account; if they were removed on purpose, there is nothing to do";
         findings.push(Finding::new(Kind::RemovalUnconfirmed, what, hint));
     }
     findings
@@ -316,56 +318,52 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
 #[must_use]
 pub fn no_repositories() -> Finding {
     let hint = "connect some to it, or use the key of another account";
-    Finding::new(Kind::NoRepositories, "The account of the key has no repository", hint)
+    Finding::new(Kind::NoRepositories, "The account of the key has no repositories", hint)
 }
 
 /// The API does not say whether it reports 0 to 100 or 0 to 1.
-fn scale(snapshot: &Snapshot) -> Option<Finding> {
+fn scale(snapshot: &Snapshot) -> Vec<Finding> {
     let scale = snapshot.completion_scale;
+    let mut findings = Vec::new();
     if snapshot.is_scale_suspect() {
         let what = format!("No completion is above 1, while api.completion_scale is {scale}");
-        return Some(Finding::new(
-            Kind::ScaleSuspect,
-            what,
-            "if the API reports 0 to 1, set api.completion_scale to 1",
-        ));
+        let hint = "if the API reports 0 to 1, set api.completion_scale to 1";
+        findings.push(Finding::new(Kind::ScaleSuspect, what, hint));
     }
     let outside = snapshot.out_of_scale();
-    (outside > 0).then(|| {
+    if outside > 0 {
         let languages = counted(outside, "language reports", "languages report");
         let what = format!("{languages} a completion below 0 or above api.completion_scale, {scale}");
-        Finding::new(
-            Kind::CompletionsOutOfScale,
-            what,
-            "set api.completion_scale to the completion that means finished",
-        )
-    })
+        let hint = "set api.completion_scale to the completion that means finished";
+        findings.push(Finding::new(Kind::CompletionsOutOfScale, what, hint));
+    }
+    findings
 }
 
-/// What the exporter knows of itself.
+/// What is wrong with the exporter itself.
 fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut add = |kind, what: &str, failure: &Option<Failure>| {
         findings.extend(failure.as_ref().map(|failure| Finding::of(kind, what, failure)));
     };
-    let what = "The state cannot be saved: a restart now would lose what was read since";
+    let what = "The state cannot be saved: a restart now would lose what was read since the last save";
     add(Kind::StateNotSaved, what, &facts.state_not_saved);
-    let what = "The state file could not be used at the start, so the progress clocks began anew";
+    let what = "The state file could not be used at the start, so that the progress clocks began anew";
     add(Kind::StateDiscarded, what, &facts.state_discarded);
-    let what = "The last change of the configuration was refused; the one before is in force";
+    let what = "The last change of the configuration was refused; the previous one is in force";
     add(
         Kind::ReloadRefused,
         what,
         if facts.reload_refused.is_some() { &facts.reload_refused } else { &facts.web_reload_refused },
     );
     add(Kind::ClockCorrected, "Timestamps that lay in the future were brought back to now", &facts.clock_corrected);
-    let hint = "renew it; the files of web.config_file are read again when they change";
+    let hint = "renew it; the files that web.config_file names are read again when they change";
     if let Some(at) = facts.certificate_expires_at.filter(|at| at.since(now) <= CERTIFICATE_WARNING) {
         findings.push(if at <= now {
-            let what = format!("The certificate of the web side expired at {at}");
+            let what = format!("The exporter's TLS certificate expired at {at}");
             Finding::new(Kind::CertificateExpired, what, hint).since(Some(at))
         } else {
-            let what = format!("The certificate of the web side expires at {at}, in {}", Rough(at.since(now)));
+            let what = format!("The exporter's TLS certificate expires at {at}, in {}", Rough(at.since(now)));
             Finding::new(Kind::CertificateExpiring, what, hint)
         });
     }
@@ -376,7 +374,7 @@ fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
         ));
         let interval = humantime::format_duration(status.interval);
         let what = format!("The last poll took {took}, longer than poll.interval, {interval}");
-        let hint = "raise poll.interval, or api.requests_per_second where the API allows it";
+        let hint = "raise poll.interval, or api.requests_per_second if the API allows it";
         findings.push(Finding::new(Kind::PollsOverrun, what, hint));
     }
     findings

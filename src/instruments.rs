@@ -1,7 +1,6 @@
-//! All that the exporter counts and knows of itself, kept by prometheus-client.
+//! Everything that the exporter counts and knows about itself, kept by prometheus-client.
 //!
-//! Counters whose labels are known in advance are there from the start, at 0, so that a rate over the first event is
-//! right.
+//! Counters whose labels are known in advance exist from the start, at 0, so that a rate over the first event is right.
 
 mod by_labels;
 mod conditions;
@@ -79,8 +78,8 @@ impl Instruments {
         instruments
     }
 
-    /// Those of a poll whose result is printed: nothing of the web side, and nothing of the process, because its
-    /// `process_*` would collide with those of the program that exposes the text, such as the node exporter.
+    /// Those of a poll whose result is printed: without the web side, and without `process_*`, which would collide with
+    /// those of the program that exposes the text, such as the node exporter.
     #[must_use]
     pub fn of_one_poll() -> Self {
         let mut registry = Registry::default();
@@ -93,7 +92,7 @@ impl Instruments {
         let api_request_durations = ByLabels::new(|| Histogram::new(REQUEST_BUCKETS));
         r.register_with_unit(
             "translation_exporter_api_request_duration",
-            "Time that one request to the API took, the whole body included",
+            "Time that one request to the API took, including its body",
             Unit::Seconds,
             api_request_durations.clone(),
         );
@@ -106,7 +105,7 @@ impl Instruments {
             api_requests: add(r, "api_requests", "Requests to the API, retries included, by status or error"),
             api_request_failures: add(r, "api_request_failures", "Requests to the API that failed, by reason"),
             api_request_durations,
-            api_retries: add(r, "api_retries", "Requests to the API that were made again after a failure"),
+            api_retries: add(r, "api_retries", "Requests to the API that were retries after a failure"),
             invalid_entries: add(r, "invalid_entries", "Entries or fields in API answers that could not be used"),
             state_writes: add(r, "state_writes", "Attempts to write the state file"),
             state_write_failures: add(r, "state_write_failures", "Attempts to write the state file that failed"),
@@ -119,7 +118,7 @@ impl Instruments {
         instruments
     }
 
-    /// Makes the counters of a poll whose labels are known.
+    /// Creates the counters of a poll whose labels are known in advance.
     fn start_at_0(&self) {
         for reason in PollFailure::ALL {
             self.poll_failures.at([("reason", reason.label())]);
@@ -139,7 +138,7 @@ impl Instruments {
         }
     }
 
-    /// A poll has ended, and why it did not read everything where it did not.
+    /// A poll has ended, with the reason if it did not read everything.
     pub fn poll_ended(&self, failure: Option<PollFailure>) {
         self.polls.inc();
         if let Some(failure) = failure {
@@ -165,7 +164,7 @@ impl Instruments {
         self.api_request_failures.at([("operation", operation.label()), ("reason", reason.label())]).inc();
     }
 
-    /// One request is made again.
+    /// One request is retried.
     pub fn api_retry(&self, operation: Operation) {
         self.api_retries.at([("operation", operation.label())]).inc();
     }
@@ -208,8 +207,8 @@ impl Instruments {
         });
     }
 
-    /// The web configuration's files were read because they had changed, and taken or refused. It does not make a
-    /// refused configuration good.
+    /// The web configuration's files were read because they had changed, and accepted or refused. Success does not clear a
+    /// refused reload.
     pub fn web_config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
         self.conditions.change(|facts| match result {
             Ok(()) => {
@@ -233,7 +232,7 @@ impl Instruments {
         self.tls_handshake_failures.at([("reason", failure.label())]).inc();
     }
 
-    /// The certificate that is served from now on is valid until then; `None` where none is served.
+    /// The certificate served from now on expires at `at`; `None` if none is served.
     pub fn certificate_expires(&self, at: Option<Timestamp>) {
         self.conditions.change(|facts| facts.certificate_expires_at = at);
     }
@@ -251,7 +250,7 @@ impl Instruments {
     }
 }
 
-/// A new metric, registered under `name` without what all of the exporter's own begin with.
+/// A new metric, registered under `name` with the exporter's prefix.
 fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
     let metric = M::default();
     registry.register(format!("translation_exporter_{name}"), help, metric.clone());
@@ -264,7 +263,7 @@ fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: imp
     ConstGauge::new(value).encode(encoder.encode_descriptor(stem, help, unit.as_ref(), MetricType::Gauge)?)
 }
 
-/// The two parts that prometheus-client puts together again, so that the names stand in the source as users know them.
+/// The two parts that prometheus-client joins again, so that the source has the names that users know.
 pub(crate) fn stem_and_unit(name: &str) -> (&str, Option<Unit>) {
     match name.rsplit_once('_') {
         Some((stem, "seconds")) => (stem, Some(Unit::Seconds)),

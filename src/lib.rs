@@ -1,11 +1,11 @@
 //! translation-exporter: a Prometheus exporter for the translation progress of code repositories.
 //!
-//! The way of one datum, which goes one way, with one hand-off:
+//! Data flow one way, with one hand-off:
 //!
-//! 1. [`api`] asks the translation service, politely, and turns its bytes into the types of [`model`]: after that, an
-//!    impossible value cannot be written down.
-//! 2. [`poll`] asks for all repositories ([`select`] says which) and their languages at an interval, remembers what was
-//!    read, runs the [`progress`] clock, and builds a [`snapshot`]. [`state`] lets that outlive a restart.
+//! 1. [`api`] polls the translation service, politely, and turns its bytes into the types of [`model`], which cannot hold
+//!    an impossible value.
+//! 2. [`poll`] reads all repositories ([`select`] says which) and their languages at an interval, remembers what was
+//!    read, runs the [`progress`] clock, and builds a [`snapshot`]. [`state`] preserves that across restarts.
 //! 3. [`exposition`] encodes each snapshot once; a scrape ([`web`]) adds the exporter's own [`instruments`] to those
 //!    bytes. A scrape never waits for a poll, nor a poll for a scrape.
 //!
@@ -15,7 +15,7 @@
 //!
 //! # Changing it
 //!
-//! What to touch, in this order.
+//! What to change, in this order.
 //!
 //! A gauge of a repository or language: `exposition/translations.rs`; `deploy/metrics.md`; the expected text in
 //! `exposition/tests/golden.rs`; the number of such families in `tests/blackbox/exposition_roundtrip.rs`; a panel in

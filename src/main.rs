@@ -6,7 +6,7 @@ fn main() -> ExitCode {
     match translation_exporter::run(translation_exporter::cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Where stderr is closed there is nobody to tell.
+            // If stderr is closed, there is nowhere to report it.
             let _ = writeln!(std::io::stderr(), "translation-exporter: {failure}");
             ExitCode::from(failure.exit_code())
         }

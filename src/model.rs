@@ -1,7 +1,7 @@
-//! What the exporter knows about the world, in types that cannot hold an impossible value.
+//! What the API's answers mean, in types that cannot hold an impossible value.
 //!
-//! Nothing here knows JSON, HTTP or metrics. Bytes become these types in [`crate::api`]; from there on an id is
-//! positive and fits 63 bits, a completion is finite, a name is not empty.
+//! Nothing here knows JSON, HTTP or metrics. Bytes become these types in [`crate::api`]: from then on, an id is positive
+//! and fits 63 bits, a completion is finite, a name is not empty.
 
 mod answer;
 mod interner;
@@ -19,7 +19,7 @@ impl RepositoryId {
     /// The largest id: 2^63 - 1.
     pub const MAX: u64 = i64::MAX.unsigned_abs();
 
-    /// `None` where `id` is 0 or above [`Self::MAX`].
+    /// `None` if `id` is 0 or above [`Self::MAX`].
     #[must_use]
     pub fn new(id: u64) -> Option<Self> {
         NonZeroU64::new(id).filter(|id| id.get() <= Self::MAX).map(Self)
@@ -42,10 +42,10 @@ impl fmt::Display for RepositoryId {
 pub struct Completion(f64);
 
 impl Completion {
-    /// `None` where `value` is not finite. Negative values and values above the scale are kept as they are.
+    /// `None` if `value` is not finite. Negative values and values above the scale are kept as they are.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
-        // Adding 0 makes a negative zero a plain one.
+        // Adding 0 turns a negative zero into a positive one.
         value.is_finite().then_some(Self(value + 0.0))
     }
 
@@ -64,7 +64,7 @@ pub enum Visibility {
 }
 
 impl Visibility {
-    /// `None` where the API does not say.
+    /// `None` means that the API does not say.
     #[must_use]
     pub fn from_private(is_private: Option<bool>) -> Self {
         match is_private {
@@ -74,7 +74,7 @@ impl Visibility {
         }
     }
 
-    /// `None` where the API does not say.
+    /// `None` if the API does not say.
     #[must_use]
     pub fn is_private(self) -> Option<bool> {
         match self {
@@ -102,7 +102,7 @@ pub struct Repository {
     /// owner/repo as the API spells it; never empty.
     pub name: Arc<str>,
     pub visibility: Visibility,
-    /// `None` where the API gave none that can be read.
+    /// `None` if the API gave none that can be read.
     pub created_at: Option<Timestamp>,
 }
 
@@ -111,11 +111,11 @@ pub struct Repository {
 pub struct Language {
     /// Never empty.
     pub code: Arc<str>,
-    /// Empty where the API gave none that can be read.
+    /// Empty if the API gave none that can be read.
     pub name: Box<str>,
 }
 
-/// A point of wall-clock time: whole milliseconds since the Unix epoch.
+/// A point in wall-clock time: milliseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -137,7 +137,7 @@ impl Timestamp {
         self.0 as f64 / 1000.0
     }
 
-    /// The time from `earlier` to this; zero where `earlier` is later.
+    /// The time from `earlier` to this; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
@@ -163,7 +163,7 @@ impl fmt::Display for Timestamp {
 /// Something that went wrong, in words for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// When it was first seen, without a success since.
+    /// When it was first seen; there was no success since.
     pub since: Timestamp,
     /// What was attempted, on what, and how it failed. Never holds the key.
     pub what: Arc<str>,
@@ -197,7 +197,7 @@ macro_rules! labels {
 }
 
 labels! {
-    /// The two requests that the API answers.
+    /// The two operations of the API.
     Operation { ListRepositories = "list_repositories", ListLanguages = "list_languages" }
 }
 
@@ -206,7 +206,7 @@ labels! {
     Reason {
         /// No answer, or not all of it, within the timeout.
         Timeout = "timeout",
-        /// No connection, or it broke before an answer came.
+        /// No connection, or it broke before an answer arrived.
         Connect = "connect",
         /// The TLS handshake failed.
         Tls = "tls",
@@ -228,9 +228,9 @@ labels! {
         TooLarge = "too_large",
         /// The body was cut short.
         Truncated = "truncated",
-        /// The whole body arrived and is not what the specification says.
+        /// The body is complete, but not what the specification says.
         Decode = "decode",
-        /// The listing cannot go on: its cursor does not rise, or cannot be read.
+        /// The listing cannot continue: its cursor does not rise, or cannot be read.
         Cursor = "cursor",
     }
 }
@@ -253,13 +253,13 @@ labels! {
 }
 
 labels! {
-    /// Why a poll did not read everything; a poll that failed for several reasons counts for the first of these.
+    /// Why a poll did not read everything; a poll that failed for several reasons counts under the first of these.
     PollFailure {
         /// The key file cannot be read, or holds no key.
         KeyFile = "key_file",
         /// The API refuses the key: 401, or 403 on the listing.
         Unauthorized = "unauthorized",
-        /// A Retry-After that is longer than a poll waits for.
+        /// A Retry-After that is longer than a poll waits.
         Held = "held",
         /// Many requests in a row failed because the API fails as a whole, or the listing did and nothing was read.
         Unavailable = "unavailable",
@@ -276,13 +276,13 @@ labels! {
         Timeout = "timeout",
         /// What the client sent is not TLS, such as plain HTTP.
         NotTls = "not_tls",
-        /// The client speaks TLS, but no version or cipher suite that is offered.
+        /// The client speaks TLS, but no offered version or cipher suite.
         Protocol = "protocol",
         /// A client certificate is required, and the client sent none.
         NoCertificate = "no_certificate",
         /// The client's certificate is not accepted, or the client does not accept ours.
         BadCertificate = "bad_certificate",
-        /// The client closed the connection before the end.
+        /// The client closed the connection before the handshake ended.
         Closed = "closed",
     }
 }

@@ -1,8 +1,8 @@
-//! The poller: when it polls, what one poll does, and what is published of it.
+//! The poller: when it polls, what one poll does, and what it publishes.
 //!
 //! A poll lists all repositories and then reads each one's languages, the oldest attempt first. What was read is
-//! published while the poll goes on, and what was known stays until something better is known: see `ledger`.
-//! Nothing here knows HTTP or metrics; the API is asked through [`Api`].
+//! published while the poll continues, and what was known stays until something newer is known: see `ledger`.
+//! Nothing here knows HTTP or metrics; requests go through [`Api`].
 
 mod hold;
 mod ledger;
@@ -33,16 +33,16 @@ use std::{sync::Arc, time::Duration};
 use steps::Work;
 use tokio::{sync::watch, time::Instant};
 
-/// By how much a timestamp must lie in the future to be worth mentioning.
+/// How far in the future a timestamp must be to be reported.
 const JUMP: Duration = Duration::from_secs(1);
 
-/// What a poll does. Replaced as a whole by a reload, and taken up by the next poll.
+/// What a poll does. Replaced by a reload; in force from the next poll.
 #[derive(Debug)]
 pub struct Settings<A> {
     pub api: A,
     /// Requests in flight at once, at least 1.
     pub concurrency: usize,
-    /// From the start of one poll to that of the next.
+    /// The time from the start of one poll to that of the next.
     pub interval: Duration,
     pub stale_after: Duration,
     pub filter: FilterConfig,
@@ -50,8 +50,8 @@ pub struct Settings<A> {
     pub completion_scale: f64,
 }
 
-/// Polls on an interval, and publishes what it knows through `publish`, which must not block; `None` where only the
-/// end of a poll is of interest.
+/// Polls on an interval, and publishes what it knows through `publish`, which must not block; `None` if only the end of a
+/// poll matters.
 #[derive(Debug)]
 pub struct Poller<A, P> {
     settings: watch::Receiver<Arc<Settings<A>>>,
@@ -67,7 +67,7 @@ pub struct Poller<A, P> {
     /// When the poll under way began.
     began: Option<Instant>,
     progress: watch::Sender<PollProgress>,
-    /// Whether something was read that is not saved yet.
+    /// Whether there are unsaved data.
     unsaved: bool,
     last_save: Instant,
     /// When the listing began to fail, and when polls began to be ended early.
@@ -82,7 +82,7 @@ where
     A: Api,
     P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
 {
-    /// `memory` is what the state file kept, if there is one that kept something.
+    /// `memory` is the content of the state file, if there is any.
     #[must_use]
     pub fn new(
         settings: watch::Receiver<Arc<Settings<A>>>,
@@ -107,7 +107,7 @@ where
         };
         let last_full_poll = memory.as_ref().and_then(|memory| memory.last_full_poll);
         let mut ledger = memory.map_or_else(Ledger::default, Ledger::restore);
-        // The filters may be others than those of the process that kept it.
+        // The filters may differ from those of the process that wrote it.
         ledger.reselect(&settings.borrow().filter, clock.now());
         ledger.date_restored(clock.moment());
         let in_force = Arc::clone(&settings.borrow());
@@ -201,7 +201,7 @@ where
         if duration > self.status.interval {
             self.instruments.poll_overran();
         }
-        // One that was ended when it had asked for everything is as full as any.
+        // A poll that was ended after it had requested everything is a full one.
         if outcome.listing.is_none() && outcome.unreached == 0 {
             self.last_full_poll = Some(duration);
         }
@@ -226,12 +226,12 @@ where
         self.ledger.snapshot(self.in_force.completion_scale, self.staleness_limit(), self.clock.moment())
     }
 
-    /// How the polling goes.
+    /// The state of polling.
     pub fn status(&self) -> &PollStatus {
         &self.status
     }
 
-    /// What outlives the process.
+    /// What the state file keeps.
     pub fn memory(&self) -> Memory {
         self.ledger.memory(self.last_full_poll)
     }
@@ -244,13 +244,13 @@ where
         }
     }
 
-    /// Brings back what lies in the future by a wall clock that was corrected since.
+    /// Brings timestamps back to now that are in the future because the wall clock was set back.
     fn follow_the_clock(&mut self) {
         let now = self.clock.now();
         let ahead = self.ledger.bring_back(now);
         if ahead >= JUMP {
             let what = format!("they were up to {} ahead", Rough(ahead));
-            let hint = "see that the clock of this machine is right";
+            let hint = "check the clock of this machine";
             self.instruments.clock_corrected(Failure::new(now, what, hint));
         }
     }
@@ -264,7 +264,7 @@ where
     }
 }
 
-/// The failure of one poll, dated back to the first of an unbroken row of polls that had it.
+/// The failure of one poll, dated back to the first of the polls in a row that had it.
 fn lasting(since: &mut Option<Timestamp>, failure: Option<Failure>, now: Timestamp) -> Option<Failure> {
     // A clock that was set back in the meantime must not date it into the future.
     *since = failure.as_ref().map(|_| since.map_or(now, |since| since.min(now)));

@@ -16,8 +16,7 @@ pub struct Progress {
 
 /// The clock after `reading`, taken at `now`; `scale` is the completion that means finished.
 ///
-/// A fall changes nothing, except when a finished language falls: new text arrived, and its translators' time begins
-/// then.
+/// A drop changes nothing, except that of a finished language: new text arrived, and its translators' time begins then.
 #[must_use]
 pub fn advance(previous: Option<Progress>, reading: Completion, scale: f64, now: Timestamp) -> Progress {
     let at = match previous {

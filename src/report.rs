@@ -1,13 +1,13 @@
-//! What `once` prints of what it read: a table for people, JSON for programs.
+//! What `once` prints: a table for people, JSON for programs.
 //!
 //! # The table
 //!
-//! Repositories by languages, the least complete of both first, a bar for each repository. It keeps within [`Look::width`]
+//! Repositories by languages, the least complete of both first, a bar for each repository. It fits into [`Look::width`]
 //! columns, however many languages there are. Nothing in a name reaches the terminal as a control sequence.
 //!
 //! # The JSON, version 1
 //!
-//! One object. Within a version, members are added but never removed, renamed or given another meaning.
+//! One object. Within a version, members may be added, but are never removed or renamed and never change their meaning.
 //!
 //! | member | type | meaning |
 //! |---|---|---|
@@ -18,20 +18,20 @@
 //! | `listing.complete` | boolean | whether all repositories could be listed |
 //! | `listing.error` | error or null | why not; an error is an object of `what` and `hint`, both text for people |
 //! | `poll.duration_seconds` | number | |
-//! | `poll.read`, `.failed`, `.unreached` | integer | repositories read in full; failed; not asked for |
-//! | `poll.error` | error or null | why the poll was ended before it had asked for everything |
+//! | `poll.read`, `.failed`, `.unreached` | integer | repositories read in full; failed; not requested |
+//! | `poll.error` | error or null | why the poll was ended before everything was requested |
 //! | `filtered` | integer | repositories left out by the filters, or for a duplicate name |
 //! | `repositories` | array | in the order of their names |
 //! | `repositories[].id` | text | decimal, because it may exceed what a JSON number holds exactly |
 //! | `repositories[].name` | text | owner/repo |
-//! | `repositories[].private` | boolean or null | null where the API did not say |
+//! | `repositories[].private` | boolean or null | null if the API did not say |
 //! | `repositories[].created_at` | time or null | |
 //! | `repositories[].state` | text | `fresh`: read in full; `failing`, `stale`: an earlier read was; `pending`: never read |
 //! | `repositories[].error` | error or null | why it could not be read |
-//! | `repositories[].languages` | array or null | in the order of their codes; null where they could not be read |
+//! | `repositories[].languages` | array or null | in the order of their codes; null if they could not be read |
 //! | `repositories[].languages[].code` | text | |
-//! | `repositories[].languages[].name` | text | empty where the API gave none |
-//! | `repositories[].languages[].completion` | number or null | as the API reported it; null where it gave none |
+//! | `repositories[].languages[].name` | text | empty if the API gave none |
+//! | `repositories[].languages[].completion` | number or null | as the API reported it; null if it gave none |
 //! | `repositories[].languages[].ratio` | number or null | completion divided by the scale, not clamped |
 
 mod cells;
@@ -44,7 +44,7 @@ pub use table::table;
 
 use std::io::IsTerminal as _;
 
-/// How the table is to look.
+/// How the table looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     /// Columns of the terminal.

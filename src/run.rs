@@ -22,7 +22,7 @@ use crate::{
 use anyhow::Context as _;
 use tokio::runtime::{Builder, Runtime};
 
-/// Why the program ends without having done what it was asked to.
+/// Why the program could not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The command line or the configuration is wrong, or another process holds the state file: exit code 2.
@@ -70,17 +70,17 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
 
 fn block_on<T>(runtime: Runtime, command: impl Future<Output = T>) -> T {
     let result = runtime.block_on(command);
-    // A thread that still waits for a disk must not delay the end.
+    // A thread that still waits for a disk must not delay the exit.
     runtime.shutdown_background();
     result
 }
 
-/// Before any thread is started: taking the sockets over changes the environment.
+/// Must run before any thread is started: taking the sockets over changes the environment.
 fn passed_sockets() -> Result<web::PassedSockets, RunError> {
     Ok(web::PassedSockets::take().map_err(anyhow::Error::new)?)
 }
 
-/// Two threads: scrapes do not wait for each other. Polls, and all that takes long, run beside them.
+/// Two threads, so that scrapes do not wait for each other. Polls, and everything slow, run on other threads.
 fn serving_runtime() -> anyhow::Result<Runtime> {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().context("cannot start the runtime's threads")
 }
@@ -89,7 +89,7 @@ fn runtime_of_one_thread() -> anyhow::Result<Runtime> {
     Builder::new_current_thread().enable_all().build().context("cannot start a runtime")
 }
 
-/// Runs what may wait for a disk for any time, so that signals are answered meanwhile.
+/// Runs what may wait for a disk indefinitely, so that signals are answered meanwhile.
 async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let result = tokio::task::spawn_blocking(work).await;
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
@@ -101,10 +101,10 @@ fn warn(loaded: &Loaded) {
     }
 }
 
-/// Takes the state file over, with what it kept; `None` where none is configured.
+/// Opens the state file, with its content; `None` if none is configured.
 ///
 /// # Errors
-/// Another process has it, or it cannot be one.
+/// Another process uses it, or it cannot be used.
 fn open_state(
     config: &Config,
     is_demo: bool,
@@ -112,10 +112,10 @@ fn open_state(
     instruments: &Instruments,
 ) -> Result<Option<Opened>, RunError> {
     let Some(path) = &config.state_file else {
-        tracing::info!("state.file is not set: the progress clock begins anew with each start");
+        tracing::info!("state.file is not set: the progress clock begins again at each start");
         return Ok(None);
     };
-    // The demo's port is another at each start, and its repositories are the same.
+    // The demo's port differs at each start, but its repositories are the same.
     let base_url = if is_demo { "demo" } else { config.api.base_url.as_str() };
     let opened = StateFile::open(path, base_url, clock.now()).map_err(RunError::usage)?;
     if let Some(set_aside) = &opened.set_aside {

@@ -9,16 +9,16 @@ use std::{
     sync::Arc,
 };
 
-/// What becomes of the repositories of a listing.
+/// What happens to the repositories of a listing.
 #[derive(Debug, PartialEq)]
 pub struct Selection {
     /// Those that are polled, each name once.
     pub polled: BTreeMap<RepositoryId, Arc<Repository>>,
-    /// Those that pass the filters, but whose name a repository with a higher id has too.
+    /// Those that pass the filters, but have the same name as a repository with a higher id.
     pub duplicates: Vec<Arc<Repository>>,
 }
 
-/// Applies the filters, then takes the higher id where two have one name.
+/// Applies the filters, then takes the higher id if two have the same name.
 #[must_use]
 pub fn select(listed: &BTreeMap<RepositoryId, Arc<Repository>>, filter: &FilterConfig) -> Selection {
     let mut polled = BTreeMap::new();
@@ -28,7 +28,7 @@ pub fn select(listed: &BTreeMap<RepositoryId, Arc<Repository>>, filter: &FilterC
         if !passes(filter, repository) {
             continue;
         }
-        // Ids rise: the one that had the name before has the lower id.
+        // Ids rise, so the earlier one with that name has the lower id.
         if let Some(lower) = by_name.insert(&repository.name, *id) {
             duplicates.extend(polled.remove(&lower));
         }

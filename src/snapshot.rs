@@ -1,7 +1,7 @@
 //! The immutable answer to "what do we know now", and the rule that says when its data are stale.
 //!
-//! A snapshot is built anew for each publication and swapped whole. What did not change is shared with the one before
-//! it, by `Arc`.
+//! A new snapshot is built for each publication and replaces the previous one atomically. What did not change is shared
+//! between them, by `Arc`.
 
 use crate::{
     model::{Completion, Failure, Language, PollFailure, Repository, Timestamp},
@@ -9,7 +9,7 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// One language of a repository as it was last read, with its clock. There is one for every three series: it is small.
+/// One language of a repository as it was last read, with its clock. Kept small, as there is one for every three series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// Shared by all repositories that have it.
@@ -20,16 +20,16 @@ pub struct Reading {
 /// What the API reports of a language's completion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reported {
-    /// None that can be read, ever.
+    /// None that could be read, ever.
     Never,
-    /// None that can be read any more; this was the last.
+    /// None that could be read last time; this was the last before.
     Before(Progress),
     /// This, at the last read.
     Now(Progress),
 }
 
 impl Reading {
-    /// `None` where the API gave none that can be read.
+    /// `None` if the API gave none that can be read.
     #[must_use]
     pub fn completion(&self) -> Option<Completion> {
         match self.reported {
@@ -63,9 +63,9 @@ pub enum Condition {
     Pending(Option<Failure>),
     /// The last read succeeded.
     Fresh(Arc<Languages>),
-    /// The last read failed; what was read before it is not stale yet.
+    /// The last read failed; the data from before are not stale yet.
     Failing(Arc<Languages>, Failure),
-    /// What was read at `read_at` is too old to be shown.
+    /// The data read at `read_at` are no longer shown.
     Stale { read_at: Timestamp, failure: Option<Failure> },
 }
 
@@ -130,9 +130,9 @@ pub struct Snapshot {
     pub taken_at: Timestamp,
     /// In the order of their names, each name once.
     pub repositories: Vec<Shown>,
-    /// How many repositories of the listing are left out, by the filters or because another one has their name.
+    /// How many repositories of the listing are left out, by the filters or because another one has the same name.
     pub filtered: usize,
-    /// How many repositories the last complete listing lacked, in such numbers that the next one has to confirm it.
+    /// How many repositories the last complete listing lacked, if so many that the next one must confirm it.
     pub unconfirmed: usize,
     /// `api.completion_scale`: the completion that means finished.
     pub completion_scale: f64,
@@ -145,7 +145,7 @@ impl Snapshot {
         languages.flat_map(|languages| languages.readings.iter()).filter_map(Reading::completion).map(Completion::get)
     }
 
-    /// Whether a completion is above 0 and none is above 1, though the scale is: the API does not say whether it reports
+    /// Whether a completion is above 0 and none is above 1, although the scale is: the API does not say whether it reports
     /// 0 to 100 or 0 to 1.
     #[must_use]
     pub fn is_scale_suspect(&self) -> bool {
@@ -167,13 +167,13 @@ pub struct PollOutcome {
     pub duration: Duration,
     /// Why the listing did not reach its end, if it did not.
     pub listing: Option<Failure>,
-    /// Why the poll was ended before it had asked for everything, if it was.
+    /// Why the poll was ended before everything was requested, if it was.
     pub ended_early: Option<Failure>,
     /// How many repositories were read in full.
     pub read: usize,
     /// How many repositories failed.
     pub failed: usize,
-    /// How many repositories were not asked for, because the poll ended early.
+    /// How many repositories were not requested, because the poll ended early.
     pub unreached: usize,
     /// Why the poll did not read everything, if it did not: the first of its reasons.
     pub failure: Option<PollFailure>,
@@ -187,12 +187,12 @@ impl PollOutcome {
     }
 }
 
-/// How the polling goes; published beside the snapshot, so that readiness and the page can distinguish a refused key
-/// from a slow start.
+/// The state of polling; published with the snapshot, so that readiness and the page can distinguish a refused key from a
+/// slow start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PollStatus {
     pub interval: Duration,
-    /// When the poll that is under way began.
+    /// When the poll under way began.
     pub running_since: Option<Timestamp>,
     /// When the next poll begins, while none is under way.
     pub next_poll_at: Option<Timestamp>,
@@ -200,9 +200,9 @@ pub struct PollStatus {
     pub last: Option<PollOutcome>,
     /// When a poll last read everything.
     pub last_success_at: Option<Timestamp>,
-    /// Until when a Retry-After holds all requests; `None` where none does now.
+    /// Until when Retry-After holds all requests; `None` if there is no hold.
     pub held_until: Option<Timestamp>,
-    /// Whether there are data to serve: a listing was complete once, or data came from the state file.
+    /// Whether there are data to serve: a listing was complete, or data came from the state file.
     pub has_data: bool,
     /// Whether data came from the state file at the start.
     pub is_restored: bool,
@@ -211,8 +211,8 @@ pub struct PollStatus {
 }
 
 /// How old a repository's last good data may be before they are stale: `stale_after`, or twice what the last full poll
-/// took, or twice what the poll under way has taken, whichever is longest. While polls follow each other, each
-/// repository has its turn before that.
+/// took, or twice what the poll under way has taken, whichever is longest. So while polls follow each other, each
+/// repository is read before that.
 #[must_use]
 pub fn staleness_limit(
     stale_after: Duration,

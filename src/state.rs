@@ -1,20 +1,20 @@
-//! The state file: what outlives a restart.
+//! The state file: what survives a restart.
 //!
-//! It is replaced whole or not at all: a new file is written beside it, synced to the disk and renamed over it, so that
-//! a kill at any instant and a full disk leave the last good one. A file at its path that was read, and is damaged, not
-//! ours or of another API, is set aside: never overwritten and never removed. One that cannot be read stays where it
-//! is, and the exporter does not start.
+//! It is replaced atomically: a new file is written beside it, synced to the disk and renamed over it, so that a kill at
+//! any instant and a full disk leave the last good one. A file at its path that can be read, but is damaged, not ours or
+//! of another API, is set aside: never overwritten and never removed. One that cannot be read stays where it is, and the
+//! exporter does not start.
 //!
 //! Beside the state file `NAME` these names belong to the exporter:
 //!
 //! | name | what it is |
 //! |---|---|
 //! | `NAME.lock` | locked by the process that uses the state file; stays when it ends, since removing it would race |
-//! | `NAME.tmp` | the next state file while it is written; what a killed process left of it is removed |
+//! | `NAME.tmp` | the next state file while it is written; one left by a killed process is removed |
 //! | `NAME.set-aside-TIME` | a file that could not be used, and when it was found |
 //!
-//! Where the path is a symbolic link, all of this is done with the file that the link names: the link stays, and two
-//! processes that reach one file by two links meet at one lock.
+//! Where the path is a symbolic link, all of this applies to the file that the link names: the link stays, and two
+//! processes that use one file through two links share one lock.
 //!
 //! Everything here blocks.
 
@@ -39,18 +39,18 @@ use std::{
     time::Duration,
 };
 
-/// Only the user that runs the exporter may read what it writes.
+/// Only the user that runs the exporter can read what it writes.
 const MODE: u32 = 0o600;
 
-/// No state file is longer, in bytes: room for more than ten million languages.
+/// The maximum length of a state file, in bytes: room for more than ten million languages.
 const MAX_LENGTH: u64 = if cfg!(test) { 1 << 20 } else { 1 << 30 };
 
-/// Everything that outlives a restart.
+/// Everything that survives a restart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Memory {
-    /// How long the last poll took that read everything it should.
+    /// How long the last full poll took.
     pub last_full_poll: Option<Duration>,
-    /// What a listing has shown and the filters let through, each id once.
+    /// The listed repositories that pass the filters, each id once.
     pub repositories: Vec<Remembered>,
     /// Those of them that the last complete listing lacked, and that the next has to confirm are gone.
     pub missed: BTreeSet<RepositoryId>,
@@ -71,13 +71,13 @@ pub struct Remembered {
 #[derive(Debug)]
 pub struct Opened {
     pub file: StateFile,
-    /// What the last process kept; `None` where there was no file, or it was set aside.
+    /// What the last process saved; `None` if there was no file, or it was set aside.
     pub memory: Option<Memory>,
-    /// What was found and cannot be used, to be logged as an error.
+    /// What was found but cannot be used, to be logged as an error.
     pub set_aside: Option<SetAside>,
 }
 
-/// The state file of this process. Dropping it lets the next process have it.
+/// The state file of this process. Dropping it releases it.
 #[derive(Debug)]
 pub struct StateFile {
     path: PathBuf,
@@ -91,16 +91,16 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// Where another process uses the file, where it cannot be locked or read, or where `path` cannot name a file: all
-    /// for the operator to fix before the exporter can run. The file is unchanged then.
+    /// Another process uses the file, it cannot be locked or read, or `path` cannot name a file. The operator must fix this
+    /// before the exporter can run. The file is unchanged.
     pub fn open(path: &Path, base_url: &str, now: Timestamp) -> Result<Opened, StateError> {
         let path = follow_links(path);
-        // Opening a pipe could wait for ever, and reading a device could do anything.
+        // Opening a pipe could block forever, and reading a device could do anything.
         if path.file_name().is_none() || fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
             return Err(StateError::NotAFile { path });
         }
         let file = Self { lock: take_lock(&path)?, path, base_url: base_url.into() };
-        // The lock proves that whoever wrote it is gone. Where it cannot be removed, the first write reports that.
+        // The lock proves that its writer is gone. If it cannot be removed, the first write reports that.
         let _ = fs::remove_file(file.temporary());
         let (memory, set_aside) = match file.read()? {
             None => (None, None),
@@ -110,7 +110,7 @@ impl StateFile {
         Ok(Opened { file, memory, set_aside })
     }
 
-    /// Replaces the state file by one that holds `memory`, and returns when it is on the disk.
+    /// Replaces the state file with one that holds `memory`, and returns once it is on the disk.
     ///
     /// # Errors
     ///
@@ -123,14 +123,14 @@ impl StateFile {
         let temporary = self.temporary();
         let replaced = self.write_new(&temporary, memory).and_then(|()| fs::rename(&temporary, &self.path));
         if replaced.is_err() {
-            // It is of no use, and on a full disk it would take up the room. What matters is in the error already.
+            // It is useless, and on a full disk it would take up space. What matters is in the error already.
             let _ = fs::remove_file(&temporary);
         }
         replaced.map_err(|error| StateError::io("write the state file", &self.path, error, error::WRITE_FOLDER))?;
         sync_folder(&self.path).map_err(|error| StateError::not_synced(&self.path, error))
     }
 
-    /// Reads what lies at the path; `None` where there is nothing.
+    /// Reads the file at the path; `None` if there is none.
     fn read(&self) -> Result<Option<Result<Memory, String>>, StateError> {
         let read = || -> io::Result<_> {
             let mut file = File::open(&self.path)?;
@@ -152,8 +152,8 @@ impl StateFile {
         }
     }
 
-    /// Moves what lies at the path to a name that nothing has. No other process can take that name in between, since
-    /// this one holds the lock.
+    /// Moves the file at the path to an unused name. No other process can take that name in between, since this one holds
+    /// the lock.
     fn set_aside(&self, why: String, now: Timestamp) -> Result<SetAside, StateError> {
         let time: String = now.to_string().chars().filter(char::is_ascii_alphanumeric).collect();
         let first = format!(".set-aside-{time}");
@@ -171,7 +171,7 @@ impl StateFile {
 
     /// Writes a file that can replace the state file, and syncs it to the disk.
     fn write_new(&self, temporary: &Path, memory: &Memory) -> io::Result<()> {
-        // Only a new file is sure to have the mode, and to be no link that somebody put there.
+        // Only a new file is sure to have the mode, and not to be a link that somebody put there.
         let _ = fs::remove_file(temporary);
         let file = OpenOptions::new().write(true).create_new(true).mode(MODE).open(temporary)?;
         format::encode(memory, &self.base_url, &file)?;
@@ -183,7 +183,7 @@ impl StateFile {
         file.sync_all()
     }
 
-    /// Whether the next process would meet this lock: false where somebody has removed or replaced its file.
+    /// Whether the next process would find this lock: false if somebody has removed or replaced its file.
     fn lock_is_in_place(&self) -> bool {
         let lock = fs::metadata(sibling(&self.path, ".lock"));
         let (Ok(ours), Ok(found)) = (self.lock.metadata(), lock) else { return false };
@@ -198,7 +198,7 @@ impl StateFile {
 /// Takes the lock of the state file at `path`. It is held until the file is closed, however the process ends.
 fn take_lock(path: &Path) -> Result<File, StateError> {
     let lock = sibling(path, ".lock");
-    // Network filesystems grant an exclusive lock only to who may write.
+    // Network filesystems grant an exclusive lock only on files opened for writing.
     let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(MODE).open(&lock);
     let locked = opened.and_then(|file| match file.try_lock() {
         Ok(()) => Ok(Some(file)),
@@ -210,7 +210,7 @@ fn take_lock(path: &Path) -> Result<File, StateError> {
         Ok(None) => Err(StateError::Held { path: path.to_owned(), lock }),
         Err(error) => {
             let if_denied = if fs::symlink_metadata(&lock).is_ok() {
-                "another user made it: remove it if no exporter of that user runs, or run the exporter as that user"
+                "another user created it: remove it if no exporter of that user runs, or run the exporter as that user"
             } else {
                 error::WRITE_FOLDER
             };
@@ -226,7 +226,7 @@ fn sibling(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Where `path` leads when it is a symbolic link, also one to a file that does not exist yet.
+/// The target of `path` if it is a symbolic link, even to a file that does not exist yet.
 fn follow_links(path: &Path) -> PathBuf {
     /// As many as Linux follows.
     const MOST: usize = 40;
@@ -245,7 +245,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
         _ => Path::new("."),
     };
     match File::open(folder)?.sync_all() {
-        // Some network and user-space filesystems have no such thing for folders.
+        // Some network and user-space filesystems cannot sync folders.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
         synced => synced,
     }

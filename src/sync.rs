@@ -1,7 +1,7 @@
 //! Locks that a panic elsewhere does not break.
 //!
-//! Whatever is locked in this crate is whole at any instant: it is replaced as a whole, or made of values none of which
-//! depends on another. So a thread that panicked while it held the lock leaves nothing half done behind.
+//! Whatever is locked in this crate is consistent at any instant: it is replaced in one step, or its values do not depend
+//! on each other. So a thread that panicked while it held the lock leaves nothing half done.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

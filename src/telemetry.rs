@@ -1,9 +1,9 @@
 //! Logs: one line on stderr for each event, as logfmt or JSON, in the manner of Prometheus' own: `ts`, `level`, `target`,
 //! `msg`, then the fields of the event. Level and format can change while the program runs.
 //!
-//! Nothing that a line holds can break it in two or reach a terminal as a control sequence. Other crates are heard from
-//! `warn` on, whatever the level: below it some of them log the headers of requests, and so the API key. Spans are not
-//! shown: an event says all that it has to say by its own fields.
+//! Nothing in a line can break it in two or reach a terminal as a control sequence. Other crates log from `warn` on,
+//! whatever the level: below it some of them log the headers of requests, and so the API key. Spans are not shown: the
+//! fields of an event say everything.
 
 use crate::{
     clock::Clock,
@@ -45,17 +45,17 @@ impl Handle {
     /// Logs as `config` says from now on.
     pub fn apply(&self, config: &LogConfig) {
         self.json.store(config.format == LogFormat::Json, Ordering::Relaxed);
-        // It fails only where the subscriber is gone, and then there is nothing to filter.
+        // It fails only if the subscriber is gone, and then there is nothing to filter.
         let _ = self.filter.reload(targets(config.level));
     }
 }
 
-/// Begins to log to stderr, panics too. A `bar` on the same terminal makes room for each line. Only the first call in
-/// a process takes effect.
+/// Starts logging to stderr, including panics. A `bar` on the same terminal makes room for each line. Only the first call
+/// in a process takes effect.
 pub fn init(config: &LogConfig, bar: Option<ProgressBar>) -> Handle {
     let (subscriber, telemetry) = subscriber(config, move |line| {
         let write = || {
-            // There is nowhere to report that stderr is closed.
+            // If stderr is closed, there is nowhere to report it.
             let _ = std::io::stderr().lock().write_all(line.as_bytes());
         };
         bar.as_ref().map_or_else(write, |bar| bar.suspend(write));
@@ -113,7 +113,7 @@ fn timestamp() -> String {
     jiff::Timestamp::from_millisecond(now.as_millis()).map_or_else(|_| now.to_string(), |time| format!("{time:.3}"))
 }
 
-/// A line while it is written, each entry behind its separator.
+/// A line while it is written, each entry after its separator.
 struct Line {
     json: bool,
     text: String,
@@ -170,8 +170,7 @@ impl Visit for Line {
     }
 }
 
-/// A JSON string, which is what logfmt's quoted values are too. What a terminal would act upon, or would hide, or would
-/// reorder, is escaped.
+/// A JSON string, which logfmt's quoted values are too. What a terminal would interpret, hide or reorder is escaped.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {

@@ -1,12 +1,12 @@
-//! Texts that several rooms need: those of strangers, shown safely, and hints.
+//! Text that several modules need: untrusted text, shown safely, and hints.
 
-/// Whether a character has no shape of its own and yet changes how others are shown, so that a name that holds it could
-/// be shown as another one. The joiners that many scripts and emoji need are none of these.
+/// Whether a character is invisible but changes how others are shown, so that a name with it could look like another
+/// name. The joiners that many scripts and emoji need are not among these.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// The candidate that was most probably meant by what was `typed`, if one is near enough.
+/// The candidate most similar to what was `typed`, if one is similar enough.
 pub(crate) fn nearest<T: AsRef<str>>(typed: &str, candidates: impl IntoIterator<Item = T>) -> Option<T> {
     let typed = normal(typed);
     candidates
@@ -22,12 +22,12 @@ fn normal(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-' | '.')).flat_map(char::to_lowercase).collect()
 }
 
-/// What to do where the system refused something for a reason of its own, whatever was attempted.
+/// What to do about an error whose cause lies in the system, whatever was attempted.
 pub(crate) fn os_hint(error: &std::io::Error) -> Option<&'static str> {
     use rustix::io::Errno;
     let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
     (is(Errno::MFILE) || is(Errno::NFILE))
-        .then_some("raise the limit of open files (ulimit -n, or LimitNOFILE= of systemd)")
+        .then_some("raise the limit on open files (ulimit -n, or LimitNOFILE= of systemd)")
 }
 
 #[cfg(test)]

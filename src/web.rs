@@ -1,7 +1,7 @@
 //! The web side: listeners, router, scrapes, status page, and the protection of all that.
 //!
-//! It only reads what was published: no request here ever waits for a poll or asks the API. Connections, requests and
-//! responses are bounded in number, size and time, so that no client can hold up another, or the shutdown.
+//! It only reads what was published: no request here ever waits for a poll or calls the API. Connections, requests and
+//! responses are bounded in number, size and time, so that no client can delay another, or the shutdown.
 
 mod accept;
 mod app;

@@ -26,12 +26,12 @@ pub(crate) fn repositories(count: usize) -> String {
     counted(count, "repository", "repositories")
 }
 
-/// A number with its thousands apart, and what is counted.
+/// A number with thousands separators, and what is counted.
 pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 pub(crate) fn grouped(number: usize) -> String {
     match (number / 1000, number % 1000) {
         (0, rest) => rest.to_string(),

@@ -131,7 +131,7 @@ fn a_folder_or_file_without_permission_is_refused_with_a_hint_and_nothing_is_cha
     for (folder, file, lock, action, hint) in [
         (0o555, 0o600, None, "lock", "let the user that runs the exporter write to its folder"),
         (0o755, 0o000, None, "read", "let the user that runs the exporter read it"),
-        (0o755, 0o600, Some(0o000), "lock", "another user made it: remove it"),
+        (0o755, 0o600, Some(0o000), "lock", "another user created it: remove it"),
     ] {
         let before = place.fill(file, lock);
         set_mode(&place.folder, folder);

@@ -2,7 +2,7 @@
 //!
 //!     cargo run --example manual -- FOLDER
 //!
-//! They are made from the definition of the command line, so that they cannot say anything else than `--help`.
+//! They are generated from the definition of the command line, so that they always agree with `--help`.
 
 use clap_complete::{Shell, generate_to};
 use std::{env, error::Error, fs, path::PathBuf};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the archive and the Debian package of a static program that has been built for a target, and lays it out for the image:
+# Builds the archive and the Debian package from a static program that was built for a target, and lays it out for the image:
 #
 #     package.sh TARGET FOLDER
 #
@@ -15,13 +15,13 @@ x86_64-*) arch=amd64 ;;
 aarch64-*) arch=arm64 ;;
 *) echo "no name for the architecture of $target" >&2 && exit 2 ;;
 esac
-# One time for all files, so that the same program makes the same archive.
+# One timestamp for all files, so that the same program gives the same archive.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 mkdir -p "$folder"
 
 rm -rf "$built/manual"
 cargo run --locked --quiet --example manual -- "$built/manual"
-# So Debian has them; the archive has them plain.
+# Debian wants them compressed; the archive has them plain.
 gzip --keep --no-name -9 "$built"/manual/*.1
 
 cargo deb --locked --no-build --no-strip --target "$target" --output "$folder/"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails unless everything that names the project's version names the same one, and the tag of a release too.
+# Fails unless everything that names the project's version, and the tag of a release, names the same one.
 # Usage: versions.sh [TAG], such as v0.1.0
 set -euo pipefail
 
@@ -17,7 +17,7 @@ is() {
     done
 }
 
-# Every version by which a file names something of ours: image, chart, package, tag.
+# Every version by which a file names something of this project: image, chart, package, tag.
 named_in() {
     grep -oE '(translation-exporter[:_]|--version |[?]ref=v|refs/tags/v|tag: )[0-9]+[.][0-9]+[.][0-9]+([-+][0-9A-Za-z.]*[A-Za-z][0-9A-Za-z.]*)?' "$1" |
         grep -oE '[0-9]+[.].*$'

@@ -16,19 +16,19 @@ REPOSITORY_URL = "https://github.com/translation-exporter/translation-exporter"
 # Blue and orange are what the colour-blind can tell apart. Only 1 is complete.
 GOOD, BAD = "blue", "orange"
 COMPLETION = [(None, BAD), (1, GOOD)]
-# Where many completions stand side by side: shades of one hue, from far away over within reach (0.8) to complete.
+# For many completions side by side: shades of one hue, from far behind to almost done (0.8) to complete.
 SHADES = [(None, "super-light-blue"), (0.5, "light-blue"), (0.8, "blue"), (1, "dark-blue")]
-# In poll intervals: the alert rules take three for fresh.
+# In poll intervals: the alert rules accept three as fresh.
 AGE = [(None, GOOD), (2, "yellow"), (3, BAD)]
 NONE_WANTED = [(None, GOOD), (1, BAD)]
 NEUTRAL = [(None, "text")]
-# More points than these no screen shows, and each costs an evaluation over all languages.
+# No screen shows more points than these, and each costs an evaluation over all languages.
 POINTS = 300
 
 
 @dataclass
 class Query:
-    """One PromQL query of a panel. `table` asks for rows of now, `now` for the value of now, neither for a range."""
+    """One PromQL query of a panel: `table` gives current rows, `now` the current value, neither a range."""
 
     expr: str
     legend: str = ""
@@ -100,7 +100,7 @@ def fields(*, unit: str, steps: list[tuple[float | None, str]] | None = None, **
 
 
 def override(name: str, **properties: Any) -> Json:
-    """Configures the field of this name; `__` in a property stands for the dot of Grafana's name of it."""
+    """Configures the field of this name; `__` in a property is a dot in Grafana's name for it."""
     return {
         "matcher": {"id": "byName", "options": name},
         "properties": [{"id": key.replace("__", "."), "value": value} for key, value in properties.items()],
@@ -124,7 +124,7 @@ def latest() -> Json:
 
 
 def stat(title: str, description: str, queries: list[Query], defaults: Json, **options: Any) -> Panel:
-    """Large figures of now; with several queries, each bears its legend as its name."""
+    """Large current figures; with several queries, each shows its legend."""
     for query in queries:
         query.now = True
     base = {
@@ -142,7 +142,7 @@ def stat(title: str, description: str, queries: list[Query], defaults: Json, **o
 
 
 def bars(title: str, description: str, query: Query, defaults: Json) -> Panel:
-    """One horizontal bar for each series of now."""
+    """One horizontal bar for each current series."""
     query.now = True
     options = {
         "reduceOptions": latest(),
@@ -212,7 +212,7 @@ def grid(
     sort: str,
     descending: bool = False,
 ) -> Panel:
-    """Rows of now, made by these transformations and sorted by the column of this name."""
+    """Current rows, built by these transformations and sorted by the column of this name."""
     for query in queries:
         query.table = True
     custom = {"align": "auto", "cellOptions": {"type": "auto"}, "inspect": False, "filterable": False}
@@ -315,7 +315,7 @@ def dashboard(
             "keepTime": False,
             "targetBlank": True,
             "icon": "doc",
-            "tooltip": "What each alert means and what to do",
+            "tooltip": "What each alert means and what to do about it",
             "url": f"{REPOSITORY_URL}/blob/main/deploy/prometheus/README.md",
         },
     ]

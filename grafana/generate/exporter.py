@@ -15,7 +15,7 @@ def own(metric: str) -> str:
 
 
 def of_instance(expr: str, more: str = "") -> str:
-    """A value for each instance, without the metric's name: it would keep rows from being joined."""
+    """A value for each instance, without the metric's name, which would prevent joining rows."""
     return f"max by (job, instance{more}) ({expr})"
 
 
@@ -44,32 +44,32 @@ def working() -> list[tuple[int, list[tuple[Panel, int]]]]:
         api_reachable("Whether the last poll of every chosen instance could list the repositories."),
         verdict(
             "Listing",
-            "Whether the last listing of repositories reached its end. While it does not, nothing is removed.",
+            "Whether the last listing of repositories reached its end. If it did not, nothing is removed.",
             f"min({own('listing_complete')})",
             no=("incomplete", BAD),
             yes=("complete", GOOD),
         ),
         age(
             "Last poll",
-            "How long ago the last poll ended, of the instance for which it is longest.",
+            "How long ago the last poll ended, for the instance where it is longest.",
             *since("last_poll_timestamp_seconds"),
         ),
         age(
             "Last full poll",
-            "How long ago a poll read everything, of the instance for which it is longest.",
+            "How long ago a poll last read everything, for the instance where it is longest.",
             *since("last_success_timestamp_seconds"),
             noValue="never",
         ),
         stat(
             "Interval used",
-            "Share of poll.interval that the last poll took. Above 100 % polls overrun: raise the interval or the rate.",
+            "Share of poll.interval that the last poll took. Above 100 %, polls overrun: raise the interval or the rate.",
             [Query(f"max({own('last_poll_duration_seconds')} / {own('poll_interval_seconds')})")],
             fields(unit="percentunit", decimals=0, steps=[(None, GOOD), (0.8, "yellow"), (1, BAD)]),
         ),
     )
     instances = table(
         "Instances",
-        "What runs where, since when, how it is set up, and whether its last configuration was accepted.",
+        "The version, uptime and settings of each instance, and whether its last configuration was accepted.",
         [
             Query(of_instance(own("build_info"), ", version, revision, rustc")),
             Query(f"time() - {of_instance(f'process_start_time_seconds{{{EXPORTER}}}')}"),
@@ -105,7 +105,7 @@ def polls() -> list[tuple[int, list[tuple[Panel, int]]]]:
     )
     duration = lines(
         "Poll duration",
-        "How long the last poll took, beside the interval that it has.",
+        "How long the last poll took, and the poll interval.",
         [
             Query(own("last_poll_duration_seconds"), "{{instance}} duration"),
             Query(own("poll_interval_seconds"), "{{instance}} interval"),
@@ -121,7 +121,7 @@ def polls() -> list[tuple[int, list[tuple[Panel, int]]]]:
     colors = {"fresh": GOOD, "failing": BAD, "stale": "dark-red", "pending": "super-light-blue", "filtered": "text"}
     states = lines(
         "Repositories by state",
-        "Fresh: the last read went well. Failing: it did not, the data from before are served. Stale: their data are gone. Pending: not read yet. Filtered: left out by the configuration. Of several instances, the largest number counts.",
+        "Fresh: the last read succeeded. Failing: it failed, the last good data are served. Stale: the data are gone. Pending: not read yet. Filtered: left out by the configuration. With several instances, the largest number counts.",
         [Query(f"max by (state) ({own('repositories')})", "{{state}}")],
         fields(unit="short", min=0, decimals=0),
         overrides=[override(name, color={"mode": "fixed", "fixedColor": color}) for name, color in colors.items()],
@@ -134,14 +134,14 @@ def polls() -> list[tuple[int, list[tuple[Panel, int]]]]:
 def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
     requests = lines(
         "Requests by status",
-        "Requests to the API, retries included. The code is the HTTP status, or error where there was no answer.",
+        "Requests to the API, including retries. The code is the HTTP status, or error if there was no answer.",
         [Query(rate("translation_exporter_api_requests_total", "operation, code"), "{{operation}} {{code}}")],
         fields(unit="reqps", min=0),
     )
     buckets = rate("translation_exporter_api_request_duration_seconds_bucket", "operation, le")
     latency = lines(
         "Request duration",
-        "Duration of a request to the API, the whole body included: half of the requests, 90 % and 99 % of them took no longer.",
+        "Duration of a request to the API, including its body: half of the requests, 90 % and 99 % of them took no longer.",
         [
             Query(f"histogram_quantile({quantile}, {buckets})", f"{{{{operation}}}} {legend}")
             for quantile, legend in (("0.5", "50 %"), ("0.9", "90 %"), ("0.99", "99 %"))
@@ -163,7 +163,7 @@ def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
     )
     failures = lines(
         "Failed requests by reason",
-        "Requests that failed, each try counted, by the reason. Unauthorized and forbidden: see to the key. Rate limited: lower api.requests_per_second. Decode, cursor and too large: the API answers in another shape.",
+        "Requests that failed, including retries, by reason. Unauthorized and forbidden: check the key. Rate limited: lower api.requests_per_second. Decode, cursor and too large: the API's answers have another shape.",
         [
             Query(
                 rate("translation_exporter_api_request_failures_total", "operation, reason"), "{{operation}} {{reason}}"
@@ -174,7 +174,7 @@ def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
     )
     retries = lines(
         "Retries and rate limiting",
-        "Requests tried once more, and requests that the API refused because there were too many.",
+        "Requests that were retried, and requests that the API refused because there were too many.",
         [
             Query(rate("translation_exporter_api_retries_total", "operation"), "{{operation}} retries"),
             Query(
@@ -190,7 +190,7 @@ def api() -> list[tuple[int, list[tuple[Panel, int]]]]:
 def data() -> list[tuple[int, list[tuple[Panel, int]]]]:
     invalid = lines(
         "Invalid entries by reason",
-        "Entries that the API sent and that could not be used, or only in part. Each costs itself alone, at every poll.",
+        "Entries sent by the API that could not be used, or only in part. Each affects only itself, and counts at every poll.",
         [
             Query(
                 "3600 * " + rate("translation_exporter_invalid_entries_total", "operation, reason"),
@@ -201,11 +201,11 @@ def data() -> list[tuple[int, list[tuple[Panel, int]]]]:
         legend=("max", "lastNotNull"),
     )
     suspect = scale_plausible(
-        "Suspect: something is above 0 and nothing is above 1 although api.completion_scale is above 1, so that the API seems to report 0 to 1."
+        "Suspect: something is above 0 and nothing is above 1 although api.completion_scale is above 1, so the API seems to report 0 to 1."
     )
     out = unwanted(
         "Out of scale",
-        "Languages whose completion is below 0 or above the scale, of the instance that has most.",
+        "Languages whose completion is below 0 or above the scale, for the instance with the most.",
         f"max({own('completion_out_of_scale')})",
     )
     languages = lines(
@@ -221,18 +221,18 @@ def data() -> list[tuple[int, list[tuple[Panel, int]]]]:
 def process() -> list[tuple[int, list[tuple[Panel, int]]]]:
     state = per_hour(
         "State writes per hour",
-        "How often the state file was written, and how often that failed. None where no state.file is configured.",
+        "How often the state file was written, and how often that failed. 0 if no state.file is configured.",
         {"state_writes": "written", "state_write_failures": "failed"},
     )
     served = lines(
         "Requests served",
-        "Requests to the exporter's own web side, by path and status.",
+        "Requests to the exporter, by path and status.",
         [Query(rate("translation_exporter_http_requests_total", "path, code"), "{{path}} {{code}}")],
         fields(unit="reqps", min=0),
     )
     handshakes = lines(
         "Failed TLS handshakes per hour",
-        "Clients of the exporter's own web side that could not agree on TLS with it, by reason. None where it does not serve TLS.",
+        "TLS handshakes with clients of the exporter that failed, by reason. 0 if it does not serve TLS.",
         [Query(f"3600 * {rate('translation_exporter_tls_handshake_failures_total', 'reason')}", "{{reason}}")],
         fields(unit="short", min=0),
     )
@@ -250,7 +250,7 @@ def process() -> list[tuple[int, list[tuple[Panel, int]]]]:
     )
     descriptors = lines(
         "Open files",
-        "Open file descriptors, as a share of the most that the process may have.",
+        "Open file descriptors, as a share of the maximum.",
         [Query(f"process_open_fds{{{EXPORTER}}} / process_max_fds{{{EXPORTER}}}", "{{instance}}")],
         fields(unit="percentunit", min=0),
     )
@@ -268,7 +268,7 @@ def build() -> Json:
     return dashboard(
         "translation-exporter",
         "Translation exporter",
-        "The exporter itself: its polls, the API's answers, the plausibility of the data, and what the process costs.",
+        "The exporter itself: its polls, the API's answers, the plausibility of the data, and the resources it uses.",
         EXPORTERS,
         [],
         rows,

@@ -1,4 +1,4 @@
-"""What several dashboards show alike: large figures, each with the words of its dashboard, charts and cells of completion."""
+"""What several dashboards share: large figures, each described by its dashboard, charts and cells of completion."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from blocks import (
 )
 from queries import AGE_OF_DATA, EXPORTER, INTERVAL, RATIO, STALLED
 
-# What rounds to 100 % without being complete says so.
+# What would round to 100 % without being complete is shown differently.
 NEARLY = {"from": 0.9995, "to": 1 - 1e-12, "result": {"index": 0, "text": "< 100 %"}}
 PERCENT = {"unit": "percentunit", "decimals": 1, "mappings": [{"type": "range", "options": NEARLY}]}
 DATE = {"unit": "dateTimeAsIso", "custom__width": 180}
@@ -77,17 +77,17 @@ def counts(title: str, description: str, *queries: Query) -> Panel:
 
 
 def unwanted(title: str, description: str, expr: str) -> Panel:
-    """A number that had better be 0."""
+    """A number that should be 0."""
     return stat(title, description, [Query(expr)], fields(unit="short", steps=NONE_WANTED))
 
 
 def stalled_languages() -> Panel:
-    description = "Incomplete languages whose completion has not risen for longer than chosen above."
+    description = "Incomplete languages whose completion has not risen for longer than selected above."
     return unwanted("Languages stalled", description, f"sum({STALLED})")
 
 
 def age(title: str, description: str, expr: str, expr_in_intervals: str, **more: str) -> Panel:
-    """How long ago, and how many poll intervals that is: what is old for one interval is fresh for another."""
+    """How long ago, in time and in poll intervals: what is old for one interval is fresh for another."""
     queries = [Query(expr, "ago"), Query(expr_in_intervals, "poll intervals")]
     panel = stat(title, description, queries, fields(unit="s", decimals=0, steps=NEUTRAL, **more))
     panel.overrides = [override("poll intervals", unit="none", decimals=1, thresholds=thresholds(AGE))]

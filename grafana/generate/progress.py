@@ -54,7 +54,7 @@ from queries import (
 )
 from variables import ALL_REPOSITORIES, completion_events
 
-# The account of a row: two accounts may have a repository of one name.
+# The account of a row: two accounts may have a repository of the same name.
 OF_THE_ROW = [part.replace("${job:queryparam}", "var-job=${__data.fields.Job:percentencode}") for part in KEPT]
 REPO_OF_THE_ROW = "var-repo=${__data.fields.Repository:percentencode}"
 
@@ -82,10 +82,10 @@ def row_columns() -> list[Column]:
 def ready() -> list[tuple[Panel, int]]:
     return six(
         mean_completion(
-            "Completion averaged over all chosen languages of all chosen repositories, each counting the same. Blue only at 100 %."
+            "Completion averaged over all selected languages of all selected repositories, with equal weight. Blue only at 100 %."
         ),
         minimum_completion(
-            "Completion of the language that is furthest behind. Blue means that everything chosen is complete."
+            "Completion of the language that is furthest behind. Blue means that everything selected is complete."
         ),
         counts(
             "Languages complete",
@@ -95,13 +95,13 @@ def ready() -> list[tuple[Panel, int]]:
         ),
         counts(
             "Repositories ready",
-            "How many repositories have all chosen languages complete, and how many have a language with a completion at all.",
+            "How many repositories have all selected languages complete, and how many have a language with a completion at all.",
             Query(f"sum(min without (language) ({RATIO}) >= bool 1)", "ready"),
             Query(f"count(min without (language) ({RATIO}))", "in total"),
         ),
         stalled_languages(),
         age_of_data(
-            "How long ago the repository was read whose figures here are the oldest. Data older than poll.stale_after are not shown at all.",
+            "Time since the last read of the repository with the oldest data shown here. Data older than poll.stale_after are not shown at all.",
         ),
     )
 
@@ -110,7 +110,7 @@ def matrix() -> Panel:
     key = "repo\\language"
     panel = grid(
         "Repositories by languages: $job",
-        "Completion of each language in each repository of a job, the 200 repositories with the furthest to go, these first. "
+        "Completion of each language in each repository of a job: the 200 repositories that are furthest behind, worst first. "
         "An empty cell: the repository does not have the language, or it reports no completion. A click opens the repository.",
         [Query(f"{RATIO} and ignoring (language) bottomk(200, min without (language) ({RATIO}))")],
         fields(
@@ -146,7 +146,7 @@ def matrix() -> Panel:
         ],
         sort="Minimum",
     )
-    # A matrix for each account: two may have a repository of one name.
+    # A matrix for each account: two may have a repository of the same name.
     panel.repeat = "job"
     return panel
 
@@ -154,7 +154,7 @@ def matrix() -> Panel:
 def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
     languages = bars(
         "Languages, worst first",
-        "Completion of each language, averaged over the chosen repositories that have it; the 30 furthest behind. A click shows that language alone.",
+        "Completion of each language, averaged over the selected repositories that have it; the 30 furthest behind. A click shows only that language.",
         Query(f"sort(bottomk(30, avg without (repo) ({RATIO})))", "{{language}}"),
         fields(
             **PERCENT,
@@ -163,7 +163,7 @@ def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
             max=1,
             links=[
                 link(
-                    "Show this language alone",
+                    "Show only this language",
                     "translation-progress",
                     *KEPT,
                     "${repo:queryparam}",
@@ -176,7 +176,7 @@ def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
     mean = f"avg without (repo) ({RECORDED_RATIO})"
     over_time = completion_over_time(
         "Completion by language",
-        "Completion of each language over time, averaged over the chosen repositories; the 20 furthest behind at the end of the time range.",
+        "Completion of each language over time, averaged over the selected repositories; the 20 furthest behind at the end of the time range.",
         least_at_the_end(20, mean, f"avg without (repo) ({RECORDED_RATIO} @ end())"),
         "{{language}}",
     )
@@ -204,7 +204,7 @@ def stopped() -> list[tuple[int, list[tuple[Panel, int]]]]:
     )
     counts = lines(
         "Languages complete and stalled",
-        "How many languages of the chosen repositories were complete, and how many incomplete ones had not risen for 7 days. All languages count, whichever are chosen.",
+        "How many languages of the selected repositories were complete, and how many incomplete ones had not risen for 7 days. All languages count, whichever are selected.",
         [
             Query(f"sum(repo:translation_languages_complete:count{{{RECORDED_REPOSITORY}}})", "complete"),
             Query(f"sum(repo:translation_languages_stalled:count{{{RECORDED_REPOSITORY}}})", "stalled"),
@@ -223,7 +223,7 @@ def done() -> list[tuple[int, list[tuple[Panel, int]]]]:
     latest = f"topk(100, {ESTIMATE})"
     rows = table(
         "Estimated completion",
-        "When each language will be complete if it goes on as in the last 14 days; the 100 that take longest. A language that is complete or does not rise has no estimate.",
+        "When each language will be complete if it continues as in the last 14 days; the 100 that take longest. A language that is complete or does not rise has no estimate.",
         [Query(f"{latest} * 1000"), Query(f"{RECORDED_RATIO} and {latest}"), Query(f"{latest} - time()")],
         [
             *row_columns(),
@@ -237,7 +237,7 @@ def done() -> list[tuple[int, list[tuple[Panel, int]]]]:
     mean = f"avg without (language) ({RECORDED_RATIO})"
     over_time = completion_over_time(
         "Completion by repository",
-        "Completion of each repository over time, averaged over the chosen languages; the 20 furthest behind at the end of the time range.",
+        "Completion of each repository over time, averaged over the selected languages; the 20 furthest behind at the end of the time range.",
         least_at_the_end(20, mean, f"avg without (language) ({RECORDED_RATIO} @ end())"),
         "{{repo}}",
     )
@@ -248,20 +248,20 @@ def trust() -> list[tuple[int, list[tuple[Panel, int]]]]:
     states = fold("max", "translation_exporter_repositories", EXPORTER)
     figures = six(
         api_reachable(
-            "Whether the last poll could list the repositories. Unreachable: what is shown is what was read before."
+            "Whether the last poll could list the repositories. Unreachable: the data shown were read before."
         ),
         scale_plausible(
-            "Suspect: something is above 0 and nothing is above 1 although api.completion_scale is above 1, so that the API seems to report 0 to 1 and all ratios here are too small."
+            "Suspect: something is above 0 and nothing is above 1 although api.completion_scale is above 1, so the API seems to report 0 to 1 and all ratios here are too small."
         ),
         unwanted(
             "Out of scale",
-            "Languages whose completion is below 0 or above api.completion_scale. They are shown as they are reported.",
+            "Languages whose completion is below 0 or above api.completion_scale. They are shown as reported.",
             f"sum({fold('max', 'translation_exporter_completion_out_of_scale', EXPORTER)})",
         ),
     )
     by_state = stat(
         "Repositories by state",
-        "Fresh: the last read went well. Failing: it did not, the data from before are shown. Stale: their data are gone. Pending: not read yet. Filtered: left out by the configuration. Of replicas, the larger number counts.",
+        "Fresh: the last read succeeded. Failing: it failed, the last good data are shown. Stale: the data are gone. Pending: not read yet. Filtered: left out by the configuration. With replicas, the largest number counts.",
         [Query(f"sum by (state) ({states})", "{{state}}")],
         fields(unit="short", steps=NEUTRAL),
         textMode="value_and_name",
@@ -269,7 +269,7 @@ def trust() -> list[tuple[int, list[tuple[Panel, int]]]]:
     )
     last_read = lines(
         "Time since each repository was last read",
-        "How old the data of each chosen repository were; the 20 oldest at the end of the time range. A line that climbs is a repository whose reads fail.",
+        "How old the data of each selected repository were; the 20 oldest at the end of the time range. A line that climbs is a repository whose reads fail.",
         [
             Query(
                 f"(time() - {READ_AT}) and bottomk(20, {fold('max', 'translation_repository_last_success_timestamp_seconds', REPOSITORY, at_the_end=True)})",
@@ -293,7 +293,7 @@ def build() -> Json:
     return dashboard(
         "translation-progress",
         "Translation progress",
-        "Which translation is behind, which has stopped, when it will be done, and whether the figures can be trusted.",
+        "Which translations are behind, which have stopped, when they will be done, and whether the figures can be trusted.",
         ALL_REPOSITORIES,
         completion_events(shown=False),
         rows,

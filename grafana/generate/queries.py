@@ -1,11 +1,11 @@
 """The queries that the dashboards share.
 
-Replicas show the same languages twice. A ratio is folded by max and a clock by min, `without (instance, pod)`, so that a
-second replica or a moved pod changes no figure, and every other label stays.
+Replicas show the same languages twice. A ratio is aggregated by max and a clock by min, `without (instance, pod)`, so
+that a second replica or a moved pod changes no figure, and every other label stays.
 
-Figures of now are computed from what the exporter exposes, so that they follow the choice of instances and need no
-rules. Charts over time read the recorded series of deploy/prometheus/recording-rules.yaml: one for each language
-whatever the number of replicas and pods there have been. Those have no instance any more.
+Current figures are computed from what the exporter exposes, so that they follow the selected instances and need no
+rules. Charts over time read the recorded series of deploy/prometheus/recording-rules.yaml: one for each language,
+however many replicas and pods there have been. These have no instance.
 """
 
 EXPORTER = 'job=~"$job", instance=~"$instance"'

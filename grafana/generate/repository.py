@@ -49,13 +49,13 @@ from variables import ONE_REPOSITORY, completion_events
 
 def ready() -> list[tuple[Panel, int]]:
     return six(
-        mean_completion("Completion averaged over the chosen languages. Blue only at 100 %."),
+        mean_completion("Completion averaged over the selected languages. Blue only at 100 %."),
         minimum_completion(
-            "Completion of the language that is furthest behind. Blue means that all chosen languages are complete."
+            "Completion of the language that is furthest behind. Blue means that all selected languages are complete."
         ),
         counts(
             "Languages complete",
-            "How many of the chosen languages are complete, how many of them report a completion, and how many languages the repository is configured for.",
+            "How many of the selected languages are complete, how many of them report a completion, and how many languages are configured for the repository.",
             Query(f"sum({RATIO} >= bool 1)", "complete"),
             Query(f"count({RATIO})", "measured"),
             Query(f"sum({SERVED})", "configured"),
@@ -63,7 +63,7 @@ def ready() -> list[tuple[Panel, int]]:
         stalled_languages(),
         stat(
             "Estimated completion",
-            "When the last of the rising languages will be complete if they go on as in the last 14 days. Languages that do not rise are left out: see those stalled.",
+            "When the last of the rising languages will be complete if they continue as in the last 14 days. Languages that do not rise are left out: see those stalled.",
             [Query(f"max({ESTIMATE}) * 1000")],
             fields(unit="dateTimeFromNow", steps=NEUTRAL, noValue="nothing rises"),
         ),
@@ -76,7 +76,7 @@ def ready() -> list[tuple[Panel, int]]:
 def languages() -> Panel:
     return table(
         "Languages",
-        "All that is known of each language, the one with the furthest to go first. The estimate takes the last 14 days' rate; a language that does not rise has none.",
+        "All that is known of each language, the one furthest behind first. The estimate assumes the rate of the last 14 days; a language that does not rise has none.",
         [
             Query(fold("max", "translation_language_info", LANGUAGE)),
             Query(RATIO),
@@ -106,7 +106,7 @@ def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
     )
     over_time = completion_over_time(
         "Completion by language",
-        "Completion of each language over time; the 20 furthest behind at the end of the time range. A fall is new text to translate.",
+        "Completion of each language over time; the 20 furthest behind at the end of the time range. A drop means new text to translate.",
         least_at_the_end(20, RECORDED_RATIO, f"{RECORDED_RATIO} @ end()"),
         "{{language}}",
     )
@@ -117,7 +117,7 @@ def stopped() -> list[tuple[int, list[tuple[Panel, int]]]]:
     longest = f"bottomk(20, {RECORDED_CLOCK} @ end() and {RECORDED_RATIO} @ end() < 1)"
     idle = lines(
         "Time since the last progress",
-        "How long each incomplete language had not risen; the 20 for which it is longest at the end of the time range. A line that climbs without a fall is a language that nobody works on.",
+        "How long each incomplete language had not risen; the 20 for which it is longest at the end of the time range. A line that only climbs is a language that nobody works on.",
         [Query(f"(time() - {RECORDED_CLOCK}) and {RECORDED_RATIO} < 1 and {longest}", "{{language}}")],
         fields(unit="s", min=0),
         legend=("lastNotNull", "max"),
@@ -153,7 +153,7 @@ def trust() -> list[tuple[int, list[tuple[Panel, int]]]]:
     )
     last_read = lines(
         "Time since it was last read",
-        "How old the data of the repository were. A line that climbs: its reads fail.",
+        "How old the data of the repository were. A line that climbs means that its reads fail.",
         [Query(f"time() - {READ_AT}", "{{repo}}")],
         fields(unit="s", min=0),
     )
@@ -170,7 +170,7 @@ def build() -> Json:
     return dashboard(
         "translation-repository",
         "Translation of a repository",
-        "One repository in depth: each of its languages, how it has moved, and when it will be done.",
+        "One repository in depth: each of its languages, how it has progressed, and when it will be done.",
         ONE_REPOSITORY,
         completion_events(shown=True),
         rows,

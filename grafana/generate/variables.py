@@ -78,7 +78,7 @@ INSTANCE = choice(
     "Instance",
     "translation_exporter_build_info",
     '{job=~"$job"}',
-    "A single exporter. Charts over time read recorded series, which fold all instances of a job.",
+    "A single exporter. Charts over time read recorded series, which aggregate over all instances of a job.",
 )
 REPO = choice("repo", "Repository", "translation_repository_info", f"{{{EXPORTER}}}", "Repositories to show.")
 ONE_REPO = choice(

@@ -15,13 +15,13 @@ use tokio::sync::watch;
 
 /// A hold longer than this ends the poll.
 const LONGEST_HOLD_WITHIN_POLL: Duration = Duration::from_secs(5 * 60);
-/// Requests in a row that fail because the API fails as a whole, before the poll ends.
+/// Requests in a row that fail because the API itself fails, before the poll ends.
 const OUTAGE_REQUESTS: u32 = 10;
-/// Over how many repositories they must be spread, unless one of them was for the listing.
+/// How many repositories they must be for, unless one of them was for the listing.
 const OUTAGE_REPOSITORIES: usize = 5;
 /// Repositories in a row that are forbidden, before the poll ends.
 const FORBIDDEN_LIMIT: u32 = 3;
-/// Retries that every poll may make, besides a fifth of its requests.
+/// Retries that every poll may make in addition to a fifth of its requests.
 const FREE_RETRIES: u32 = 10;
 
 /// What one poll may still request.
@@ -40,7 +40,7 @@ struct Counts {
     outage: Outage,
 }
 
-/// The unbroken row of requests that failed because the API fails as a whole.
+/// The requests in a row that failed because the API itself fails.
 #[derive(Debug, Default)]
 struct Outage {
     requests: u32,
@@ -55,7 +55,7 @@ impl Outage {
 }
 
 impl Budget {
-    /// Lets no more requests out in this poll. The first reason stays.
+    /// Allows no more requests in this poll. The first reason is kept.
     pub fn stop(&self, reason: PollFailure, what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) {
         self.stop.send_if_modified(|stop| {
             let is_first = stop.is_none();
@@ -68,7 +68,7 @@ impl Budget {
         self.stop.borrow().clone()
     }
 
-    /// `None` if the poll has to end before `wait` is over.
+    /// `None` if the poll must end before `wait` is over.
     pub async fn unless_stopped<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
         let mut stop = self.stop.subscribe();
         tokio::select! {
@@ -99,8 +99,8 @@ impl Budget {
         counts.forbidden = 0;
     }
 
-    /// A request failed; `repository` is `None` for the listing, `hold` is for how long nothing will be sent because of
-    /// it. Ends the poll where it is time to.
+    /// A request failed; `repository` is `None` for the listing, `hold` is how long it holds all requests. Ends the poll if
+    /// necessary.
     pub fn count_failure(&self, repository: Option<RepositoryId>, error: &RequestError, hold: Option<Duration>) {
         if let Some(hold) = hold.filter(|hold| *hold > LONGEST_HOLD_WITHIN_POLL) {
             let hold = humantime::format_duration(Duration::from_secs(hold.as_secs()));

@@ -1,4 +1,4 @@
-//! What can go wrong when the API is asked, by what the caller does next.
+//! What can go wrong with a request to the API, by what the caller does next.
 
 use crate::{
     clock::Clock,
@@ -9,17 +9,17 @@ use reqwest::{StatusCode, Url};
 use std::{error::Error, io, time::Duration};
 
 /// What to do about a listing that cannot go on.
-pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's makers";
+pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's operators";
 
-/// Why a question to the API has no answer. No failure holds the key, or anything else that the API sent.
+/// Why a request to the API has no usable answer. No failure holds the key, or anything that the API sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiError {
-    /// It has no answer in this poll: keep what was known.
+    /// There is no answer in this poll: keep what was known.
     Failed(Failure),
-    /// The same, because the API fails as a whole (connect, timeout, 5xx, 429, 401): it says nothing about the one
-    /// repository that was asked for.
+    /// The same, because the API itself fails (connect, timeout, 5xx, 429, 401), which says nothing about the requested
+    /// repository.
     Unavailable(Failure),
-    /// It was not asked, because the poll had to end: ask in the next one.
+    /// It was not requested, because the poll had to end: request it in the next one.
     NotAsked,
 }
 
@@ -38,9 +38,9 @@ pub(super) struct RequestError {
     pub how: String,
     /// What to do about it.
     pub hint: &'static str,
-    /// Whether the same request may succeed when it is sent again.
+    /// Whether the same request may succeed if it is sent again.
     pub retry: bool,
-    /// For how long the API asks to get no requests.
+    /// How long the API asks for no requests.
     pub retry_after: Option<Duration>,
 }
 
@@ -60,7 +60,7 @@ impl RequestError {
             429 => Reason::RateLimited,
             400..500 => Reason::ClientError,
             500..600 => Reason::ServerError,
-            // Another 2xx is no answer that the specification knows.
+            // The specification knows no other 2xx.
             _ => Reason::Decode,
         };
         let retry = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
@@ -68,8 +68,7 @@ impl RequestError {
         Self { reason, how, hint: hint(reason), retry, retry_after }
     }
 
-    /// The same with the hint for that operation: what concerns one repository may concern the whole account where it
-    /// is the listing that failed.
+    /// The same with the hint for that operation: a failed listing may concern the complete account.
     pub fn of(mut self, operation: Operation) -> Self {
         if operation == Operation::ListRepositories {
             self.hint = match self.reason {
@@ -81,7 +80,7 @@ impl RequestError {
         self
     }
 
-    /// A request that got no answer, or whose body broke off.
+    /// A request that got no answer, or an incomplete body.
     pub fn transport(error: &reqwest::Error) -> Self {
         let reason = if has_source::<rustls::Error>(error) {
             Reason::Tls
@@ -95,13 +94,13 @@ impl RequestError {
             Reason::Connect
         };
         let plain = Self::new(reason, innermost(error));
-        // First of all, since the TLS that fails may be that of the proxy.
+        // Checked first, since the failed TLS may be that of the proxy.
         let (how, hint) = if let Some(tunnel) = tunnel_error(error) {
             of_proxy(&tunnel, &plain.how)
         } else if let Some(hint) = find_source(error).and_then(os_hint) {
             (plain.how.clone(), hint)
         } else if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
-            ("what answers there speaks no TLS".to_owned(), "check the scheme and the port of api.base_url")
+            ("the server there does not speak TLS".to_owned(), "check the scheme and the port of api.base_url")
         } else {
             return plain;
         };
@@ -126,26 +125,28 @@ impl RequestError {
 
 fn hint(reason: Reason) -> &'static str {
     match reason {
-        Reason::Timeout => "raise api.timeout, or see why the API is slow",
+        Reason::Timeout => "raise api.timeout, or check why the API is slow",
         Reason::Connect => "check api.base_url, the network, and HTTPS_PROXY if there is a proxy",
         Reason::Tls => "check the certificate of api.base_url; a private CA belongs in api.ca_file",
         Reason::Redirect => "set api.base_url to the address that the API redirects to; redirects are not followed",
         Reason::Unauthorized => {
             "check the key that api.key_file or api.key gives, or create a new one in the account's settings"
         }
-        Reason::Forbidden => "give the account of the key access, or leave out by filter.exclude what it may not read",
-        Reason::NotFound => "it may just have been removed; if this stays so, see whether the API has changed",
+        Reason::Forbidden => {
+            "give the account of the key access, or leave out with filter.exclude what it may not read"
+        }
+        Reason::NotFound => "it may just have been removed; if this persists, check whether the API has changed",
         Reason::RateLimited => "lower api.requests_per_second or raise poll.interval",
         Reason::ClientError => "check api.base_url and whether the API has changed",
         Reason::ServerError => "the API itself fails: nothing to do here but wait",
         Reason::TooLarge => "raise api.max_response_size, or lower api.page_size if it is the listing",
-        Reason::Truncated => "see what cuts the API's answers short, such as a proxy",
+        Reason::Truncated => "check what cuts the API's answers short, such as a proxy",
         Reason::Decode => "check that api.base_url is the API and not a page or proxy; or the API has changed",
         Reason::Cursor => CURSOR_HINT,
     }
 }
 
-/// What a connection through a proxy failed by, in the words of hyper-util, which keeps the type to itself.
+/// Why a connection through a proxy failed, as text of hyper-util, whose type is private.
 fn tunnel_error(error: &reqwest::Error) -> Option<String> {
     let mut next = error.source();
     while let Some(error) = next {
@@ -157,7 +158,7 @@ fn tunnel_error(error: &reqwest::Error) -> Option<String> {
     None
 }
 
-/// How it failed, and the hint; `innermost` is why there is no connection, where there is none.
+/// How it failed, and the hint; `innermost` is why there is no connection, if there is none.
 fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
     match tunnel {
         "proxy authorization required" => (
@@ -166,16 +167,16 @@ fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
         ),
         "unsuccessful" => (
             "the proxy of HTTPS_PROXY refuses to connect to it".to_owned(),
-            "allow the host of api.base_url in the proxy, or put it into NO_PROXY to do without",
+            "allow the host of api.base_url in the proxy, or put it into NO_PROXY to bypass it",
         ),
         _ => (
             format!("the proxy of HTTPS_PROXY cannot be used ({innermost})"),
-            "check HTTPS_PROXY and that the proxy runs, or put the host of api.base_url into NO_PROXY to do without",
+            "check HTTPS_PROXY and that the proxy runs, or put the host of api.base_url into NO_PROXY to bypass it",
         ),
     }
 }
 
-/// Whether what arrived is not what its encoding promises, as opposed to being cut short.
+/// Whether the body is badly encoded, as opposed to being cut short.
 fn is_corrupt(error: &reqwest::Error) -> bool {
     find_source::<io::Error>(error)
         .is_some_and(|error| matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput))
@@ -203,13 +204,17 @@ fn find_source<E: Error + 'static>(error: &reqwest::Error) -> Option<&E> {
 /// The innermost cause; the outer ones only say that a request failed.
 fn innermost(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        return if error.is_connect() { "no connection within api.connect_timeout" } else { "no whole answer in time" }
-            .to_owned();
+        return if error.is_connect() {
+            "no connection within api.connect_timeout"
+        } else {
+            "no complete answer in time"
+        }
+        .to_owned();
     }
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    // reqwest's own error would print the URL, which the message around this one has already.
+    // reqwest's own error would print the URL, which is in the surrounding message already.
     cause.downcast_ref::<reqwest::Error>().map_or_else(|| cause.to_string(), |_| "the request failed".to_owned())
 }

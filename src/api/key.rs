@@ -1,4 +1,4 @@
-//! The API key, read anew for each poll.
+//! The API key, read again for each poll.
 
 use crate::{
     clock::Clock,
@@ -11,11 +11,11 @@ use tokio::{sync::Mutex, task::JoinHandle, time::timeout};
 
 type Reading = JoinHandle<Result<SecretString, KeyError>>;
 
-/// Reads the key where it may block: a disk that does not answer keeps one thread, however often the key is asked for.
+/// Reads the key off the runtime: a disk that does not respond blocks only one thread, however often the key is read.
 #[derive(Debug)]
 pub(super) struct KeyReader {
     source: KeySource,
-    /// The read that has not come back yet.
+    /// The read that has not returned yet.
     pending: Mutex<Option<Reading>>,
 }
 
@@ -36,7 +36,7 @@ impl KeyReader {
         limit: Duration,
     ) -> Result<SecretString, Failure> {
         let mut pending = self.pending.lock().await;
-        // What came back after its time may be out of date.
+        // A result that came after its timeout may be out of date.
         let unfinished = pending.take().filter(|reading| !reading.is_finished());
         let mut reading = unfinished.unwrap_or_else(|| tokio::task::spawn_blocking(read));
         let failure = |what: String, hint: &str| Failure::new(Clock::system().now(), what, hint);
@@ -46,7 +46,7 @@ impl KeyReader {
             Err(_) => {
                 *pending = Some(reading);
                 let what = "the API key file could not be read within api.timeout".to_owned();
-                Err(failure(what, "see why the disk that holds it does not answer"))
+                Err(failure(what, "check why the disk that holds it does not respond"))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! When a request may be sent: the steady rate, and the hold that Retry-After asks for. Both outlive polls and reloads.
 //!
-//! An exporter that hammers a failing API gets its key revoked, so every request, retries too, waits here.
+//! An exporter that hammers a failing API gets its key revoked, so every request, including retries, waits here.
 
 use crate::sync::lock;
 use std::{sync::Mutex, time::Duration};
@@ -9,16 +9,15 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// How late a turn may be for the next ones to make up for it: more than the timer's coarseness, and no burst.
+/// How much lateness of a turn the next ones may catch up: more than the timer's granularity, but no burst.
 const CATCH_UP: Duration = Duration::from_millis(10);
 
 /// Spaces all requests out, and holds them while the API asks for it.
 #[derive(Debug)]
 pub(super) struct Pacer {
-    /// From one request to the next.
+    /// The time from one request to the next.
     spacing: watch::Sender<Duration>,
-    /// When the last request was due. Requests queue for this lock; one that is given up leaves the queue, and takes
-    /// no turn.
+    /// When the last request was due. Requests queue for this lock; a cancelled one leaves the queue and takes no turn.
     last_turn: tokio::sync::Mutex<Option<Instant>>,
     held_until: Mutex<Option<Instant>>,
 }
@@ -32,30 +31,30 @@ impl Pacer {
         }
     }
 
-    /// Changes the rate, also for the requests that wait already.
+    /// Changes the rate, also for requests that are already waiting.
     pub fn set_spacing(&self, spacing: Duration) {
         self.spacing.send_replace(spacing);
     }
 
-    /// Until when no request is sent; `None` where nothing is held now.
+    /// Until when no request is sent; `None` if there is no hold.
     pub fn held_until(&self) -> Option<Instant> {
         lock(&self.held_until).filter(|until| *until > Instant::now())
     }
 
-    /// Sends nothing for that long. A hold can be prolonged, not shortened.
+    /// Holds all requests for that long. A hold can be extended, not shortened.
     pub fn hold(&self, duration: Duration) {
         let until = Instant::now() + duration;
         let mut held_until = lock(&self.held_until);
         *held_until = Some(held_until.map_or(until, |held| held.max(until)));
     }
 
-    /// Waits until earlier requests had their turn, their spacing is over, and nothing is held.
+    /// Waits until earlier requests had their turn, the spacing has passed, and there is no hold.
     pub async fn turn(&self) {
         let mut last_turn = self.last_turn.lock().await;
         let mut spacing = self.spacing.subscribe();
         loop {
             let due = last_turn.map(|last| last + *spacing.borrow_and_update()).max(self.held_until());
-            // The timer counts milliseconds, and would sleep up to one for a moment that has come.
+            // The timer counts milliseconds, and would sleep up to one for a moment that has passed.
             let Some(due) = due.filter(|due| *due > Instant::now()) else { break };
             tokio::select! {
                 () = sleep_until(due) => {}

@@ -17,14 +17,14 @@ fn longest_backoff(attempt: u32) -> Duration {
 
 /// The Retry-After of an answer: seconds, or an HTTP date (RFC 9110, 10.2.3); `None` for anything else.
 ///
-/// A date is measured against the answer's own Date, since the clocks of both sides may differ; against `now` only where
+/// A date is measured against the answer's own Date, since the clocks of both sides may differ; against `now` only if
 /// there is none.
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let date = |value: &HeaderValue| httpdate::parse_http_date(value.to_str().ok()?.trim()).ok();
     let value = headers.get(RETRY_AFTER)?;
     let text = value.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than fit are a long time all the same.
+        // More digits than fit are a very long time.
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
     let sent_at = headers.get(DATE).and_then(date).unwrap_or(now);

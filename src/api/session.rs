@@ -1,4 +1,4 @@
-//! One poll's requests: each is sent until it is answered, or until it cannot be in this poll.
+//! One poll's requests: each is sent until it is answered, or until that is impossible in this poll.
 
 use super::{ApiError, Client, Session, Stop, budget::Budget, error::RequestError, retry, wire};
 use crate::model::{BadEntry, LanguageList, Operation, Page, PollFailure, Reason, RepositoryId};
@@ -6,7 +6,7 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{sync::Mutex, time::sleep};
 
-/// A key, and how many came before it in this poll.
+/// A key, and how many preceded it in this poll.
 #[derive(Debug, Clone)]
 struct Key {
     secret: SecretString,
@@ -18,7 +18,7 @@ struct Key {
 pub struct PollSession {
     client: Client,
     budget: Budget,
-    /// Locked while a newer one is read: other requests wait for that.
+    /// Locked while a newer one is read, for which other requests wait.
     key: Mutex<Key>,
 }
 
@@ -27,8 +27,8 @@ impl PollSession {
         Self { client, budget: Budget::default(), key: Mutex::new(Key { secret, generation: 0 }) }
     }
 
-    /// Requests `url` until there is an answer, or until there can be none in this poll. `repository` is the one that
-    /// it is about, `None` for the listing.
+    /// Requests `url` until there is an answer, or until there can be none in this poll. `repository` is `None` for the
+    /// listing.
     async fn get(
         &self,
         operation: Operation,
@@ -89,7 +89,7 @@ impl PollSession {
         self.budget.count_failure(repository, error, hold);
     }
 
-    /// Whether there is another key than `refused`; reads the key file again if need be.
+    /// Whether there is another key than `refused`; reads the key file again if necessary.
     async fn has_newer_key(&self, refused: &Key) -> bool {
         let mut key = self.key.lock().await;
         if key.generation > refused.generation {
@@ -97,7 +97,7 @@ impl PollSession {
         }
         match self.client.key.read(self.client.timeout).await {
             Ok(secret) if secret.expose_secret() != refused.secret.expose_secret() => {
-                tracing::info!("the API refused the key, and there is a new one: trying that");
+                tracing::info!("the API refused the key; trying a newer one");
                 *key = Key { secret, generation: refused.generation + 1 };
                 true
             }
@@ -110,8 +110,8 @@ impl PollSession {
         }
     }
 
-    /// Decodes an answer and counts what is bad in it. Right here, however large it is: polls have a thread of their
-    /// own, so that no scrape waits.
+    /// Decodes an answer and counts its defects. On this thread, however large it is: polls have their own, so no scrape
+    /// waits.
     fn decode<T>(
         &self,
         operation: Operation,
@@ -130,10 +130,10 @@ impl PollSession {
             }
             Err(error) => {
                 instruments.api_failure(operation, Reason::Decode);
-                // The error's own text may quote the body: only the place is shown.
+                // The error's own text may quote the body, so only the place is shown.
                 let how = match (error.line(), error.column()) {
                     (0, _) => "the body is not UTF-8".to_owned(),
-                    (line, column) => format!("the body is no JSON array (line {line}, column {column})"),
+                    (line, column) => format!("the body is not a JSON array (line {line}, column {column})"),
                 };
                 Err(RequestError::new(Reason::Decode, how).into_api_error(url))
             }

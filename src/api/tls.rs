@@ -26,7 +26,7 @@ pub enum BuildError {
     Tls(#[from] rustls::Error),
 }
 
-/// Why the system's certificates could not be read, where it is known.
+/// Why the system's certificates could not be read, if known.
 fn causes(errors: &[rustls_native_certs::Error]) -> String {
     let causes: Vec<_> = errors.iter().map(ToString::to_string).collect();
     if causes.is_empty() { String::new() } else { format!(" ({})", causes.join("; ")) }
@@ -40,7 +40,7 @@ pub(super) fn http_client(config: &ApiConfig) -> Result<reqwest::Client, BuildEr
         .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
         .default_headers([(header::ACCEPT, header::HeaderValue::from_static("application/json"))].into_iter().collect())
         .redirect(Policy::none())
-        // Only HTTPS_PROXY is honoured: a proxy for http would be shown the key.
+        // Only HTTPS_PROXY is honoured: a proxy for http would see the key.
         .no_proxy()
         .retry(reqwest::retry::never())
         .connect_timeout(config.connect_timeout)
@@ -64,7 +64,7 @@ fn https_proxy() -> Result<Option<Proxy>, BuildError> {
 
 fn tls_config(config: &ApiConfig, is_https: bool) -> Result<ClientConfig, BuildError> {
     let mut roots = RootCertStore::empty();
-    // Without TLS a system without roots will do.
+    // Without TLS, no roots are required.
     if is_https {
         let system = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(system.certs);

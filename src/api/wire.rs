@@ -1,9 +1,9 @@
 //! Bytes to model: the only place that knows the JSON of the API.
 //!
-//! An answer is an array of objects (API specification 2.1, 2.2). One bad entry, or one bad field of one, costs that
-//! entry or what is made of that field, and becomes a [`BadEntry`]; only an answer that is no array, or no JSON, fails
-//! as a whole. Unknown fields are passed over at any depth. A field that is null counts as missing; one that stands
-//! twice in an object is bad, since it is unknown which of the two was meant.
+//! An answer is an array of objects (API specification 2.1, 2.2). A bad entry or field costs only that entry or what
+//! depends on that field, and becomes a [`BadEntry`]; only an answer that is not an array, or not JSON, fails completely.
+//! Unknown fields are ignored at any depth. A field that is null counts as missing; one that appears twice in an object
+//! is bad, since it is unclear which was meant.
 
 use crate::model::{
     BadEntry, Completion, Defect, Interner, LanguageList, Next, Page, Repository, RepositoryId, Target, Timestamp,
@@ -35,7 +35,7 @@ pub fn decode_page(body: &[u8]) -> Result<Page, serde_json::Error> {
     Ok(page)
 }
 
-/// Adds one entry to the page, and returns its id where that can be read.
+/// Adds one entry to the page, and returns its id if that can be read.
 fn decode_repository(place: usize, entry: &RawValue, page: &mut Page) -> Option<RepositoryId> {
     let Some([id, name, private, created_at]) = fields(entry, ["id", "name", "private", "created_at"]) else {
         page.bad.push(BadEntry { place: Some(place), identity: String::new(), defect: Defect::NotAnObject });
@@ -89,7 +89,7 @@ pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList
         list.bad.extend(defects.into_iter().map(|defect| bad_language(place, target.as_ref(), defect)));
         targets.extend(target.map(|target| (place, target)));
     }
-    // The sort keeps the order of entries that have one code: the first of them is kept.
+    // The sort is stable: of entries with the same code, the first is kept.
     targets.sort_by(|(_, a), (_, b)| a.language.code.cmp(&b.language.code));
     targets.dedup_by(|(place, target), (_, first)| {
         let is_duplicate = target.language.code == first.language.code;
@@ -107,7 +107,7 @@ fn bad_language(place: usize, target: Option<&Target>, defect: Defect) -> BadEnt
     BadEntry { place: Some(place), identity, defect }
 }
 
-/// One language, where its code can be read, and what is wrong with the entry.
+/// One language, if its code can be read, and the defects of the entry.
 fn decode_language(entry: &RawValue, interner: &Interner) -> (Option<Target>, Vec<Defect>) {
     let Some([code, name, completion]) = fields(entry, ["code", "name", "completion"]) else {
         return (None, vec![Defect::NotAnObject]);
@@ -139,13 +139,13 @@ fn parse_text(raw: &str) -> Option<Cow<'_, str>> {
     string(raw).filter(|text| !text.is_empty())
 }
 
-/// The text of a JSON string; `None` where `raw` is another value, or spells no text, such as half a surrogate pair.
+/// The text of a JSON string; `None` if `raw` is another value, or spells no text, such as half a surrogate pair.
 fn string(raw: &str) -> Option<Cow<'_, str>> {
     let text = raw.strip_prefix('"')?.strip_suffix('"')?;
     if text.contains('\\') { serde_json::from_str(raw).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(text)) }
 }
 
-/// A JSON number; parsed by std, which rounds correctly and takes what overflows to infinity.
+/// A JSON number; parsed by std, which rounds correctly and turns overflow into infinity.
 fn parse_completion(raw: &str) -> Option<Completion> {
     raw.parse().ok().and_then(Completion::new)
 }
@@ -162,7 +162,7 @@ fn entries(body: &[u8]) -> Result<Vec<&RawValue>, serde_json::Error> {
     serde_json::from_str(text)
 }
 
-/// The named fields of a JSON object; `None` where `entry` is no object.
+/// The named fields of a JSON object; `None` if `entry` is no object.
 fn fields<'a, const N: usize>(entry: &'a RawValue, names: [&'static str; N]) -> Option<[Field<'a>; N]> {
     let raw = entry.get();
     if !raw.starts_with('{') {
@@ -180,16 +180,16 @@ enum Field<'a> {
     Repeated,
 }
 
-/// A field that stands there and is not what it should be.
+/// A field that is present but not as it should be.
 struct Bad;
 
 impl<'a> Field<'a> {
-    /// `None` where the field is missing or bad.
+    /// `None` if the field is missing or bad.
     fn required<T>(self, parse: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
         self.optional(parse).ok().flatten()
     }
 
-    /// `Ok(None)` where the field is missing.
+    /// `Ok(None)` if the field is missing.
     fn optional<T>(self, parse: impl FnOnce(&'a str) -> Option<T>) -> Result<Option<T>, Bad> {
         match self {
             Self::Missing | Self::Once("null") => Ok(None),
@@ -210,7 +210,7 @@ impl<'de, const N: usize> Visitor<'de> for Fields<N> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut fields = [Field::Missing; N];
-        // Keys are taken raw: one that is no text, such as half a surrogate pair, is just another unknown one.
+        // Keys are read raw: one that is not text, such as half a surrogate pair, is just another unknown key.
         while let Some(key) = map.next_key::<&'de RawValue>()? {
             let key = string(key.get());
             let index = self.0.iter().position(|name| key.as_deref() == Some(*name));

@@ -1,9 +1,9 @@
-//! What is wrong with a configuration, said so that it can be corrected. No message holds a value that might be the key.
+//! What is wrong with a configuration, and how to correct it. No message holds a value that might be the key.
 
 use std::fmt;
 
-/// Everything that is wrong with a configuration: one line where it is one thing, else a line for each. Each names the
-/// key, where its value came from (file and line, variable, option) and what to do.
+/// Everything that is wrong with a configuration, one line each. Each names the key, where its value came from (file and
+/// line, variable, option) and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError(pub Vec<String>);
 
@@ -21,8 +21,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// A single value for people: quoted, unless it is so long that it might hold a key which wrong indentation made a part
-/// of it.
+/// A single value for people: quoted, unless it is so long that it might contain a key because of wrong indentation.
 pub(super) fn short(value: &str) -> String {
     const LONGEST: usize = 16;
     match value.chars().count() {

@@ -24,10 +24,10 @@ enum Node {
     Value(Value),
 }
 
-/// The values of the file at `path`. What no key could have meant is added to `mistakes`.
+/// The values of the file at `path`. What matches no key is added to `mistakes`.
 ///
 /// # Errors
-/// Where the file cannot be read or is no YAML. The message quotes nothing of the file, which may hold the key.
+/// The file cannot be read or is not YAML. The message quotes nothing of the file, which may hold the key.
 pub(super) fn read(path: &Path, mistakes: &mut Vec<String>) -> Result<Vec<Entry>, String> {
     let name = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path, mistakes: &mut Vec<String>) -> Result<Vec<Entry>
     let Node::Mapping(sections) = document else {
         let empty = matches!(document, Node::Value(Value::Empty(..)));
         let hint = format!("write sections ({}) with their keys indented below", sections().join(", "));
-        return if empty { Ok(Vec::new()) } else { Err(format!("{name}: is no mapping; {hint}")) };
+        return if empty { Ok(Vec::new()) } else { Err(format!("{name}: is not a mapping; {hint}")) };
     };
     let mut entries = Vec::new();
     for (Spanned { value: section, referenced, .. }, content) in sections {
@@ -64,7 +64,7 @@ pub(super) fn read(path: &Path, mistakes: &mut Vec<String>) -> Result<Vec<Entry>
             Node::Value(Value::Empty(..)) => {}
             Node::Value(_) | Node::Bare(..) => {
                 let hint = "write its keys below it, indented, each as `key: value`";
-                mistakes.push(format!("{section} ({place}): is a section, but no mapping; {hint}"));
+                mistakes.push(format!("{section} ({place}): is a section, but not a mapping; {hint}"));
             }
         }
     }
@@ -80,12 +80,12 @@ fn entry(key: &'static Key, node: Node, place: String) -> Option<Entry> {
     (!matches!(value, Value::Empty(..))).then(|| Entry::new(key, value, Source::File(place.into())))
 }
 
-/// What the parser says and what to do, in words that cannot hold anything from the file.
+/// What is wrong and what to do, without anything from the file.
 fn complaint(error: &serde_saphyr::Error) -> &'static str {
     use serde_saphyr::Error;
     match error {
         Error::DuplicateMappingKey { .. } => {
-            "is not valid YAML: a name stands twice in one mapping; remove one of the two"
+            "is not valid YAML: a name appears twice in one mapping; remove one of the two"
         }
         Error::MultipleDocuments { .. } => "begins a second document; keep one document",
         Error::UnknownAnchor { .. } => {
@@ -99,7 +99,7 @@ fn complaint(error: &serde_saphyr::Error) -> &'static str {
     }
 }
 
-/// What is said of an unknown section, or of an unknown key of a section.
+/// The message about an unknown section, or an unknown key of a section.
 fn unknown(section: Option<&str>, name: &str) -> String {
     let (kind, known): (_, Vec<_>) = match section {
         None => ("section", sections()),
@@ -118,7 +118,7 @@ fn unknown(section: Option<&str>, name: &str) -> String {
     format!("unknown {kind}{shown}; {}", meant.unwrap_or_else(|| format!("the {kind}s are {}", known.join(", "))))
 }
 
-/// Whether an unknown name can be no part of a secret: to YAML, `{key:abc}` is one name.
+/// Whether an unknown name cannot be part of a secret: to YAML, `{key:abc}` is one name.
 fn can_be_shown(name: &str, is_near: bool) -> bool {
     let plain = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.') || (is_near && c.is_ascii_digit());
     name.len() <= 40 && name.chars().all(plain)

@@ -1,5 +1,5 @@
-//! The API key: read anew whenever it is asked for, so that it can be rotated without a restart. Nothing here ever
-//! shows any part of it, not even where it stands in the place of its file's name.
+//! The API key: read again whenever it is needed, so that it can be rotated without a restart. Nothing here ever shows
+//! any part of it, not even if it was set in place of its file's name.
 
 use crate::text::os_hint;
 use secrecy::{ExposeSecret, SecretString};
@@ -38,7 +38,7 @@ impl KeySource {
 #[derive(Debug, thiserror::Error)]
 #[error("{what}; {hint}")]
 pub struct KeyError {
-    /// What is wrong, with the file where it is one.
+    /// What is wrong, with the file if there is one.
     pub what: String,
     /// What to do about it.
     pub hint: &'static str,
@@ -47,18 +47,18 @@ pub struct KeyError {
 /// The key as it is sent, without trailing line breaks.
 ///
 /// # Errors
-/// Where the file is missing, cannot be read or is too large, and where the key is empty or cannot stand in a header.
+/// The file is missing, cannot be read or is too large, or the key is empty or cannot be sent in a header.
 pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
     let (path, name) = match source {
         KeySource::File { path, name } => (Path::new(path.expose_secret()), name),
         KeySource::Inline(secret) => {
-            let hint = "give the API key, and nothing else";
+            let hint = "set the API key, and nothing else";
             return fit(secret.expose_secret().as_bytes()).map_err(|what| KeyError { what: what.to_owned(), hint });
         }
     };
     let failed = |what: &str, hint| KeyError { what: format!("the API key file {name} {what}"), hint };
     let bytes = read(path).map_err(|error| {
-        let hint = os_hint(&error).unwrap_or("see that the file exists and that this user may read it");
+        let hint = os_hint(&error).unwrap_or("make sure that the file exists and that this user can read it");
         failed(&format!("cannot be read: {error}"), hint)
     })?;
     fit(&bytes).map_err(|what| failed(what, "write the API key, and nothing else, into the file"))
@@ -67,7 +67,7 @@ pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     // A pipe could make the exporter wait for ever.
     if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return Err(io::Error::other("it is no regular file, and could not be read anew at each poll"));
+        return Err(io::Error::other("it is not a regular file, and could not be read again at each poll"));
     }
     let mut bytes = Vec::new();
     File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
@@ -76,7 +76,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
     if bytes.len() as u64 > LARGEST {
-        return Err("is larger than 16 KiB, which no key is");
+        return Err("is larger than 16 KiB, too large for a key");
     }
     match std::str::from_utf8(bytes).map(|text| text.trim_end_matches(['\r', '\n'])) {
         Ok("") => Err("is empty"),
@@ -131,7 +131,7 @@ mod tests {
     fn an_empty_or_too_large_key_file_is_refused() {
         let rest = "write the API key, and nothing else, into the file";
         assert_eq!(from_file(b"\n").unwrap_err(), format!("the API key file FILE is empty; {rest}"));
-        let large = "the API key file FILE is larger than 16 KiB, which no key is";
+        let large = "the API key file FILE is larger than 16 KiB, too large for a key";
         assert_eq!(from_file(&vec![b'a'; 16385]).unwrap_err(), format!("{large}; {rest}"));
         assert!(from_file(&vec![b'a'; 16384]).is_ok());
     }

@@ -1,4 +1,4 @@
-//! The keys: one table from which come the defaults, the names of variables and options, the help and the suggestions.
+//! The keys: one table that provides the defaults, the names of variables and options, the help and the suggestions.
 
 /// The prefix of every variable.
 pub const PREFIX: &str = "TRANSLATION_EXPORTER_";
@@ -9,7 +9,7 @@ pub struct Key {
     /// section.key
     pub path: &'static str,
     pub takes: Takes,
-    /// As one would write it; empty where there is none.
+    /// As a user would write it; empty if there is none.
     pub default: &'static str,
     /// The option that sets it, if there is one.
     pub flag: Option<Flag>,
@@ -18,15 +18,15 @@ pub struct Key {
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// Text: a bare number or boolean of the file is refused, because YAML may have read another text than was written.
+    /// Text: a bare number or boolean in the file is refused, because YAML may read it as something else.
     Text,
     /// Text that is never shown.
     Secret,
-    /// The path of a file; a relative one in the configuration file starts at the folder of that file.
+    /// The path of a file; in the configuration file, a relative one is relative to the folder of that file.
     File,
     /// A number, or text that begins with one: a duration, a size.
     Number,
-    /// `true` or `false`; its option may stand alone, which means `true`.
+    /// `true` or `false`; its option without a value means `true`.
     Switch,
     /// A list of texts, or one text that is split at commas; its option may be repeated.
     List,
@@ -37,9 +37,9 @@ pub enum Takes {
 pub struct Flag {
     /// With its dashes.
     pub name: &'static str,
-    /// What stands for the value in the help.
+    /// The placeholder for the value in the help.
     pub value_name: &'static str,
-    /// One line, without the default, which the help adds where there is one.
+    /// One line, without the default, which the help adds if there is one.
     pub help: &'static str,
 }
 
@@ -61,12 +61,12 @@ pub const KEYS: &[Key] = &[
     key("api.max_response_size", Number, "16MiB"),
     key("api.ca_file", File, ""),
     key("api.completion_scale", Number, "100"),
-    key("poll.interval", Number, "5m").flag("--poll.interval", "TIME", "From poll to poll"),
+    key("poll.interval", Number, "5m").flag("--poll.interval", "TIME", "Time from poll to poll"),
     key("poll.stale_after", Number, ""),
     key("filter.include", List, ""),
     key("filter.exclude", List, ""),
     key("filter.private", Switch, "true"),
-    key("state.file", File, "").flag("--state.file", "FILE", "Keeps progress over restarts [default: none]"),
+    key("state.file", File, "").flag("--state.file", "FILE", "Keeps progress across restarts [default: none]"),
     key("web.listen_addresses", List, ":10018").flag("--web.listen-address", "ADDR", "Repeatable"),
     key("web.telemetry_path", Text, "/metrics").flag("--web.telemetry-path", "PATH", "Path of the metrics"),
     key("web.config_file", File, "").flag("--web.config.file", "FILE", "TLS and authentication [default: none]"),

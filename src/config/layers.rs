@@ -14,7 +14,7 @@ use std::ffi::OsString;
 /// All layers merged, and what no key could have meant.
 ///
 /// # Errors
-/// Where the file cannot be read at all.
+/// The file cannot be read at all.
 pub(super) fn merge(
     options: &Options,
     environment: &[(OsString, OsString)],
@@ -68,7 +68,7 @@ fn variables(environment: &[(OsString, OsString)], mistakes: &mut Vec<String>) -
     entries
 }
 
-/// Kubernetes injects variables under the prefix, none of which holds two underscores in a row: they are none of ours.
+/// Kubernetes injects variables with the prefix, none of which has two underscores in a row: they are not ours.
 fn unknown_variable(name: &str) -> Option<String> {
     let rest = &name[PREFIX.len()..];
     if let Some(key) = KEYS.iter().find(|key| key.path.replace('.', "_").to_ascii_uppercase() == rest) {

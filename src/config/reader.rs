@@ -1,4 +1,4 @@
-//! Extracts one key after the other and collects what is wrong, so that one run shows every mistake.
+//! Extracts the keys and collects what is wrong, so that one run shows every mistake.
 
 use super::{
     Setting,
@@ -32,7 +32,7 @@ pub(super) struct Reader {
     pub figment: Figment,
     pub mistakes: Vec<String>,
     pub warnings: Vec<String>,
-    /// Whether some name was unknown, so that what seems to be missing may stand there.
+    /// Whether a name was unknown, so that a key that seems to be missing may be misspelt.
     pub has_unknown: bool,
 }
 
@@ -56,12 +56,12 @@ impl Reader {
         self.mistakes.push(format!("{path} ({}): {what}", self.source(path)));
     }
 
-    /// Notes what is hardly meant by the value in force of a key.
+    /// Notes what is probably not intended by the value in force of a key.
     pub fn warning(&mut self, path: &str, what: impl Display) {
         self.warnings.push(format!("{path} ({}): {what}", self.source(path)));
     }
 
-    /// Whether keys are given nowhere, or as nothing.
+    /// Whether keys are not set, or empty.
     pub fn are_unset(&self, paths: &[&str]) -> bool {
         let is_unset =
             |value: figment::Result<Value>| value.is_err() || value.is_ok_and(|value| value.as_str() == Some(""));
@@ -71,7 +71,7 @@ impl Reader {
     /// Notes that one of `paths` must be set, if none is.
     pub fn require(&mut self, paths: &[&str], hint: impl Display) {
         if self.are_unset(paths) && !self.has_unknown {
-            self.mistakes.push(format!("{}: is required and given nowhere; {hint}", paths.join(" or ")));
+            self.mistakes.push(format!("{}: is required, but not set; {hint}", paths.join(" or ")));
         }
     }
 
@@ -79,7 +79,7 @@ impl Reader {
         self.mistake(path, format!("must be {expected}, not {found}"));
     }
 
-    /// `None` where a key is given nowhere, or as something of another kind, which is noted.
+    /// `None` if a key is not set, or of another type, which is noted.
     pub fn extract<'a, T: Deserialize<'a>>(&mut self, path: &str, expected: &str) -> Option<T> {
         let error = match self.figment.extract_inner(path) {
             Ok(value) => return Some(value),
@@ -103,7 +103,7 @@ impl Reader {
         self.figment.extract_inner(path).unwrap_or_default()
     }
 
-    /// `None` where it is given nowhere, or empty, which means none.
+    /// `None` if it is not set, or empty, which means none.
     pub fn text(&mut self, path: &str, expected: &str) -> Option<String> {
         self.extract::<String>(path, expected).filter(|text| !text.is_empty())
     }
@@ -116,7 +116,7 @@ impl Reader {
         Some(value)
     }
 
-    /// A number that `fits`; 0 where it is a mistake, which is noted.
+    /// A number that `fits`; 0 if it is a mistake, which is noted.
     pub fn number<T: FromStr + Default>(&mut self, path: &str, expected: &str, fits: impl FnOnce(&T) -> bool) -> T {
         self.parsed(path, expected, fits).unwrap_or_default()
     }
@@ -132,12 +132,12 @@ impl Reader {
         let parsed = self.parsed(path, &expected, |duration: &humantime::Duration| bounds.contains(&**duration));
         let text = self.raw(path);
         if parsed.is_some() && text.contains('M') {
-            self.warning(path, format!("{} counts in months; write a small m to mean minutes", short(&text)));
+            self.warning(path, format!("{} is in months; write a lowercase m for minutes", short(&text)));
         }
         parsed.map_or(Duration::ZERO, Into::into)
     }
 
-    /// One of the words of `choices`; the first where it is a mistake, which is noted.
+    /// One of the words of `choices`; the first if it is a mistake, which is noted.
     pub fn choice<T: Copy>(&mut self, path: &str, expected: &str, choices: &[(&str, T)]) -> T {
         let text = self.extract::<String>(path, expected);
         let found = text.as_ref().map(|text| choices.iter().find(|(word, _)| text.eq_ignore_ascii_case(word)));
@@ -152,7 +152,7 @@ impl Reader {
         self.choice(path, "true or false", &words)
     }
 
-    /// A path as it was written, and where it leads; `None` where none is given or it is empty.
+    /// A path as it was written, and where it leads; `None` if none is given or it is empty.
     pub fn written_path(&mut self, path: &str) -> Option<(PathBuf, PathBuf)> {
         let found: RelativePathBuf = self.extract(path, "the path of a file")?;
         (found.original() != Path::new("")).then(|| (found.original().to_owned(), found.relative()))

@@ -16,7 +16,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// No duration is longer: beyond it, arithmetic on clocks would overflow.
 const LONGEST: Duration = Duration::from_secs(100 * 31_557_600);
 
-/// `None` where something is wrong that leaves no value at all.
+/// `None` if something is wrong that leaves no value at all.
 pub(super) fn config(read: &mut Reader) -> Option<Config> {
     let api = api(read);
     Some(Config {
@@ -136,8 +136,8 @@ fn globs(read: &mut Reader, path: &str) -> GlobSet {
             }
         }
         if !glob.contains('/') && !glob.contains("**") {
-            let hint = "add /* to it to mean all of an owner";
-            read.warning(path, format!("the glob {shown} holds no slash and so matches no owner/repo; {hint}"));
+            let hint = "append /* to match all repositories of an owner";
+            read.warning(path, format!("the glob {shown} contains no slash, so it matches no owner/repo; {hint}"));
         }
     }
     set.build().unwrap_or_else(|error| {

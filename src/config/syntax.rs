@@ -1,5 +1,5 @@
-//! What the single values must look like. Each error says what is wrong with the value, to stand behind its key; the
-//! value itself is short only where it can hold no secret.
+//! What single values must look like. Each error says what is wrong with the value, to follow its key; it quotes the
+//! value only if that can hold no secret.
 
 use super::error::short;
 use std::net::Ipv6Addr;
@@ -10,14 +10,14 @@ pub(super) fn base_url(text: &str) -> Result<Url, String> {
     if !text.contains("://") {
         return Err("does not begin with https://".to_owned());
     }
-    let mut url = Url::parse(text).map_err(|error| format!("is no URL: {error}"))?;
+    let mut url = Url::parse(text).map_err(|error| format!("is not a URL: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err("is neither an https nor an http URL".to_owned());
     }
     let has_user = !url.username().is_empty() || url.password().is_some();
     if has_user || url.query().is_some() || url.fragment().is_some() {
         return Err(
-            "holds a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on), which no root has"
+            "holds a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on), which is not allowed"
                 .to_owned(),
         );
     }
@@ -37,14 +37,14 @@ pub(super) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// host:port; the host may be missing, an IPv6 one stands in brackets.
+/// host:port; the host may be missing, an IPv6 address is in brackets.
 pub(super) fn listen_address(text: &str) -> Result<(), &'static str> {
     let (host, port) = text.rsplit_once(':').ok_or("has no port")?;
     if text.parse::<Ipv6Addr>().is_ok() || host.parse::<Ipv6Addr>().is_ok() {
         return Err("holds an IPv6 address without brackets");
     }
     if !port.bytes().all(|byte| byte.is_ascii_digit()) || port.parse::<u16>().is_err() {
-        return Err("has a port that is no number from 0 to 65535");
+        return Err("has a port that is not a number from 0 to 65535");
     }
     let known = match host.strip_prefix('[') {
         Some(address) => address.strip_suffix(']').is_some_and(|address| address.parse::<Ipv6Addr>().is_ok()),
@@ -53,13 +53,13 @@ pub(super) fn listen_address(text: &str) -> Result<(), &'static str> {
     if known { Ok(()) } else { Err("has a host that is neither a name nor an address") }
 }
 
-/// A path at which the metrics can be served: none of the status page, and none that begins like the exporter's own.
+/// A path at which the metrics can be served: not that of the status page, and none that begins like the exporter's own.
 pub(super) fn telemetry_path(text: &str) -> Result<(), String> {
     let problem = match text {
         _ if !text.starts_with('/') => "does not begin with a slash",
-        _ if text == "/" || text.starts_with("/-/") => "is a path of the exporter already",
+        _ if text == "/" || text.starts_with("/-/") => "is already a path of the exporter",
         _ if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte)) => {
-            "holds a character that a path should not"
+            "contains a character that is not allowed in it"
         }
         _ => return Ok(()),
     };

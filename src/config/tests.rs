@@ -77,7 +77,7 @@ fn changes_are_named_with_their_values_and_secrets_hidden() {
     assert_eq!(changes, ["poll.interval (\"1m\" -> \"2m\")", "state.file (\"\" -> \"/a\")", "api.key"]);
 }
 
-/// Where a value came from decides nothing: only what it is.
+/// Where a value came from does not matter, only what it is.
 #[test]
 fn a_value_that_is_set_elsewhere_is_no_change() {
     let options = Options::default();

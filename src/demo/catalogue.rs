@@ -1,11 +1,11 @@
-//! The names that the demo's world is made of.
+//! The names in the demo's world.
 
-/// What is told of a repository beside its progress.
+/// What the demo says about a repository besides its progress.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     pub name: &'static str,
     pub created_at: &'static str,
-    /// `None` where the API does not say.
+    /// `None` if the API does not say.
     pub private: Option<bool>,
     /// How many target languages it has.
     pub languages: usize,

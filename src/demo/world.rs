@@ -1,15 +1,15 @@
 //! The world behind the demo API: repositories, their languages, and how far each is at any time.
 //!
-//! A pure function of the seed and the time, so that who knows both can say what the API answers.
+//! A pure function of the seed and the time, so that tests that know both can predict the API's answers.
 
 use super::catalogue::{self, LANGUAGES, REPOSITORIES};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The largest integer that a double holds exactly, with all below it; ids above show who reads them as doubles.
+/// The largest integer up to which a double holds all exactly; ids above reveal clients that read them as doubles.
 const LARGEST_SAFE_INTEGER: u64 = 1 << 53;
 
-/// Repositories that live and move.
+/// Repositories that change over time.
 #[derive(Debug, Clone)]
 pub struct World {
     seed: u64,
@@ -22,7 +22,7 @@ pub struct Repository {
     pub id: u64,
     pub name: &'static str,
     pub created_at: &'static str,
-    /// `None` where the API does not say.
+    /// `None` if the API does not say.
     pub private: Option<bool>,
     pub languages: Vec<Language>,
     id_as_string: bool,
@@ -38,20 +38,20 @@ pub struct Language {
     work: Work,
 }
 
-/// How the work on a language goes.
+/// How the work on a language proceeds.
 #[derive(Debug, Clone, Copy)]
 enum Work {
-    /// Done, and nothing new to do.
+    /// Done, with nothing new to do.
     Finished,
-    /// Begun, and nobody works on it; so many words are done.
+    /// Begun, but nobody works on it; this many words are done.
     Stalled(u64),
     /// Not measured: the API reports no completion.
     Unmeasured,
-    /// New text comes once every `cycle`, then translators work until they are done or tired.
+    /// New text comes once every `cycle`, then translators work until they finish or pause.
     Alive { dice: u64, cycle: Duration, offset: Duration, step: Duration, lowest: u64 },
 }
 
-/// How a request fails by chance, whatever it asks for.
+/// How a request fails at random, whatever it requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stumble {
     TooManyRequests,
@@ -97,7 +97,7 @@ impl World {
         (begin..begin + 12).contains(&second) && out.is_some_and(|out| out.id == repository.id)
     }
 
-    /// How the request of this number fails by chance: about one of a hundred does.
+    /// How the request with this number fails at random: about one in a hundred does.
     pub(super) fn stumble(&self, request: u64) -> Option<Stumble> {
         match dice(self.seed, &[request, 3], 1000) {
             0..3 => Some(Stumble::TooManyRequests),
@@ -109,7 +109,7 @@ impl World {
 
 impl Repository {
     fn new(seed: u64, at: u64, id: u64, entry: &catalogue::Entry) -> Self {
-        // Larger projects come to the rarer languages; smaller ones take some of the common ones.
+        // Larger projects include the rarer languages; smaller ones have some of the common ones.
         let choice = (entry.languages + entry.languages / 2 + 1).min(LANGUAGES.len());
         let mut languages: Vec<_> = (0..).zip(&LANGUAGES[..choice]).collect();
         languages.sort_by_key(|(place, _)| dice(seed, &[at, *place, 4], u64::MAX));
@@ -168,7 +168,7 @@ impl Work {
             0..14 => Self::Finished,
             14..26 => Self::Stalled(words * (3 + roll(8, 94)) / 100),
             kind => {
-                // Most languages keep up with new text; some are new themselves and have all of it before them.
+                // Most languages keep up with new text; some are new and have all of it to do.
                 let young = kind < 44;
                 let cycle = if young { 900 + roll(9, 1500) } else { 120 + roll(9, 360) };
                 Self::Alive {
@@ -192,7 +192,7 @@ impl Work {
                 let (round, second) = (lived / cycle.as_secs(), lived % cycle.as_secs());
                 let low = lowest + dice(seed, &[round, 0], 8);
                 let high = if dice(seed, &[round, 1], 3) == 0 { 96 + dice(seed, &[round, 2], 4) } else { 100 };
-                // The work takes from a half to all of the cycle; what is left of it is rest.
+                // The work takes from half to all of the cycle; the remainder is a pause.
                 let work = cycle.as_secs() * (50 + dice(seed, &[round, 3], 50)) / 100;
                 let worked = (second - second % step.as_secs()).min(work);
                 Some(words * (low * work + (high - low) * worked) / (100 * work))
@@ -201,7 +201,7 @@ impl Work {
     }
 }
 
-/// A number below `sides` that the seed and the purpose decide.
+/// A number below `sides` that the seed and the purpose determine.
 fn dice(seed: u64, purpose: &[u64], sides: u64) -> u64 {
     let mut state = fastrand::Rng::with_seed(seed).u64(..);
     for part in purpose {

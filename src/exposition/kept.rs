@@ -1,8 +1,8 @@
-//! The kept body: the text that a publication fixes, compressed once, and ended by each scrape in its own way.
+//! The kept body: the text that a publication fixes, compressed once, to which each scrape adds its own end.
 //!
-//! RFC 1952 lets a body have several gzip members, but curl and browsers stop after the first. So what is kept is the
+//! RFC 1952 allows several gzip members in a body, but curl and browsers stop after the first. So what is kept is the
 //! beginning of one member: its header and deflate blocks that end with a sync flush, which is on a byte boundary. The
-//! end adds blocks of its own, the checksum of the whole text and its length. Blocks of a new compressor refer to
+//! end adds its own blocks, and the checksum and length of the complete text. Blocks of a new compressor refer to
 //! nothing before themselves (RFC 1951).
 
 use bytes::{Buf as _, Bytes, buf::Reader};
@@ -16,10 +16,10 @@ use std::{
 
 /// Deflate, no flags, no time of modification, fastest algorithm, written on Unix.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3];
-/// For what is compressed once: nearly a third less to send than at level 1, for some 5 ms more at 100,000 series. Higher
-/// levels save little more for several times the CPU.
+/// For what is compressed once: nearly a third smaller than at level 1, for some 5 ms more at 100,000 series. Higher
+/// levels gain little for several times the CPU.
 const LEVEL: Compression = Compression::new(2);
-/// Bytes of text that are handed to the compressor, or inflated, at once.
+/// Bytes of text that are compressed or inflated at once.
 const CHUNK: usize = 64 * 1024;
 /// Proof that the writes below cannot fail.
 const IN_MEMORY: &str = "all that is written stays in memory";
@@ -43,12 +43,12 @@ impl Kept {
         encode_registry(&mut text, registry).expect(IN_MEMORY);
         text.0.flush().expect(IN_MEMORY);
         let writer = text.0.get_mut();
-        // The only way to copy one.
+        // The only way to copy a checksum.
         let mut checksum = Crc::new();
         checksum.combine(writer.crc());
         let deflate = writer.get_mut();
         let length = deflate.total_in();
-        // What the encoder adds when it is dropped, the end of a stream, is lost with the empty vector that it gets here.
+        // The encoder writes the end of a stream when it is dropped: into the empty vector that it gets here.
         let mut member = mem::take(deflate.get_mut());
         member.shrink_to_fit();
         Self { member: member.into(), checksum, length }
@@ -68,7 +68,7 @@ impl Kept {
         [self.member.clone(), member.into()]
     }
 
-    /// This text and then `end`, in parts that are inflated as they are asked for.
+    /// This text and then `end`, in parts that are inflated on demand.
     pub fn identity(&self, end: String) -> Identity {
         let inflate = DeflateDecoder::new(self.member.slice(HEADER.len()..).reader());
         Identity { inflate, length: self.length, end: end.into() }
@@ -108,7 +108,7 @@ impl Iterator for Identity {
     }
 }
 
-/// Takes text where bytes are taken.
+/// Writes text to a writer of bytes.
 struct TextWriter<W>(W);
 
 impl<W: Write> fmt::Write for TextWriter<W> {

@@ -86,7 +86,7 @@ impl Collector for Translations {
     }
 }
 
-/// Encodes the samples of one name; a family without samples is left out whole.
+/// Encodes the samples of one name; a family without samples is left out.
 fn family<L: EncodeLabelSet, N: EncodeGaugeValue>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! What begins and what ends is logged, each once.
+//! Logs when a finding begins and when it ends, each once.
 
 use super::{Finding, Kind, Severity};
 use crate::{model::Timestamp, words::Rough};
@@ -12,7 +12,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Logs what is among `findings` and was not before, and what was and is no more.
+    /// Logs findings that are new, and those that have ended.
     pub fn observe(&mut self, findings: &[Finding], now: Timestamp) {
         for finding in findings {
             if let Entry::Vacant(entry) = self.open.entry(finding.kind) {
@@ -66,23 +66,21 @@ impl Kind {
         matches!(self, Self::StateDiscarded | Self::ReloadRefused)
     }
 
-    /// What the log says when it ends; `None` where what follows says enough.
+    /// What the log says when it ends; `None` if other messages say enough.
     fn end(self) -> Option<&'static str> {
         Some(match self {
             Self::KeyRefused => "the API accepts the key again",
             Self::KeyFileUnreadable => "the key file can be read again",
-            Self::Held => "the API takes requests again: the time of Retry-After is over",
+            Self::Held => "requests are sent again: the wait that Retry-After asked for is over",
             Self::ApiUnavailable => "the API answers again",
-            Self::ListingIncomplete => "the repositories can all be listed again",
+            Self::ListingIncomplete => "all repositories can be listed again",
             Self::DataStale => "no data are stale any more",
-            Self::CertificateExpired | Self::CertificateExpiring => {
-                "the certificate of the web side is valid for long again"
-            }
+            Self::CertificateExpired | Self::CertificateExpiring => "the TLS certificate is no longer about to expire",
             Self::RepositoriesFailing => "no repository fails any more",
             Self::NoRepositories => "the account has repositories now",
             Self::NothingSelected => "the filters no longer leave out every repository",
-            Self::RemovalUnconfirmed => "no repository waits any more for a listing to confirm that it is gone",
-            Self::ScaleSuspect => "the completions no longer look like another scale than api.completion_scale",
+            Self::RemovalUnconfirmed => "no removal waits for confirmation any more",
+            Self::ScaleSuspect => "the completions no longer look as if api.completion_scale were wrong",
             Self::CompletionsOutOfScale => "no completion is outside api.completion_scale any more",
             Self::StateNotSaved => "the state is saved again",
             Self::PollsOverrun => "polls fit into poll.interval again",

@@ -101,21 +101,25 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::KeyRefused,
             Known::ended(refused(PollFailure::Unauthorized)),
-            &["refuses the key", "nothing was read", "were read before"],
+            &["refuses the key", "the last poll read nothing", "were read before"],
         ),
-        (Kind::KeyFileUnreadable, Known::ended(refused(PollFailure::KeyFile)), &["from its file", "nothing is asked"]),
+        (
+            Kind::KeyFileUnreadable,
+            Known::ended(refused(PollFailure::KeyFile)),
+            &["from its file", "no requests are sent"],
+        ),
         (
             Kind::Held,
             Known::with(|known| {
                 known.status.last = Some(ended_early(PollFailure::Held));
                 known.status.held_until = Some(NOW.saturating_add(HOUR));
             }),
-            &["until 2026-11-21T02:30:45Z", "the rest is shown as it was read before"],
+            &["until 2026-11-21T02:30:45Z", "the rest is shown as last read"],
         ),
         (
             Kind::ApiUnavailable,
             Known::ended(ended_early(PollFailure::Unavailable)),
-            &["in trouble", "1 repository was"],
+            &["unavailable", "1 repository was"],
         ),
         (
             Kind::ListingIncomplete,
@@ -142,7 +146,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::NoRepositories,
             Known::with(|known| known.snapshot.repositories.clear()),
-            &["account of the key has no repository"],
+            &["account of the key has no repositories"],
         ),
         (
             Kind::NothingSelected,
@@ -172,7 +176,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["cannot be saved", "restart"],
         ),
         (Kind::StateDiscarded, Known::with(|known| known.facts.state_discarded = fails()), &["clocks began anew"]),
-        (Kind::ReloadRefused, Known::with(|known| known.facts.reload_refused = fails()), &["refused", "one before"]),
+        (Kind::ReloadRefused, Known::with(|known| known.facts.reload_refused = fails()), &["refused", "previous one"]),
         (
             Kind::CertificateExpiring,
             Known::with(|known| known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * 13))),

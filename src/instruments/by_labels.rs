@@ -13,8 +13,8 @@ use std::{
 
 type Labels = Vec<(&'static str, String)>;
 
-/// The library's own `Family`, except that samples come in the order of their labels: `Family` is a hash map, and would
-/// show the reasons of failures in another order after each start. Clones share the metrics.
+/// Like the library's `Family`, but samples are in the order of their labels: `Family` is a hash map, and would show the
+/// reasons of failures in another order after each start. Clones share the metrics.
 #[derive(Debug, Clone)]
 pub(super) struct ByLabels<M> {
     metrics: Arc<Mutex<BTreeMap<Labels, M>>>,
@@ -32,7 +32,7 @@ impl<M: Clone> ByLabels<M> {
         Self { metrics: Arc::default(), make }
     }
 
-    /// The metric with these labels, made where there is none yet.
+    /// The metric with these labels, created if there is none yet.
     pub fn at<const N: usize>(&self, labels: [(&'static str, &str); N]) -> M {
         let labels = labels.map(|(name, value)| (name, value.to_owned())).to_vec();
         lock(&self.metrics).entry(labels).or_insert_with(self.make).clone()

@@ -1,4 +1,4 @@
-//! What the exporter knows of itself: how its configuration, its state file, its clock and its certificate are.
+//! What the exporter knows about itself: the condition of its configuration, state file, clock and certificate.
 
 use super::gauge;
 use crate::{
@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// What may need attention, as far as polls do not show it. Each failure lasts until the same thing succeeds.
+/// What may need attention and is not shown by polls. Each failure lasts until the same thing succeeds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Why the last reload was refused.
@@ -24,13 +24,13 @@ pub struct Facts {
     pub state_discarded: Option<Failure>,
     /// That timestamps lay in the future; lasts until the next start.
     pub clock_corrected: Option<Failure>,
-    /// `None` where no certificate is served.
+    /// `None` if no certificate is served.
     pub certificate_expires_at: Option<Timestamp>,
     /// When the configuration in force was loaded.
     pub(super) loaded_at: Option<Timestamp>,
 }
 
-/// Clones share what they know.
+/// Clones share their facts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Conditions(Arc<Mutex<Facts>>);
 
@@ -50,7 +50,7 @@ impl Facts {
     }
 }
 
-/// Notes that something failed; since when stays where it failed before.
+/// Notes that something failed; `since` stays if it failed before.
 pub(super) fn fail(known: &mut Option<Failure>, failure: Failure) {
     let since = known.as_ref().map_or(failure.since, |known| known.since.min(failure.since));
     *known = Some(Failure { since, ..failure });
@@ -73,7 +73,7 @@ impl Collector for Conditions {
         }
         if let Some(at) = facts.certificate_expires_at {
             let name = "translation_exporter_tls_certificate_expiry_timestamp_seconds";
-            gauge(encoder, name, "When the certificate that is served expires.", at.as_seconds())?;
+            gauge(encoder, name, "When the served TLS certificate expires.", at.as_seconds())?;
         }
         Ok(())
     }

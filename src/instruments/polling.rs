@@ -1,6 +1,6 @@
-//! How the polling goes and how much is known: the exporter's own gauges that a publication fixes.
+//! The state of polling and how much is known: the exporter's own gauges that a publication fixes.
 //!
-//! What is not known is absent: before a first poll has ended there is no `translation_up`, and nothing is counted
+//! What is not known is absent: before the first poll has ended there is no `translation_up`, and nothing is counted
 //! before anything is known.
 
 use super::gauge;
@@ -15,7 +15,7 @@ use prometheus_client::{
 };
 use std::{fmt, sync::Arc};
 
-/// What is published of polls beside the translations.
+/// What is published about polls besides the translations.
 #[derive(Debug)]
 pub(crate) struct Polling {
     pub snapshot: Arc<Snapshot>,
@@ -42,7 +42,7 @@ impl Collector for Polling {
         }
         let help = "poll.interval: time from the start of a poll to the start of the next.";
         gauge(encoder, "translation_exporter_poll_interval_seconds", help, status.interval.as_secs_f64())?;
-        let help = "Until when no request is made because the API asked for it by Retry-After; 0 where it did not.";
+        let help = "Until when Retry-After holds all requests; 0 if it does not.";
         let held_until = status.held_until.map_or(0.0, Timestamp::as_seconds);
         gauge(encoder, "translation_exporter_api_held_until_timestamp_seconds", help, held_until)?;
         let help = "api.completion_scale: the reported completion that means finished.";

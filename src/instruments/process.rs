@@ -13,10 +13,10 @@ use prometheus_client::{
 };
 use std::fmt;
 
-/// Reads the system's account of this process at each scrape.
+/// Reads what the system knows about this process at each scrape.
 #[derive(Debug)]
 pub(super) struct ProcessCollector {
-    /// When the system was started, in seconds since the Unix epoch: it never changes, and takes long to read.
+    /// When the system was started, in seconds since the Unix epoch: it never changes, and is slow to read.
     booted_at: Option<u64>,
 }
 
@@ -29,7 +29,7 @@ impl ProcessCollector {
 impl Collector for ProcessCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let encoder = &mut encoder;
-        // The one that lists them is among them.
+        // Without the descriptor that lists them.
         if let Ok(open) = std::fs::read_dir("/proc/self/fd").map(|fds| fds.count().saturating_sub(1)) {
             gauge(encoder, "process_open_fds", "Number of open file descriptors.", open)?;
         }
@@ -63,7 +63,7 @@ fn seconds(ticks: u64) -> f64 {
     ticks as f64 / procfs::ticks_per_second() as f64
 }
 
-/// No limit is the largest number, as the Go client has it.
+/// No limit is the largest number, as in the Go client.
 fn value(limit: LimitValue) -> u64 {
     match limit {
         LimitValue::Unlimited => u64::MAX,

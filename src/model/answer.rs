@@ -1,4 +1,4 @@
-//! What an answer of the API means, once it is read: pages of the listing, lists of languages, and what is bad in them.
+//! What an answer of the API means: pages of the listing, lists of languages, and their defects.
 
 use super::{Completion, Defect, Language, Repository, RepositoryId};
 use std::{fmt, sync::Arc};
@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc};
 /// One bad entry, or one bad field of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadEntry {
-    /// Which entry of an answer it is, counted from 1; `None` where it takes more than one answer to see the defect.
+    /// Which entry of an answer it is, counted from 1; `None` if the defect shows only across answers.
     pub place: Option<usize>,
     /// Its id, name or code, as far as they can be read; otherwise empty.
     pub identity: String,
@@ -27,14 +27,14 @@ impl fmt::Display for BadEntry {
 }
 
 impl BadEntry {
-    /// A repository that cannot be used because of the other ones that are listed.
+    /// A repository that cannot be used because of others in the listing.
     #[must_use]
     pub fn of_repository(repository: &Repository, defect: Defect) -> Self {
         Self { place: None, identity: format!("id {}, {:?}", repository.id, repository.name), defect }
     }
 }
 
-/// How the listing goes on after a page.
+/// How the listing continues after a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// The page is empty: this was the end.
@@ -48,7 +48,7 @@ pub enum Next {
 /// One page of the listing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// In the order of the page; an id may be there more than once.
+    /// In the order of the page; an id may appear more than once.
     pub repositories: Vec<Repository>,
     /// Ids of entries whose name cannot be read: they are listed, though nothing new is known of them.
     pub nameless: Vec<RepositoryId>,
@@ -59,7 +59,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Whether the listing can go on, or ended well, when this page was requested with the cursor `after`.
+    /// Whether the listing can continue, or ended properly, if this page was requested with the cursor `after`.
     #[must_use]
     pub fn follows(&self, after: Option<RepositoryId>) -> bool {
         match self.next {
@@ -74,7 +74,7 @@ impl Page {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     pub language: Arc<Language>,
-    /// `None` where the API gave none that can be read.
+    /// `None` if the API gave none that can be read.
     pub completion: Option<Completion>,
 }
 

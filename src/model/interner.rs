@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Gives the one copy of a language.
+/// Returns the one copy of a language.
 #[derive(Debug, Default)]
 pub struct Interner(Mutex<HashSet<Arc<Language>>>);
 
@@ -24,7 +24,7 @@ impl Interner {
         language
     }
 
-    /// Forgets what nothing uses any more, so that an API that invents languages cannot fill the memory.
+    /// Forgets what is no longer used, so that an API that invents languages cannot fill the memory.
     pub fn forget_unused(&self) {
         lock(&self.0).retain(|language| Arc::strong_count(language) > 1);
     }

@@ -3,7 +3,7 @@
 use crate::{clock::Moment, model::Timestamp};
 use tokio::time::Instant;
 
-/// What is known of the hold of all requests, if there is one.
+/// What is known of the hold, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Hold {
     /// By the monotonic clock, and by the wall clock as it was when the hold was first seen.
@@ -15,7 +15,7 @@ impl Hold {
         self.until.map(|(until, _)| until)
     }
 
-    /// Takes note of how long requests are held now, and returns the end to be shown.
+    /// Notes how long requests are held now, and returns the end to show.
     pub fn follow(&mut self, held_until: Option<Instant>, now: Moment) -> Option<Timestamp> {
         if self.until() != held_until {
             self.until = held_until.map(|until| (until, now.wall.saturating_add(until - now.monotonic)));

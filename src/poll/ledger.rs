@@ -1,7 +1,7 @@
 //! What the poller remembers: what is listed, what was last read of it, and the progress clocks of what left.
 //!
-//! Nothing here waits or asks: answers come in, snapshots go out. A repository leaves when a complete listing lacks it
-//! or the filters leave it out, and for no other reason.
+//! Nothing here waits or sends requests: answers come in, snapshots go out. A repository leaves when a complete listing
+//! lacks it or the filters leave it out, and for no other reason.
 
 mod clocks;
 mod listing;
@@ -27,10 +27,10 @@ use tokio::time::Instant;
 struct Known {
     repository: Arc<Repository>,
     languages: Option<Arc<Languages>>,
-    /// When they were read: their age does not depend on a wall clock that jumps.
+    /// When they were read, so that their age does not depend on jumps of the wall clock.
     read: Option<Instant>,
     failure: Option<Failure>,
-    /// What was logged of its failures, until it is read again.
+    /// The failure that was logged, until it is read again.
     logged_failure: Option<Arc<str>>,
     /// Larger is later; 0 is never.
     last_attempt: u64,
@@ -38,15 +38,15 @@ struct Known {
     bad_entries: u64,
 }
 
-/// All that is remembered.
+/// Everything that is remembered.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// All that the listing shows, whatever the filters say.
+    /// Everything that the listing shows, before the filters.
     listed: BTreeMap<RepositoryId, Arc<Repository>>,
     /// Those of them that are polled.
     known: BTreeMap<RepositoryId, Known>,
     departed: BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>,
-    /// Lacking in the last complete listing, in such numbers that the next has to confirm it.
+    /// Missing from the last complete listing, but so many that the next must confirm it.
     missed: BTreeSet<RepositoryId>,
     attempts: u64,
     /// Whether it was logged that too many clocks departed.
@@ -84,14 +84,14 @@ impl Ledger {
         self.known.len()
     }
 
-    /// What is to be read, the oldest attempt first.
+    /// What to read, the oldest attempt first.
     pub fn queue(&self) -> Vec<RepositoryId> {
         let mut queue: Vec<_> = self.known.iter().map(|(id, known)| (known.last_attempt, *id)).collect();
         queue.sort_unstable();
         queue.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// The name of a repository that is polled; of another one it is empty.
+    /// The name of a repository that is polled; empty for any other.
     pub fn name(&self, id: RepositoryId) -> &str {
         self.known.get(&id).map_or("", |known| &*known.repository.name)
     }
@@ -131,8 +131,8 @@ impl Ledger {
         known.logged_failure.take().is_some()
     }
 
-    /// The languages of a repository could not be read. Returns whether that is to be logged: it is a failure of the
-    /// repository itself, not of the API as a whole, and another one than was logged last.
+    /// The languages of a repository could not be read. Returns whether to log that: if it is a failure of the repository,
+    /// not of the API itself, and differs from the one logged last.
     pub fn failed(&mut self, id: RepositoryId, failure: Failure, is_its_own: bool, now: Timestamp) -> bool {
         let Some(known) = self.known.get_mut(&id) else { return false };
         self.attempts += 1;
@@ -146,7 +146,7 @@ impl Ledger {
         is_new
     }
 
-    /// Whether the bad entries of a repository's answer are others than last time, by their digest.
+    /// Whether the bad entries of a repository's answer differ from last time, by their digest.
     pub fn bad_entries_changed(&mut self, id: RepositoryId, digest: u64) -> bool {
         self.known.get_mut(&id).is_some_and(|known| std::mem::replace(&mut known.bad_entries, digest) != digest)
     }
@@ -202,7 +202,7 @@ impl Known {
     }
 }
 
-/// The reading of a code among readings in the order of their codes.
+/// The reading with this code, among readings in the order of their codes.
 fn find<'r>(readings: &'r [Reading], code: &str) -> Option<&'r Reading> {
     let index = readings.binary_search_by(|reading| (*reading.language.code).cmp(code)).ok()?;
     readings.get(index)

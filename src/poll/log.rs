@@ -1,5 +1,4 @@
-//! What the poller logs: each thing once when it changes, not once per poll, and never more than a few lines of one kind
-//! in a poll.
+//! What the poller logs: changes only, not once per poll, and at most a few lines of one kind per poll.
 
 use super::ledger::Changes;
 use crate::{
@@ -14,28 +13,28 @@ use std::{
 /// How many lines of one kind a poll logs; the rest is counted.
 const AT_MOST: usize = 10;
 
-/// What one poll logs about single repositories: by its kind, how many lines there were, logged or not.
+/// How many lines of each kind about single repositories one poll had, logged or not.
 #[derive(Debug, Default)]
 pub(super) struct PollLog(BTreeMap<&'static str, usize>);
 
 impl PollLog {
-    /// Counts one more line of a kind, and says whether it is logged.
+    /// Counts one more line of a kind, and returns whether to log it.
     fn is_logged(&mut self, kind: &'static str) -> bool {
         let count = self.0.entry(kind).or_default();
         *count += 1;
         *count <= AT_MOST
     }
 
-    /// One line for all that was counted and not logged.
+    /// One line for everything that was counted but not logged.
     pub fn end(self) {
         let more = self.0.iter().filter(|(_, count)| **count > AT_MOST);
         let more: Vec<_> = more.map(|(kind, count)| format!("{} {kind}", count - AT_MOST)).collect();
         if !more.is_empty() {
-            tracing::warn!(more = more.join(", "), "there was more than is logged one by one");
+            tracing::warn!(more = more.join(", "), "more happened than is logged individually");
         }
     }
 
-    /// The languages of a repository cannot be read, for a reason that is not logged yet.
+    /// The languages of a repository cannot be read, for a reason that was not logged yet.
     pub fn failing(&mut self, repo: &str, id: RepositoryId, failure: &Failure) {
         if self.is_logged("failing") {
             let Failure { what, hint, .. } = failure;
@@ -50,7 +49,7 @@ impl PollLog {
         }
     }
 
-    /// The bad entries of an answer, now that they are others than before.
+    /// The bad entries of an answer, if they differ from before.
     pub fn bad_entries(&mut self, of: &str, bad: &[BadEntry]) {
         if bad.is_empty() {
             if self.is_logged("answers that are good again") {
@@ -83,7 +82,7 @@ impl PollLog {
     }
 }
 
-/// Distinguishes what is wrong with two answers, wherever in them it is; 0 is nothing.
+/// A digest of an answer's defects, wherever in the answer they are; 0 if there are none.
 pub(super) fn digest(bad: &[BadEntry]) -> u64 {
     let mut defects: Vec<_> = bad.iter().map(|bad| (&*bad.identity, bad.defect)).collect();
     if defects.is_empty() {
@@ -95,8 +94,8 @@ pub(super) fn digest(bad: &[BadEntry]) -> u64 {
     hasher.finish().max(1)
 }
 
-/// Digests of the bad entries of the last listing that was complete and of the last that broke off, which shows only
-/// some of what is bad: each is compared with the last of its kind.
+/// Digests of the bad entries of the last complete listing and of the last incomplete one, which shows only some of them:
+/// each listing is compared with the last of its kind.
 #[derive(Debug, Default)]
 pub(super) struct ListingDigests {
     complete: u64,
@@ -104,17 +103,17 @@ pub(super) struct ListingDigests {
 }
 
 impl ListingDigests {
-    /// Whether the bad entries of a listing are to be logged, now that they have this digest.
+    /// Whether to log the bad entries of a listing with this digest.
     pub fn changed(&mut self, is_complete: bool, digest: u64) -> bool {
         let last = if is_complete { &mut self.complete } else { &mut self.broken_off };
         std::mem::replace(last, digest) != digest && (is_complete || digest != 0)
     }
 }
 
-/// Logs how a poll ended: at info level where it read more or less than the one before, and at debug level if not. Why
-/// is for the health of the exporter to log.
+/// Logs how a poll ended: at info level if it read more or less than the one before, otherwise at debug level. The reason
+/// is logged by `health`.
 pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
-    // How many were read before a poll was ended is a matter of luck.
+    // How many were read before a poll was ended is random.
     let unread = |outcome: &PollOutcome| match outcome.ended_early {
         Some(_) => None,
         None => Some((outcome.listing.is_some(), outcome.failed, outcome.unreached)),

@@ -5,14 +5,14 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// What has been read is published at least this often.
 pub(super) const PUBLISH_EVERY: Duration = Duration::from_secs(5);
-/// The first publication of what a poll reads; from there the waits double up to [`PUBLISH_EVERY`].
+/// The wait for the first publication of a poll; from there the waits double up to [`PUBLISH_EVERY`].
 const FIRST_PUBLISH: Duration = Duration::from_millis(250);
 
-/// When the next publication within a poll is due: soon at first, so that a start shows something, then ever later.
+/// When the next publication within a poll is due: soon at first, so that a start shows something, then less often.
 #[derive(Debug)]
 pub(super) struct Publications {
     wait: Duration,
-    /// Goes on over interrupted waits, of which there is one for every answer.
+    /// Survives interrupted waits, of which there is one for every answer.
     due: Pin<Box<Sleep>>,
     count: u32,
 }

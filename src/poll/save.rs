@@ -12,13 +12,13 @@ use tokio::sync::watch;
 /// How soon a failed write is tried again.
 const RETRY: Duration = Duration::from_secs(60);
 
-/// Hands over what is to be written; what is overtaken before its turn is not written.
+/// Hands over what to write; only the newest is written.
 #[derive(Debug)]
 pub struct Saver(watch::Sender<Arc<Memory>>);
 
 impl Saver {
-    /// A saver, and the task that writes what it is given. Whoever starts the task has to watch it: it ends once the
-    /// saver is dropped and its newest memory is written, and if it ends before, nothing is written any more.
+    /// A saver, and the task that writes what it is given. The caller must watch the task: it ends once the saver is
+    /// dropped and its newest memory is written; if it ends earlier, nothing is written any more.
     pub fn new(
         mut file: StateFile,
         instruments: Arc<Instruments>,
@@ -58,7 +58,7 @@ async fn write_all(
         if let Err(error) = &result
             && is_last
         {
-            // Nobody is left to judge it.
+            // `health` is no longer logged at the end.
             tracing::error!(%error, "the state cannot be saved at the end; the last good file stays");
         }
         instruments.state_written(

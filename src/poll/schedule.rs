@@ -1,5 +1,5 @@
-//! When a poll begins: an interval after the start of the one before, or after its end where it went wrong, and not
-//! while a Retry-After holds all requests.
+//! When a poll begins: an interval after the start of the previous one, or after its end if it failed, and not while
+//! Retry-After holds all requests.
 
 use super::{Poller, publications::PUBLISH_EVERY};
 use crate::{
@@ -14,7 +14,7 @@ where
     A: Api,
     P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
 {
-    /// Polls until `shutdown`, then hands over what is not saved yet.
+    /// Polls until `shutdown`, then hands over the unsaved data.
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         loop {
@@ -35,18 +35,18 @@ where
         }
     }
 
-    /// Waits for the time of the next poll, and publishes anew what becomes stale in the meantime.
+    /// Waits for the time of the next poll, and publishes again when data become stale in the meantime.
     async fn wait(&mut self, started: Instant, outcome: &PollOutcome) {
         let ended = Instant::now();
         let failed = outcome.listing.is_some() || outcome.ended_early.is_some();
         let mut announced = None;
         let mut published = ended;
-        // What becomes stale bit by bit is not encoded bit by bit.
+        // Data that become stale one after another are not published one by one.
         let mut not_before = None;
         loop {
             let interval = self.settings.borrow().interval;
             let next = if failed { ended + interval } else { (started + interval).max(ended) };
-            // No request is sent in the meantime, so that no hold can begin.
+            // No request is sent in the meantime, so no hold can begin.
             let due = self.hold.until().map_or(next, |until| until.max(next));
             let now = Instant::now();
             if due <= now {

@@ -14,15 +14,15 @@ use crate::{
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{pin::pin, sync::Arc, time::Duration};
 
-/// How often a long poll is saved on its way.
+/// How often a long poll is saved while it runs.
 const SAVE_EVERY: Duration = Duration::from_secs(5 * 60);
 
-/// How far the poll under way has come.
+/// The progress of the poll under way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PollProgress {
-    /// Repositories that were asked for, successfully or not.
+    /// Repositories that were requested, successfully or not.
     pub done: usize,
-    /// Repositories that will be; while the listing is read, those that it has shown so far.
+    /// Repositories to request; while the listing is read, those that it has shown so far.
     pub of: usize,
     /// Whether the listing has ended.
     pub is_listed: bool,
@@ -38,7 +38,7 @@ pub(super) struct Work {
     pub read: usize,
     pub failed: usize,
     pub unreached: usize,
-    /// The first of the reasons why it did not read everything.
+    /// The first reason why it did not read everything.
     pub failure: Option<PollFailure>,
     pub log: PollLog,
 }
@@ -83,7 +83,7 @@ where
         self.status.has_data |= is_complete;
     }
 
-    /// Reads the listing to its end; the error is why it ends before.
+    /// Reads the listing to its end; the error is why it could not.
     async fn read_pages(
         &mut self,
         session: &A::Session,
@@ -152,7 +152,7 @@ where
         work.unreached += queue.len();
     }
 
-    /// What became of the request for one repository's languages.
+    /// Handles the result of the request for one repository's languages.
     fn take_in(
         &mut self,
         id: RepositoryId,
@@ -188,7 +188,7 @@ where
     fn broken_cursor(&self, after: Option<RepositoryId>) -> Failure {
         let page = after.map_or_else(|| "the first page".to_owned(), |after| format!("the page after id {after}"));
         let what =
-            format!("{page} of the listing gives no id to go on from: its last id cannot be read, or does not rise");
+            format!("{page} of the listing has no id to continue from: its last id cannot be read, or does not rise");
         Failure::new(self.clock.now(), what, CURSOR_HINT)
     }
 }

@@ -1,4 +1,4 @@
-//! How one completion, one bar and one name are written on a terminal.
+//! How a completion, a bar and a name are written on a terminal.
 
 use super::summary::Percent;
 use crate::text::is_invisible;
@@ -27,7 +27,7 @@ impl Brush {
         self.paint("31", text)
     }
 
-    /// Red below half, yellow below nine tenths, green where finished; between, the terminal's own colour.
+    /// Red below half, yellow below nine tenths, green if finished; otherwise the terminal's own colour.
     fn graded(self, ratio: f64, text: &str) -> String {
         match ratio {
             _ if ratio < 0.5 => self.paint("31", text),
@@ -50,7 +50,7 @@ impl Brush {
         self.graded(ratio, &bar) + &self.faint(&rest)
     }
 
-    /// A completion in at least `width` columns, `?` where the API reported none.
+    /// A completion in at least `width` columns, `?` if the API reported none.
     pub(super) fn number(self, ratio: Option<f64>, width: usize) -> String {
         match ratio {
             None => format!("{:>width$}", "?"),
@@ -59,7 +59,7 @@ impl Brush {
     }
 }
 
-/// A name that cannot steer a terminal, in at most `width` columns; what does not fit is cut off in front, where owners
+/// A name without control characters, in at most `width` columns; what does not fit is cut off at the front, where owners
 /// repeat.
 pub(super) fn name(text: &str, width: usize) -> String {
     let shown: String = text.chars().map(|c| if c.is_control() || is_invisible(c) { '\u{fffd}' } else { c }).collect();
@@ -73,14 +73,14 @@ pub(super) fn name(text: &str, width: usize) -> String {
         left = rest;
         kept.push(c);
     }
-    // A mark that combines would now combine with the ellipsis.
+    // A combining mark would now combine with the ellipsis.
     while kept.last().is_some_and(|c| c.width() == Some(0)) {
         kept.pop();
     }
     std::iter::once('…').chain(kept.into_iter().rev()).collect()
 }
 
-/// `text` and blanks up to `width` columns.
+/// `text`, padded to `width` columns.
 pub(super) fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }

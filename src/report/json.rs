@@ -1,4 +1,4 @@
-//! The JSON of `once`; its schema stands in the documentation of [`super`].
+//! The JSON of `once`; its schema is in the documentation of [`super`].
 
 use super::summary::ratio;
 use crate::{
@@ -62,7 +62,7 @@ struct Language<'a> {
 /// What is known, as one JSON object and a line break.
 ///
 /// # Panics
-/// Never: what it writes is text, numbers and lists alone.
+/// Never: it writes only text, numbers and lists.
 #[must_use]
 pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
     let scale = snapshot.completion_scale;

@@ -1,4 +1,4 @@
-//! What the table, the JSON and the status page all say of what was read: ratios, means, percentages, counts and causes.
+//! What the table, the JSON and the status page share: ratios, means, percentages, counts and causes.
 
 use crate::{
     model::{Failure, Timestamp},
@@ -11,10 +11,10 @@ use std::{
     time::Duration,
 };
 
-/// An incomplete language without progress for so long is stalled.
+/// An incomplete language without progress for this long is stalled.
 pub const STALLED_AFTER: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Completion divided by the scale, not clamped; `None` where the API reported none.
+/// Completion divided by the scale, not clamped; `None` if the API reported none.
 #[must_use]
 pub fn ratio(reading: &Reading, scale: f64) -> Option<f64> {
     reading.completion().map(|completion| completion.get() / scale)
@@ -48,22 +48,22 @@ impl Mean {
         })
     }
 
-    /// `None` where there is nothing to take the mean of.
+    /// `None` if there is nothing to take the mean of.
     #[must_use]
     pub fn get(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
 }
 
-/// A repository with what its languages come to.
+/// A repository with totals of its languages.
 #[derive(Debug)]
 pub struct Row<'a> {
     pub shown: &'a Shown,
-    /// Empty where none are known.
+    /// Empty if none are known.
     pub readings: &'a [Reading],
     /// Of its languages.
     pub mean: Mean,
-    /// The latest of its languages.
+    /// The latest among its languages.
     pub last_progress: Option<Timestamp>,
     /// How many of its languages are stalled.
     pub stalled: usize,
@@ -92,7 +92,7 @@ impl<'a> Row<'a> {
         self.shown.condition.languages().is_some()
     }
 
-    /// `None` where the code is no target language of the repository.
+    /// `None` if the code is no target language of the repository.
     #[must_use]
     pub fn reading(&self, code: &str) -> Option<&'a Reading> {
         let index = self.readings.binary_search_by(|reading| (*reading.language.code).cmp(code)).ok()?;
@@ -110,7 +110,7 @@ pub fn rows(snapshot: &Snapshot, now: Timestamp) -> Vec<Row<'_>> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Language<'a> {
     pub code: &'a str,
-    /// Empty where no repository has one.
+    /// Empty if no repository has one.
     pub name: &'a str,
     /// How many repositories have it.
     pub repositories: usize,
@@ -142,13 +142,13 @@ pub fn languages<'a>(rows: &[Row<'a>], scale: f64) -> Vec<Language<'a>> {
 /// Why repositories fail.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cause<'a> {
-    /// The names of those that do.
+    /// The names of the repositories with this cause.
     pub repositories: Vec<&'a str>,
-    /// Of several, the one that has lasted longest.
+    /// The one that has lasted longest.
     pub failure: &'a Failure,
 }
 
-/// Why repositories fail, the most frequent cause first; failures with the same hint are one.
+/// Why repositories fail, the most frequent cause first; failures with the same hint count as one cause.
 #[must_use]
 pub fn causes(snapshot: &Snapshot) -> Vec<Cause<'_>> {
     let mut causes: BTreeMap<&str, Cause<'_>> = BTreeMap::new();
@@ -165,7 +165,7 @@ pub fn causes(snapshot: &Snapshot) -> Vec<Cause<'_>> {
     causes
 }
 
-/// A ratio in whole per cent, rounded down so that only what is complete is said to be; at most four columns wide.
+/// A ratio in whole percent, rounded down so that only what is complete shows 100; at most four columns wide.
 #[derive(Debug, Clone, Copy)]
 pub struct Percent(pub f64);
 

@@ -1,5 +1,5 @@
-//! The table. It has two layouts: a line for each repository where all languages fit side by side, and otherwise the
-//! languages of each repository wrapped below its line.
+//! The table. It has two layouts: one line per repository if all languages fit side by side, and otherwise the languages
+//! of each repository wrapped below its line.
 
 use super::{
     Look,
@@ -15,13 +15,13 @@ use crate::{
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// After so many rows the heading is repeated.
+/// The heading is repeated after this many rows.
 const ROWS_BETWEEN_HEADINGS: usize = 40;
-/// A code of more columns is cut.
+/// Longer codes are cut, in columns.
 const LONGEST_CODE: usize = 10;
 /// Columns of a repository's bar.
 const BAR: usize = 10;
-/// A bar, a blank, the percentage and its sign.
+/// Columns of a bar, a blank, the percentage and its sign.
 const ALL: usize = BAR + 5;
 
 /// Repositories by languages, the least complete of both first, and below that what could not be read and why.
@@ -44,7 +44,7 @@ pub fn table(snapshot: &Snapshot, poll: &PollOutcome, look: Look) -> String {
     text + &legend + &totals(snapshot, &rows, &languages, poll) + &failures(snapshot, poll, look, brush)
 }
 
-/// What reports no completion stands last.
+/// What reports no completion comes last.
 fn least_first(one: Mean, other: Mean) -> std::cmp::Ordering {
     one.get().unwrap_or(2.0).total_cmp(&other.get().unwrap_or(2.0))
 }
@@ -53,7 +53,7 @@ fn shown_name(row: &Row<'_>, width: usize) -> String {
     name(&row.shown.repository.name, width)
 }
 
-/// A line for each repository, with a column for each language; `None` where these leave names too little room.
+/// A line for each repository, with a column for each language; `None` if these leave too little room for names.
 fn side_by_side(
     rows: &[Row<'_>],
     languages: &[Language<'_>],
@@ -102,7 +102,7 @@ fn side_by_side(
     Some(text)
 }
 
-/// A line for each repository, and its languages below it, as many lines of them as it takes.
+/// A line for each repository, and its languages below it, in as many lines as necessary.
 fn wrapped(rows: &[Row<'_>], scale: f64, longest_name: usize, look: Look) -> String {
     let brush = Brush(look.color);
     let names = longest_name.min(look.width.saturating_sub(2 + ALL)).max(1);
@@ -141,7 +141,7 @@ fn all(row: &Row<'_>, brush: Brush) -> String {
     }
 }
 
-/// What the signs mean, as far as they occur; `columns` is how many languages have one.
+/// What the signs mean, if they occur; `columns` is how many languages have a column.
 fn legend(rows: &[Row<'_>], columns: Option<usize>) -> String {
     let mut signs = Vec::new();
     if rows.iter().any(|row| columns.is_some_and(|columns| row.readings.len() < columns)) {

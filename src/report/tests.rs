@@ -176,7 +176,7 @@ Could not be read:
 #[test]
 fn nothing_at_all_is_a_summary_and_an_account_without_repositories_is_shown() {
     let empty = "0 repositories, 0 languages
-The account of the key has no repository; connect some to it, or use the key of another account
+The account of the key has no repositories; connect some to it, or use the key of another account
 ";
     assert_eq!(shown(Vec::new(), 80), empty);
     let filtered = Snapshot { filtered: 3, ..snapshot(Vec::new()) };

@@ -1,4 +1,4 @@
-//! `check-config`: validate, print what is in force, and ask the API if that is wanted.
+//! `check-config`: validates, prints the configuration in force, and checks the API if requested.
 
 use super::{RunError, online};
 use crate::{
@@ -16,7 +16,7 @@ pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunErro
     let web_config = web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
     Client::new(&config.api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
     for warning in &loaded.warnings {
-        // Where stderr is closed there is nobody to warn.
+        // If stderr is closed, there is nowhere to report it.
         let _ = writeln!(std::io::stderr(), "translation-exporter: warning: {warning}");
     }
     let mut text = loaded.describe();

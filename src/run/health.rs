@@ -31,7 +31,7 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-/// How long everything together may take: below the 3 seconds that are promised.
+/// How long everything together may take: below the promised 3 seconds.
 const LIMIT: Duration = Duration::from_millis(2500);
 
 pub(super) async fn check(options: Options) -> Result<(), RunError> {
@@ -43,15 +43,15 @@ pub(super) async fn check(options: Options) -> Result<(), RunError> {
     Ok(result.unwrap_or_else(|_| Err(anyhow!("the exporter does not answer within {LIMIT:?}")))?)
 }
 
-/// The addresses of the exporter, and whether it speaks TLS there. It does where the web configuration file cannot be
-/// used at this moment, which changes nothing of what is in force.
+/// The addresses of the exporter, and whether it speaks TLS there. If the web configuration file cannot be used now, TLS
+/// is assumed: the previous file is still in force.
 fn where_to_ask(options: &Options) -> anyhow::Result<(Vec<String>, bool)> {
     let (addresses, web_file) = config::load_address(options, std::env::vars_os())?;
     let has_tls = web::WebConfigFile::load(web_file.as_deref()).map_or(true, |file| file.has_tls());
     Ok((addresses, has_tls))
 }
 
-/// Healthy at one address is healthy: those that this machine lacks are not served.
+/// One healthy address is enough: those that this machine lacks are not served.
 async fn ask_any(addresses: &[String], has_tls: bool) -> anyhow::Result<()> {
     let mut result = Err(anyhow!("web.listen_addresses is empty"));
     for address in addresses {
@@ -61,7 +61,7 @@ async fn ask_any(addresses: &[String], has_tls: bool) -> anyhow::Result<()> {
             "[::]" => "[::1]",
             host => host,
         };
-        // All have their turn, also after one that never answers.
+        // Each gets its share of the time, also after one that never answers.
         let asked = timeout(LIMIT / u32::try_from(addresses.len())?, ask(host, port, has_tls)).await;
         result = asked.unwrap_or_else(|_| Err(anyhow!("no answer in time")));
         if result.is_ok() {
@@ -82,7 +82,7 @@ async fn ask(host: &str, port: &str, has_tls: bool) -> anyhow::Result<()> {
     let connector = TlsConnector::from(Arc::new(tls_config(Arc::clone(&wants_certificate))?));
     let answered = async { exchange(connector.connect(name, stream).await?, host).await }.await;
     match answered {
-        // Without a certificate nobody gets further; whoever asks for one works.
+        // A server that asks for a certificate works, and nothing more can be learned without one.
         Err(_) if wants_certificate.0.load(Ordering::Relaxed) => Ok(()),
         answered => answered,
     }
@@ -100,7 +100,7 @@ async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, host: &str) -
     }
 }
 
-/// Trusts any server: it is the one on this machine, and its certificate bears another name.
+/// Trusts any server: it is the one on this machine, and its certificate is for another name.
 fn tls_config(wants_certificate: Arc<WantsCertificate>) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Arc::new(AnyServer(Arc::clone(&provider)));
@@ -108,7 +108,7 @@ fn tls_config(wants_certificate: Arc<WantsCertificate>) -> Result<ClientConfig, 
     Ok(config.dangerous().with_custom_certificate_verifier(verifier).with_client_cert_resolver(wants_certificate))
 }
 
-/// Whether the server asked for a certificate of the client.
+/// Whether the server asked for a client certificate.
 #[derive(Debug, Default)]
 struct WantsCertificate(AtomicBool);
 

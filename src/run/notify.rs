@@ -7,7 +7,7 @@ pub(super) fn ready() {
     send(&[NotifyState::Ready]);
 }
 
-/// The configuration is being read anew; [`ready`] must follow, whether or not it was taken.
+/// The configuration is being read again; [`ready`] must follow, whether it is accepted or refused.
 pub(super) fn reloading() {
     // Type=notify-reload needs to know which reload this answers.
     match NotifyState::monotonic_usec_now() {
@@ -16,13 +16,13 @@ pub(super) fn reloading() {
     }
 }
 
-/// The exporter is about to end.
+/// The exporter is stopping.
 pub(super) fn stopping() {
     send(&[NotifyState::Stopping]);
 }
 
 fn send(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "cannot notify systemd (NOTIFY_SOCKET); it may take the service for one that hangs");
+        tracing::warn!(%error, "cannot notify systemd (NOTIFY_SOCKET); it may consider the service hung");
     }
 }

@@ -1,4 +1,4 @@
-//! `once`: poll once, print the result, and say by the exit code whether everything could be read.
+//! `once`: polls once and prints the result; the exit code says whether everything could be read.
 
 use super::{RunError, open_state, poll_settings, warn};
 use crate::{
@@ -40,7 +40,7 @@ pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunErr
         Output::Json => stdout.write_all(report::json(snapshot, outcome).as_bytes()),
     };
     match printed.and_then(|()| stdout.flush()) {
-        // Who reads has seen enough, as `head` does.
+        // The reader has seen enough, such as `head`.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
         printed => printed.context("cannot print the result")?,
     }
@@ -65,7 +65,7 @@ async fn poll(config: &Config, instruments: &Arc<Instruments>, bar: ProgressBar)
         RunError::Usage(error) => RunError::Usage(anyhow!("{error:#}; `once --state.file=` does without the state")),
         error @ RunError::Running(_) => error,
     })?;
-    // The sender may go: nothing changes while a single poll runs.
+    // The sender can be dropped: nothing changes during a single poll.
     let (_, settings) = watch::channel(Arc::new(poll_settings(config, client)));
     let nobody = None::<fn(Arc<Snapshot>, PollStatus)>;
     let (mut file, memory) = state.map_or((None, None), |Opened { file, memory, .. }| (Some(file), memory));
@@ -89,14 +89,14 @@ fn judge(polled: &Polled, instruments: &Instruments) -> Result<(), RunError> {
     Err(RunError::Running(anyhow!(worst)))
 }
 
-/// Draws nothing where stderr is no terminal.
+/// Draws nothing if stderr is not a terminal.
 fn progress_bar() -> anyhow::Result<ProgressBar> {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     bar.set_style(ProgressStyle::with_template("{spinner} listing repositories: {pos}")?);
     Ok(bar)
 }
 
-/// Shows how far the poll has come.
+/// Shows the progress of the poll.
 async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollProgress>) -> anyhow::Result<()> {
     let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left")?;
     while progress.changed().await.is_ok() {
@@ -105,7 +105,7 @@ async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollProgress>) -> 
             bar.set_style(reading.clone());
             bar.reset_eta();
         }
-        // Both at once: what was listed is not yet read.
+        // Both in one step, so that listed repositories are never shown as read.
         bar.update(|state| {
             if now.is_listed {
                 state.set_len(now.of as u64);

@@ -1,4 +1,4 @@
-//! `check-config --online`: one question of each kind, and in words what it found.
+//! `check-config --online`: one request of each kind, and a description of the result.
 
 use super::RunError;
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 use anyhow::anyhow;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Asks the API for the first page of the listing and for one repository's languages, each once.
+/// Requests the first page of the listing and one repository's languages, each once.
 pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let api = ApiConfig { max_attempts: 1, ..config.api.clone() };
     let client = Client::new(&api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
@@ -24,9 +24,9 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let polled = select(&listed, &config.filter).polled;
     lines.push(describe_page(listed.len(), polled.values().map(|repository| &*repository.name)));
     if defects > 0 {
-        lines.push(format!("entries of it with something bad: {defects}"));
+        lines.push(format!("entries or fields of it with defects: {defects}"));
     }
-    // Also where the filters leave nothing, to find out whether the key may read languages.
+    // Also if the filters leave nothing, to find out whether the key can read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
         let list = session.list_languages(repository.id).await.map_err(|error| failed(&repository.name, error))?;
         lines.push(describe_languages(repository, &list.languages));
@@ -40,7 +40,7 @@ fn failed(of: &str, error: ApiError) -> anyhow::Error {
         ApiError::Failed(failure) | ApiError::Unavailable(failure) => {
             anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint)
         }
-        ApiError::NotAsked => anyhow!("{of} was not asked for, because the API refused what came before"),
+        ApiError::NotAsked => anyhow!("{of} was not requested, because the API refused an earlier request"),
     }
 }
 
@@ -64,22 +64,22 @@ fn describe_page<'a>(listed: usize, mut polled: impl ExactSizeIterator<Item = &'
 fn describe_languages(repository: &Repository, languages: &[Target]) -> String {
     let with = languages.iter().filter(|target| target.completion.is_some()).count();
     let counted = match languages.len() {
-        0 => return format!("repository {:?} has no language: add target languages to it", repository.name),
+        0 => return format!("repository {:?} has no languages: add target languages to it", repository.name),
         1 => "1 language".to_owned(),
         count => format!("{count} languages"),
     };
     format!("repository {:?} has {counted}, {with} of them with a completion", repository.name)
 }
 
-/// What scale the completions seem to have, beside the one that is configured.
+/// The scale that the completions seem to have, and the configured one.
 fn describe_scale(languages: &[Target], scale: f64) -> String {
     let reported = languages.iter().filter_map(|target| target.completion).map(crate::model::Completion::get);
     let Some(highest) = reported.reduce(f64::max).filter(|highest| *highest > 0.0) else {
-        return format!("no completion above 0 to tell the scale by; api.completion_scale is {scale}");
+        return format!("no completion above 0 to judge the scale by; api.completion_scale is {scale}");
     };
     if highest > scale {
         format!(
-            "its highest completion is {highest}, above api.completion_scale, {scale}: set that to what means finished"
+            "its highest completion is {highest}, above api.completion_scale, {scale}: set that to the completion that means finished"
         )
     } else if highest <= 1.0 && scale > 1.0 {
         format!(
@@ -115,7 +115,7 @@ mod tests {
         );
         assert!(described(1000, &[]).contains("leave none of them: see filter.*"));
         assert!(described(1, &[]).contains("has 1 repository, and the filters leave none"));
-        assert!(described(0, &[]).contains("no repository"));
+        assert!(described(0, &[]).contains("no repositories"));
     }
 
     #[test]
@@ -130,8 +130,11 @@ mod tests {
         );
         assert_eq!(
             described(&[87.5], 1.0),
-            "its highest completion is 87.5, above api.completion_scale, 1: set that to what means finished"
+            "its highest completion is 87.5, above api.completion_scale, 1: set that to the completion that means finished"
         );
-        assert_eq!(described(&[0.0], 100.0), "no completion above 0 to tell the scale by; api.completion_scale is 100");
+        assert_eq!(
+            described(&[0.0], 100.0),
+            "no completion above 0 to judge the scale by; api.completion_scale is 100"
+        );
     }
 }

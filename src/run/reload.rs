@@ -1,4 +1,4 @@
-//! Reloads: all that can change while the exporter runs changes together, or nothing does.
+//! Reloads: everything that can change while the exporter runs changes together, or nothing does.
 
 use super::{notify, off_the_runtime, poll_settings, warn};
 use crate::{
@@ -14,7 +14,7 @@ use anyhow::bail;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Takes up new configurations.
+/// Applies new configurations.
 #[derive(Debug)]
 pub(super) struct Reloader {
     pub options: Options,
@@ -28,7 +28,7 @@ pub(super) struct Reloader {
     pub clock: Clock,
 }
 
-/// A configuration that was found to be good, with all that is made of its files.
+/// A valid configuration, with everything that is built from its files.
 struct Next {
     loaded: Loaded,
     web_config: web::WebConfigFile,
@@ -36,10 +36,10 @@ struct Next {
 }
 
 impl Reloader {
-    /// Reads the configuration anew and takes it up.
+    /// Reads the configuration again and applies it.
     ///
     /// # Errors
-    /// Says why it was refused; nothing has changed then.
+    /// Why it was refused; nothing has changed then.
     pub async fn reload(&mut self) -> Result<(), String> {
         notify::reloading();
         let (options, loaded, client) = (self.options.clone(), Arc::clone(&self.loaded), self.client.clone());
@@ -50,7 +50,7 @@ impl Reloader {
             }
             Err(error) => {
                 let error = format!("{error:#}");
-                tracing::error!(error, "the new configuration is refused; the one before stays in force");
+                tracing::error!(error, "the new configuration is refused; the previous one stays in force");
                 Err(error)
             }
         };
@@ -66,14 +66,14 @@ impl Reloader {
         self.logs.apply(&config.log);
         let changes = self.loaded.changes(&loaded);
         if changes.is_empty() {
-            tracing::info!("the configuration was read anew; no key of it changed");
+            tracing::info!("the configuration was read again; no key changed");
         } else {
-            tracing::info!(changed = changes.join(", "), "the configuration was read anew");
+            tracing::info!(changed = changes.join(", "), "the configuration was read again");
         }
         warn(&loaded);
         let weakened = self.web.weakened_by(&web_config).join(", ");
         if !weakened.is_empty() {
-            tracing::warn!(weakened, "the reload takes away or lowers protection of the web side");
+            tracing::warn!(weakened, "the reload weakens the protection of the web endpoints");
         }
         self.polling.send_replace(Arc::new(poll_settings(config, client.clone())));
         self.web.replace(config.web.clone(), web_config);

@@ -1,4 +1,4 @@
-//! `serve` and `demo`: poll on an interval and serve what was read, until the process is asked to stop.
+//! `serve` and `demo`: poll on an interval and serve the result, until the process is asked to stop.
 
 use super::{RunError, notify, off_the_runtime, open_state, poll_settings, reload::Reloader, warn};
 use crate::{
@@ -26,7 +26,7 @@ use tokio::{
     time::timeout,
 };
 
-/// How long everything together may take to end: below the 5 seconds that are promised.
+/// How long everything together may take to end: below the promised 5 seconds.
 const SHUTDOWN: Duration = Duration::from_millis(4700);
 
 /// How often it is judged at least whether something is wrong.
@@ -63,11 +63,11 @@ pub(super) async fn demo(mut options: Options, seed: u64, passed: PassedSockets)
         started = started => started?,
         () = signals.stop.received() => return Ok(()),
     };
-    tracing::info!(base_url = %prepared.loaded.config.api.base_url, "serving the demo API; it takes api.key where that is set");
+    tracing::info!(base_url = %prepared.loaded.config.api.base_url, "serving the demo API; it accepts api.key if that is set");
     run(prepared, signals).await
 }
 
-/// All that is made of the configuration before anything runs.
+/// Everything that is built from the configuration before anything runs.
 struct Prepared {
     options: Options,
     loaded: Loaded,
@@ -81,7 +81,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    /// Files may hang for ever, as pipes and network disks do: no thread that answers signals waits for them.
+    /// Files may block forever, such as pipes and network disks: no thread that answers signals waits for them.
     async fn new(options: Options, is_demo: bool, passed: PassedSockets) -> Result<Self, RunError> {
         off_the_runtime(move || Self::read(options, is_demo, passed)).await
     }
@@ -94,7 +94,7 @@ impl Prepared {
         let clock = Clock::system();
         let web_config = web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
         let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
-        // Before the listeners: whoever starts a second process is to hear of the state file, not of the port.
+        // Before the listeners, so that a second process reports the state file, not the port.
         let state = open_state(config, is_demo, clock, &instruments)?;
         let listeners = web::bind(&config.web.listen_addresses, passed).map_err(anyhow::Error::new)?;
         let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
@@ -122,12 +122,12 @@ async fn run(prepared: Prepared, signals: Signals) -> Result<(), RunError> {
     let hand_over = move |snapshot, status| drop(raw.send_replace(Some((snapshot, status))));
     let poller = Poller::new(poll_settings, memory, saver, clock, Arc::clone(&instruments), Some(hand_over));
     tasks.spawn(web::serve(listeners, web.clone(), until(stopped.clone())));
-    // One thread has all of a poll: its tasks wake each other hundreds of times a second, which costs twice the CPU
+    // A poll has one thread of its own: its tasks wake each other hundreds of times a second, which costs twice the CPU
     // across threads. And scrapes do not wait for it.
     let polling_runtime = super::runtime_of_one_thread()?;
     tasks.spawn_blocking(move || {
         polling_runtime.block_on(poller.run(until(stopped)));
-        // A thread that still waits for a resolver or a disk must not delay the end.
+        // A thread that still waits for a resolver or a disk must not delay the exit.
         polling_runtime.shutdown_background();
     });
     tasks.spawn(encode(encoding, publish));
@@ -139,7 +139,7 @@ async fn run(prepared: Prepared, signals: Signals) -> Result<(), RunError> {
     let Signals { mut stop, hangup } = signals;
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => Err(match ended {
-            Ok(()) => anyhow!("a task of the exporter ended by itself; this is a bug"),
+            Ok(()) => anyhow!("a task of the exporter ended unexpectedly; this is a bug"),
             Err(error) => anyhow!("a task of the exporter failed; this is a bug: {error}"),
         }),
         () = stop.received() => Ok(()),
@@ -162,16 +162,16 @@ async fn reload_when_asked(
             Some(()) = hangup.recv() => None,
             Some(request) = requests.recv() => Some(request),
         };
-        // The outcome is logged and counted, too: a signal has nobody else to report it to.
+        // The outcome is also logged and counted, since a signal gets no response.
         let outcome = reloader.reload().await;
         if let Some(ReloadRequest { answer }) = request {
-            // Who asked may have gone away.
+            // The client may be gone.
             let _ = answer.send(outcome);
         }
     }
 }
 
-/// Encodes what the poller hands over, the newest alone, and publishes it.
+/// Encodes the newest data that the poller hands over, and publishes them.
 async fn encode(mut raw: watch::Receiver<Raw>, publish: watch::Sender<Option<Arc<Published>>>) {
     while raw.changed().await.is_ok() {
         let Some((snapshot, status)) = raw.borrow_and_update().clone() else { continue };
@@ -187,7 +187,7 @@ async fn log_health(
     clock: Clock,
 ) {
     let mut watch = health::Watch::default();
-    // What the exporter knows of itself changes between publications, too.
+    // What the exporter knows about itself also changes between publications.
     while !matches!(timeout(OBSERVE_EVERY, published.changed()).await, Ok(Err(_))) {
         let newest = published.borrow_and_update().clone();
         if let Some(newest) = newest {
@@ -199,21 +199,21 @@ async fn log_health(
 
 async fn end(mut tasks: JoinSet<()>) {
     if timeout(SHUTDOWN, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
-        tracing::warn!("not everything ended in time, such as a write of the state file; stopping all the same");
+        tracing::warn!("not everything ended in time, such as a write of the state file; stopping anyway");
     }
 }
 
 async fn until(mut stopped: watch::Receiver<bool>) {
-    // A sender that is gone means stop as well.
+    // A dropped sender means stop, too.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-/// A demo has its own API, whatever else is configured.
+/// The demo has its own API, whatever else is configured.
 fn demo_overrides(base_url: &str) -> Vec<(&'static str, String)> {
     vec![("api.base_url", base_url.to_owned()), ("api.key_file", String::new())]
 }
 
-/// The one line of the demo: where to look.
+/// Prints where the demo is served.
 fn announce(prepared: &Prepared) {
     let scheme = if prepared.web_config.has_tls() { "https" } else { "http" };
     let path = &prepared.loaded.config.web.telemetry_path;
@@ -223,8 +223,8 @@ fn announce(prepared: &Prepared) {
             if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() };
         format!("{scheme}://{host}/ and {scheme}://{host}{path}")
     });
-    let line = format!("The demo is served at {} (Ctrl-C ends it)\n", addresses.collect::<Vec<_>>().join(", "));
-    // A closed stdout is no reason not to serve.
+    let line = format!("The demo is served at {} (Ctrl-C stops it)\n", addresses.collect::<Vec<_>>().join(", "));
+    // A closed stdout does not prevent serving.
     let _ = std::io::stdout().write_all(line.as_bytes());
 }
 
@@ -241,7 +241,7 @@ struct StopSignals {
 
 impl Signals {
     fn listen() -> anyhow::Result<Self> {
-        let listen = |kind| signal(kind).context("cannot listen to signals");
+        let listen = |kind| signal(kind).context("cannot listen for signals");
         let stop =
             StopSignals { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? };
         Ok(Self { stop, hangup: listen(SignalKind::hangup())? })

@@ -1,4 +1,4 @@
-//! What can go wrong with the state file, in words that say what to do.
+//! What can go wrong with the state file, and what to do about it.
 
 use rustix::io::Errno;
 use std::{
@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Why there is no state file to use, or why it was not written. At the start the program ends with it; later the
-/// write is tried again.
+/// Why there is no usable state file, or why it was not written. At the start, the program exits with it; later, the write
+/// is tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     #[error(
@@ -21,17 +21,17 @@ pub enum StateError {
     /// The file at the path is untouched.
     #[error("cannot {action} {}: {error}: {hint}", path.display())]
     Io { action: &'static str, path: PathBuf, error: io::Error, hint: &'static str },
-    /// The new state is in place, but only the kernel knows that so far.
+    /// The new state is in place, but maybe not yet on the disk.
     #[error(
         "the state file {} is replaced, but its folder cannot be synced to the disk: {error}; until it can, a power \
-         failure may bring the state before it back: {hint}",
+         failure may bring back the previous state: {hint}",
         path.display()
     )]
     NotSynced { path: PathBuf, error: io::Error, hint: &'static str },
 }
 
 impl StateError {
-    /// `if_denied` is the hint where permission is what is missing.
+    /// `if_denied` is the hint if permission is missing.
     pub(super) fn io(action: &'static str, path: &Path, error: io::Error, if_denied: &'static str) -> Self {
         Self::Io { action, path: path.to_owned(), hint: hint(&error, if_denied), error }
     }
@@ -42,7 +42,7 @@ impl StateError {
     }
 }
 
-/// The hint where an action needs to create or rename files.
+/// The hint if an action must create or rename files.
 pub(super) const WRITE_FOLDER: &str = "let the user that runs the exporter write to its folder";
 
 /// What the operator can do about an error.
@@ -55,14 +55,14 @@ fn hint(error: &io::Error, if_denied: &'static str) -> &'static str {
         Some(Errno::NOLCK | Errno::NOTSUP | Errno::NOSYS) => {
             "its filesystem cannot lock files: set state.file to a file on one that can"
         }
-        Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => "make room for it, twice its size",
+        Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => "free up space, twice its size",
         None if error.kind() == io::ErrorKind::FileTooLarge => "leave repositories out with filter.exclude",
         Some(Errno::BUSY) => "mount the folder of the state file, not the file alone",
         _ => "check its folder and filesystem; the log of the kernel may say more",
     }
 }
 
-/// A file that was read whole, cannot be used, and was moved: the exporter starts without it.
+/// A file that was read, but cannot be used, and was moved: the exporter starts without it.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot use the state file {}: {why}; it was set aside as {}, and the exporter starts without it",
@@ -87,7 +87,7 @@ mod tests {
             (Errno::ROFS, "read-only"),
             (Errno::NOLCK, "cannot lock files"),
             (Errno::OPNOTSUPP, "cannot lock files"),
-            (Errno::NOSPC, "make room"),
+            (Errno::NOSPC, "free up space"),
             (Errno::BUSY, "not the file alone"),
             (Errno::IO, "check its folder and filesystem"),
         ] {

@@ -1,6 +1,6 @@
 //! The format of the state file: bytes to [`Memory`] and back.
 //!
-//! One JSON document in UTF-8, a repository a line:
+//! One JSON document in UTF-8, one line per repository:
 //!
 //! ```json
 //! {"format":"translation-exporter state","version":1,"base_url":"https://api.example.com/","last_full_poll_ns":900,
@@ -17,7 +17,7 @@
 //!
 //! | field | meaning |
 //! |---|---|
-//! | `base_url` | the API that all of it was read from |
+//! | `base_url` | the API that everything was read from |
 //! | `last_full_poll_ns` | nanoseconds that the last full poll took; absent before there was one |
 //! | `id` | of the repository, a number of 1 to 2^63 - 1; repositories are in the order of their ids |
 //! | `name` | of the repository or language; absent for a language without one |
@@ -33,9 +33,9 @@
 //! | `departed` | the clocks of what left, in the order of id and code |
 //! | `crc32` | of all bytes before the line break that precedes it, in lower-case hexadecimal |
 //!
-//! The file of every version begins with the bytes of [`OPENING`] and a number. The number rises when a program that
-//! knows only the version before would misunderstand the file; a program reads the versions up to its own, and no
-//! later one. A field that may be ignored can come without a new number: unknown fields are ignored.
+//! The file of every version begins with the bytes of [`OPENING`] and a number. The number rises if a program that knows
+//! only the previous version would misunderstand the file; a program reads versions up to its own, and no later one. A
+//! field that may be ignored can be added without a new number: unknown fields are ignored.
 
 use super::{Memory, Remembered};
 use crate::{
@@ -65,7 +65,7 @@ struct Document<'a> {
     #[serde(borrow)]
     base_url: Cow<'a, str>,
     last_full_poll_ns: Option<u64>,
-    // Raw, so that only one entry at a time exists in two forms: with 300,000 languages that is 32 MiB less.
+    // Raw, so that only one entry at a time exists in two forms: this saves 32 MiB with 300,000 languages.
     #[serde(borrow)]
     repositories: Vec<&'a RawValue>,
     #[serde(default)]
@@ -125,7 +125,7 @@ struct DepartedEntry<'a> {
     left_at: i64,
 }
 
-/// Writes `memory` to `out` bit by bit, never holding the whole text.
+/// Writes `memory` to `out` piece by piece, without holding the complete text.
 pub(super) fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, CrcWriter::new(out));
     write!(out, "{OPENING}{VERSION},\"base_url\":{}", serde_json::Value::from(base_url))?;
@@ -165,7 +165,7 @@ fn write_lines(out: &mut impl Write, entries: impl Iterator<Item = impl Serializ
     out.write_all(b"\n")
 }
 
-/// How a file ends whose bytes before it have this checksum.
+/// The end of a file, where the bytes before it have this checksum.
 fn closing(crc: &Crc) -> String {
     format!("\n\"crc32\":\"{:08x}\"}}\n", crc.sum())
 }
@@ -203,8 +203,8 @@ impl<'a> From<&'a Reading> for LanguageEntry<'a> {
 ///
 /// # Errors
 ///
-/// Says why, where the bytes are not what a program wrote that knew this version of the format, hold a value that could
-/// never have been read from the API, or belong to another API.
+/// Why, if the bytes are not a valid file of this version of the format, hold a value that could never have been read from
+/// the API, or belong to another API.
 pub(super) fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, String> {
     check_frame(bytes)?;
     let document: Document<'_> = serde_json::from_slice(bytes).map_err(|error| format!("it is damaged: {error}"))?;
@@ -216,7 +216,7 @@ pub(super) fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, String> {
     reader.memory(document).ok_or_else(|| "it is damaged: it holds an impossible value".to_owned())
 }
 
-/// Checks that the bytes begin and end as a state file of this version does, and that the checksum fits.
+/// Checks that the bytes begin and end like a state file of this version, and that the checksum matches.
 fn check_frame(bytes: &[u8]) -> Result<(), String> {
     let Some(rest) = bytes.strip_prefix(OPENING.as_bytes()) else {
         let is_cut = OPENING.as_bytes().starts_with(bytes);
@@ -242,7 +242,7 @@ fn check_frame(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Turns entries into what they mean; `None` where one holds an impossible value.
+/// Turns entries into the model; `None` if one holds an impossible value.
 struct Reader<'a> {
     known: &'a Interner,
 }

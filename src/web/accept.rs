@@ -1,4 +1,4 @@
-//! Accepting connections, a bounded number of them, until the exporter is to end.
+//! Accepts a bounded number of connections, until the exporter stops.
 
 use super::{app::App, connection, listen::Listener, moved::Moved};
 use crate::sync::lock;
@@ -17,16 +17,16 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-/// How long the requests under way may take once the exporter is to end: it has 5 seconds in all.
+/// How long the requests under way may take once the exporter stops: it has 5 seconds in all.
 const SHUTDOWN: Duration = Duration::from_secs(4);
 
-/// Connections over all listeners. Well below the 1024 open files that a process usually may have.
+/// Connections over all listeners. Well below the usual limit of 1024 open files.
 const MAX_CONNECTIONS: usize = 512;
 
-/// How long to wait after a failure to accept, which lasts as long as its cause.
+/// How long to wait after a failure to accept, whose cause may last.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// How long accepting must not have failed to be in order again.
+/// How long accepting must not fail to count as recovered.
 const CALM: Duration = Duration::from_secs(5);
 
 /// Serves until `shutdown` is done; then accepts nothing more, finishes the requests under way, and returns within 4
@@ -51,7 +51,7 @@ pub(super) async fn serve(listeners: Vec<Listener>, app: App, shutdown: impl Fut
     }
 }
 
-/// A connection needs a file descriptor; many systems give few at first, for the sake of old programs.
+/// A connection needs a file descriptor; many systems set a low soft limit for the sake of old programs.
 fn raise_limit_of_open_files() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
@@ -91,7 +91,7 @@ impl Server {
                     lock(&self.shortage).over();
                     self.admit(stream, peer);
                 }
-                // The client has gone already.
+                // The client is already gone.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
                     lock(&self.shortage).failed(&error);
@@ -101,8 +101,8 @@ impl Server {
         }
     }
 
-    /// Serves the connection. Where all places are taken, the connection on which no byte has moved for longest makes
-    /// room, so that nobody is locked out by those that only hold a place.
+    /// Serves the connection. If all places are taken, the connection that has been idle for longest is closed, so that
+    /// idle connections cannot lock out others.
     fn admit(&self, stream: TcpStream, peer: SocketAddr) {
         let mut places = lock(&self.places);
         places.retain(|place| !place.task.is_finished());

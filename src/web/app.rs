@@ -1,4 +1,4 @@
-//! What is in force, and how a reload changes it: as one, between two requests.
+//! What is in force, and how a reload changes it: in one step, between two requests.
 
 use super::{
     auth::Users,
@@ -19,15 +19,15 @@ use tokio_util::sync::CancellationToken;
 pub(super) struct InForce {
     pub site: Arc<Site>,
     pub router: Router,
-    /// Cancelled when connections are no longer to be served as [`Site::file`] says: TLS has changed, or all ends.
+    /// Cancelled when connections can no longer be served as [`Site::file`] says: TLS has changed, or the exporter stops.
     pub generation: CancellationToken,
 }
 
-/// The web side, which [`super::serve`] serves and a reload changes. Clones are one and the same.
+/// The web side, which [`super::serve`] serves and a reload changes. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct App {
     in_force: Arc<RwLock<InForce>>,
-    /// Cancelled when all ends.
+    /// Cancelled when the exporter stops.
     pub(super) stop: CancellationToken,
 }
 
@@ -44,13 +44,13 @@ impl App {
         self.change(&mut write(&self.in_force), settings, file);
     }
 
-    /// The keys by which `next` would protect less than what is in force does.
+    /// The keys by which `next` would protect less than what is in force.
     #[must_use]
     pub fn weakened_by(&self, next: &WebConfigFile) -> Vec<&'static str> {
         read(&self.in_force).site.file.weakened_by(next)
     }
 
-    /// Puts `file` into force if `before` is still what is; returns whether it was.
+    /// Puts `file` into force if `before` still is; returns whether it did.
     pub(super) fn replace_file(&self, before: &Arc<Site>, file: WebConfigFile) -> bool {
         let mut in_force = write(&self.in_force);
         let is_same = Arc::ptr_eq(before, &in_force.site);
@@ -74,7 +74,7 @@ impl App {
         let next = in_force(Arc::clone(&before.shared), settings, file, generation);
         let before = std::mem::replace(current, next);
         if !same_tls {
-            // Nobody goes on under a certificate or a policy that is no longer in force.
+            // No connection continues under a certificate or a policy that is no longer in force.
             before.generation.cancel();
         }
     }

@@ -1,9 +1,9 @@
 //! Basic authentication against bcrypt hashes.
 //!
-//! A hash is expensive on purpose, so it is computed off the runtime's threads and one at a time, and the last password
-//! that was right is remembered for each user, as a keyed digest that is of no use outside this process. An unknown user
-//! costs as much as a known one, so that the time reveals nothing. Clients take turns by address, so that a flood of
-//! wrong passwords from one cannot keep another out.
+//! A hash is expensive on purpose, so it is computed off the runtime's threads and one at a time, and the last right
+//! password of each user is remembered, as a keyed digest that is useless outside this process. An unknown user costs as
+//! much as a known one, so that the time reveals nothing. Clients take turns by address, so that a flood of wrong
+//! passwords from one cannot lock out another.
 
 use crate::sync::lock;
 use axum::http::{HeaderMap, header};
@@ -20,8 +20,7 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a request waits for the ones before it: with a verification of its own, less than the 10 seconds that a scrape
-/// usually may take.
+/// How long a request waits for earlier ones: with its own verification, less than the usual 10 seconds of a scrape.
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// How many requests of one address may wait. More could not be verified in time, even at the usual cost of 10.
@@ -36,7 +35,7 @@ pub enum Verdict {
     Admitted,
     /// No credentials, or wrong ones.
     Refused,
-    /// Too many credentials wait to be verified.
+    /// Too many credentials are waiting to be verified.
     Busy,
 }
 
@@ -53,7 +52,7 @@ struct Verifications {
     digest_key: hmac::Key,
     /// One verification at a time.
     turn: Arc<Semaphore>,
-    /// One request of each address that waits for a turn; the others of that address wait for that one.
+    /// One request of each address waits for a turn; the others of that address wait for that one.
     addresses: Mutex<HashMap<IpAddr, Arc<Semaphore>>>,
 }
 
@@ -70,7 +69,7 @@ impl Users {
         Ok(Self { hashes, verifications: Arc::new(verifications) })
     }
 
-    /// Remembers what `before` has verified, except for users who have another hash now, and keeps its queue.
+    /// Remembers what `before` has verified, except for users whose hash has changed, and keeps its queue.
     pub fn succeed(&mut self, before: &Self) {
         self.verifications = Arc::clone(&before.verifications);
         lock(&self.verifications.verified).retain(|name, _| self.hashes.contains_key(name));
@@ -103,7 +102,7 @@ impl Users {
             return Verdict::Admitted;
         }
         let Some(turn) = self.verifications.turn(address).await else { return Verdict::Busy };
-        // Another request with the same credentials may have been verified meanwhile.
+        // Another request with the same credentials may have been verified in the meantime.
         if self.is_verified(&user, &digest) {
             return Verdict::Admitted;
         }
@@ -113,11 +112,11 @@ impl Users {
         };
         let verified = tokio::task::spawn_blocking(move || {
             let is_right = bcrypt::verify(password, &hash);
-            // The turn lasts as long as the work does, also where the client has gone away.
+            // The turn lasts as long as the work, even if the client is gone.
             drop(turn);
             is_right
         });
-        // Awaited for unknown users too: that is what it is done for.
+        // Awaited for unknown users too, so that both take the same time.
         let is_right = matches!(verified.await, Ok(Ok(true)));
         if known && is_right {
             lock(&self.verifications.verified).insert(user, digest);
@@ -127,19 +126,19 @@ impl Users {
     }
 
     fn is_verified(&self, user: &str, digest: &[u8]) -> bool {
-        // Both sides are digests under a secret key: how far they agree reveals nothing of the password.
+        // Both sides are digests under a secret key, so a partial match reveals nothing about the password.
         lock(&self.verifications.verified).get(user).is_some_and(|known| known == digest)
     }
 
     fn digest(&self, user: &str, password: &[u8]) -> Vec<u8> {
         let hash = self.hashes.get(user).map_or("", |hash| &**hash);
-        // Neither a user name nor a hash has a colon, so that the three cannot be mistaken for others.
+        // Neither a user name nor a hash has a colon, so the three parts are unambiguous.
         let all = [user.as_bytes(), b":", hash.as_bytes(), b":", password].concat();
         hmac::sign(&self.verifications.digest_key, &all).as_ref().to_vec()
     }
 
-    /// The hash that an unknown user's password is compared with, for the time it takes. It is always the same one for a
-    /// name, so that asking again reveals nothing where costs differ.
+    /// The hash that an unknown user's password is compared with, to take the same time. It is always the same for a name,
+    /// so that repeated requests reveal nothing if costs differ.
     fn decoy(&self, user: &str) -> Option<&Arc<str>> {
         let choice = hmac::sign(&self.verifications.digest_key, user.as_bytes()).as_ref()[0];
         self.hashes.values().nth(usize::from(choice) % self.hashes.len().max(1))
@@ -147,14 +146,14 @@ impl Users {
 }
 
 impl Verifications {
-    /// `None` where too many wait, or for too long.
+    /// `None` if too many wait, or for too long.
     async fn turn(&self, address: IpAddr) -> Option<[OwnedSemaphorePermit; 2]> {
         let own = {
             let mut addresses = lock(&self.addresses);
             addresses.retain(|_, own| Arc::strong_count(own) > 1);
             Arc::clone(addresses.entry(address).or_insert_with(|| Arc::new(Semaphore::new(1))))
         };
-        // The map has one, and each that waits or is being verified has another.
+        // The map has one reference, and each request that waits or is being verified has another.
         if Arc::strong_count(&own) > MAX_WAITING + 2 {
             return None;
         }
@@ -263,7 +262,7 @@ mod tests {
         let is_verified = |user, password: &str| after.is_verified(user, &after.digest(user, password.as_bytes()));
         assert!(is_verified("alice", "kept"));
         assert!(!is_verified("bob", "changed"));
-        assert_eq!(lock(&after.verifications.verified).len(), 2, "who left is forgotten");
+        assert_eq!(lock(&after.verifications.verified).len(), 2, "users who left are forgotten");
         assert_eq!(after.judge(&request("bob", "changed"), HERE).await, Verdict::Refused);
         assert_eq!(after.judge(&request("carol", "changed"), HERE).await, Verdict::Refused);
     }

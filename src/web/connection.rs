@@ -1,7 +1,7 @@
 //! One connection: its TLS, its requests, and its end.
 //!
-//! No client can hold a place for long: the head of a request may take [`PATIENCE`], a connection on which no byte moves
-//! for as long is ended, and so is one older than [`MAX_AGE`].
+//! No client can hold a place for long: the head of a request may take [`PATIENCE`], and a connection is closed if no byte
+//! moves for as long, or when it is older than [`MAX_AGE`].
 
 use super::{
     app::{App, InForce},
@@ -33,13 +33,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 const MAX_AGE: Duration = Duration::from_secs(600);
 
-/// How long the requests under way may take once a connection is to end.
+/// How long the requests under way may take once a connection must close.
 const GOODBYE: Duration = Duration::from_secs(10);
 
 /// The head of a request, in bytes.
 const MAX_HEAD: u16 = 16 * 1024;
 
-/// What is read of a head before its end is seen, and what is written at once, in bytes.
+/// The read buffer of a connection, and what is written at once, in bytes.
 const BUFFER: usize = 64 * 1024;
 
 /// HTTP/2 streams of one connection.
@@ -54,7 +54,7 @@ pub(super) async fn serve(
     app: App,
     moved: Arc<Moved>,
 ) -> Result<(), ConnectionError> {
-    // A response is written whole; waiting to fill packets only adds latency.
+    // A response is written at once; waiting to fill packets only adds latency.
     stream.set_nodelay(true)?;
     let InForce { site, generation, .. } = app.in_force();
     let Some(tls) = site.file.tls.as_ref().map(|tls| Arc::clone(&tls.config)) else {
@@ -76,7 +76,7 @@ pub(super) async fn serve(
     converse(stream, protocol, peer, app, generation, &moved).await
 }
 
-/// Which protocol a connection speaks: plain ones HTTP/1 only, those over TLS what was agreed on by ALPN.
+/// The protocol of a connection: without TLS only HTTP/1, with TLS what ALPN negotiated.
 #[derive(Debug, Clone, Copy)]
 enum Protocol {
     Http1,
@@ -116,8 +116,8 @@ where
     Ok(())
 }
 
-/// Runs the connection until it ends, or may no longer go on: then it may finish what is under way, but not for longer than
-/// [`GOODBYE`], whatever the client does or fails to do.
+/// Runs the connection until it ends, or must close: then it may finish what is under way, but for no longer than
+/// [`GOODBYE`], whatever the client does.
 async fn drive<C>(connection: C, leave: CancellationToken, moved: &Moved) -> Result<(), C::Error>
 where
     C: GracefulConnection,

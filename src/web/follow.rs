@@ -1,21 +1,21 @@
-//! Following the web configuration file: it and all that it names are looked at every second.
+//! Follows the web configuration file: it and everything that it names are checked every second.
 //!
-//! A change that validates takes effect from the next connection or request; one that does not is logged and counted, and
-//! what was in force stays. What must never happen by a half-written file is that the metrics lie open: a change that
-//! weakens the protection is taken only by a reload or a restart.
+//! A valid change takes effect from the next connection or request; an invalid one is logged and counted, and what was in
+//! force stays. A half-written file must never expose the metrics, so a change that weakens the protection takes effect
+//! only at a reload or a restart.
 
 use super::{app::App, state::Site, web_config::WebConfigFile};
 use crate::model::Failure;
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::time::sleep;
 
-/// How often the files are looked at. A change is taken when two looks find it the same.
+/// How often the files are checked. A change is accepted once two checks find the same.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Never ends.
 pub(super) async fn follow(app: App) {
     let mut site = app.in_force().site;
-    // The versions that have been judged, and those that have been seen once.
+    // The versions that have been handled, and those that have been seen once.
     let (mut judged, mut candidate) = (site.file.versions.clone(), None);
     loop {
         sleep(LOOK).await;
@@ -39,7 +39,7 @@ pub(super) async fn follow(app: App) {
     }
 }
 
-/// `None` where the work panicked, which is not worth more than another look.
+/// `None` if the work panicked: the next check tries again.
 async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
 }
@@ -51,7 +51,7 @@ fn take_up(app: &App, site: &Arc<Site>, loaded: Result<WebConfigFile, String>) {
     let taken = match loaded.and_then(|file| as_protective(&site.file, file)) {
         Ok(file) => {
             let in_force = file.description().join("; ");
-            // A reload that came meanwhile knows better.
+            // A reload in the meantime takes precedence.
             if !app.replace_file(site, file) {
                 return;
             }
@@ -59,7 +59,7 @@ fn take_up(app: &App, site: &Arc<Site>, loaded: Result<WebConfigFile, String>) {
             Ok(())
         }
         Err(error) => {
-            tracing::error!(error, "the web configuration has changed and is refused; what was in force stays");
+            tracing::error!(error, "the changed web configuration is refused; the previous one stays in force");
             Err(Failure::new(now, error, "correct the file; it is read again when it changes"))
         }
     };
@@ -74,7 +74,7 @@ fn as_protective(before: &WebConfigFile, after: WebConfigFile) -> Result<WebConf
     let path = before.path.as_deref().unwrap_or(Path::new("")).display();
     let weakened = weakened.join(", ");
     Err(format!(
-        "the web configuration file {path} takes away or lowers {weakened}; reload or restart if that is meant"
+        "the web configuration file {path} removes or weakens {weakened}; reload or restart if that is intended"
     ))
 }
 
@@ -99,7 +99,7 @@ mod tests {
         };
         let held_back = |before: &str, after: &str| {
             let error = as_protective(&load(before), load(after)).err()?;
-            let (_, keys) = error.split_once(" takes away or lowers ").unwrap();
+            let (_, keys) = error.split_once(" removes or weakens ").unwrap();
             Some(keys.split_once("; reload or restart").unwrap().0.to_owned())
         };
         let tls = |more: &str| format!("tls_server_config: {{cert_file: server.pem, key_file: server.key{more}}}\n");

@@ -14,14 +14,14 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 /// How long a handshake may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a client may take to read that it should speak HTTPS.
+/// How long a client may take to read the hint that it should speak HTTPS.
 const GOODBYE: Duration = Duration::from_secs(3);
 
 /// The first byte of a TLS record that holds a handshake (RFC 8446, 5.1).
 const HANDSHAKE: u8 = 22;
 
-/// The stream within TLS, or why there is none: no reason where the client closes without having sent a byte, as a probe
-/// does that only connects.
+/// The stream within TLS, or why there is none: without a reason if the client closes before it has sent a byte, like a
+/// probe that only connects.
 pub async fn shake_hands(
     stream: TcpStream,
     moved: &Arc<Moved>,
@@ -33,7 +33,7 @@ pub async fn shake_hands(
             Err(error) => Err((Some(HandshakeFailure::Closed), error)),
             Ok(0) => Err((None, io::ErrorKind::UnexpectedEof.into())),
             Ok(_) if first[0] != HANDSHAKE => {
-                // Whether it reads the answer does not matter any more.
+                // Whether it reads the response no longer matters.
                 answer_plain(stream).await.ok();
                 Err((Some(HandshakeFailure::NotTls), io::Error::other("the client does not speak TLS")))
             }
@@ -53,7 +53,7 @@ async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
     let head = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n";
     stream.write_all(format!("{head}Content-Length: {length}\r\n\r\n{message}").as_bytes()).await?;
     stream.shutdown().await?;
-    // Closing with the request unread would reset the connection before the answer is read.
+    // Closing with the request unread would reset the connection before the response is read.
     timeout(GOODBYE, tokio::io::copy(&mut stream, &mut tokio::io::sink())).await??;
     Ok(())
 }
@@ -74,7 +74,7 @@ fn reason(error: &io::Error) -> HandshakeFailure {
             _ => HandshakeFailure::Protocol,
         },
         Some(_) => HandshakeFailure::Protocol,
-        // The socket's own errors: an end, or a reset.
+        // Errors of the socket: closed, or reset.
         None => HandshakeFailure::Closed,
     }
 }

@@ -20,7 +20,7 @@ impl fmt::Display for RateLimit {
     }
 }
 
-/// What is left of the burst. It outlives a reload, so that none gives anybody a new burst.
+/// What is left of the burst. It outlives reloads, so that a reload grants no new burst.
 #[derive(Debug)]
 pub struct Bucket(Mutex<Tokens>);
 
@@ -39,7 +39,7 @@ impl Default for Bucket {
 }
 
 impl Bucket {
-    /// Lets a request through, or says how long until the next may come.
+    /// Lets a request through, or returns how long until the next is allowed.
     pub fn admit(&self, limit: RateLimit) -> Result<(), Duration> {
         let mut tokens = lock(&self.0);
         let now = Instant::now();

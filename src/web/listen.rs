@@ -1,4 +1,4 @@
-//! Listeners: bound early, so that an address in use is reported before the API is asked.
+//! Listeners: bound early, so that an address in use is reported before the API is called.
 
 use crate::text::os_hint;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -15,7 +15,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// The address with the real port.
+    /// The address with the actual port.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -28,12 +28,12 @@ pub enum BindError {
     #[error("cannot listen on {address:?} (web.listen_addresses): {error}; {hint}")]
     Address { address: String, error: io::Error, hint: &'static str },
     #[error(
-        "cannot take over the sockets that systemd passes (LISTEN_FDS): {0}; let the .socket unit have TCP streams only"
+        "cannot take over the sockets that systemd passes (LISTEN_FDS): {0}; use only TCP streams in the .socket unit"
     )]
     Activation(io::Error),
 }
 
-/// How many connections wait to be accepted.
+/// How many connections may wait to be accepted.
 const BACKLOG: i32 = 1024;
 
 /// The sockets that systemd passed (`LISTEN_FDS`), if any.
@@ -43,7 +43,7 @@ pub struct PassedSockets(Vec<TcpListener>);
 impl PassedSockets {
     /// Takes them over. It removes the variables that name them, so call it before there are threads.
     pub fn take() -> Result<Self, BindError> {
-        // listenfd takes sockets also where LISTEN_PID is missing; systemd always says which process they are for.
+        // listenfd takes sockets even if LISTEN_PID is missing; systemd always says which process they are for.
         if sd_notify::listen_fds().map_err(BindError::Activation)?.len() == 0 {
             return Ok(Self::default());
         }
@@ -55,8 +55,8 @@ impl PassedSockets {
 
 /// Listens on all `addresses`, or on the sockets that systemd passed, if it passed any: they take precedence.
 ///
-/// An address without a host (`:10018`) means all addresses, IPv6 and IPv4, or IPv4 alone where there is no IPv6. A name
-/// means all its addresses; one that this machine lacks is skipped if there is another.
+/// An address without a host (`:10018`) means all addresses, IPv6 and IPv4, or only IPv4 if there is no IPv6. A name means
+/// all its addresses; one that this machine lacks is skipped if there is another.
 pub fn bind(addresses: &[String], passed: PassedSockets) -> Result<Vec<Listener>, BindError> {
     let listeners: Vec<_> = if passed.0.is_empty() {
         let bound: Vec<_> = addresses.iter().map(|address| bind_one(address)).collect::<Result<_, _>>()?;
@@ -88,7 +88,7 @@ fn bind_one(address: &str) -> Result<Vec<Listener>, BindError> {
     bound.map(|listener| vec![listener]).map_err(failed)
 }
 
-/// Listens on all addresses of a name. Where its port is 0, all take the one that the first was given.
+/// Listens on all addresses of a name. If its port is 0, all use the port that the first was given.
 fn bind_all(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<Vec<Listener>> {
     let (mut bound, mut lacking) = (Vec::<Listener>::new(), Vec::new());
     for mut address in addresses {
@@ -128,7 +128,7 @@ fn listener(socket: TcpListener) -> io::Result<Listener> {
     Ok(Listener { socket, address })
 }
 
-/// Whether this machine does not have the address: another's, or an IPv6 one where there is no IPv6.
+/// Whether this machine lacks the address: it is another machine's, or IPv6 without IPv6 support.
 fn is_lack(error: &io::Error) -> bool {
     const EAFNOSUPPORT: i32 = 97;
     error.raw_os_error() == Some(EAFNOSUPPORT)

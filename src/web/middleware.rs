@@ -1,4 +1,4 @@
-//! What goes around the handlers: rate limit, authentication, headers, and counting.
+//! The layers around the handlers: rate limit, authentication, headers, and counting.
 
 use super::{auth::Verdict, state::Site};
 use axum::{
@@ -33,7 +33,8 @@ pub(super) async fn authenticate(State(site): State<Arc<Site>>, request: Request
                 .into_response()
         }
         Verdict::Busy => {
-            (StatusCode::SERVICE_UNAVAILABLE, "too many passwords wait to be verified; try again\n").into_response()
+            (StatusCode::SERVICE_UNAVAILABLE, "too many passwords are waiting to be verified; try again\n")
+                .into_response()
         }
     }
 }
@@ -42,7 +43,7 @@ pub(super) async fn set_headers(State(site): State<Arc<Site>>, request: Request,
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // Repository names are nobody else's business.
+    // Repository names may be private.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.extend(site.file.headers.clone());
     response

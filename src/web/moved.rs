@@ -1,4 +1,4 @@
-//! When the bytes of a connection last moved, whichever way: all that it takes to find those that only hold a place.
+//! When bytes of a connection last moved, in either direction, to find idle ones.
 
 use std::{
     sync::{
@@ -25,7 +25,7 @@ impl Moved {
         Arc::new(Self { opened_at: Instant::now(), millis: AtomicU64::new(0) })
     }
 
-    /// The stream, whose bytes are noted.
+    /// The stream, whose bytes are observed.
     pub fn watch<S: AsyncRead + AsyncWrite + Unpin>(
         self: &Arc<Self>,
         stream: S,

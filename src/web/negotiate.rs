@@ -1,12 +1,12 @@
 //! Content negotiation: which format and encoding a client asks for (RFC 9110, 12.5).
 //!
-//! Nothing is ever refused: where nothing matches, the answer is text 0.0.4, not compressed, as every Prometheus exporter
-//! answers.
+//! Nothing is ever refused: if nothing matches, the response is text 0.0.4, not compressed, as with every Prometheus
+//! exporter.
 
 use crate::exposition::Format;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// What `Accept` asks for; of equals OpenMetrics.
+/// What `Accept` asks for; OpenMetrics if both are equal.
 pub(super) fn format(headers: &HeaderMap) -> Format {
     let (mut open_metrics, mut text) = (0.0, 0.0);
     for (range, version, quality) in items(headers, header::ACCEPT) {
@@ -43,8 +43,8 @@ pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     gzip > 0.0 && gzip >= identity
 }
 
-/// The items of a list: name, version and quality. A quality that cannot be read counts as 0, so that it is not preferred to
-/// a readable one.
+/// The items of a list: name, version and quality. A quality that cannot be read counts as 0, so that readable ones are
+/// preferred.
 fn items(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = (String, Option<String>, f32)> {
     let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(|item| {

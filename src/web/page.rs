@@ -1,7 +1,7 @@
-//! The status page: is it well, what fails since when and what to do about it, and how far every translation is.
+//! The status page: what fails, since when, what to do about it, and the completion of every translation.
 //!
-//! Rendered on the server, without a script, off the runtime's threads. All that it needs is in the one response, so
-//! that it holds under a policy that lets it load nothing.
+//! Rendered on the server, without a script, off the runtime's threads. Everything is in one response, so that it works
+//! under a policy that lets it load nothing.
 
 mod grid;
 mod html;
@@ -78,8 +78,8 @@ async fn respond(page: Page, uri: &Uri, headers: &HeaderMap) -> Response {
     }
 }
 
-/// Does the work off the runtime's threads once it is its turn; `None` where it panics. The turn lasts as long as the
-/// work does, also where the client has gone away.
+/// Does the work off the runtime's threads once it is its turn; `None` if it panics. The turn lasts as long as the work,
+/// even if the client is gone.
 async fn in_turn<T: Send + 'static>(turns: &'static Semaphore, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let turn = turns.acquire().await.ok()?;
     let work = spawn_blocking(move || {

@@ -1,4 +1,4 @@
-//! The routes of the web side: one handler each, and what goes around them.
+//! The routes of the web side: one handler each, and the layers around them.
 
 use super::{
     middleware, page, scrape,
@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 /// The routes, as the settings and the web configuration file say.
 pub(super) fn router(site: &Arc<Site>) -> Router {
-    // Outside of authentication and rate limit, for an orchestrator to ask.
+    // Outside authentication and rate limit, for an orchestrator's probes.
     let probes = Router::new()
         .route("/-/healthy", get(async || "healthy\n"))
         .route("/-/ready", get(ready))
@@ -30,7 +30,7 @@ pub(super) fn router(site: &Arc<Site>) -> Router {
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(from_fn_with_state(Arc::clone(site), middleware::authenticate))
-        // Before authentication: it also slows down who guesses passwords.
+        // Before authentication, so that it also slows down password guessing.
         .layer(from_fn_with_state(Arc::clone(site), middleware::limit_rate))
         .merge(probes)
         .layer(from_fn_with_state(Arc::clone(site), middleware::set_headers))
@@ -39,19 +39,19 @@ pub(super) fn router(site: &Arc<Site>) -> Router {
 }
 
 async fn not_found(State(site): State<Arc<Site>>) -> Response {
-    let message = format!("nothing here; there are / and {}\n", site.settings.telemetry_path);
+    let message = format!("nothing here; see / and {}\n", site.settings.telemetry_path);
     (StatusCode::NOT_FOUND, message).into_response()
 }
 
 /// The router adds the header that names the methods.
 async fn method_not_allowed(method: Method) -> Response {
-    let message = format!("{method} is not allowed here; the header Allow says what is\n");
+    let message = format!("{method} is not allowed here; see the header Allow\n");
     (StatusCode::METHOD_NOT_ALLOWED, message).into_response()
 }
 
 async fn reload(State(site): State<Arc<Site>>) -> Response {
     if !site.settings.enable_lifecycle {
-        let message = "reloading over HTTP is switched off; set web.enable_lifecycle, or send SIGHUP\n";
+        let message = "reloading over HTTP is disabled; set web.enable_lifecycle, or send SIGHUP\n";
         return (StatusCode::FORBIDDEN, message).into_response();
     }
     let (answer, answered) = oneshot::channel();
@@ -62,7 +62,7 @@ async fn reload(State(site): State<Arc<Site>>) -> Response {
     match result {
         Some(Ok(())) => "reloaded\n".into_response(),
         Some(Err(message)) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{message}\n")).into_response(),
-        None => (StatusCode::SERVICE_UNAVAILABLE, "the exporter is about to end\n").into_response(),
+        None => (StatusCode::SERVICE_UNAVAILABLE, "the exporter is stopping\n").into_response(),
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(status(&fixture.ask("GET /a/b.c~d//").await), 200);
         let response = fixture.ask("GET /metrics").await;
         assert_eq!(status(&response), 404);
-        assert_eq!(body(response).await, "nothing here; there are / and /a/b.c~d//\n");
+        assert_eq!(body(response).await, "nothing here; see / and /a/b.c~d//\n");
     }
 
     #[tokio::test]
@@ -196,7 +196,7 @@ mod tests {
         });
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The API refuses the key: nothing was read; there are no data to show: \
+            "not ready: The API refuses the key: the last poll read nothing; there are no data to show: \
              GET /v1/repositories: 401 Unauthorized; check api.key_file (since 1970-01-01T00:00:00Z); the next poll begins at \
              1970-01-01T00:05:00Z\n"
         );

@@ -32,7 +32,7 @@ pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) ->
     };
     let instruments = &site.shared.sources.instruments;
     let Some(published) = published else {
-        // Nothing is known of the world yet, but there are the exporter's own metrics.
+        // Nothing is published yet, but the exporter has its own metrics.
         return (headers, exposition::own(format, instruments)).into_response();
     };
     let (length, body) = if gzip {
@@ -55,7 +55,7 @@ impl Place {
         Some(Self(Arc::clone(taken)))
     }
 
-    /// A body that keeps the place until it has been taken or given up.
+    /// A body that keeps the place until it has been sent or dropped.
     fn kept_by(self, chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
         Body::from_stream(stream::iter(chunks.map(move |chunk| {
             let _kept = &self;

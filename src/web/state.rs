@@ -1,11 +1,11 @@
-//! What handlers reach: what every request finds in force, and what outlives a reload.
+//! The state of the handlers: what is in force for every request, and what outlives a reload.
 
 use super::{limit::Bucket, web_config::WebConfigFile};
 use crate::{clock::Clock, config::WebConfig, exposition::Published, instruments::Instruments};
 use std::sync::{Arc, atomic::AtomicUsize};
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// What the web side shows and whom it asks.
+/// What the web side reads, and where it sends requests for a reload.
 #[derive(Debug)]
 pub struct Sources {
     /// `None` until something is published for the first time.
@@ -16,14 +16,14 @@ pub struct Sources {
     pub clock: Clock,
 }
 
-/// Someone asked for a reload over HTTP and waits for its outcome.
+/// A request for a reload over HTTP, which waits for the outcome.
 #[derive(Debug)]
 pub struct ReloadRequest {
-    /// Takes the outcome: done, or the message that says why nothing was changed.
+    /// Takes the outcome: done, or a message that says why nothing was changed.
     pub answer: oneshot::Sender<Result<(), String>>,
 }
 
-/// What handlers reach, whichever settings are in force.
+/// What handlers share, whichever settings are in force.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub sources: Sources,

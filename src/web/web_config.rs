@@ -2,7 +2,7 @@
 //! same keys, defaults and meanings (<https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md>).
 //!
 //! Strict: an unknown key or value, and whatever rustls cannot do, is an error that names the key, its line and what to do.
-//! Nothing that is asked for is ever left out silently.
+//! Nothing is ever ignored silently.
 
 mod client;
 mod invalid;
@@ -25,21 +25,20 @@ use std::{
 pub(super) use tls::Tls;
 use yaml::{RawHttp, RawRateLimit};
 
-/// Why a web configuration file cannot be used: in which file and line, by which key, and what to do.
+/// Why a web configuration file cannot be used: the file, line and key, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct WebConfigError(String);
 
-/// What a valid web configuration file says, with all that it refers to. The default is that of no file: nothing is
-/// protected.
+/// A valid web configuration file, with everything that it refers to. The default is that of no file: nothing is protected.
 #[derive(Default)]
 pub struct WebConfigFile {
     pub(super) path: Option<PathBuf>,
     pub(super) versions: Versions,
-    /// `None` serves in the clear.
+    /// `None` means without TLS.
     pub(super) tls: Option<Tls>,
     pub(super) headers: HeaderMap,
-    /// `None` asks nobody for a password.
+    /// `None` means without passwords.
     pub(super) users: Option<Users>,
     pub(super) rate_limit: Option<RateLimit>,
     description: Vec<String>,
@@ -58,11 +57,11 @@ impl WebConfigFile {
         config_file.map_or_else(|| Ok(Self::default()), |path| Self::load_with_versions(path).0)
     }
 
-    /// As [`Self::load`]; also returns which versions of which files were read, so that a change of them can be noticed
-    /// even after a failure.
+    /// As [`Self::load`]; also returns which versions of which files were read, so that their changes can be noticed even
+    /// after a failure.
     pub(super) fn load_with_versions(path: &Path) -> (Result<Self, WebConfigError>, Versions) {
         let (mut result, mut versions) = load(path);
-        // Read again until what was read is what is there.
+        // Read again until the files did not change meanwhile.
         for _ in 0..3 {
             let (again, after) = load(path);
             result = again;
@@ -74,7 +73,7 @@ impl WebConfigFile {
         (loaded, versions)
     }
 
-    /// What is in force, for people, an item each; without any secret.
+    /// What is in force, one item each, for people; without secrets.
     #[must_use]
     pub fn description(&self) -> &[String] {
         &self.description
@@ -86,7 +85,7 @@ impl WebConfigFile {
         self.tls.is_some()
     }
 
-    /// The keys by which `next` would protect less than this does.
+    /// The keys by which `next` would protect less than this.
     pub(super) fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
         let mut weakened = match (&self.tls, &next.tls) {
             (Some(tls), Some(next)) => tls.weakened_by(next),
@@ -103,7 +102,7 @@ impl WebConfigFile {
     }
 }
 
-/// Files, each with what distinguishes one version of it from another; `None` where it cannot be looked at.
+/// Files, each with what distinguishes its versions; `None` if it cannot be checked.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Versions(Vec<(PathBuf, Option<Version>)>);
 
@@ -208,7 +207,7 @@ fn rate_limit(raw: RawRateLimit) -> Result<Option<RateLimit>, Invalid> {
     }
 }
 
-/// The headers that may be set, with the values that they may have where not all are allowed.
+/// The headers that may be set, with the allowed values if not all are.
 const HEADERS: [(&str, &[&str]); 5] = [
     ("Content-Security-Policy", &[]),
     ("X-Frame-Options", &["deny", "sameorigin"]),

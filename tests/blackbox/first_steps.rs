@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-const NO_REPOSITORY: &str = "account of the key has no repository";
+const NO_REPOSITORY: &str = "account of the key has no repositories";
 
 fn api() -> Api {
     Api::start([Repo::new(1, "owner/repo")])
@@ -76,14 +76,14 @@ fn a_wrong_path_is_told_with_what_base_url_should_be() {
 fn a_page_in_place_of_the_api_is_told() {
     let api = api();
     api.fault(Target::Everything, Reply::json("<html>a page</html>"));
-    let words = ["the body is no JSON array", "check that api.base_url is the API and not a page or proxy"];
+    let words = ["the body is not a JSON array", "check that api.base_url is the API and not a page or proxy"];
     each_command_says(|| Setup::for_api(&api), &words);
 }
 
 #[test]
 fn a_host_that_speaks_no_tls_is_told_to_be_none() {
     let api = api();
-    let words = ["what answers there speaks no TLS", "check the scheme and the port of api.base_url"];
+    let words = ["the server there does not speak TLS", "check the scheme and the port of api.base_url"];
     each_command_says(|| Setup::for_url(&format!("https://{}", api.address)), &words);
 }
 

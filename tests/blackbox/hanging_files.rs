@@ -89,5 +89,5 @@ fn a_key_file_that_is_a_pipe_is_refused() {
     let output = setup.run();
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("api.key_file") && error.contains("no regular file"), "{error}");
+    assert!(error.contains("api.key_file") && error.contains("not a regular file"), "{error}");
 }

@@ -310,7 +310,7 @@ fn without_a_state_file_the_log_says_that_the_clock_begins_anew() {
     let exporter = Setup::for_api(&api).start();
     eventually("the log says so", || {
         let log = exporter.log();
-        (log.contains("state.file is not set") && log.contains("begins anew")).then_some(())
+        (log.contains("state.file is not set") && log.contains("begins again")).then_some(())
     });
 }
 

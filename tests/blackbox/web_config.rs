@@ -67,7 +67,7 @@ impl Protected {
     fn reload(&self, times: usize) {
         self.exporter.signal("HUP");
         eventually("it reloads", || {
-            (self.exporter.log().matches("the configuration was read anew").count() >= times).then_some(())
+            (self.exporter.log().matches("the configuration was read again").count() >= times).then_some(())
         });
     }
 

@@ -127,11 +127,11 @@ fn what_cannot_be_served_is_refused() {
             ("web:\n  telemetry_path: ''\n", "web.telemetry_path (exporter.yml:5)…slash…such as /metrics"),
             (
                 "web:\n  telemetry_path: /\n",
-                "web.telemetry_path (exporter.yml:5)…\"/\" is a path of the exporter already",
+                "web.telemetry_path (exporter.yml:5)…\"/\" is already a path of the exporter",
             ),
             (
                 "web:\n  telemetry_path: /-/ready\n",
-                "web.telemetry_path (exporter.yml:5)…is a path of the exporter already",
+                "web.telemetry_path (exporter.yml:5)…is already a path of the exporter",
             ),
             (
                 "web:\n  telemetry_path: '/a?b'\n",

@@ -45,13 +45,16 @@ fn a_key_under_an_unknown_name_is_not_shown() {
             ("api: {key:s3cret}\n", r#"exporter.yml:1: unknown key in the section api; did you mean "api.key"?"#),
             ("{key:s3cret}\n", "exporter.yml:1: unknown section…api, poll, filter, state, web, log"),
             ("api: {s3cretS3CRET0: }\n", "exporter.yml:1: unknown key in the section api…base_url, allow_http, key"),
-            ("api: s3cret\n", "api (exporter.yml:1): is a section, but no mapping; write its keys below it, indented"),
+            (
+                "api: s3cret\n",
+                "api (exporter.yml:1): is a section, but not a mapping; write its keys below it, indented",
+            ),
             (
                 "api: [s3cret]\n",
-                "api (exporter.yml:1): is a section, but no mapping; write its keys below it, indented",
+                "api (exporter.yml:1): is a section, but not a mapping; write its keys below it, indented",
             ),
             ("key: s3cret\n", r#"exporter.yml:1: unknown section "key"…below the section "api:""#),
-            ("s3cret\n", "exporter.yml: is no mapping; write sections (api, poll, filter, state, web, log)"),
+            ("s3cret\n", "exporter.yml: is not a mapping; write sections (api, poll, filter, state, web, log)"),
         ],
     );
 }
@@ -59,7 +62,7 @@ fn a_key_under_an_unknown_name_is_not_shown() {
 #[test]
 fn a_key_that_is_no_text_or_cannot_be_sent_is_refused() {
     let unfit = "api.key (exporter.yml:3)…cannot be sent in a header (a line break, a blank, or one that is not printable \
-                 ASCII); give the API key, and nothing else";
+                 ASCII); set the API key, and nothing else";
     refused_files(
         HEAD,
         &[
@@ -77,7 +80,7 @@ fn a_key_that_is_no_text_or_cannot_be_sent_is_refused() {
 
 #[test]
 fn exactly_one_of_key_and_key_file_is_required() {
-    let neither = "api.key or api.key_file…required and given nowhere…set api.key_file to the file that holds the API \
+    let neither = "api.key or api.key_file…required, but not set…set api.key_file to the file that holds the API \
                    key, or TRANSLATION_EXPORTER_API__KEY to the key";
     refused_files(
         HEAD,
@@ -96,7 +99,7 @@ fn exactly_one_of_key_and_key_file_is_required() {
 
 #[test]
 fn a_key_file_that_cannot_give_a_key_is_refused() {
-    let see = "see that the file exists and that this user may read it";
+    let see = "make sure that the file exists and that this user can read it";
     refused_files(
         HEAD,
         &[
@@ -159,14 +162,14 @@ fn a_base_url_that_cannot_be_used_is_refused_without_being_quoted() {
         ("https://user:s3cret@api.example.com", "a password"),
         ("https://api.example.com?key=s3cret", "a query"),
         ("https://api.example.com/#s3cret", "a fragment"),
-        ("https://", "no URL"),
-        ("https://[::1", "no URL"),
+        ("https://", "not a URL"),
+        ("https://[::1", "not a URL"),
         ("api.example.com", "does not begin with https://"),
         ("localhost:80", "does not begin with https://"),
     ] {
         with(url, &format!("{problem}…{root}"));
     }
     with("[s3cret]", "the root of the API, such as https://api.example.com…a list");
-    let missing = "api.base_url…required and given nowhere…in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
+    let missing = "api.base_url…required, but not set…in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
     refused_files("", &[("api:\n  key: s3cret\n", missing), ("api:\n  base_url: ''\n  key: s3cret\n", missing)]);
 }

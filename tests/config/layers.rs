@@ -32,7 +32,7 @@ fn one_underscore_in_the_place_of_two_is_pointed_out() {
 #[test]
 fn a_mistake_in_a_variable_names_it() {
     for (file, name, value, key, words) in [
-        (HEAD, "API__KEY", "s3cret s3cret", "api.key", "header…give the API key, and nothing else"),
+        (HEAD, "API__KEY", "s3cret s3cret", "api.key", "header…set the API key, and nothing else"),
         (GOOD, "API__PAGE_SIZE", "1001", "api.page_size", "1 to 1000"),
         (GOOD, "POLL__INTERVAL", "5 parsecs", "poll.interval", "with its unit…\"5 parsecs\""),
         (GOOD, "FILTER__INCLUDE", "{acme,other}/*,[", "filter.include", "the glob \"[\"…[\"acme/*\"]"),
@@ -111,7 +111,7 @@ fn a_configuration_file_that_cannot_be_read_is_refused() {
 
 #[test]
 fn every_mistake_is_shown_at_once() {
-    refused(None, &[], &[], "2 mistakes\napi.base_url…given nowhere\napi.key or api.key_file…given nowhere");
+    refused(None, &[], &[], "2 mistakes\napi.base_url…not set\napi.key or api.key_file…not set");
     refused(
         Some("api:\n  page_size: 0\n  base_url: https://a\nfilter:\n  exclude: ['[']\n"),
         &[

@@ -192,7 +192,7 @@ fn a_list_may_be_one_text_that_is_split_at_commas() {
 #[test]
 fn what_is_hardly_meant_is_warned_of() {
     for (rest, words) in [
-        ("filter:\n  exclude: [acme]\n", "filter.exclude (exporter.yml:5)…\"acme\" holds no slash…add /* to it"),
+        ("filter:\n  exclude: [acme]\n", "filter.exclude (exporter.yml:5)…\"acme\" contains no slash…append /*"),
         ("poll:\n  interval: 5M\n", "poll.interval (exporter.yml:5)…\"5M\"…months…minutes"),
     ] {
         let output = check(Some(&format!("{GOOD}{rest}")), &[], &[]);

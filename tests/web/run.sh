@@ -162,11 +162,11 @@ start policy demo --web.config.file=policy.yml
 policy() {
     local before authorities='client_ca_file: ca.pem, '
     [ "$1" != NoClientCert ] || authorities=
-    before=$(grep -c 'the configuration was read anew' policy.log || true)
+    before=$(grep -c 'the configuration was read again' policy.log || true)
     printf 'tls_server_config: {cert_file: server.pem, key_file: server.key, %sclient_auth_type: %s}\n' "$authorities" "$1" >policy.new
     mv policy.new policy.yml
     kill -HUP "$pid"
-    eventually "the reload for $1" sh -c "[ \$(grep -c 'the configuration was read anew' policy.log) -gt $before ]"
+    eventually "the reload for $1" sh -c "[ \$(grep -c 'the configuration was read again' policy.log) -gt $before ]"
     local at=https://localhost:$port/metrics
     status "$2" --cacert ca.pem "$at"
     status "$3" --cacert ca.pem --cert burglar.pem --key burglar.key "$at"
@@ -233,7 +233,7 @@ eventually "a broken certificate is counted as a failed reload" reloaded 0
 speaks -tls1_3 || fail "the last good certificate is not served"
 cp good.pem server.pem
 eventually "the certificate is taken again" reloaded 1
-grep -q 'the web configuration has changed and is refused' tls.log || fail "the refusal is not logged"
+grep -q 'the changed web configuration is refused' tls.log || fail "the refusal is not logged"
 ! grep -q '\$2b\$\|BEGIN' tls.log || fail "a secret is in the log"
 
 say "the page is valid HTML"

@@ -88,7 +88,7 @@ translation_exporter_last_success_timestamp_seconds 1795224345.0
 # TYPE translation_exporter_poll_interval_seconds gauge
 # UNIT translation_exporter_poll_interval_seconds seconds
 translation_exporter_poll_interval_seconds 300.0
-# HELP translation_exporter_api_held_until_timestamp_seconds Until when no request is made because the API asked for it by Retry-After; 0 where it did not.
+# HELP translation_exporter_api_held_until_timestamp_seconds Until when Retry-After holds all requests; 0 if it does not.
 # TYPE translation_exporter_api_held_until_timestamp_seconds gauge
 # UNIT translation_exporter_api_held_until_timestamp_seconds seconds
 translation_exporter_api_held_until_timestamp_seconds 1795224700.0

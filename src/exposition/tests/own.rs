@@ -46,7 +46,7 @@ fn openmetrics_says_the_unit_of_a_histogram_and_text_does_not() {
     assert_eq!(
         head(Format::Text),
         "\
-# HELP translation_exporter_api_request_duration_seconds Time that one request to the API took, the whole body included.
+# HELP translation_exporter_api_request_duration_seconds Time that one request to the API took, including its body.
 # TYPE translation_exporter_api_request_duration_seconds histogram
 "
     );

@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 
 /// How long the clocks of what left are kept.
 const DEPARTED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// How many of them are kept at least; more only while more languages are known.
+/// The least number of them that can be kept; more only while more languages are known.
 const DEPARTED_AT_LEAST: usize = 100_000;
 
 impl Ledger {
@@ -24,8 +24,8 @@ impl Ledger {
         }
     }
 
-    /// Forgets the clocks of what left long ago, and the oldest where there are too many of them: an API that invents
-    /// ids or languages must not fill the memory.
+    /// Forgets the clocks of what left long ago, and the oldest if there are too many: an API that invents ids or
+    /// languages must not fill the memory.
     pub fn forget_departed(&mut self, now: Timestamp) {
         self.departed.retain(|_, (_, left_at)| now.since(*left_at) < DEPARTED_FOR);
         let languages = self.known.values().filter_map(|known| known.languages.as_ref());
@@ -42,13 +42,13 @@ impl Ledger {
         if !std::mem::replace(&mut self.has_logged_excess, true) {
             tracing::warn!(
                 kept = limit,
-                hint = "see whether the API changes the ids of repositories or the codes of languages all the time",
+                hint = "check whether the API keeps changing the ids of repositories or the codes of languages",
                 "more repositories or languages left than progress clocks are kept for; the oldest are forgotten"
             );
         }
     }
 
-    /// Dates what was restored by the monotonic clock, which from here on says how old it is.
+    /// Dates what was restored by the monotonic clock, which determines its age from then on.
     pub fn date_restored(&mut self, now: Moment) {
         for known in self.known.values_mut() {
             let age = known.languages.as_ref().map(|languages| now.wall.since(languages.read_at));
@@ -56,8 +56,8 @@ impl Ledger {
         }
     }
 
-    /// Brings timestamps that lie in the future back to `now`, and returns by how much the farthest one was ahead: zero
-    /// if there was none.
+    /// Brings timestamps that are in the future back to `now`, and returns how far ahead the farthest was: zero if there was
+    /// none.
     pub fn bring_back(&mut self, now: Timestamp) -> Duration {
         let mut ahead = Duration::ZERO;
         let mut bring_back = |at: &mut Timestamp| {

@@ -25,7 +25,7 @@ pub(in crate::poll) struct Listing {
 }
 
 impl Listing {
-    /// Adds a page; of one id the first entry counts.
+    /// Adds a page; the first entry of an id counts.
     pub fn add(&mut self, page: Page) {
         for repository in page.repositories {
             match self.seen.entry(repository.id) {
@@ -44,7 +44,7 @@ impl Listing {
         self.seen.len()
     }
 
-    /// Whether the listing shows this repository, if only by an entry of which the id or the name alone can be read.
+    /// Whether the listing shows this repository, even if only its id or only its name can be read.
     fn shows(&self, repository: &Repository) -> bool {
         self.seen.contains_key(&repository.id)
             || self.nameless.contains(&repository.id)
@@ -74,8 +74,8 @@ impl Ledger {
         }
     }
 
-    /// Adds what is new in a listing that is still being read; nothing that is known changes yet. A new repository
-    /// whose name a known one has waits for the whole listing, which may show that the known one was renamed.
+    /// Adds what is new in a listing that is still being read; nothing known changes yet. A new repository with the name of
+    /// a known one waits for the complete listing, which may show that the known one was renamed.
     pub fn preview(&mut self, listing: &Listing, filter: &FilterConfig, now: Timestamp) {
         let names: HashSet<_> = self.listed.values().map(|repository| Arc::clone(&repository.name)).collect();
         let before = self.listed.len();
@@ -89,8 +89,8 @@ impl Ledger {
         }
     }
 
-    /// Applies a listing that was read as far as it goes. Returns what it changed, and its repositories that cannot be
-    /// used because another one has their id or name.
+    /// Applies a listing that was read as far as possible. Returns what it changed, and its repositories that cannot be used
+    /// because another one has the same id or name.
     pub fn apply_listing(
         &mut self,
         listing: Listing,
@@ -135,7 +135,7 @@ impl Ledger {
         self.missed = missing.difference(&gone).copied().collect();
     }
 
-    /// Applies the filters to all that is listed, and returns those whose name another one has.
+    /// Applies the filters to all that is listed, and returns those with the same name as another.
     pub fn reselect(&mut self, filter: &FilterConfig, now: Timestamp) -> Vec<Arc<Repository>> {
         let Selection { polled, duplicates } = select(&self.listed, filter);
         let left: Vec<_> = self.known.keys().filter(|id| !polled.contains_key(id)).copied().collect();

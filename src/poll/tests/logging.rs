@@ -103,7 +103,7 @@ async fn no_kind_of_line_about_single_repositories_is_logged_more_than_ten_times
     let lines = log.take();
     assert_eq!(count(&lines, "the answer has bad entries"), 10);
     assert_eq!(count(&lines, "cannot read languages"), 10);
-    assert_eq!(count(&lines, "one by one more=\"10 answers with bad entries, 10 failing\""), 1);
+    assert_eq!(count(&lines, "individually more=\"10 answers with bad entries, 10 failing\""), 1);
     assert_eq!(lines.len(), 22, "{lines:#?}");
     bench.change(|world| {
         world.bad.clear();
@@ -113,7 +113,7 @@ async fn no_kind_of_line_about_single_repositories_is_logged_more_than_ten_times
     let lines = log.take();
     assert_eq!(count(&lines, "all entries of the answer are good again"), 10);
     assert_eq!(count(&lines, "languages can be read again"), 10);
-    assert_eq!(count(&lines, "one by one more=\"10 answers that are good again, 10 recovered\""), 1);
+    assert_eq!(count(&lines, "individually more=\"10 answers that are good again, 10 recovered\""), 1);
     assert_eq!(lines.len(), 22, "{lines:#?}");
 }
 
@@ -139,7 +139,7 @@ async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_
     }
     let begin = log.take();
     assert_eq!(count(&begin, "cannot read languages"), 0);
-    assert_eq!(count(&begin, "The API is in trouble"), 1, "{begin:#?}");
+    assert_eq!(count(&begin, "The API is unavailable"), 1, "{begin:#?}");
     assert_eq!(count(&begin, "stale and no longer shown"), 1, "after an hour");
     assert_eq!(begin.len(), 3, "{begin:#?}");
     bench.change(|world| {
@@ -169,7 +169,7 @@ fn observe(watch: &mut crate::health::Watch, bench: &Bench) {
 async fn what_an_outage_hides_is_not_said_to_be_over() {
     for (repositories, readable, begins, ends) in [
         (3, 2, "1 of 3 repositories cannot be read", "no repository fails any more"),
-        (0, 0, "has no repository", "the account has repositories now"),
+        (0, 0, "has no repositories", "the account has repositories now"),
     ] {
         let mut bench = account(repositories);
         let mut watch = crate::health::Watch::default();
@@ -184,7 +184,7 @@ async fn what_an_outage_hides_is_not_said_to_be_over() {
         bench.poll().await;
         observe(&mut watch, &bench);
         let lines = log.take();
-        assert_eq!([begins, "The API is in trouble", ends].map(|words| count(&lines, words)), [1, 1, 0], "{lines:#?}");
+        assert_eq!([begins, "The API is unavailable", ends].map(|words| count(&lines, words)), [1, 1, 0], "{lines:#?}");
         let healed = account(4).world;
         bench.change(|world| std::mem::swap(world, &mut healed.0.lock().unwrap()));
         bench.poll().await;
@@ -207,7 +207,7 @@ fn a_certificate_that_expires_after_the_warning_is_not_said_to_be_valid() {
             instruments.certificate_expires(None);
         }
         watch.observe(&crate::health::judge(&poller.snapshot(), poller.status(), &instruments.facts(), now), now);
-        assert_eq!(count(&log.take(), "valid for long") > 0, is_valid, "after {hours} h");
+        assert_eq!(count(&log.take(), "no longer about to expire") > 0, is_valid, "after {hours} h");
     }
 }
 
@@ -255,7 +255,7 @@ async fn at_most_ten_repositories_that_appear_are_logged_one_by_one() {
     bench.poll().await;
     let lines = log.take();
     assert_eq!(count(&lines, "a repository appeared"), 10);
-    assert_eq!(count(&lines, "one by one more=\"17 appeared\""), 1);
+    assert_eq!(count(&lines, "individually more=\"17 appeared\""), 1);
     assert_eq!(lines.len(), 11, "{lines:#?}");
 }
 

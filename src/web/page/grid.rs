@@ -16,7 +16,7 @@ use maud::{Markup, html};
 pub fn grid(table: &Table<'_>, query: &Query, now: Timestamp) -> Markup {
     html! {
         table {
-            caption.hidden { "Completion of each repository in each language, in per cent" }
+            caption.hidden { "Completion of each repository in each language, in percent" }
             thead {
                 tr {
                     (heading(query, Column::Name, "Repository"))
@@ -89,7 +89,7 @@ fn table_row(row: &Row<'_>, table: &Table<'_>, now: Timestamp) -> Markup {
     }
 }
 
-/// A name that may be broken after its slash.
+/// A name that may wrap after its slash.
 fn name(name: &str) -> Markup {
     let (owner, rest) = name.split_at(name.find('/').map_or(0, |slash| slash + 1));
     html! { bdi.name { @if !owner.is_empty() { (owner) wbr; } (rest) } }
@@ -121,7 +121,7 @@ fn tile(code: &str, reading: Option<&Reading>, scale: f64, now: Timestamp) -> Ma
     } }
 }
 
-/// The class of a tile: a step for every tenth, and one of its own for what is complete.
+/// The class of a tile: one for every tenth, and another for complete.
 fn heat(ratio: f64) -> String {
     let step = if ratio < 1.0 { (ratio.max(0.0) * 10.0 + 1e-10).floor().min(9.0) } else { 10.0 };
     format!("h{step}")
@@ -130,13 +130,13 @@ fn heat(ratio: f64) -> String {
 pub fn legend(table: &Table<'_>, state_is_kept: bool) -> Markup {
     html! {
         div.legend {
-            p { "Completion in per cent, rounded down: "
+            p { "Completion in percent, rounded down: "
                 span.scale aria-hidden="true" { @for step in 0..=10 { i.{ "h" (step) } {} } }
                 " from 0 to 100." }
             p { span.h3.stalled.sample { "38" } " is stalled: incomplete, and no progress for 7 days." }
             p { span.unknown.sample { "?" } " reports no completion. An empty cell: not a target language." }
-            p { "Last progress is when a completion was last seen to rise, or else when it was first seen"
-                @if !state_is_kept { " since the exporter started; with state.file it outlives a restart" }
+            p { "Last progress is when a completion was last seen to rise, or otherwise first seen"
+                @if !state_is_kept { " since the exporter started; with state.file it survives a restart" }
                 "." }
             @if table.left_out > 0 {
                 p { (table.left_out) " rarer languages are not shown here; search for a repository to see all of its languages." }

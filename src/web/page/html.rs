@@ -18,13 +18,13 @@ use crate::{
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::sync::Arc;
 
-/// The stylesheet; it stands in the page.
+/// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
 
-/// The stylesheet for where the languages do not fit side by side; it stands in the page too.
+/// The stylesheet for windows in which the languages do not fit side by side; also part of the page.
 pub const WRAPPED: &str = include_str!("wrapped.css");
 
-/// What the page shows, whatever its reader asks for.
+/// What the page shows, whatever the query.
 #[derive(Debug)]
 pub struct Page {
     /// `None` until something is published for the first time.
@@ -58,7 +58,7 @@ pub fn render(page: &Page, query: &Query) -> Markup {
 }
 
 fn document(page: &Page, level: Level, languages: usize, main: &Markup) -> Markup {
-    // A window in which the languages do not fit side by side, by the widths in the stylesheet.
+    // Windows in which the languages do not fit side by side, by the widths in the stylesheet.
     let too_narrow = format!("(max-width: calc(26.8em + {languages} * 2.125em))");
     html! {
         (DOCTYPE)
@@ -111,7 +111,7 @@ fn nothing_published() -> Markup {
         section.state.waiting #repositories {
             span.mark aria-hidden="true" { "\u{2026}" }
             h2 { "The exporter has just started" }
-            p { "Nothing has been read yet. Load this page again in a moment." }
+            p { "Nothing has been read yet. Reload this page in a moment." }
         }
     }
 }
@@ -125,10 +125,10 @@ fn state(overview: &Overview<'_>, status: &PollStatus, query: &Query, now: Times
             dl {
                 div { dt { "Last poll" } dd { (last_poll(status, now)) } }
                 div { dt { "Next poll" } dd { (next_poll(status, now)) } }
-                div { dt { "Last without a failure" } dd {
+                div { dt { "Last full poll" } dd {
                     @match status.last_success_at { Some(at) => (moment(at, &ago(at, now))), None => "not yet" }
                 } }
-                // A page that loads itself again would take the search away from who is typing it.
+                // A refresh would discard a search that is being typed.
                 @if query.search.is_empty() { div { dt { "This page" } dd { (refreshing(query)) } } }
             }
         }
@@ -209,7 +209,7 @@ fn numbers(overview: &Overview<'_>, filtered: usize) -> Markup {
             div.figure { p { b { (grouped(overview.counts.repositories())) } @if overview.counts.repositories() == 1 { " repository" } @else { " repositories" } }
                 p.detail {
                     (grouped(fresh)) " up to date"
-                    @for (count, what) in [(failing, "failing"), (stale, "too old to show"), (pending, "not read yet"), (filtered, "left out by filters")] {
+                    @for (count, what) in [(failing, "failing"), (stale, "stale"), (pending, "not read yet"), (filtered, "left out by filters")] {
                         @if count > 0 { ", " (grouped(count)) " " (what) }
                     }
                 }

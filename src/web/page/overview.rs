@@ -1,4 +1,4 @@
-//! Is it well? What fails, since when, and what to do.
+//! The overview: what fails, since when, and what to do.
 
 use crate::{
     health::{self, Finding, Kind, Severity},
@@ -9,15 +9,15 @@ use crate::{
 };
 use std::{borrow::Cow, sync::Arc};
 
-/// How it is.
+/// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     Well,
-    /// Nothing is wrong, and nothing is known yet.
+    /// Nothing is wrong, but nothing is known yet.
     Waiting,
-    /// Something is not as it should be, and what is shown is good.
+    /// Something is wrong, but the data shown are good.
     Degraded,
-    /// What is shown is old, or not all.
+    /// The data shown are old or incomplete.
     Failing,
 }
 
@@ -26,10 +26,10 @@ pub enum Level {
 pub struct Attention<'a> {
     /// What is wrong, or the names of the repositories that fail.
     pub subjects: Vec<Cow<'a, str>>,
-    /// How it failed; of several repositories, one of them.
+    /// How it failed; for several repositories, one of the failures.
     pub detail: Option<Arc<str>>,
     pub hint: Arc<str>,
-    /// `None` where it is not known.
+    /// `None` if it is not known.
     pub since: Option<Timestamp>,
 }
 
@@ -50,13 +50,13 @@ impl<'a> From<Cause<'a>> for Attention<'a> {
     }
 }
 
-/// All of it in short.
+/// The summary at the top of the page.
 #[derive(Debug)]
 pub struct Overview<'a> {
     pub level: Level,
-    /// One sentence that says how it is.
+    /// One sentence on the overall state.
     pub headline: String,
-    /// What goes wrong, the worst first.
+    /// What is wrong, the worst first.
     pub attention: Vec<Attention<'a>>,
     pub counts: Counts,
     /// The mean of all languages of all repositories.
@@ -114,7 +114,7 @@ impl<'a> Overview<'a> {
             Some(Severity::Error) => Level::Failing,
         };
         let headline = health::headline(&findings).to_owned();
-        // The headline says all of a notice, and the causes say more of failing repositories.
+        // The headline covers a notice, and the causes say more about failing repositories.
         let is_listed = |finding: &Finding| {
             finding.kind.severity() != Severity::Notice && finding.kind != Kind::RepositoriesFailing
         };

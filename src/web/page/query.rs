@@ -1,4 +1,4 @@
-//! What the page is asked to show: `q`, `sort`, `page`, `refresh`. What cannot be read counts as not given.
+//! What the page is asked to show: `q`, `sort`, `page`, `refresh`. What cannot be read is ignored.
 
 use axum::http::Uri;
 
@@ -40,13 +40,13 @@ impl Sort {
         Self::ALL.iter().find(|(sort, ..)| *sort == self).map_or("", |(_, parameter, _)| parameter)
     }
 
-    /// The order that the heading of `column` leads to: that column's, or the other way round where it is that already.
+    /// The order that the heading of `column` links to: by that column, or reversed if it is already by that column.
     pub fn toggled(self, column: Column) -> Self {
         Self::by(column, self.column == column && !self.descending)
     }
 }
 
-/// The one value of `refresh` that is understood: seconds until the browser loads the page again.
+/// The only value of `refresh` that is accepted: seconds until the browser reloads the page.
 pub const REFRESH: &str = "60";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub struct Query {
     pub sort: Sort,
     /// From 1; may be beyond the last.
     pub page: usize,
-    /// Whether the browser loads the page again by itself; never while something is searched for.
+    /// Whether the browser reloads the page by itself; never during a search.
     pub refresh: bool,
 }
 
@@ -88,7 +88,7 @@ impl Query {
         Self { refresh, ..self.clone() }
     }
 
-    /// The link to this, relative to the page; it leaves out what is the default.
+    /// The link to this, relative to the page, without defaults.
     pub fn link(&self) -> String {
         let mut parameters = form_urlencoded::Serializer::new("?".to_owned());
         if !self.search.is_empty() {

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 /// Rows of one page.
 pub const ROWS: usize = 200;
 
-/// Of more languages than this, those that the fewest repositories have are left out.
+/// If there are more languages than this, those of the fewest repositories are left out.
 pub const MOST_LANGUAGES: usize = 60;
 
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Of all rows, in the order of their names, those that are asked for.
+    /// The requested rows, of all rows in the order of their names.
     pub fn new(mut rows: Vec<Row<'a>>, scale: f64, query: &Query) -> Self {
         if !query.search.is_empty() {
             let wanted = query.search.to_lowercase();
@@ -57,7 +57,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Of equals the name decides: rows come in the order of their names.
+/// Equal rows stay in the order of their names.
 fn sort(rows: &mut [Row<'_>], sort: Sort) {
     let value = |row: &Row<'_>| match sort.column {
         Column::Name => None,
@@ -65,7 +65,7 @@ fn sort(rows: &mut [Row<'_>], sort: Sort) {
         Column::Progress => row.last_progress.map(Timestamp::as_seconds),
     };
     let sign = if sort.descending { -1.0 } else { 1.0 };
-    // What is unknown stands last, whichever way the rest goes.
+    // Unknown values come last in either direction.
     let place = |row: &Row<'_>| value(row).map_or(f64::INFINITY, |value| sign * value);
     rows.sort_by(|one, other| place(one).total_cmp(&place(other)));
     if sort.column == Column::Name && sort.descending {

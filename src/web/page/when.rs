@@ -3,7 +3,7 @@
 use crate::{model::Timestamp, words::Rough};
 use maud::{Markup, html};
 
-/// A time in words, with the exact one behind it.
+/// A time in words, with the exact time as its title.
 pub fn moment(at: Timestamp, words: &str) -> Markup {
     html! { time datetime=(at) title=(at) { (words) } }
 }

@@ -27,15 +27,15 @@ use x509_parser::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Policy {
-    /// Nobody is asked for a certificate.
+    /// No certificate is requested.
     None,
-    /// Whoever has one may show it; it is not verified.
+    /// A certificate is requested; it is not verified.
     Request,
-    /// Everybody must show one; it is not verified.
+    /// A certificate is required; it is not verified.
     RequireAny,
-    /// Whoever shows one must have it from a known authority.
+    /// A certificate is requested; if there is one, it must be from a known authority.
     VerifyIfGiven,
-    /// Everybody must show one from a known authority.
+    /// A certificate from a known authority is required.
     RequireAndVerify,
 }
 
@@ -49,11 +49,11 @@ impl Policy {
     }
 }
 
-/// Asks clients for certificates and judges them.
+/// Requests and verifies client certificates.
 #[derive(Debug)]
 pub struct Clients {
     policy: Policy,
-    /// A certificate must bear one of these names.
+    /// A certificate must have one of these names.
     allowed_sans: Option<Vec<String>>,
     /// Whether the authorities are those of the file instead of the system's.
     own_authorities: bool,
@@ -77,8 +77,8 @@ impl fmt::Display for Clients {
 }
 
 impl Clients {
-    /// As the section asks for it. Certificates are verified against `authorities`, or against the system's, as Go does
-    /// where none are given.
+    /// As the section says. Certificates are verified against `authorities` or, as in Go, against the system's if none are
+    /// given.
     pub fn new(
         section: &Spanned<RawTls>,
         authorities: Option<RootCertStore>,
@@ -116,7 +116,7 @@ impl Clients {
         format!("{:?}", (self.policy, self.own_authorities, &self.allowed_sans))
     }
 
-    /// The keys by which `next` would protect less than this does.
+    /// The keys by which `next` would protect less than this.
     pub fn weakened_by(&self, next: &Self) -> impl Iterator<Item = &'static str> {
         let (before, after) = (self.policy, next.policy);
         let lower = before.requires() && !after.requires()

@@ -1,11 +1,11 @@
-//! What is wrong in the file, for all that read it.
+//! What is wrong in the file, for all modules that read it.
 
 use serde_saphyr::Spanned;
 
 /// What is wrong, naming the key and what to do, and in which line of the file it is.
 #[derive(Debug)]
 pub struct Invalid {
-    /// `None` where it is about the whole file.
+    /// `None` if it is about the complete file.
     pub line: Option<u64>,
     pub message: String,
 }
@@ -23,7 +23,7 @@ impl Invalid {
 /// A text of the file.
 pub type Text = Option<Spanned<String>>;
 
-/// A value that is given and not empty: the format means the same by both.
+/// A value that is set and not empty: in this format, empty means not set.
 pub fn set(text: &Text) -> Option<&Spanned<String>> {
     text.as_ref().filter(|text| !text.value.is_empty())
 }

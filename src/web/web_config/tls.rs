@@ -20,22 +20,22 @@ use std::{
 };
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// TLS as the file asks for it.
+/// TLS as set in the file.
 pub struct Tls {
     pub config: Arc<ServerConfig>,
-    /// When the certificate that is served expires; `None` where it cannot be read.
+    /// When the served TLS certificate expires; `None` if it cannot be read.
     pub expires: Option<Timestamp>,
     /// 12 or 13.
     min_version: u8,
     clients: Arc<Clients>,
     /// For people.
     pub description: String,
-    /// A digest of all that decides what a connection gets, so that a reload can leave connections alone.
+    /// A digest of everything that affects connections, so that a reload that changes none of it can keep them open.
     identity: digest::Digest,
 }
 
 impl Tls {
-    /// `None` where the section asks for no TLS.
+    /// `None` if the section sets up no TLS.
     pub fn new(section: &Spanned<RawTls>, files: &mut Files<'_>, http2: bool) -> Result<Option<Self>, Invalid> {
         let raw = &section.value;
         if !asks_for_tls(raw) {
@@ -89,12 +89,12 @@ impl Tls {
         Ok(Some(Self { config, expires, min_version, clients, description, identity }))
     }
 
-    /// Whether connections get the same by both.
+    /// Whether both serve connections alike.
     pub fn is_like(&self, other: &Self) -> bool {
         self.identity.as_ref() == other.identity.as_ref()
     }
 
-    /// The keys by which `next` would protect less than this does.
+    /// The keys by which `next` would protect less than this.
     pub fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
         let lower_version = (next.min_version < self.min_version).then_some("tls_server_config.min_version");
         self.clients.weakened_by(&next.clients).chain(lower_version).collect()
@@ -108,7 +108,7 @@ fn expiry(chain: &[CertificateDer<'_>]) -> Option<Timestamp> {
 
 /// Reads the files that the web configuration file refers to, and notes which.
 pub struct Files<'a> {
-    /// Relative paths count from here.
+    /// Relative paths are relative to this.
     pub folder: &'a Path,
     pub sources: &'a mut Vec<PathBuf>,
 }
@@ -126,7 +126,7 @@ impl Files<'_> {
         })
     }
 
-    /// The PEM text that stands in the file itself, or in another file that it names.
+    /// The PEM text in the file itself, or in another file that it names.
     fn pem(&mut self, key: &str, inline: &Text, file: &Text) -> Result<Option<Pem>, Invalid> {
         let (text, name, place) = match (set(inline), set(file)) {
             (Some(inline), Some(_)) => {
@@ -152,7 +152,7 @@ struct Pem {
 }
 
 impl Pem {
-    // Of a parser's error only the fact is shown: its details could hold a piece of the file.
+    // The parser's error is not shown: its details could hold a piece of the file.
     fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Invalid> {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.text).collect();
         match certificates {
@@ -184,7 +184,7 @@ impl Pem {
     }
 }
 
-/// Whether the section says anything.
+/// Whether the section sets anything.
 fn asks_for_tls(raw: &RawTls) -> bool {
     let texts = [
         &raw.cert,
@@ -231,7 +231,7 @@ fn versions(raw: &RawTls) -> Result<(u8, Vec<&'static SupportedProtocolVersion>)
     }
 }
 
-/// What rustls can do, cut down to what the file allows.
+/// What rustls supports, limited to what the file allows.
 fn provider(raw: &RawTls, versions: &[&SupportedProtocolVersion]) -> Result<CryptoProvider, Invalid> {
     let mut provider = provided::default_provider();
     let suites = raw.cipher_suites.as_deref().unwrap_or_default();
@@ -256,8 +256,7 @@ fn provider(raw: &RawTls, versions: &[&SupportedProtocolVersion]) -> Result<Cryp
     Ok(provider)
 }
 
-/// Finds a suite by Go's name. Those that Go knows and rustls does not are not secure: CBC, and key exchange without forward
-/// secrecy.
+/// Finds a suite by Go's name. Those that only Go knows are not secure: CBC, and key exchange without forward secrecy.
 fn cipher_suite(name: &Spanned<String>, suites: &[SupportedCipherSuite]) -> Result<SupportedCipherSuite, Invalid> {
     // rustls marks those of TLS 1.3 in their names, Go does not.
     let known = |suite: &SupportedCipherSuite| format!("{:?}", suite.suite()).replace("TLS13_", "TLS_");

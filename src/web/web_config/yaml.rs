@@ -1,4 +1,4 @@
-//! The file as YAML: its keys, and where they stand.
+//! The file as YAML: its keys, and their lines.
 
 use super::invalid::{Invalid, Text};
 use crate::text::nearest;
@@ -74,7 +74,7 @@ fn message(section: &str, error: &YamlError) -> String {
     match error {
         YamlError::SerdeUnknownField { field, expected, .. } => match nearest(field, expected.iter()) {
             Some(known) => format!("{key}: there is no such key; did you mean {known}?"),
-            None => format!("{key}: there is no such key; here may stand {}", expected.join(", ")),
+            None => format!("{key}: there is no such key; the keys are {}", expected.join(", ")),
         },
         YamlError::DuplicateMappingKey { key: Some(twice), .. } => {
             let section = if section.is_empty() { String::new() } else { format!("{section}.") };

@@ -51,7 +51,7 @@ fn a_retry_after_of_a_year_ends_the_poll_and_keeps_what_is_known() {
         api.forget();
         api.heal();
         exporter.signal("HUP");
-        eventually("the reload", || exporter.log().contains("was read anew").then_some(()));
+        eventually("the reload", || exporter.log().contains("was read again").then_some(()));
         // That nothing is sent shows in time alone: without the hold, a poll begins one interval of 1 s after this one.
         std::thread::sleep(Duration::from_secs(2));
         assert_eq!(api.requests(Target::Everything).len(), 0, "two intervals have passed: {year}");
