@@ -28,6 +28,7 @@ use translation_exporter::{
 
 const API: &str = "https://api.example.com/";
 const NOW: Timestamp = Timestamp::from_millis(1_763_689_376_000);
+
 /// The state of so many repositories with a language each.
 fn memory(repositories: u64) -> Memory {
     let reported = Reported::Now(Progress { completion: Completion::new(50.0).unwrap(), at: NOW });
