@@ -38,10 +38,7 @@ impl Published {
     /// Encodes `snapshot` and `status` for all later scrapes. Costs CPU: call it off the runtime's threads.
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {
-        let mut registry = Registry::default();
-        registry.register_collector(Box::new(Translations(Arc::clone(&snapshot))));
-        registry.register_collector(Box::new(Polling { snapshot: Arc::clone(&snapshot), status: status.clone() }));
-        Self { kept: Kept::new(&registry), snapshot, status }
+        Self { kept: Kept::new(&registry(&snapshot, &status)), snapshot, status }
     }
 
     /// The body of a scrape as one gzip member, in the parts to send one after another.
@@ -79,8 +76,16 @@ pub fn print(
     instruments: &Instruments,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    let published = Published::new(Arc::new(snapshot.clone()), status.clone());
-    published.identity(format, instruments).try_for_each(|part| out.write_all(&part))
+    kept::encode(&registry(&Arc::new(snapshot.clone()), status), out)?;
+    out.write_all(own(format, instruments).as_bytes())
+}
+
+/// What a publication fixes.
+fn registry(snapshot: &Arc<Snapshot>, status: &PollStatus) -> Registry {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Translations(Arc::clone(snapshot))));
+    registry.register_collector(Box::new(Polling { snapshot: Arc::clone(snapshot), status: status.clone() }));
+    registry
 }
 
 #[cfg(test)]

@@ -37,12 +37,8 @@ pub(super) struct Kept {
 impl Kept {
     /// Encodes and compresses what is registered.
     pub fn new(registry: &Registry) -> Self {
-        let deflate = DeflateEncoder::new(HEADER.to_vec(), LEVEL);
-        // The library writes a label at a time: without the buffer it would take 25 times as long.
-        let mut text = TextWriter(BufWriter::with_capacity(CHUNK, CrcWriter::new(deflate)));
-        encode_registry(&mut text, registry).expect(IN_MEMORY);
-        text.0.flush().expect(IN_MEMORY);
-        let writer = text.0.get_mut();
+        let mut writer = CrcWriter::new(DeflateEncoder::new(HEADER.to_vec(), LEVEL));
+        encode(registry, &mut writer).expect(IN_MEMORY);
         // The only way to copy a checksum.
         let mut checksum = Crc::new();
         checksum.combine(writer.crc());
@@ -108,11 +104,31 @@ impl Iterator for Identity {
     }
 }
 
-/// Writes text to a writer of bytes.
-struct TextWriter<W>(W);
+/// Encodes what is registered, without an end of the exposition.
+///
+/// # Errors
+/// Those of `out`.
+pub(super) fn encode(registry: &Registry, out: &mut impl Write) -> io::Result<()> {
+    // The library writes a label at a time: without the buffer, compressing would take 25 times as long.
+    let mut text = TextWriter { out: BufWriter::with_capacity(CHUNK, out), failure: None };
+    match (encode_registry(&mut text, registry), text.failure) {
+        (_, Some(failure)) => Err(failure),
+        (Err(error), None) => Err(io::Error::other(error)),
+        (Ok(()), None) => text.out.flush(),
+    }
+}
+
+/// Writes text to a writer of bytes, whose error it keeps.
+struct TextWriter<W: Write> {
+    out: BufWriter<W>,
+    failure: Option<io::Error>,
+}
 
 impl<W: Write> fmt::Write for TextWriter<W> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.write_all(text.as_bytes()).map_err(|_: io::Error| fmt::Error)
+        self.out.write_all(text.as_bytes()).map_err(|error| {
+            self.failure = Some(error);
+            fmt::Error
+        })
     }
 }
