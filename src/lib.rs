@@ -32,7 +32,7 @@
 //! `deploy/configuration.md`; `check-config`'s output in `tests/config/main.rs`.
 //!
 //! An operation of the API: `model.rs` ([`model::Operation`]) and `model/answer.rs`; `api/wire.rs` for its JSON;
-//! `api/session.rs` for the question ([`api::Session`], which the tests of `poll` and `tests/blackbox/properties.rs` implement
+//! `api/session.rs` for the question ([`api::Session`], which the tests of `poll` implement
 //! too); `poll/steps.rs` to ask it and `poll/ledger.rs` to keep the answer; `snapshot.rs` to show it; then its metric as above.
 //! `instruments/tests.rs` lists the labels. `demo.rs`, `tests/support/api.rs` and `tests/bench/tool/api.rs` have to answer it.
 //! What is to outlive a restart goes into `state/format.rs`.

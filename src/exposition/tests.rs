@@ -1,5 +1,5 @@
 //! The exposition against literal text and against gunzip. That any names and numbers come back as they were is shown
-//! by `tests/blackbox/properties.rs`.
+//! by `tests/blackbox/exposition_roundtrip.rs`.
 
 mod golden;
 mod kept;
