@@ -3,36 +3,41 @@
 use super::Language;
 use crate::sync::lock;
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     sync::{Arc, Mutex},
 };
 
 /// Returns the one copy of a language.
 #[derive(Debug, Default)]
-pub struct Interner(Mutex<HashSet<Arc<Language>>>);
+pub struct Interner(Mutex<HashMap<Arc<str>, ByName>>);
+
+/// Languages with the same code. Kept by code and then by name, since a look-up by both would have to copy them.
+type ByName = HashMap<Box<str>, Arc<Language>>;
 
 impl Interner {
     #[must_use]
     pub fn language(&self, code: &str, name: &str) -> Arc<Language> {
-        let language = Language { code: code.into(), name: name.into() };
         let mut known = lock(&self.0);
-        if let Some(known) = known.get(&language) {
-            return Arc::clone(known);
+        if let Some(language) = known.get(code).and_then(|by_name| by_name.get(name)) {
+            return Arc::clone(language);
         }
-        let language = Arc::new(language);
-        known.insert(Arc::clone(&language));
+        let language = Arc::new(Language { code: code.into(), name: name.into() });
+        known.entry(Arc::clone(&language.code)).or_default().insert(name.into(), Arc::clone(&language));
         language
     }
 
     /// Forgets what is no longer used, so that an API that invents languages cannot fill the memory.
     pub fn forget_unused(&self) {
-        lock(&self.0).retain(|language| Arc::strong_count(language) > 1);
+        lock(&self.0).retain(|_, by_name| {
+            by_name.retain(|_, language| Arc::strong_count(language) > 1);
+            !by_name.is_empty()
+        });
     }
 
     /// How many languages are kept.
     #[must_use]
     pub fn len(&self) -> usize {
-        lock(&self.0).len()
+        lock(&self.0).values().map(HashMap::len).sum()
     }
 
     #[must_use]
