@@ -139,8 +139,15 @@ impl Client {
         let took = started.elapsed();
         self.instruments.api_request(operation, status, took);
         let failure = body.as_ref().err().map(|error| error.reason.label());
-        let duration = format!("{:.3}s", took.as_secs_f64());
-        tracing::debug!(operation = operation.label(), status, duration, attempt, failure, "request");
+        let seconds = took.as_secs_f64();
+        tracing::debug!(
+            operation = operation.label(),
+            status,
+            duration = format_args!("{seconds:.3}s"),
+            attempt,
+            failure,
+            "request"
+        );
         body
     }
 

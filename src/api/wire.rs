@@ -11,7 +11,7 @@ use crate::model::{
 };
 use serde::{
     Deserializer,
-    de::{Error as _, IgnoredAny, MapAccess, Visitor},
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt};
@@ -210,10 +210,7 @@ impl<'de, const N: usize> Visitor<'de> for Fields<N> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut fields = [Field::Missing; N];
-        // Keys are read raw: one that is not text, such as half a surrogate pair, is just another unknown key.
-        while let Some(key) = map.next_key::<&'de RawValue>()? {
-            let key = string(key.get());
-            let index = self.0.iter().position(|name| key.as_deref() == Some(*name));
+        while let Some(index) = map.next_key_seed(Name(&self.0))? {
             if let Some(field) = index.map(|index| &mut fields[index]) {
                 let raw: &'de RawValue = map.next_value()?;
                 *field = match field {
@@ -225,6 +222,30 @@ impl<'de, const N: usize> Visitor<'de> for Fields<N> {
             }
         }
         Ok(fields)
+    }
+}
+
+/// Which of these names a key is. It is read as bytes: a key that is not text, such as half a surrogate pair, is just
+/// another unknown one.
+struct Name<'a>(&'a [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for Name<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<Option<usize>, D::Error> {
+        key.deserialize_bytes(self)
+    }
+}
+
+impl Visitor<'_> for Name<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_bytes<E>(self, key: &[u8]) -> Result<Option<usize>, E> {
+        Ok(self.0.iter().position(|name| name.as_bytes() == key))
     }
 }
 
