@@ -9,7 +9,7 @@ mod log;
 use crate::{
     instruments::Facts,
     model::{Failure, PollFailure, Timestamp},
-    snapshot::{Condition, PollOutcome, PollStatus, Snapshot},
+    snapshot::{Condition, PollOutcome, PollStatus, Shown, Snapshot},
     words::{Rough, counted, grouped, repositories},
 };
 pub use log::Watch;
@@ -21,9 +21,9 @@ pub const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60)
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The data shown are old or incomplete.
+    /// Polls fail, or data are no longer shown.
     Error,
-    /// Something needs attention, but the data shown are good.
+    /// Something needs attention.
     Warning,
     /// Nothing is wrong.
     Notice,
@@ -51,12 +51,13 @@ pub enum Kind {
     CertificateExpiring,
     PollsOverrun,
     ClockCorrected,
+    Recovering,
     DataFromBefore,
     FirstPoll,
 }
 
 impl Kind {
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::KeyRefused,
         Self::KeyFileUnreadable,
         Self::Held,
@@ -76,6 +77,7 @@ impl Kind {
         Self::CertificateExpiring,
         Self::PollsOverrun,
         Self::ClockCorrected,
+        Self::Recovering,
         Self::DataFromBefore,
         Self::FirstPoll,
     ];
@@ -85,19 +87,18 @@ impl Kind {
         match self {
             Self::KeyRefused
             | Self::KeyFileUnreadable
-            | Self::Held
             | Self::ApiUnavailable
             | Self::ListingIncomplete
             | Self::DataStale
             | Self::CertificateExpired => Severity::Error,
-            Self::DataFromBefore | Self::FirstPoll => Severity::Notice,
+            Self::Recovering | Self::DataFromBefore | Self::FirstPoll => Severity::Notice,
             _ => Severity::Warning,
         }
     }
 
-    /// Whether it keeps polls from listing or asking.
+    /// Whether the last poll could not list or request everything because of it.
     fn stops_polls(self) -> bool {
-        self <= Self::ListingIncomplete
+        self <= Self::ListingIncomplete || self == Self::Recovering
     }
 
     /// The alert that fires for it; `Err` says why there is none.
@@ -121,7 +122,9 @@ impl Kind {
                 Err("the next listing decides it; TranslationRepositoriesDropped fires where it confirms it")
             }
             Self::ClockCorrected => Err("the timestamps are corrected already"),
-            Self::DataFromBefore | Self::FirstPoll => Err("it ends with the first poll, or becomes another kind"),
+            Self::Recovering | Self::DataFromBefore | Self::FirstPoll => {
+                Err("it ends with the poll under way, or becomes another kind")
+            }
         }
     }
 }
@@ -177,7 +180,7 @@ pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Times
     findings.extend(scale(snapshot));
     findings.extend(itself(status, facts, now));
     // An outage is one thing: not one for each repository, and no reason to poll more slowly.
-    if findings.iter().any(|finding| finding.kind <= Kind::ApiUnavailable) {
+    if findings.iter().any(|finding| finding.kind <= Kind::ApiUnavailable || finding.kind == Kind::Recovering) {
         findings.retain(|finding| !matches!(finding.kind, Kind::RepositoriesFailing | Kind::PollsOverrun));
     }
     findings.sort_by_key(|finding| finding.kind);
@@ -231,7 +234,23 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
         }
         _ => (Kind::RepositoriesFailing, format!("The API refuses repositories: {}", ended())),
     };
-    failure.map(|failure| Finding::of(kind, what, failure))
+    let failure = failure?;
+    let read_since = read_under_way(snapshot, status);
+    if kind <= Kind::ApiUnavailable && read_since > 0 {
+        let so_far = counted(read_since, "repository", "repositories");
+        let what = format!("The last poll failed; the one under way has read {so_far} so far");
+        let hint = "nothing to do: wait for the poll to end";
+        return Some(Finding { hint: hint.into(), ..Finding::of(Kind::Recovering, what, failure) });
+    }
+    Some(Finding::of(kind, what, failure))
+}
+
+/// How many repositories the poll under way has read: if any, the key is accepted and the API answers.
+fn read_under_way(snapshot: &Snapshot, status: &PollStatus) -> usize {
+    let Some(began) = status.running_since else { return 0 };
+    let is_read =
+        |shown: &&Shown| matches!(&shown.condition, Condition::Fresh(languages) if languages.read_at >= began);
+    snapshot.repositories.iter().filter(is_read).count()
 }
 
 fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {

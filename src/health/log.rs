@@ -56,6 +56,7 @@ impl Kind {
                 | Self::StateDiscarded
                 | Self::ReloadRefused
                 | Self::ClockCorrected
+                | Self::Recovering
                 | Self::DataFromBefore
                 | Self::FirstPoll
         )
@@ -87,6 +88,7 @@ impl Kind {
             Self::StateDiscarded
             | Self::ReloadRefused
             | Self::ClockCorrected
+            | Self::Recovering
             | Self::DataFromBefore
             | Self::FirstPoll => return None,
         })

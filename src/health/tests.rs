@@ -189,6 +189,15 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         ),
         (Kind::ClockCorrected, Known::with(|known| known.facts.clock_corrected = fails()), &["brought back to now"]),
         (
+            Kind::Recovering,
+            Known::with(|known| {
+                known.status.last = Some(refused(PollFailure::Unauthorized));
+                known.status.running_since = Some(NOW);
+                known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+            }),
+            &["last poll failed", "under way has read 1 repository"],
+        ),
+        (
             Kind::DataFromBefore,
             Known::with(|known| {
                 (known.status.last, known.status.is_restored) = (None, true);

@@ -84,6 +84,11 @@ impl Ledger {
         self.known.len()
     }
 
+    /// How many repositories are listed, but not polled.
+    pub fn filtered(&self) -> usize {
+        self.listed.len() - self.known.len()
+    }
+
     /// What to read, the oldest attempt first.
     pub fn queue(&self) -> Vec<RepositoryId> {
         let mut queue: Vec<_> = self.known.iter().map(|(id, known)| (known.last_attempt, *id)).collect();
@@ -165,7 +170,7 @@ impl Ledger {
         Snapshot {
             taken_at: now.wall,
             repositories,
-            filtered: self.listed.len() - self.known.len(),
+            filtered: self.filtered(),
             unconfirmed: self.missed.len(),
             completion_scale: scale,
         }

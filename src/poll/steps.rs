@@ -74,7 +74,8 @@ where
         if self.status.has_data {
             work.log.changes(&changes);
         } else if is_complete {
-            tracing::info!(repositories = self.ledger.polled(), "the repositories were listed for the first time");
+            let (repositories, filtered) = (self.ledger.polled(), self.ledger.filtered());
+            tracing::info!(repositories, filtered, "the repositories were listed for the first time");
         }
         if self.bad_entries.changed(is_complete, log::digest(&bad)) {
             work.log.bad_entries("the listing", &bad);

@@ -81,7 +81,10 @@ async fn a_poll_like_the_one_before_logs_nothing() {
     bench.poll().await;
     assert_eq!(
         log.take(),
-        ["the repositories were listed for the first time repositories=30", "poll ended failed=0 unreached=0"]
+        [
+            "the repositories were listed for the first time repositories=30 filtered=0",
+            "poll ended failed=0 unreached=0"
+        ]
     );
     bench.poll().await;
     assert_eq!(log.take(), [""; 0]);

@@ -107,7 +107,7 @@ impl<'a> Overview<'a> {
         now: Timestamp,
     ) -> Self {
         let findings = health::judge(snapshot, status, facts, now);
-        let level = match findings.first().map(|finding| finding.kind.severity()) {
+        let level = match findings.iter().map(|finding| finding.kind.severity()).min() {
             None => Level::Well,
             Some(Severity::Notice) => Level::Waiting,
             Some(Severity::Warning) => Level::Degraded,
