@@ -14,15 +14,17 @@ mod world;
 
 pub use world::{Language, Repository, World};
 
+use crate::model::RepositoryId;
 use axum::{
     Router,
-    extract::{Path, Query, Request, State},
+    extract::{Path, Query, Request, State, rejection::QueryRejection},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
 };
 use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     io, iter,
@@ -114,25 +116,35 @@ async fn guard(State(api): State<Arc<Api>>, request: Request, next: Next) -> Res
     }
 }
 
+/// Whether exactly one Authorization header is sent, with this key.
 fn bears_key(headers: &HeaderMap, key: &str) -> bool {
-    let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return false };
-    value
-        .to_str()
-        .ok()
-        .and_then(|value| value.split_once(' '))
-        .is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && token.trim_start() == key)
+    let sent: Vec<_> = headers.get_all(header::AUTHORIZATION).iter().collect();
+    let [credentials] = sent.as_slice() else { return false };
+    let credentials = credentials.to_str().ok().and_then(|credentials| credentials.split_once(' '));
+    credentials.is_some_and(|(scheme, sent)| scheme.eq_ignore_ascii_case("bearer") && sent == key)
 }
 
-async fn list_repositories(State(api): State<Arc<Api>>, Query(query): Query<Vec<(String, String)>>) -> Response {
-    let after = match parameter(&query, "after", i64::MAX.unsigned_abs()) {
-        Ok(after) => after.unwrap_or(0),
-        Err(refused) => return refused,
+/// The query of a listing. Each parameter may be given once.
+#[derive(Deserialize)]
+struct Listing {
+    #[serde(default = "page_cap")]
+    limit: usize,
+    after: Option<u64>,
+}
+
+fn page_cap() -> usize {
+    PAGE_CAP
+}
+
+async fn list_repositories(State(api): State<Arc<Api>>, query: Result<Query<Listing>, QueryRejection>) -> Response {
+    let Listing { limit, after } = match query {
+        Ok(Query(query)) => query,
+        Err(rejected) => return refusal(StatusCode::BAD_REQUEST, &rejected.body_text()),
     };
-    let limit = match parameter(&query, "limit", 1000) {
-        Ok(limit) => limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(PAGE_CAP),
-        Err(refused) => return refused,
-    };
+    if !(1..=1000).contains(&limit) || after.is_some_and(|after| !(1..=RepositoryId::MAX).contains(&after)) {
+        return refusal(StatusCode::BAD_REQUEST, "limit is 1 to 1000, and after 1 to 2^63 - 1");
+    }
+    let after = after.unwrap_or(0);
     let page = api.world.repositories().iter().filter(|repository| repository.id > after).take(limit.min(PAGE_CAP));
     answer(StatusCode::OK, &page.map(Repository::to_json).collect())
 }
@@ -146,20 +158,6 @@ async fn list_languages(State(api): State<Arc<Api>>, Path(id): Path<String>) -> 
         return refusal(StatusCode::SERVICE_UNAVAILABLE, "this repository cannot be read at the moment");
     }
     answer(StatusCode::OK, &repository.languages.iter().map(|language| language.to_json(elapsed)).collect())
-}
-
-/// The value of a query parameter that must be an integer from 1 to `max`.
-#[expect(clippy::result_large_err, reason = "the error is the answer itself")]
-fn parameter(query: &[(String, String)], name: &str, max: u64) -> Result<Option<u64>, Response> {
-    let mut values = query.iter().filter(|(key, _)| key == name).map(|(_, value)| value);
-    let value = match (values.next(), values.next()) {
-        (None, _) => return Ok(None),
-        (Some(value), None) => value.parse().ok().filter(|value| (1..=max).contains(value)),
-        (Some(_), Some(_)) => None,
-    };
-    value.map(Some).ok_or_else(|| {
-        refusal(StatusCode::BAD_REQUEST, &format!("{name} has to be given once, as an integer from 1 to {max}"))
-    })
 }
 
 fn refusal(status: StatusCode, message: &str) -> Response {

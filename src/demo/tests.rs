@@ -136,7 +136,7 @@ async fn lists_every_repository_on_capped_pages_then_an_empty_one() {
 }
 
 #[tokio::test]
-async fn tells_the_languages_of_each_repository() {
+async fn lists_the_languages_of_each_repository() {
     let (caller, world) = (caller("right"), World::new(1));
     for repository in world.repositories() {
         let (status, languages) = caller.ask(&format!("/v1/repositories/{}/languages", repository.id)).await;
