@@ -1,8 +1,8 @@
 //! What is wrong now, worst first.
 //!
 //! The only place that judges. The status page, readiness, `once`, `check-config --online` and the log take their words
-//! from here, and every [`Kind`] has its alert in `deploy/prometheus/alerts.yaml` or a reason why it has none, so that all
-//! of them agree. A pure function of what was published, what the exporter knows about itself, and the time.
+//! from here, and every [`Kind`] has its alert in `deploy/prometheus/alerts.yaml`, or a reason in the tests why it has
+//! none, so that all of them agree. A pure function of what was published, what the exporter knows about itself, and the time.
 
 mod log;
 
@@ -57,31 +57,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 22] = [
-        Self::KeyRefused,
-        Self::KeyFileUnreadable,
-        Self::Held,
-        Self::ApiUnavailable,
-        Self::ListingIncomplete,
-        Self::DataStale,
-        Self::CertificateExpired,
-        Self::RepositoriesFailing,
-        Self::NoRepositories,
-        Self::NothingSelected,
-        Self::RemovalUnconfirmed,
-        Self::ScaleSuspect,
-        Self::CompletionsOutOfScale,
-        Self::StateNotSaved,
-        Self::StateDiscarded,
-        Self::ReloadRefused,
-        Self::CertificateExpiring,
-        Self::PollsOverrun,
-        Self::ClockCorrected,
-        Self::Recovering,
-        Self::DataFromBefore,
-        Self::FirstPoll,
-    ];
-
     #[must_use]
     pub fn severity(self) -> Severity {
         match self {
@@ -99,33 +74,6 @@ impl Kind {
     /// Whether the last poll could not list or request everything because of it.
     fn stops_polls(self) -> bool {
         self <= Self::ListingIncomplete || self == Self::Recovering
-    }
-
-    /// The alert that fires for it; `Err` says why there is none.
-    ///
-    /// # Errors
-    /// The reason why there is none.
-    pub fn alert(self) -> Result<&'static str, &'static str> {
-        match self {
-            Self::KeyRefused | Self::KeyFileUnreadable => Ok("TranslationApiKeyRejected"),
-            Self::Held => Ok("TranslationApiRateLimited"),
-            Self::ApiUnavailable | Self::ListingIncomplete | Self::RepositoriesFailing => Ok("TranslationPollFailing"),
-            Self::DataStale => Ok("TranslationDataStale"),
-            Self::NoRepositories | Self::NothingSelected => Ok("TranslationNoRepositories"),
-            Self::ScaleSuspect | Self::CompletionsOutOfScale => Ok("TranslationScaleSuspect"),
-            Self::StateNotSaved => Ok("TranslationStateNotSaved"),
-            Self::StateDiscarded => Ok("TranslationStateDiscarded"),
-            Self::ReloadRefused => Ok("TranslationConfigReloadFailed"),
-            Self::CertificateExpired | Self::CertificateExpiring => Ok("TranslationCertificateExpiring"),
-            Self::PollsOverrun => Ok("TranslationPollOverrunning"),
-            Self::RemovalUnconfirmed => {
-                Err("the next listing decides it; TranslationRepositoriesDropped fires where it confirms it")
-            }
-            Self::ClockCorrected => Err("the timestamps are corrected already"),
-            Self::Recovering | Self::DataFromBefore | Self::FirstPoll => {
-                Err("it ends with the poll under way, or becomes another kind")
-            }
-        }
     }
 }
 

@@ -35,14 +35,9 @@ impl Interner {
     }
 
     /// How many languages are kept.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> usize {
         lock(&self.0).values().map(HashMap::len).sum()
-    }
-
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
@@ -66,7 +61,7 @@ mod tests {
         let _ = interner.language("de", "Deutsch");
         let _ = interner.language("fr", "French");
         interner.forget_unused();
-        assert_eq!(interner.len(), 1);
+        assert_eq!(interner.count(), 1);
         assert!(Arc::ptr_eq(&kept, &interner.language("de", "German")));
     }
 }

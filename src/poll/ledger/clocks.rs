@@ -141,7 +141,7 @@ mod tests {
             interner.forget_unused();
         }
         assert_eq!(ledger.departed.len(), 100_000);
-        assert_eq!(interner.len(), 30_000);
+        assert_eq!(interner.count(), 30_000);
         let kept = |poll: &str| ledger.departed.keys().filter(|(_, code)| code.ends_with(poll)).count();
         assert_eq!([kept("-of-0"), kept("-of-1"), kept("-of-4")], [0, 10_000, 30_000], "the oldest went first");
     }
