@@ -11,7 +11,7 @@ use crate::model::{
 };
 use serde::{
     Deserializer,
-    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor},
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt};
@@ -21,7 +21,7 @@ use std::{borrow::Cow, fmt};
 /// # Errors
 /// The body is not a JSON array in UTF-8.
 pub fn decode_page(body: &[u8]) -> Result<Page, serde_json::Error> {
-    let entries = entries(body)?;
+    let entries = entries(body, ["id", "name", "private", "created_at"])?;
     let mut page = Page {
         repositories: Vec::with_capacity(entries.len()),
         nameless: Vec::new(),
@@ -36,8 +36,8 @@ pub fn decode_page(body: &[u8]) -> Result<Page, serde_json::Error> {
 }
 
 /// Adds one entry to the page, and returns its id if that can be read.
-fn decode_repository(place: usize, entry: &RawValue, page: &mut Page) -> Option<RepositoryId> {
-    let Some([id, name, private, created_at]) = fields(entry, ["id", "name", "private", "created_at"]) else {
+fn decode_repository(place: usize, entry: Option<[Field<'_>; 4]>, page: &mut Page) -> Option<RepositoryId> {
+    let Some([id, name, private, created_at]) = entry else {
         page.bad.push(BadEntry { place: Some(place), identity: String::new(), defect: Defect::NotAnObject });
         return None;
     };
@@ -81,7 +81,7 @@ fn decode_repository(place: usize, entry: &RawValue, page: &mut Page) -> Option<
 /// # Errors
 /// The body is not a JSON array in UTF-8.
 pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList, serde_json::Error> {
-    let entries = entries(body)?;
+    let entries = entries(body, ["code", "name", "completion"])?;
     let mut list = LanguageList { languages: Vec::new(), bad: Vec::new() };
     let mut targets: Vec<(usize, Target)> = Vec::with_capacity(entries.len());
     for (place, entry) in (1..).zip(entries) {
@@ -108,8 +108,8 @@ fn bad_language(place: usize, target: Option<&Target>, defect: Defect) -> BadEnt
 }
 
 /// One language, if its code can be read, and the defects of the entry.
-fn decode_language(entry: &RawValue, interner: &Interner) -> (Option<Target>, Vec<Defect>) {
-    let Some([code, name, completion]) = fields(entry, ["code", "name", "completion"]) else {
+fn decode_language(entry: Option<[Field<'_>; 3]>, interner: &Interner) -> (Option<Target>, Vec<Defect>) {
+    let Some([code, name, completion]) = entry else {
         return (None, vec![Defect::NotAnObject]);
     };
     let Some(code) = code.required(parse_text) else {
@@ -156,20 +156,23 @@ fn parse_time(raw: &str) -> Option<Timestamp> {
     Some(Timestamp::from_millis(time.as_millisecond()))
 }
 
-/// The elements of a JSON array, unparsed.
-fn entries(body: &[u8]) -> Result<Vec<&RawValue>, serde_json::Error> {
+/// The fields with these names of each entry of a JSON array; `None` for an entry that is no object.
+fn entries<'a, const N: usize>(
+    body: &'a [u8],
+    names: [&'static str; N],
+) -> Result<Vec<Option<[Field<'a>; N]>>, serde_json::Error> {
     let text = std::str::from_utf8(body).map_err(serde_json::Error::custom)?;
-    serde_json::from_str(text)
-}
-
-/// The named fields of a JSON object; `None` if `entry` is no object.
-fn fields<'a, const N: usize>(entry: &'a RawValue, names: [&'static str; N]) -> Option<[Field<'a>; N]> {
-    let raw = entry.get();
-    if !raw.starts_with('{') {
-        return None;
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(raw);
-    deserializer.deserialize_map(Fields(names)).ok()
+    let all_objects = |text: &'a str| {
+        let mut array = serde_json::Deserializer::from_str(text);
+        let objects = array.deserialize_seq(Objects(names))?;
+        array.end().map(|()| objects)
+    };
+    all_objects(text).or_else(|_: serde_json::Error| {
+        let entries: Vec<&RawValue> = serde_json::from_str(text)?;
+        let fields =
+            |entry: &'a RawValue| Fields(names).deserialize(&mut serde_json::Deserializer::from_str(entry.get())).ok();
+        Ok(entries.into_iter().map(fields).collect())
+    })
 }
 
 /// One field of an object.
@@ -199,7 +202,35 @@ impl<'a> Field<'a> {
     }
 }
 
+/// An array of objects alone, which needs no second look at each entry.
+struct Objects<const N: usize>([&'static str; N]);
+
+impl<'de, const N: usize> Visitor<'de> for Objects<N> {
+    type Value = Vec<Option<[Field<'de>; N]>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
+        let mut objects = Vec::new();
+        while let Some(fields) = array.next_element_seed(Fields(self.0))? {
+            objects.push(Some(fields));
+        }
+        Ok(objects)
+    }
+}
+
+/// The fields with these names of an object.
 struct Fields<const N: usize>([&'static str; N]);
+
+impl<'de, const N: usize> DeserializeSeed<'de> for Fields<N> {
+    type Value = [Field<'de>; N];
+
+    fn deserialize<D: Deserializer<'de>>(self, entry: D) -> Result<Self::Value, D::Error> {
+        entry.deserialize_map(self)
+    }
+}
 
 impl<'de, const N: usize> Visitor<'de> for Fields<N> {
     type Value = [Field<'de>; N];

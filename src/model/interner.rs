@@ -3,16 +3,16 @@
 use super::Language;
 use crate::sync::lock;
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{Arc, Mutex},
 };
 
 /// Returns the one copy of a language.
 #[derive(Debug, Default)]
-pub struct Interner(Mutex<HashMap<Arc<str>, ByName>>);
+pub struct Interner(Mutex<BTreeMap<Arc<str>, ByName>>);
 
 /// Languages with the same code. Kept by code and then by name, since a look-up by both would have to copy them.
-type ByName = HashMap<Box<str>, Arc<Language>>;
+type ByName = BTreeMap<Box<str>, Arc<Language>>;
 
 impl Interner {
     #[must_use]
@@ -37,7 +37,7 @@ impl Interner {
     /// How many languages are kept.
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
-        lock(&self.0).values().map(HashMap::len).sum()
+        lock(&self.0).values().map(BTreeMap::len).sum()
     }
 }
 
