@@ -4,7 +4,6 @@
 //! [`load`] may be called at any time: it reads everything again and changes nothing. No error, warning or description
 //! holds the API key or a value that might be it, such as that of an unknown key.
 
-mod entry;
 mod error;
 mod file;
 mod key;
@@ -15,7 +14,6 @@ mod sections;
 mod syntax;
 
 use globset::GlobSet;
-use reader::Reader;
 use secrecy::ExposeSecret as _;
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
@@ -145,10 +143,9 @@ pub fn load(
     options: &Options,
     environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
 ) -> Result<Loaded, ConfigError> {
-    let mut read = reader(options, environment)?;
+    let mut read = layers::merge(options, environment)?;
     let config = sections::config(&mut read);
-    let (settings, warnings) = (read.settings(), std::mem::take(&mut read.warnings));
-    read.finish(config).map(|config| Loaded { config, settings, warnings })
+    Ok(Loaded { config: read.finish(config)?, settings: read.settings(), warnings: read.warnings })
 }
 
 /// `web.listen_addresses` and `web.config_file`, whatever is wrong with other keys: for requests to a running exporter.
@@ -159,19 +156,10 @@ pub fn load_address(
     options: &Options,
     environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
 ) -> Result<(Vec<String>, Option<PathBuf>), ConfigError> {
-    let mut read = reader(options, environment)?;
+    let mut read = layers::merge(options, environment)?;
     read.mistakes.clear();
     let address = (sections::listen_addresses(&mut read), read.path("web.config_file"));
     read.finish(Some(address))
-}
-
-fn reader(
-    options: &Options,
-    environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
-) -> Result<Reader, ConfigError> {
-    let environment: Vec<_> = environment.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-    let (figment, mistakes) = layers::merge(options, &environment)?;
-    Ok(Reader { figment, has_unknown: !mistakes.is_empty(), mistakes, warnings: Vec::new() })
 }
 
 impl Loaded {

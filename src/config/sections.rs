@@ -1,8 +1,8 @@
 //! The sections of the configuration: bounds, and the rules that tie keys together.
 
 use super::{
-    ApiConfig, Config, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig, entry::Entry,
-    error::quoted, key::read_key, keys::Key, reader::Reader, syntax,
+    ApiConfig, Config, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig, error::quoted,
+    key::read_key, keys::Key, layers::Entry, reader::Reader, syntax,
 };
 use bytesize::ByteSize;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -106,10 +106,9 @@ fn poll(read: &mut Reader) -> PollConfig {
     const STALE_AFTER: &str = "poll.stale_after";
     let interval = read.duration("poll.interval", SECOND..=LONGEST / 4);
     let least = interval.saturating_mul(2);
-    if let (true, Some(key)) = (read.are_unset(&[STALE_AFTER]), Key::find(STALE_AFTER)) {
+    if read.are_unset(&[STALE_AFTER]) {
         let default = humantime::format_duration(HOUR.max(interval.saturating_mul(3))).to_string();
-        let figment = std::mem::take(&mut read.figment);
-        read.figment = figment.merge(Entry::new(key, default.into(), "default".into()));
+        read.figment = read.figment.clone().merge(Entry::new(STALE_AFTER, default.into(), "default"));
     }
     let stale_after = read.duration(STALE_AFTER, SECOND..=LONGEST);
     if stale_after < least && !stale_after.is_zero() {
