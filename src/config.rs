@@ -4,20 +4,16 @@
 //! [`load`] may be called at any time: it reads everything again and changes nothing. No error, warning or description
 //! holds the API key or a value that might be it, such as that of an unknown key.
 
-mod error;
 mod file;
 mod key;
 mod keys;
 mod layers;
 mod reader;
 mod sections;
-mod syntax;
 
 use globset::GlobSet;
-use secrecy::ExposeSecret as _;
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
-pub use error::ConfigError;
 pub use key::{KeyError, KeySource, read_key};
 pub use keys::{Flag, KEYS, Key, PREFIX, Takes};
 
@@ -131,6 +127,19 @@ pub struct Setting {
     pub source: String,
 }
 
+/// Everything that is wrong with a configuration, one line each. Each names the key, where its value came from (file and
+/// line, variable, option) and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", listed(.0))]
+pub struct ConfigError(pub Vec<String>);
+
+fn listed(mistakes: &[String]) -> String {
+    match mistakes {
+        [mistake] => mistake.clone(),
+        _ => format!("{} mistakes in the configuration:\n  {}", mistakes.len(), mistakes.join("\n  ")),
+    }
+}
+
 /// The keys that cannot change in a running process.
 const FIXED: [&str; 3] = ["api.base_url", "state.file", "web.listen_addresses"];
 
@@ -139,10 +148,7 @@ const FIXED: [&str; 3] = ["api.base_url", "state.file", "web.listen_addresses"];
 ///
 /// # Errors
 /// All mistakes at once.
-pub fn load(
-    options: &Options,
-    environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
-) -> Result<Loaded, ConfigError> {
+pub fn load(options: &Options, environment: &[(OsString, OsString)]) -> Result<Loaded, ConfigError> {
     let mut read = layers::merge(options, environment)?;
     let config = sections::config(&mut read);
     Ok(Loaded { config: read.finish(config)?, settings: read.settings(), warnings: read.warnings })
@@ -154,7 +160,7 @@ pub fn load(
 /// The file cannot be read, or one of the two keys is wrong.
 pub fn load_address(
     options: &Options,
-    environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
+    environment: &[(OsString, OsString)],
 ) -> Result<(Vec<String>, Option<PathBuf>), ConfigError> {
     let mut read = layers::merge(options, environment)?;
     read.mistakes.clear();
@@ -164,32 +170,26 @@ pub fn load_address(
 
 impl Loaded {
     /// A line for each key: the value in force and where it came from, secrets hidden.
-    #[must_use]
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let row = |key: &str, value: &str, source: &str| format!("{key:23}  {value:28}  {source}\n");
-        let of = |setting: &Setting| {
-            let value = if setting.value.is_empty() { "-" } else { &setting.value };
-            row(setting.key, value, &setting.source)
-        };
-        [row("KEY", "VALUE", "SOURCE")].into_iter().chain(self.settings.iter().map(of)).collect()
+        let of =
+            |Setting { key, value, source }: &Setting| row(key, if value.is_empty() { "-" } else { value }, source);
+        row("KEY", "VALUE", "SOURCE") + &self.settings.iter().map(of).collect::<String>()
     }
 
     /// The keys whose values differ in `new`, with both values; secrets hidden.
-    #[must_use]
-    pub fn changes(&self, new: &Self) -> Vec<String> {
-        let mut changes: Vec<_> =
-            self.changed(new).map(|(old, new)| format!("{} ({:?} -> {:?})", old.key, old.value, new.value)).collect();
-        if let (KeySource::Inline(old), KeySource::Inline(new)) = (&self.config.api.key, &new.config.api.key)
-            && old.expose_secret() != new.expose_secret()
-        {
+    pub(crate) fn changes(&self, new: &Self) -> Vec<String> {
+        let shown = |(old, new): (&Setting, &Setting)| format!("{} ({:?} -> {:?})", old.key, old.value, new.value);
+        let mut changes: Vec<_> = self.changed(new).map(shown).collect();
+        let (old, new) = (&self.config.api.key, &new.config.api.key);
+        if old != new && matches!((old, new), (KeySource::Inline(_), KeySource::Inline(_))) {
             changes.push("api.key".to_owned());
         }
         changes
     }
 
     /// The keys that differ in `new` but cannot change in a running process.
-    #[must_use]
-    pub fn restart_needed(&self, new: &Self) -> Vec<&'static str> {
+    pub(crate) fn restart_needed(&self, new: &Self) -> Vec<&'static str> {
         self.changed(new).map(|(old, _)| old.key).filter(|key| FIXED.contains(key)).collect()
     }
 

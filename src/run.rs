@@ -20,6 +20,7 @@ use crate::{
     web,
 };
 use anyhow::Context as _;
+use std::ffi::OsString;
 use tokio::runtime::{Builder, Runtime};
 
 /// Why the program could not do what it was asked to.
@@ -93,6 +94,10 @@ fn runtime_of_one_thread() -> anyhow::Result<Runtime> {
 async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let result = tokio::task::spawn_blocking(work).await;
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}
+
+fn environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
 }
 
 fn warn(loaded: &Loaded) {

@@ -34,28 +34,24 @@ pub(super) fn read(path: &Path, mistakes: &mut Vec<String>) -> Option<Vec<Entry>
     let place = |name: &Spanned<String>| format!("{}:{}", path.display(), name.referenced.line());
     let mut entries = Vec::new();
     for (section, content) in document {
-        let keys = match content {
-            _ if !sections().contains(&section.value.as_str()) => {
-                mistakes.push(format!("{}: {}", place(&section), unknown(None, &section.value)));
+        let problem = match content {
+            _ if !sections().contains(&section.value.as_str()) => unknown(None, &section.value),
+            Node::Mapping(keys) => {
+                for (name, node) in keys {
+                    match Key::find(&format!("{}.{}", section.value, name.value)) {
+                        Some(key) => entries.extend(entry(key, node, place(&name))),
+                        None => mistakes.push(place(&name) + ": " + &unknown(Some(&section.value), &name.value)),
+                    }
+                }
                 continue;
             }
-            Node::Mapping(keys) => keys,
             Node::Value(Value::Empty(..)) => continue,
             Node::Value(_) | Node::Bare(..) => {
                 let hint = "write its keys below it, indented, each as `key: value`";
-                let place = place(&section);
-                mistakes.push(format!("{} ({place}): is a section, but not a mapping; {hint}", section.value));
-                continue;
+                format!("the section \"{}\" is not a mapping; {hint}", section.value)
             }
         };
-        for (name, node) in keys {
-            match Key::find(&format!("{}.{}", section.value, name.value)) {
-                Some(key) => entries.extend(entry(key, node, place(&name))),
-                None => {
-                    mistakes.push(format!("{}: {}", place(&name), unknown(Some(&section.value), &name.value)));
-                }
-            }
-        }
+        mistakes.push(place(&section) + ": " + &problem);
     }
     Some(entries)
 }
@@ -116,19 +112,20 @@ fn complaint(error: &serde_saphyr::Error) -> &'static str {
 
 /// The message about an unknown section, or an unknown key of a section.
 fn unknown(section: Option<&str>, name: &str) -> String {
-    let (kind, known): (_, Vec<_>) = match section {
+    let all = || KEYS.iter().filter_map(|key| key.path.split_once('.'));
+    let (kind, known) = match section {
         None => ("section", sections()),
-        Some(section) => ("key", KEYS.iter().filter(|key| key.section() == section).map(Key::name).collect()),
+        Some(section) => ("key", all().filter(|(its, _)| *its == section).map(|(_, key)| key).collect()),
     };
     let path = |name: &str| section.map_or_else(|| name.to_owned(), |section| format!("{section}.{name}"));
-    let meant = match KEYS.iter().find(|key| key.path == name || key.name() == name) {
-        Some(key) => Some(format!("write \"{}:\" indented below the section \"{}:\"", key.name(), key.section())),
+    let meant = match all().find(|(section, key)| name == *key || name.split_once('.') == Some((section, key))) {
+        Some((section, key)) => Some(format!("write \"{key}:\" indented below the section \"{section}:\"")),
         None => nearest(name, known.iter()).map(|near| format!("did you mean \"{}\"?", path(near))),
     };
-    let shown = if can_be_shown(name, meant.is_some()) {
-        format!(" \"{}\"", path(name))
-    } else {
-        section.map(|section| format!(" in the section {section}")).unwrap_or_default()
+    let shown = match section {
+        _ if can_be_shown(name, meant.is_some()) => format!(" \"{}\"", path(name)),
+        Some(section) => format!(" in the section {section}"),
+        None => String::new(),
     };
     format!("unknown {kind}{shown}; {}", meant.unwrap_or_else(|| format!("the {kind}s are {}", known.join(", "))))
 }

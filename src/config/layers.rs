@@ -1,9 +1,7 @@
 //! The layers: defaults, the file, the environment, the options, in this order; later ones win.
 
 use super::{
-    Options,
-    error::ConfigError,
-    file,
+    ConfigError, Options, file,
     keys::{KEYS, Key, PREFIX, Takes, sections},
     reader::Reader,
 };
@@ -46,13 +44,9 @@ impl Provider for Entry {
 
 /// The items of a list that is written as one text. A comma within the braces of a glob is the glob's own.
 fn split(text: &str) -> Vec<String> {
-    let mut depth = 0_usize;
+    let mut depth = 0;
     let items = text.split(|c| {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
+        depth += i32::from(c == '{') - i32::from(c == '}');
         c == ',' && depth == 0
     });
     items.map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
@@ -62,16 +56,12 @@ fn split(text: &str) -> Vec<String> {
 ///
 /// # Errors
 /// The file cannot be read at all.
-pub(super) fn merge(
-    options: &Options,
-    environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
-) -> Result<Reader, ConfigError> {
+pub(super) fn merge(options: &Options, environment: &[(OsString, OsString)]) -> Result<Reader, ConfigError> {
     let mut mistakes = Vec::new();
     let file = options.config_file.as_deref().map_or(Some(Vec::new()), |path| file::read(path, &mut mistakes));
     let variables = variables(environment, &mut mistakes);
     let Some(file) = file else { return Err(ConfigError(mistakes)) };
-    let defaults = KEYS.iter().filter(|key| !key.default.is_empty());
-    let defaults = defaults.map(|key| Entry::new(key.path, key.default.into(), "default")).collect();
+    let defaults = KEYS.iter().map(|key| Entry::new(key.path, key.default.into(), "default")).collect();
     let flags = options.flags.iter().filter_map(|(path, typed)| flag(path, typed)).collect();
     let layers = [defaults, preset(&options.defaults), file, variables, flags, preset(&options.overrides)];
     let figment = layers.into_iter().flatten().fold(Figment::new(), Figment::merge);
@@ -84,27 +74,18 @@ fn preset(values: &[(&'static str, String)]) -> Vec<Entry> {
 
 fn flag(path: &'static str, typed: &[String]) -> Option<Entry> {
     let key = Key::find(path)?;
-    let value = match key.takes {
-        Takes::List => typed.iter().filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().into(),
-        _ => typed.last()?.as_str().into(),
-    };
-    Some(Entry::new(path, value, key.flag.as_ref()?.name))
+    let text = if key.takes == Takes::List { typed.join(",") } else { typed.last()?.clone() };
+    Some(Entry::new(path, text.into(), key.flag.as_ref()?.name))
 }
 
-fn variables(
-    environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
-    mistakes: &mut Vec<String>,
-) -> Vec<Entry> {
+fn variables(environment: &[(OsString, OsString)], mistakes: &mut Vec<String>) -> Vec<Entry> {
     let mut entries = Vec::new();
     for (name, value) in environment {
-        let (name, value) = (name.into(), value.into());
         let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else { continue };
         match (KEYS.iter().find(|key| key.variable() == name), value.to_str()) {
             (Some(_), Some("")) => {}
             (Some(key), Some(value)) => entries.push(Entry::new(key.path, value.into(), name)),
-            (Some(key), None) => {
-                mistakes.push(format!("{} ({name}): is not UTF-8; write its value in UTF-8", key.path));
-            }
+            (Some(key), None) => mistakes.push(format!("{} ({name}): is not UTF-8; write it in UTF-8", key.path)),
             (None, _) => mistakes.extend(unknown_variable(name).map(|problem| format!("{name}: {problem}"))),
         }
     }

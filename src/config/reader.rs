@@ -1,8 +1,7 @@
 //! Extracts the keys and collects what is wrong, so that one run shows every mistake.
 
 use super::{
-    Setting,
-    error::{ConfigError, short},
+    ConfigError, Setting,
     keys::{KEYS, Key, Takes},
 };
 use figment::{
@@ -37,8 +36,7 @@ impl Reader {
     pub fn source(&self, path: &str) -> String {
         match self.figment.find_metadata(path).and_then(|metadata| metadata.source.as_ref()) {
             Some(Source::File(path)) => path.display().to_string(),
-            Some(source) => source.to_string(),
-            None => "default".to_owned(),
+            source => source.map(ToString::to_string).unwrap_or_default(),
         }
     }
 
@@ -54,8 +52,7 @@ impl Reader {
 
     /// Whether keys are not set, or empty.
     pub fn are_unset(&self, paths: &[&str]) -> bool {
-        let is_set = |path: &&str| self.figment.find_value(path).is_ok_and(|value| value.as_str() != Some(""));
-        !paths.iter().any(is_set)
+        paths.iter().all(|path| self.figment.find_value(path).is_ok_and(|value| value.as_str() == Some("")))
     }
 
     /// Notes that one of `paths` must be set, if none is.
@@ -65,7 +62,7 @@ impl Reader {
         }
     }
 
-    /// `None` if a key is not set, or of another type, which is noted.
+    /// `None` if a key is of another type, which is noted.
     pub fn extract<'a, T: Deserialize<'a>>(&mut self, path: &str, expected: &str) -> Option<T> {
         let error = match self.figment.extract_inner(path) {
             Ok(value) => return Some(value),
@@ -73,7 +70,6 @@ impl Reader {
         };
         // figment's own message, and the values in its kinds, could show the API key.
         let found = match error.kind {
-            Kind::MissingField(_) => return None,
             Kind::InvalidType(Actual::Seq, _) => "a list",
             Kind::InvalidType(Actual::Map, _) => "a mapping",
             Kind::InvalidType(Actual::Bool(_), _) => "a boolean; put text in quotes",
@@ -137,14 +133,14 @@ impl Reader {
         self.choice(path, "true or false", &words)
     }
 
-    /// A path as it was written, and where it leads; `None` if none is given or it is empty.
-    pub fn written_path(&mut self, path: &str) -> Option<(PathBuf, PathBuf)> {
-        let found: RelativePathBuf = self.extract(path, "the path of a file")?;
-        (found.original() != Path::new("")).then(|| (found.original().to_owned(), found.relative()))
+    /// A path as it was written and where it leads; `None` if it is empty.
+    pub fn file(&mut self, path: &str) -> Option<RelativePathBuf> {
+        let found = self.extract(path, "the path of a file");
+        found.filter(|found: &RelativePathBuf| found.original() != Path::new(""))
     }
 
     pub fn path(&mut self, path: &str) -> Option<PathBuf> {
-        self.written_path(path).map(|(_, path)| path)
+        self.file(path).map(|file| file.relative())
     }
 
     /// Every key with its value in force, none of which is a mistake.
@@ -163,4 +159,16 @@ impl Reader {
         };
         value.escape_debug().to_string()
     }
+}
+
+/// A single value for people: quoted, unless it is so long that it might contain a key because of wrong indentation.
+pub(super) fn short(value: &str) -> String {
+    let length = value.chars().count();
+    if length > 16 { format!("a text of {length} characters") } else { format!("{value:?}") }
+}
+
+/// An item of a list for people: quoted, without control characters, not too long.
+pub(super) fn quoted(item: &str) -> String {
+    let start: String = item.chars().take(60).collect();
+    if start.len() < item.len() { format!("{start:?}…") } else { format!("{start:?}") }
 }

@@ -1,14 +1,17 @@
-//! The sections of the configuration: bounds, and the rules that tie keys together.
+//! The sections of the configuration: bounds, what single values must look like, and the rules that tie keys together. A
+//! message quotes a value only if that can hold no secret.
 
 use super::{
-    ApiConfig, Config, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig, error::quoted,
-    key::read_key, keys::Key, layers::Entry, reader::Reader, syntax,
+    ApiConfig, Config, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig,
+    key::read_key,
+    layers::Entry,
+    reader::{Reader, quoted, short},
 };
 use bytesize::ByteSize;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use secrecy::SecretString;
-use std::time::Duration;
+use std::{net::Ipv6Addr, time::Duration};
 use tracing::Level;
+use url::{Host, Url};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -35,79 +38,97 @@ pub(super) fn config(read: &mut Reader) -> Option<Config> {
 
 fn api(read: &mut Reader) -> Option<ApiConfig> {
     let (base_url, key) = (base_url(read), key(read));
+    let rate = "0 for no limit, or 0.001 to 1000000";
+    let is_rate = |rate: &f64| *rate == 0.0 || (0.001..=1_000_000.0).contains(rate);
+    let size = "a size of at least 1B, such as 512KiB or 16MiB";
+    let scale = "the completion that means finished, a number of at least 1";
     Some(ApiConfig {
         page_size: read.whole("api.page_size", 1..=1000),
         concurrency: read.whole("api.concurrency", 1..=1024),
-        requests_per_second: Some(read.number(
-            "api.requests_per_second",
-            "0 for no limit, or 0.001 to 1000000",
-            |rate| *rate == 0.0 || (0.001..=1_000_000.0).contains(rate),
-        ))
-        .filter(|rate| *rate > 0.0),
+        requests_per_second: Some(read.number("api.requests_per_second", rate, is_rate)).filter(|rate| *rate > 0.0),
         connect_timeout: read.duration("api.connect_timeout", MILLISECOND..=LONGEST),
         timeout: read.duration("api.timeout", MILLISECOND..=LONGEST),
         max_attempts: read.whole("api.max_attempts", 1..=10),
         max_retry_after: read.duration("api.max_retry_after", SECOND..=HOUR * 24),
-        max_response_size: read
-            .number("api.max_response_size", "a size of at least 1B, such as 512KiB or 16MiB", |size: &ByteSize| {
-                size.0 > 0
-            })
-            .0,
+        max_response_size: read.number("api.max_response_size", size, |size: &ByteSize| size.0 > 0).0,
         ca_file: read.path("api.ca_file"),
-        completion_scale: read.number(
-            "api.completion_scale",
-            "the completion that means finished, a number of at least 1",
-            |scale: &f64| scale.is_finite() && *scale >= 1.0,
-        ),
+        completion_scale: read.number("api.completion_scale", scale, |scale| (1.0..=f64::MAX).contains(scale)),
         base_url: base_url?,
         key: key?,
     })
 }
 
-fn base_url(read: &mut Reader) -> Option<url::Url> {
+fn base_url(read: &mut Reader) -> Option<Url> {
     const PATH: &str = "api.base_url";
-    let variable = Key::find(PATH).map(Key::variable).unwrap_or_default();
-    read.require(&[PATH], format!("set it in the configuration file, as {variable} or by --api.base-url"));
+    let hint = "set it in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
+    read.require(&[PATH], hint);
     let allow_http = read.switch("api.allow_http");
     let expected = "the root of the API, such as https://api.example.com";
     let text = read.text(PATH, expected)?;
-    let problem = match syntax::base_url(&text) {
-        Ok(url) if url.scheme() == "https" || allow_http || syntax::is_loopback(&url) => return Some(url),
-        Ok(_) => "would send the key in the clear: http to a host that is not loopback; write https://, or set \
-             api.allow_http to true"
-            .to_owned(),
-        Err(problem) => format!("{problem}; give {expected}"),
-    };
-    read.mistake(PATH, problem);
+    match parse_base_url(&text) {
+        Ok(url) if url.scheme() == "https" || allow_http || is_loopback(&url) => return Some(url),
+        Ok(_) => {
+            let hint = "write https://, or set api.allow_http to true";
+            read.mistake(PATH, format!("would send the key in the clear: http to a host that is not loopback; {hint}"));
+        }
+        Err(problem) => read.mistake(PATH, format!("{problem}; give {expected}")),
+    }
     None
 }
 
+/// Its path ends with a slash then. The value may hold a secret in the wrong place: no error quotes it.
+fn parse_base_url(text: &str) -> Result<Url, String> {
+    let mut url = match Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => url,
+        Err(error) if text.contains("://") => return Err(format!("is not a URL: {error}")),
+        _ => return Err("is neither an https nor an http URL".to_owned()),
+    };
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    if has_user || url.query().is_some() || url.fragment().is_some() {
+        let parts = "a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on)";
+        return Err(format!("holds {parts}, which is not allowed"));
+    }
+    if !url.path().ends_with('/') {
+        url.set_path(&format!("{}/", url.path()));
+    }
+    Ok(url)
+}
+
+/// Whether what is sent there stays on this machine.
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
+    }
+}
+
 fn key(read: &mut Reader) -> Option<KeySource> {
-    const PATHS: [&str; 2] = ["api.key", "api.key_file"];
+    let [key, file] = ["api.key", "api.key_file"];
     let hint = "set api.key_file to the file that holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key";
-    read.require(&PATHS, hint);
-    let inline = read.text("api.key", "the API key as one text in quotes");
-    let file = read.written_path("api.key_file");
-    let (path, key) = match (inline, file) {
+    read.require(&[key, file], hint);
+    let inline = read.text(key, "the API key as one text in quotes");
+    let (path, source) = match (inline, read.file(file)) {
         (Some(_), Some(_)) => {
-            let [key, file] = PATHS.map(|path| format!("{path} ({})", read.source(path)));
+            let [key, file] = [key, file].map(|path| format!("{path} ({})", read.source(path)));
             read.mistakes.push(format!("{key} and {file}: only one of them may be given; remove one of the two"));
             return None;
         }
         (None, None) => return None,
-        (Some(inline), None) => ("api.key", KeySource::Inline(SecretString::from(inline))),
-        (None, Some((written, path))) => ("api.key_file", KeySource::file(&written, &path)),
+        (Some(inline), None) => (key, KeySource::Inline(inline.into())),
+        (None, Some(found)) => (file, KeySource::file(found.original(), &found.relative())),
     };
-    read_key(&key).map_err(|error| read.mistake(path, error)).ok()?;
-    Some(key)
+    read_key(&source).map_err(|error| read.mistake(path, error)).ok()?;
+    Some(source)
 }
 
 fn poll(read: &mut Reader) -> PollConfig {
     const STALE_AFTER: &str = "poll.stale_after";
     let interval = read.duration("poll.interval", SECOND..=LONGEST / 4);
-    let least = interval.saturating_mul(2);
+    let least = interval * 2;
     if read.are_unset(&[STALE_AFTER]) {
-        let default = humantime::format_duration(HOUR.max(interval.saturating_mul(3))).to_string();
+        let default = humantime::format_duration(HOUR.max(interval * 3)).to_string();
         read.figment = read.figment.clone().merge(Entry::new(STALE_AFTER, default.into(), "default"));
     }
     let stale_after = read.duration(STALE_AFTER, SECOND..=LONGEST);
@@ -127,9 +148,7 @@ fn globs(read: &mut Reader, path: &str) -> GlobSet {
         let shown = quoted(&glob);
         match GlobBuilder::new(&glob).literal_separator(true).build() {
             _ if glob.is_empty() => read.mistake(path, format!("holds an empty glob; give {expected}")),
-            Ok(built) => {
-                set.add(built);
-            }
+            Ok(built) => drop(set.add(built)),
             Err(error) => {
                 read.mistake(path, format!("the glob {shown} does not parse: {}; give {expected}", error.kind()));
             }
@@ -146,16 +165,9 @@ fn globs(read: &mut Reader, path: &str) -> GlobSet {
 }
 
 fn web(read: &mut Reader) -> WebConfig {
-    const PATH: &str = "web.telemetry_path";
-    let hint =
-        "a path such as /metrics: a slash, then letters, digits and -._~/, and none of the exporter's other paths";
-    let telemetry_path: Option<String> = read.extract(PATH, hint);
-    if let Some(Err(problem)) = telemetry_path.as_deref().map(syntax::telemetry_path) {
-        read.mistake(PATH, format!("{problem}; give {hint}"));
-    }
     WebConfig {
-        telemetry_path: telemetry_path.unwrap_or_default(),
         listen_addresses: listen_addresses(read),
+        telemetry_path: telemetry_path(read).unwrap_or_default(),
         config_file: read.path("web.config_file"),
         enable_lifecycle: read.switch("web.enable_lifecycle"),
         max_requests: read.whole("web.max_requests", 1..=1_000_000),
@@ -165,34 +177,62 @@ fn web(read: &mut Reader) -> WebConfig {
 pub(super) fn listen_addresses(read: &mut Reader) -> Vec<String> {
     const PATH: &str = "web.listen_addresses";
     let expected = "a list of host:port in quotes, such as [\":10018\", \"127.0.0.1:10018\", \"[::1]:10018\"]";
-    let addresses: Option<Vec<String>> = read.extract(PATH, expected);
-    if addresses.as_ref().is_some_and(Vec::is_empty) {
+    let Some(addresses) = read.extract::<Vec<String>>(PATH, expected) else { return Vec::new() };
+    if addresses.is_empty() {
         read.mistake(PATH, format!("is empty; give {expected}"));
     }
-    let addresses = addresses.unwrap_or_default();
     for (index, address) in addresses.iter().enumerate() {
-        if let Err(problem) = syntax::listen_address(address) {
-            let hint = match address.parse::<u16>() {
-                Ok(port) => format!("write \":{port}\""),
-                Err(_) => format!("give {expected}"),
-            };
-            read.mistake(PATH, format!("{} {problem}; {hint}", quoted(address)));
+        let shown = quoted(address);
+        if let Err(problem) = check_address(address) {
+            let port = address.parse().map(|port: u16| format!("write \":{port}\""));
+            let hint = port.unwrap_or_else(|_| format!("give {expected}"));
+            read.mistake(PATH, format!("{shown} {problem}; {hint}"));
         } else if addresses[..index].contains(address) && !address.ends_with(":0") {
-            read.mistake(PATH, format!("{} is given twice; remove one of the two", quoted(address)));
+            read.mistake(PATH, format!("{shown} is given twice; remove one of the two"));
         }
     }
     addresses
 }
 
+/// Whether it is host:port; the host may be missing, an IPv6 address is in brackets.
+fn check_address(text: &str) -> Result<(), &'static str> {
+    let (host, port) = text.rsplit_once(':').ok_or("has no port")?;
+    match host {
+        _ if text.parse::<Ipv6Addr>().is_ok() || host.parse::<Ipv6Addr>().is_ok() => {
+            Err("holds an IPv6 address without brackets")
+        }
+        _ if port.starts_with('+') || port.parse::<u16>().is_err() => {
+            Err("has a port that is not a number from 0 to 65535")
+        }
+        "" => Ok(()),
+        _ => Host::parse(host).map(drop).map_err(|_| "has a host that is neither a name nor an address"),
+    }
+}
+
+/// A path at which the metrics can be served: not that of the status page, and none that begins like the exporter's own.
+fn telemetry_path(read: &mut Reader) -> Option<String> {
+    const PATH: &str = "web.telemetry_path";
+    let hint =
+        "a path such as /metrics: a slash, then letters, digits and -._~/, and none of the exporter's other paths";
+    let path: String = read.extract(PATH, hint)?;
+    let problem = match path.as_str() {
+        path if !path.starts_with('/') => "does not begin with a slash",
+        path if path == "/" || path.starts_with("/-/") => "is already a path of the exporter",
+        path if !path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte)) => {
+            "contains a character that is not allowed in it"
+        }
+        _ => return Some(path),
+    };
+    read.mistake(PATH, format!("{} {problem}; give {hint}", short(&path)));
+    None
+}
+
 fn log(read: &mut Reader) -> LogConfig {
-    let levels = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
-    let levels = levels.map(|level| (level.as_str(), level));
+    let words = "error, warn, info, debug or trace";
+    let levels = [Level::INFO, Level::ERROR, Level::WARN, Level::DEBUG, Level::TRACE];
+    let formats = [("logfmt", LogFormat::Logfmt), ("json", LogFormat::Json)];
     LogConfig {
-        level: read.choice("log.level", "error, warn, info, debug or trace", &levels),
-        format: read.choice(
-            "log.format",
-            "logfmt or json",
-            &[("logfmt", LogFormat::Logfmt), ("json", LogFormat::Json)],
-        ),
+        level: read.choice("log.level", words, &levels.map(|level| (level.as_str(), level))),
+        format: read.choice("log.format", "logfmt or json", &formats),
     }
 }

@@ -9,10 +9,14 @@ fn options(file: &Path) -> Options {
     Options { config_file: Some(file.to_owned()), ..Options::default() }
 }
 
+fn environment(variables: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+    variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
+
 fn load_text(text: &str) -> Result<Loaded, ConfigError> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
-    load(&options(file.path()), Vec::<(String, String)>::new())
+    load(&options(file.path()), &[])
 }
 
 fn good() -> Loaded {
@@ -81,11 +85,12 @@ fn changes_are_named_with_their_values_and_secrets_hidden() {
 #[test]
 fn a_value_that_is_set_elsewhere_is_no_change() {
     let options = Options::default();
-    let environment = |name: &'static str| {
-        [(name, "5m"), ("TRANSLATION_EXPORTER_API__BASE_URL", "https://a"), ("TRANSLATION_EXPORTER_API__KEY", KEY)]
+    let with = |name| {
+        let url = ("TRANSLATION_EXPORTER_API__BASE_URL", "https://a");
+        load(&options, &environment(&[(name, "5m"), url, ("TRANSLATION_EXPORTER_API__KEY", KEY)])).unwrap()
     };
-    let by_default = load(&options, environment("OTHER")).unwrap();
-    let by_variable = load(&options, environment("TRANSLATION_EXPORTER_POLL__INTERVAL")).unwrap();
+    let by_default = with("OTHER");
+    let by_variable = with("TRANSLATION_EXPORTER_POLL__INTERVAL");
     assert_eq!(by_default.changes(&by_variable), Vec::<String>::new());
 }
 
@@ -99,26 +104,26 @@ fn demo_options() -> Options {
 
 #[test]
 fn a_command_s_own_values_stand_below_and_above_all_others() {
-    let environment = [
+    let variables = [
         ("TRANSLATION_EXPORTER_API__KEY_FILE", "/none/such"),
         ("TRANSLATION_EXPORTER_API__BASE_URL", "https://api.example.com"),
         ("TRANSLATION_EXPORTER_LOG__LEVEL", "debug"),
     ];
-    let loaded = load(&demo_options(), environment).unwrap();
+    let loaded = load(&demo_options(), &environment(&variables)).unwrap();
     assert_eq!(loaded.config.api.base_url.as_str(), "http://127.0.0.1:1/");
     assert!(matches!(loaded.config.api.key, KeySource::Inline(_)));
     assert_eq!(loaded.config.poll.interval, Duration::from_secs(5));
     assert_eq!(loaded.config.log.level, tracing::Level::DEBUG);
     assert_eq!(loaded.settings[0].source, "demo");
     let slower = [("TRANSLATION_EXPORTER_POLL__INTERVAL", "7s")];
-    let loaded = load(&demo_options(), slower).unwrap();
+    let loaded = load(&demo_options(), &environment(&slower)).unwrap();
     assert_eq!(loaded.config.poll.interval, Duration::from_secs(7));
 }
 
 #[test]
 fn the_demo_s_api_takes_the_key_that_is_given() {
     let key = |variables: &[(&str, &str)]| {
-        let loaded = load(&demo_options(), variables.iter().copied())?;
+        let loaded = load(&demo_options(), &environment(variables))?;
         Ok::<_, ConfigError>(read_key(&loaded.config.api.key).unwrap().expose_secret().to_owned())
     };
     assert_eq!(key(&[("TRANSLATION_EXPORTER_API__KEY", KEY)]).unwrap(), KEY);
@@ -140,7 +145,7 @@ fn debug_output_and_description_hide_the_key() {
 fn the_address_is_found_whatever_is_wrong_with_other_keys() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "poll: {interval: soon, intervall: 1m}\nweb: {listen_addresses: [\":1\"]}\n").unwrap();
-    let found = load_address(&options(file.path()), [("", ""); 0]).unwrap();
+    let found = load_address(&options(file.path()), &[]).unwrap();
     assert_eq!(found, (vec![":1".to_owned()], None));
 }
 

@@ -1,6 +1,6 @@
 //! `check-config`: validates, prints the configuration in force, and checks the API if requested.
 
-use super::{RunError, online};
+use super::{RunError, environment, online};
 use crate::{
     api::Client,
     config::{self, Options},
@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use std::{io::Write as _, sync::Arc};
 
 pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunError> {
-    let loaded = config::load(options, std::env::vars_os()).map_err(RunError::usage)?;
+    let loaded = config::load(options, &environment()).map_err(RunError::usage)?;
     let config = &loaded.config;
     let web_config = web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
     Client::new(&config.api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;

@@ -1,7 +1,7 @@
 //! `health`: asks the exporter that runs with the same configuration whether it is healthy, for a container's
 //! HEALTHCHECK. Whatever is wrong ends with code 1, since Docker knows no other.
 
-use super::{RunError, off_the_runtime};
+use super::{RunError, environment, off_the_runtime};
 use crate::{
     config::{self, Options},
     web,
@@ -46,7 +46,7 @@ pub(super) async fn check(options: Options) -> Result<(), RunError> {
 /// The addresses of the exporter, and whether it speaks TLS there. If the web configuration file cannot be used now, TLS
 /// is assumed: the previous file is still in force.
 fn where_to_ask(options: &Options) -> anyhow::Result<(Vec<String>, bool)> {
-    let (addresses, web_file) = config::load_address(options, std::env::vars_os())?;
+    let (addresses, web_file) = config::load_address(options, &environment())?;
     let has_tls = web::WebConfigFile::load(web_file.as_deref()).map_or(true, |file| file.has_tls());
     Ok((addresses, has_tls))
 }

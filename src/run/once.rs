@@ -1,6 +1,6 @@
 //! `once`: polls once and prints the result; the exit code says whether everything could be read.
 
-use super::{RunError, open_state, poll_settings, warn};
+use super::{RunError, environment, open_state, poll_settings, warn};
 use crate::{
     api::Client,
     cli::Output,
@@ -21,7 +21,7 @@ use std::{io::Write as _, sync::Arc};
 use tokio::sync::watch;
 
 pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunError> {
-    let loaded = config::load(options, std::env::vars_os()).map_err(RunError::usage)?;
+    let loaded = config::load(options, &environment()).map_err(RunError::usage)?;
     let config = &loaded.config;
     let bar = progress_bar()?;
     telemetry::init(&config.log, Some(bar.clone()));

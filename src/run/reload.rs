@@ -1,6 +1,6 @@
 //! Reloads: everything that can change while the exporter runs changes together, or nothing does.
 
-use super::{notify, off_the_runtime, poll_settings, warn};
+use super::{environment, notify, off_the_runtime, poll_settings, warn};
 use crate::{
     api::Client,
     clock::Clock,
@@ -84,7 +84,7 @@ impl Reloader {
 
 /// Reads the configuration and its files, which blocks.
 fn read(options: &Options, in_force: &Loaded, client: &Client) -> anyhow::Result<Next> {
-    let loaded = config::load(options, std::env::vars_os())?;
+    let loaded = config::load(options, &environment())?;
     let fixed = in_force.restart_needed(&loaded);
     if !fixed.is_empty() {
         bail!("a reload cannot change {}; restart the exporter instead", fixed.join(", "));

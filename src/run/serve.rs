@@ -1,6 +1,6 @@
 //! `serve` and `demo`: poll on an interval and serve the result, until the process is asked to stop.
 
-use super::{RunError, notify, off_the_runtime, open_state, poll_settings, reload::Reloader, warn};
+use super::{RunError, environment, notify, off_the_runtime, open_state, poll_settings, reload::Reloader, warn};
 use crate::{
     api::Client,
     cli::DEMO_INTERVAL,
@@ -51,7 +51,7 @@ pub(super) async fn demo(mut options: Options, seed: u64, passed: PassedSockets)
     options.overrides = demo_overrides("http://localhost");
     let started = async {
         let asked = options.clone();
-        let loaded = off_the_runtime(move || config::load(&asked, std::env::vars_os())).await;
+        let loaded = off_the_runtime(move || config::load(&asked, &environment())).await;
         let key = read_key(&loaded.map_err(RunError::usage)?.config.api.key).map_err(RunError::usage)?;
         let api = demo::start(seed, key).await.context("cannot start the demo API")?;
         options.overrides = demo_overrides(&api.base_url);
@@ -87,7 +87,7 @@ impl Prepared {
     }
 
     fn read(options: Options, is_demo: bool, passed: PassedSockets) -> Result<Self, RunError> {
-        let loaded = config::load(&options, std::env::vars_os()).map_err(RunError::usage)?;
+        let loaded = config::load(&options, &environment()).map_err(RunError::usage)?;
         let config = &loaded.config;
         let logs = telemetry::init(&config.log, None);
         warn(&loaded);
