@@ -161,8 +161,9 @@ fn totals(snapshot: &Snapshot, rows: &[Row<'_>], languages: &[Language<'_>], pol
     }
     if snapshot.filtered > 0 {
         let _ = write!(text, "; {} left out", snapshot.filtered);
-    } else if snapshot.repositories.is_empty() && poll.listing.is_none() {
-        let _ = write!(text, "\n{}", health::no_repositories().line());
+    }
+    if let (None, Some(finding)) = (&poll.listing, health::selection(snapshot)) {
+        let _ = write!(text, "\n{}", finding.line());
     }
     text + "\n"
 }

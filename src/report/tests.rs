@@ -180,7 +180,10 @@ The account of the key has no repositories; connect some to it, or use the key o
 ";
     assert_eq!(shown(Vec::new(), 80), empty);
     let filtered = Snapshot { filtered: 3, ..snapshot(Vec::new()) };
-    assert_eq!(table(&filtered, &poll(0), plain(80)), "0 repositories, 0 languages; 3 left out\n");
+    let none_left = "0 repositories, 0 languages; 3 left out
+The filters leave out every repository, 3 in all; change filter.include, filter.exclude or filter.private
+";
+    assert_eq!(table(&filtered, &poll(0), plain(80)), none_left);
 }
 
 #[test]
