@@ -222,7 +222,7 @@ mod tests {
     fn config(key: &str) -> ApiConfig {
         let variables = [("API__BASE_URL", "http://127.0.0.1:1"), ("API__KEY", key), ("API__PAGE_SIZE", "7")];
         let variables = variables.map(|(name, value)| (format!("TRANSLATION_EXPORTER_{name}").into(), value.into()));
-        load(&Options::default(), &variables).unwrap().config.api
+        load(&Options::default(), &variables).unwrap().api
     }
 
     /// One that hangs on its file would be joined by another one at each reload.

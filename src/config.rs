@@ -30,8 +30,8 @@ pub struct Options {
     pub overrides: Vec<(&'static str, String)>,
 }
 
-/// A valid configuration.
-#[derive(Debug, Clone)]
+/// A valid configuration, and where each of its values came from.
+#[derive(Debug)]
 pub struct Config {
     pub api: ApiConfig,
     pub poll: PollConfig,
@@ -40,6 +40,10 @@ pub struct Config {
     pub state_file: Option<PathBuf>,
     pub web: WebConfig,
     pub log: LogConfig,
+    /// Every key once, in the order of [`KEYS`].
+    pub settings: Vec<Setting>,
+    /// What is valid but probably not intended; to be logged.
+    pub warnings: Vec<String>,
 }
 
 /// How the API is called.
@@ -98,23 +102,8 @@ pub struct WebConfig {
 #[derive(Debug, Clone)]
 pub struct LogConfig {
     pub level: tracing::Level,
-    pub format: LogFormat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    Logfmt,
-    Json,
-}
-
-/// A configuration, and where each of its values came from.
-#[derive(Debug, Clone)]
-pub struct Loaded {
-    pub config: Config,
-    /// Every key once, in the order of [`KEYS`].
-    pub settings: Vec<Setting>,
-    /// What is valid but probably not intended; to be logged.
-    pub warnings: Vec<String>,
+    /// JSON instead of logfmt.
+    pub json: bool,
 }
 
 /// A value in force.
@@ -148,10 +137,8 @@ const FIXED: [&str; 3] = ["api.base_url", "state.file", "web.listen_addresses"];
 ///
 /// # Errors
 /// All mistakes at once.
-pub fn load(options: &Options, environment: &[(OsString, OsString)]) -> Result<Loaded, ConfigError> {
-    let mut read = layers::merge(options, environment)?;
-    let config = sections::config(&mut read);
-    Ok(Loaded { config: read.finish(config)?, settings: read.settings(), warnings: read.warnings })
+pub fn load(options: &Options, environment: &[(OsString, OsString)]) -> Result<Config, ConfigError> {
+    sections::config(layers::merge(options, environment)?)
 }
 
 /// `web.listen_addresses` and `web.config_file`, whatever is wrong with other keys: for requests to a running exporter.
@@ -168,7 +155,7 @@ pub fn load_address(
     read.finish(Some(address))
 }
 
-impl Loaded {
+impl Config {
     /// A line for each key: the value in force and where it came from, secrets hidden.
     pub(crate) fn describe(&self) -> String {
         let row = |key: &str, value: &str, source: &str| format!("{key:23}  {value:28}  {source}\n");
@@ -181,7 +168,7 @@ impl Loaded {
     pub(crate) fn changes(&self, new: &Self) -> Vec<String> {
         let shown = |(old, new): (&Setting, &Setting)| format!("{} ({:?} -> {:?})", old.key, old.value, new.value);
         let mut changes: Vec<_> = self.changed(new).map(shown).collect();
-        let (old, new) = (&self.config.api.key, &new.config.api.key);
+        let (old, new) = (&self.api.key, &new.api.key);
         if old != new && matches!((old, new), (KeySource::Inline(_), KeySource::Inline(_))) {
             changes.push("api.key".to_owned());
         }

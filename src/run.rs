@@ -12,7 +12,7 @@ use crate::{
     api::Client,
     cli::{Cli, Command},
     clock::Clock,
-    config::{Config, Loaded},
+    config::Config,
     instruments::Instruments,
     model::Failure,
     poll::Settings,
@@ -100,8 +100,8 @@ fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
-fn warn(loaded: &Loaded) {
-    for warning in &loaded.warnings {
+fn warn(config: &Config) {
+    for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
 }

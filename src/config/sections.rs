@@ -2,7 +2,7 @@
 //! message quotes a value only if that can hold no secret.
 
 use super::{
-    ApiConfig, Config, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig,
+    ApiConfig, Config, ConfigError, FilterConfig, KeySource, LogConfig, PollConfig, WebConfig,
     key::read_key,
     layers::Entry,
     reader::{Reader, quoted, short},
@@ -19,23 +19,20 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// No duration is longer: beyond it, arithmetic on clocks would overflow.
 const LONGEST: Duration = Duration::from_secs(100 * 31_557_600);
 
-/// `None` if something is wrong that leaves no value at all.
-pub(super) fn config(read: &mut Reader) -> Option<Config> {
-    let api = api(read);
-    Some(Config {
-        poll: poll(read),
-        filter: FilterConfig {
-            include: Some(globs(read, "filter.include")).filter(|globs| !globs.is_empty()),
-            exclude: globs(read, "filter.exclude"),
-            private: read.switch("filter.private"),
-        },
-        state_file: read.path("state.file"),
-        web: web(read),
-        log: log(read),
-        api: api?,
-    })
+/// The configuration, if nothing is wrong with it.
+pub(super) fn config(mut read: Reader) -> Result<Config, ConfigError> {
+    let (api, poll) = (api(&mut read), poll(&mut read));
+    let filter = FilterConfig {
+        include: Some(globs(&mut read, "filter.include")).filter(|globs| !globs.is_empty()),
+        exclude: globs(&mut read, "filter.exclude"),
+        private: read.switch("filter.private"),
+    };
+    let (state_file, web, log) = (read.path("state.file"), web(&mut read), log(&mut read));
+    let (api, settings) = (read.finish(api)?, read.settings());
+    Ok(Config { api, poll, filter, state_file, web, log, settings, warnings: read.warnings })
 }
 
+/// `None` if something is wrong that leaves no value at all.
 fn api(read: &mut Reader) -> Option<ApiConfig> {
     let (base_url, key) = (base_url(read), key(read));
     let rate = "0 for no limit, or 0.001 to 1000000";
@@ -230,9 +227,8 @@ fn telemetry_path(read: &mut Reader) -> Option<String> {
 fn log(read: &mut Reader) -> LogConfig {
     let words = "error, warn, info, debug or trace";
     let levels = [Level::INFO, Level::ERROR, Level::WARN, Level::DEBUG, Level::TRACE];
-    let formats = [("logfmt", LogFormat::Logfmt), ("json", LogFormat::Json)];
     LogConfig {
         level: read.choice("log.level", words, &levels.map(|level| (level.as_str(), level))),
-        format: read.choice("log.format", "logfmt or json", &formats),
+        json: read.choice("log.format", "logfmt or json", &[("logfmt", false), ("json", true)]),
     }
 }

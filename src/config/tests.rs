@@ -13,24 +13,24 @@ fn environment(variables: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
     variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
 }
 
-fn load_text(text: &str) -> Result<Loaded, ConfigError> {
+fn load_text(text: &str) -> Result<Config, ConfigError> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
     load(&options(file.path()), &[])
 }
 
-fn good() -> Loaded {
+fn good() -> Config {
     load_text(&format!("api: {{base_url: \"https://api.example.com/a\", key: {KEY}}}\n")).unwrap()
 }
 
 #[test]
 fn the_path_of_the_base_url_ends_with_a_slash() {
-    assert_eq!(good().config.api.base_url.as_str(), "https://api.example.com/a/");
+    assert_eq!(good().api.base_url.as_str(), "https://api.example.com/a/");
 }
 
 #[test]
 fn defaults_are_those_of_the_table_of_keys() {
-    let Config { api, poll, filter, state_file, web, log } = good().config;
+    let Config { api, poll, filter, state_file, web, log, .. } = good();
     assert_eq!((api.page_size, api.concurrency, api.max_attempts), (1000, 8, 4));
     assert_eq!((api.requests_per_second, api.completion_scale), (Some(10.0), 100.0));
     assert_eq!((api.connect_timeout, api.timeout), (Duration::from_secs(10), Duration::from_secs(30)));
@@ -40,7 +40,7 @@ fn defaults_are_those_of_the_table_of_keys() {
     assert_eq!(state_file, None);
     assert_eq!((web.listen_addresses, web.telemetry_path), (vec![":10018".to_owned()], "/metrics".to_owned()));
     assert_eq!((web.config_file, web.enable_lifecycle, web.max_requests), (None, false, 40));
-    assert_eq!((log.level, log.format), (tracing::Level::INFO, LogFormat::Logfmt));
+    assert_eq!((log.level, log.json), (tracing::Level::INFO, false));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_star_stays_within_a_segment() {
     let text = format!(
         "api: {{base_url: \"https://a\", key: {KEY}}}\nfilter: {{include: [\"acme/*\"], exclude: [\"**/x\"]}}\n"
     );
-    let filter = load_text(&text).unwrap().config.filter;
+    let filter = load_text(&text).unwrap().filter;
     let include = filter.include.unwrap();
     assert!(include.is_match("acme/app") && !include.is_match("acme/app/deep") && !include.is_match("other/app"));
     assert!(filter.exclude.is_match("a/x") && filter.exclude.is_match("a/b/x"));
@@ -57,7 +57,7 @@ fn a_star_stays_within_a_segment() {
 #[test]
 fn zero_requests_per_second_are_unlimited() {
     let text = format!("api: {{base_url: \"https://a\", key: {KEY}, requests_per_second: 0}}\n");
-    assert_eq!(load_text(&text).unwrap().config.api.requests_per_second, None);
+    assert_eq!(load_text(&text).unwrap().api.requests_per_second, None);
 }
 
 #[test]
@@ -110,21 +110,21 @@ fn a_command_s_own_values_stand_below_and_above_all_others() {
         ("TRANSLATION_EXPORTER_LOG__LEVEL", "debug"),
     ];
     let loaded = load(&demo_options(), &environment(&variables)).unwrap();
-    assert_eq!(loaded.config.api.base_url.as_str(), "http://127.0.0.1:1/");
-    assert!(matches!(loaded.config.api.key, KeySource::Inline(_)));
-    assert_eq!(loaded.config.poll.interval, Duration::from_secs(5));
-    assert_eq!(loaded.config.log.level, tracing::Level::DEBUG);
+    assert_eq!(loaded.api.base_url.as_str(), "http://127.0.0.1:1/");
+    assert!(matches!(loaded.api.key, KeySource::Inline(_)));
+    assert_eq!(loaded.poll.interval, Duration::from_secs(5));
+    assert_eq!(loaded.log.level, tracing::Level::DEBUG);
     assert_eq!(loaded.settings[0].source, "demo");
     let slower = [("TRANSLATION_EXPORTER_POLL__INTERVAL", "7s")];
     let loaded = load(&demo_options(), &environment(&slower)).unwrap();
-    assert_eq!(loaded.config.poll.interval, Duration::from_secs(7));
+    assert_eq!(loaded.poll.interval, Duration::from_secs(7));
 }
 
 #[test]
 fn the_demo_s_api_takes_the_key_that_is_given() {
     let key = |variables: &[(&str, &str)]| {
         let loaded = load(&demo_options(), &environment(variables))?;
-        Ok::<_, ConfigError>(read_key(&loaded.config.api.key).unwrap().expose_secret().to_owned())
+        Ok::<_, ConfigError>(read_key(&loaded.api.key).unwrap().expose_secret().to_owned())
     };
     assert_eq!(key(&[("TRANSLATION_EXPORTER_API__KEY", KEY)]).unwrap(), KEY);
     for none in [&[][..], &[("TRANSLATION_EXPORTER_API__KEY", "")], &[("TRANSLATION_EXPORTER_API__KEY_FILE", "/none")]]

@@ -5,7 +5,7 @@ use crate::{
     api::Client,
     cli::DEMO_INTERVAL,
     clock::Clock,
-    config::{self, Loaded, Options, read_key},
+    config::{self, Config, Options, read_key},
     demo::{self, DemoApi},
     exposition::Published,
     health,
@@ -47,8 +47,8 @@ pub(super) async fn demo(mut options: Options, seed: u64, passed: PassedSockets)
     options.overrides = overrides("http://localhost");
     run(async {
         let asked = options.clone();
-        let loaded = off_the_runtime(move || config::load(&asked, &environment())).await;
-        let key = read_key(&loaded.map_err(RunError::usage)?.config.api.key).map_err(RunError::usage)?;
+        let config = off_the_runtime(move || config::load(&asked, &environment())).await;
+        let key = read_key(&config.map_err(RunError::usage)?.api.key).map_err(RunError::usage)?;
         let api = demo::start(seed, key).await.context("cannot start the demo API")?;
         options.overrides = overrides(&api.base_url);
         let prepared = Prepared::new(options, Some(api), passed).await?;
@@ -61,7 +61,7 @@ pub(super) async fn demo(mut options: Options, seed: u64, passed: PassedSockets)
 /// Everything that is built from the configuration before anything runs.
 struct Prepared {
     options: Options,
-    loaded: Loaded,
+    config: Config,
     logs: telemetry::Handle,
     clock: Clock,
     web_config: web::WebConfigFile,
@@ -80,19 +80,18 @@ impl Prepared {
     }
 
     fn read(options: Options, demo: Option<DemoApi>, passed: PassedSockets) -> Result<Self, RunError> {
-        let loaded = config::load(&options, &environment()).map_err(RunError::usage)?;
-        let config = &loaded.config;
+        let config = config::load(&options, &environment()).map_err(RunError::usage)?;
         let logs = telemetry::init(&config.log, None);
-        warn(&loaded);
+        warn(&config);
         let clock = Clock::system();
         let web_config = web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
         let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
         // Before the listeners, so that a second process reports the state file, not the port.
-        let state = open_state(config, demo.is_some(), clock, &instruments)?;
+        let state = open_state(&config, demo.is_some(), clock, &instruments)?;
         let listeners = web::bind(&config.web.listen_addresses, passed).map_err(anyhow::Error::new)?;
         let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
         instruments.config_loaded(Ok(()), clock.now());
-        Ok(Self { options, loaded, logs, clock, web_config, instruments, state, listeners, client, demo })
+        Ok(Self { options, config, logs, clock, web_config, instruments, state, listeners, client, demo })
     }
 }
 
@@ -104,15 +103,15 @@ async fn run(prepare: impl Future<Output = Result<Prepared, RunError>>) -> Resul
         prepared = prepare => prepared?,
         () = &mut stop => return Ok(()),
     };
-    let Prepared { options, loaded, logs, clock, web_config, instruments, state, listeners, client, demo: _demo } =
+    let Prepared { options, config, logs, clock, web_config, instruments, state, listeners, client, demo: _demo } =
         prepared;
     let (shutdown, stopped) = watch::channel(false);
-    let (polling, poll_settings) = watch::channel(Arc::new(poll_settings(&loaded.config, client.clone())));
+    let (polling, poll_settings) = watch::channel(Arc::new(poll_settings(&config, client.clone())));
     let (reload, reloads) = mpsc::channel(1);
     let (raw, encoding) = watch::channel(None);
     let (publish, published) = watch::channel(None);
     let sources = web::Sources { published: published.clone(), instruments: Arc::clone(&instruments), reload, clock };
-    let web = App::new(sources, loaded.config.web.clone(), web_config);
+    let web = App::new(sources, config.web.clone(), web_config);
     let mut tasks = JoinSet::new();
     let (saver, memory) = state.map_or((None, None), |Opened { file, memory, .. }| {
         let (saver, saving) = Saver::new(file, Arc::clone(&instruments));
@@ -134,8 +133,8 @@ async fn run(prepare: impl Future<Output = Result<Prepared, RunError>>) -> Resul
     tasks.spawn(log_health(published.clone(), Arc::clone(&instruments), clock));
     notify::ready();
 
-    let loaded = Arc::new(loaded);
-    let reloader = Reloader { options, loaded, client, polling, web, logs, instruments, clock };
+    let config = Arc::new(config);
+    let reloader = Reloader { options, config, client, polling, web, logs, instruments, clock };
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => Err(match ended {
             Ok(()) => anyhow!("a task of the exporter ended unexpectedly; this is a bug"),
@@ -208,8 +207,8 @@ async fn until(mut stopped: watch::Receiver<bool>) {
 }
 
 /// Prints where the demo is served.
-fn announce(Prepared { loaded, web_config, listeners, .. }: &Prepared) {
-    let (scheme, path) = (web_config.scheme(), &loaded.config.web.telemetry_path);
+fn announce(Prepared { config, web_config, listeners, .. }: &Prepared) {
+    let (scheme, path) = (web_config.scheme(), &config.web.telemetry_path);
     let addresses = listeners.iter().map(|listener| {
         let address = listener.address();
         let host =
@@ -219,7 +218,7 @@ fn announce(Prepared { loaded, web_config, listeners, .. }: &Prepared) {
     let line = format!("The demo is served at {} (Ctrl-C stops it)\n", addresses.collect::<Vec<_>>().join(", "));
     // A closed stdout does not prevent serving.
     let _ = std::io::stdout().write_all(line.as_bytes());
-    let base_url = &loaded.config.api.base_url;
+    let base_url = &config.api.base_url;
     tracing::info!(%base_url, "serving the demo API; it accepts api.key if that is set");
 }
 

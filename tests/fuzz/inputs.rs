@@ -43,7 +43,7 @@ pub fn configuration(bytes: &[u8]) {
     fs::write(&file, bytes).expect("a file");
     let options = Options { config_file: Some(file), ..Options::default() };
     match config::load(&options, &[]) {
-        Ok(loaded) => assert!(loaded.config.poll.stale_after >= 2 * loaded.config.poll.interval),
+        Ok(config) => assert!(config.poll.stale_after >= 2 * config.poll.interval),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }
