@@ -55,6 +55,7 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
     })
 }
 
+/// Its path ends with a slash. The value may hold a secret in the wrong place: no message quotes it.
 fn base_url(read: &mut Reader) -> Option<Url> {
     const PATH: &str = "api.base_url";
     let hint = "set it in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
@@ -62,33 +63,28 @@ fn base_url(read: &mut Reader) -> Option<Url> {
     let allow_http = read.switch("api.allow_http");
     let expected = "the root of the API, such as https://api.example.com";
     let text = read.text(PATH, expected)?;
-    match parse_base_url(&text) {
-        Ok(url) if url.scheme() == "https" || allow_http || is_loopback(&url) => return Some(url),
-        Ok(_) => {
-            let hint = "write https://, or set api.allow_http to true";
-            read.mistake(PATH, format!("would send the key in the clear: http to a host that is not loopback; {hint}"));
+    let problem = match Url::parse(&text) {
+        Err(error) if text.contains("://") => format!("is not a URL: {error}; give {expected}"),
+        Ok(url) if holds_more_than_a_root(&url) => {
+            let parts = "a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on)";
+            format!("holds {parts}, which is not allowed; give {expected}")
         }
-        Err(problem) => read.mistake(PATH, format!("{problem}; give {expected}")),
-    }
+        Ok(mut url) if url.scheme() == "https" || url.scheme() == "http" && (allow_http || is_loopback(&url)) => {
+            url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
+            return Some(url);
+        }
+        Ok(url) if url.scheme() == "http" => {
+            let hint = "write https://, or set api.allow_http to true";
+            format!("would send the key in the clear: http to a host that is not loopback; {hint}")
+        }
+        _ => format!("is neither an https nor an http URL; give {expected}"),
+    };
+    read.mistake(PATH, problem);
     None
 }
 
-/// Its path ends with a slash then. The value may hold a secret in the wrong place: no error quotes it.
-fn parse_base_url(text: &str) -> Result<Url, String> {
-    let mut url = match Url::parse(text) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") => url,
-        Err(error) if text.contains("://") => return Err(format!("is not a URL: {error}")),
-        _ => return Err("is neither an https nor an http URL".to_owned()),
-    };
-    let has_user = !url.username().is_empty() || url.password().is_some();
-    if has_user || url.query().is_some() || url.fragment().is_some() {
-        let parts = "a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on)";
-        return Err(format!("holds {parts}, which is not allowed"));
-    }
-    if !url.path().ends_with('/') {
-        url.set_path(&format!("{}/", url.path()));
-    }
-    Ok(url)
+fn holds_more_than_a_root(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some()
 }
 
 /// Whether what is sent there stays on this machine.
