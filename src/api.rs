@@ -94,7 +94,7 @@ impl Client {
     /// As [`Self::new`]; nothing has changed then.
     pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, BuildError> {
         let (pacer, interner) = (Arc::clone(&self.pacer), Arc::clone(&self.interner));
-        // A read of the key that hangs would otherwise be begun again at each reload, and each hold a thread.
+        // A key file that hangs occupies a thread of its reader: a new reader at each reload would occupy one more.
         let key = Some(&self.key).filter(|key| key.source == config.key).cloned();
         let key = key.unwrap_or_else(|| Arc::new(KeyReader::new(config.key.clone())));
         let client = Self::build(config, key, pacer, interner, Arc::clone(&self.instruments))?;
@@ -225,7 +225,7 @@ mod tests {
         load(&Options::default(), &variables).unwrap().api
     }
 
-    /// One that hangs on its file would be joined by another one at each reload.
+    /// A key file that hangs occupies a thread of its reader.
     #[test]
     fn a_reload_keeps_the_reader_of_a_key_that_did_not_change() {
         let client = Client::new(&config("k3y"), Arc::new(Instruments::of_one_poll())).unwrap();

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     fmt::{self, Display},
     time::Duration,
 };
@@ -121,7 +121,7 @@ pub struct Language<'a> {
 /// The languages of these repositories, in the order of their codes.
 #[must_use]
 pub fn languages<'a>(rows: &[Row<'a>], scale: f64) -> Vec<Language<'a>> {
-    let mut languages: HashMap<&str, Language<'a>> = HashMap::new();
+    let mut languages: BTreeMap<&str, Language<'a>> = BTreeMap::new();
     for reading in rows.iter().flat_map(|row| row.readings) {
         let (code, name) = (&*reading.language.code, &*reading.language.name);
         let language =
@@ -134,9 +134,7 @@ pub fn languages<'a>(rows: &[Row<'a>], scale: f64) -> Vec<Language<'a>> {
             language.mean.add(ratio);
         }
     }
-    let mut languages: Vec<_> = languages.into_values().collect();
-    languages.sort_unstable_by_key(|language| language.code);
-    languages
+    languages.into_values().collect()
 }
 
 /// Why repositories fail.

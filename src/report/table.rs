@@ -10,7 +10,7 @@ use crate::{
     health,
     model::Failure,
     snapshot::{PollOutcome, Shown, Snapshot},
-    words::repositories,
+    words::{counted, repositories},
 };
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
@@ -132,8 +132,8 @@ fn legend(rows: &[Row<'_>], columns: Option<usize>) -> String {
 }
 
 fn totals(snapshot: &Snapshot, rows: &[Row<'_>], languages: &[Language<'_>], poll: &PollOutcome) -> String {
-    let (count, plural) = (languages.len(), if languages.len() == 1 { "" } else { "s" });
-    let mut text = format!("{}, {count} language{plural}", repositories(rows.len()));
+    let languages = counted(languages.len(), "language", "languages");
+    let mut text = format!("{}, {languages}", repositories(rows.len()));
     if let Some(mean) = Mean::of(rows).get() {
         let _ = write!(text, ", {} % on average", Percent(mean));
     }

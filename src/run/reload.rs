@@ -28,13 +28,6 @@ pub(super) struct Reloader {
     pub clock: Clock,
 }
 
-/// A valid configuration, with everything that is built from its files.
-struct Next {
-    config: Config,
-    web_config: web::WebConfigFile,
-    client: Client,
-}
-
 impl Reloader {
     /// Reads the configuration again and applies it.
     ///
@@ -44,8 +37,8 @@ impl Reloader {
         notify::reloading();
         let (options, config, client) = (self.options.clone(), Arc::clone(&self.config), self.client.clone());
         let result = match off_the_runtime(move || read(&options, &config, &client)).await {
-            Ok(next) => {
-                self.take_up(next);
+            Ok((config, web_config, client)) => {
+                self.take_up(config, web_config, client);
                 Ok(())
             }
             Err(error) => {
@@ -61,7 +54,7 @@ impl Reloader {
         result
     }
 
-    fn take_up(&mut self, Next { config, web_config, client }: Next) {
+    fn take_up(&mut self, config: Config, web_config: web::WebConfigFile, client: Client) {
         self.logs.apply(&config.log);
         let changes = self.config.changes(&config);
         if changes.is_empty() {
@@ -81,8 +74,8 @@ impl Reloader {
     }
 }
 
-/// Reads the configuration and its files, which blocks.
-fn read(options: &Options, in_force: &Config, client: &Client) -> anyhow::Result<Next> {
+/// Reads the configuration and everything that is built from its files, which blocks.
+fn read(options: &Options, in_force: &Config, client: &Client) -> anyhow::Result<(Config, web::WebConfigFile, Client)> {
     let config = config::load(options, &environment())?;
     let fixed = in_force.restart_needed(&config);
     if !fixed.is_empty() {
@@ -90,5 +83,5 @@ fn read(options: &Options, in_force: &Config, client: &Client) -> anyhow::Result
     }
     let web_config = web::WebConfigFile::load(config.web.config_file.as_deref())?;
     let client = client.reconfigured(&config.api)?;
-    Ok(Next { config, web_config, client })
+    Ok((config, web_config, client))
 }
