@@ -36,7 +36,7 @@
 
 mod cells;
 mod json;
-pub mod summary;
+pub(crate) mod summary;
 mod table;
 
 pub use json::json;

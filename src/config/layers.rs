@@ -62,20 +62,18 @@ pub(super) fn merge(options: &Options, environment: &[(OsString, OsString)]) -> 
     let variables = variables(environment, &mut mistakes);
     let Some(file) = file else { return Err(ConfigError(mistakes)) };
     let defaults = KEYS.iter().map(|key| Entry::new(key.path, key.default.into(), "default")).collect();
-    let flags = options.flags.iter().filter_map(|(path, typed)| flag(path, typed)).collect();
-    let layers = [defaults, preset(&options.defaults), file, variables, flags, preset(&options.overrides)];
+    let flags = KEYS.iter().filter_map(|key| {
+        let (typed, flag) = (options.flags.get(key.path)?, key.flag.as_ref()?);
+        let text = if key.takes == Takes::List { typed.join(",") } else { typed.last()?.clone() };
+        Some(Entry::new(key.path, text.into(), flag.name))
+    });
+    let layers = [defaults, preset(&options.defaults), file, variables, flags.collect(), preset(&options.overrides)];
     let figment = layers.into_iter().flatten().fold(Figment::new(), Figment::merge);
     Ok(Reader { figment, has_unknown: !mistakes.is_empty(), mistakes, warnings: Vec::new() })
 }
 
 fn preset(values: &[(&'static str, String)]) -> Vec<Entry> {
     values.iter().map(|(path, value)| Entry::new(path, value.as_str().into(), "demo")).collect()
-}
-
-fn flag(path: &'static str, typed: &[String]) -> Option<Entry> {
-    let key = Key::find(path)?;
-    let text = if key.takes == Takes::List { typed.join(",") } else { typed.last()?.clone() };
-    Some(Entry::new(path, text.into(), key.flag.as_ref()?.name))
 }
 
 fn variables(environment: &[(OsString, OsString)], mistakes: &mut Vec<String>) -> Vec<Entry> {

@@ -31,10 +31,9 @@ pub fn table(snapshot: &Snapshot, poll: &PollOutcome, look: Look) -> String {
     rows.sort_by(|one, other| least_first(one.mean.get(), other.mean.get()));
     let mut languages = summary::languages(&rows, scale);
     languages.sort_by(|one, other| least_first(one.mean.get(), other.mean.get()));
-    let longest_name = rows.iter().map(|row| shown_name(row, usize::MAX).width()).max().unwrap_or(0);
-    let aligned = side_by_side(&rows, &languages, scale, longest_name, look);
+    let aligned = side_by_side(&rows, &languages, scale, look);
     let legend = legend(&rows, aligned.as_ref().map(|_| languages.len()));
-    let mut text = aligned.unwrap_or_else(|| wrapped(&rows, &languages, scale, longest_name, look));
+    let mut text = aligned.unwrap_or_else(|| wrapped(&rows, &languages, scale, look));
     if !text.is_empty() {
         text += "\n";
     }
@@ -50,16 +49,14 @@ fn shown_name(row: &Row<'_>, width: usize) -> String {
     name(&row.shown.repository.name, width)
 }
 
+fn longest_name(rows: &[Row<'_>]) -> usize {
+    rows.iter().map(|row| shown_name(row, usize::MAX).width()).max().unwrap_or(0)
+}
+
 /// A line for each repository, with a column for each language; `None` if these leave too little room for names.
-fn side_by_side(
-    rows: &[Row<'_>],
-    languages: &[Language<'_>],
-    scale: f64,
-    longest_name: usize,
-    look: Look,
-) -> Option<String> {
+fn side_by_side(rows: &[Row<'_>], languages: &[Language<'_>], scale: f64, look: Look) -> Option<String> {
     let title = "REPOSITORY";
-    let longest_name = longest_name.max(title.len());
+    let longest_name = longest_name(rows).max(title.len());
     let codes: Vec<_> = languages.iter().map(|language| name(language.code, LONGEST_CODE)).collect();
     // Five columns are four of a percentage, and a blank.
     let widths: Vec<_> = codes.iter().map(|code| (code.width() + 1).max(5)).collect();
@@ -91,8 +88,8 @@ fn side_by_side(
 }
 
 /// A line for each repository, and its languages below it, in as many lines as necessary.
-fn wrapped(rows: &[Row<'_>], languages: &[Language<'_>], scale: f64, longest_name: usize, look: Look) -> String {
-    let names = longest_name.min(look.width.saturating_sub(2 + ALL)).max(1);
+fn wrapped(rows: &[Row<'_>], languages: &[Language<'_>], scale: f64, look: Look) -> String {
+    let names = longest_name(rows).min(look.width.saturating_sub(2 + ALL)).max(1);
     let codes = languages.iter().map(|language| name(language.code, LONGEST_CODE).width()).max().unwrap_or(0);
     // A code, a blank, four columns of a percentage, and three blanks before the next; the first stands after two.
     let in_a_line = ((look.width + 1) / (codes + 8)).max(1);
