@@ -50,7 +50,7 @@ impl Reader {
         self.warnings.push(format!("{path} ({}): {what}", self.source(path)));
     }
 
-    /// Whether keys are not set, or empty.
+    /// Whether all of these keys are empty, as what is not set is.
     pub fn are_unset(&self, paths: &[&str]) -> bool {
         paths.iter().all(|path| self.figment.find_value(path).is_ok_and(|value| value.as_str() == Some("")))
     }
@@ -85,12 +85,12 @@ impl Reader {
         self.figment.extract_inner(path).unwrap_or_default()
     }
 
-    /// `None` if it is not set, or empty, which means none.
+    /// `None` if it is empty, as what is not set is.
     pub fn text(&mut self, path: &str, expected: &str) -> Option<String> {
         self.extract::<String>(path, expected).filter(|text| !text.is_empty())
     }
 
-    /// What `parse` makes of the text of a key; `None` if it is not set, or if that is nothing, which is noted.
+    /// What `parse` makes of the text of a key; `None` if that is nothing, or if the key is no text, which is noted.
     fn parsed<T>(&mut self, path: &str, expected: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let text: String = self.extract(path, expected)?;
         let value = parse(&text);
