@@ -83,8 +83,8 @@ impl Client {
     /// # Errors
     /// The certificates or the proxy cannot be used.
     pub fn new(config: &ApiConfig, instruments: Arc<Instruments>) -> Result<Self, BuildError> {
-        let pacer = Arc::new(Pacer::new(spacing(config)));
-        Self::build(config, pacer, Arc::default(), instruments)
+        let (key, pacer) = (KeyReader::new(config.key.clone()), Pacer::new(spacing(config)));
+        Self::build(config, Arc::new(key), Arc::new(pacer), Arc::default(), instruments)
     }
 
     /// A client of the same API with another configuration. A hold continues. The new rate is in force at once, also for
@@ -94,13 +94,17 @@ impl Client {
     /// As [`Self::new`]; nothing has changed then.
     pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, BuildError> {
         let (pacer, interner) = (Arc::clone(&self.pacer), Arc::clone(&self.interner));
-        let client = Self::build(config, pacer, interner, Arc::clone(&self.instruments))?;
+        // A key file that hangs occupies a thread of its reader: a new reader at each reload would occupy one more.
+        let key = Some(&self.key).filter(|key| key.source == config.key).cloned();
+        let key = key.unwrap_or_else(|| Arc::new(KeyReader::new(config.key.clone())));
+        let client = Self::build(config, key, pacer, interner, Arc::clone(&self.instruments))?;
         client.pacer.set_spacing(spacing(config));
         Ok(client)
     }
 
     fn build(
         config: &ApiConfig,
+        key: Arc<KeyReader>,
         pacer: Arc<Pacer>,
         interner: Arc<Interner>,
         instruments: Arc<Instruments>,
@@ -111,7 +115,7 @@ impl Client {
             http: tls::http_client(config)?,
             repositories,
             page_size: config.page_size,
-            key: Arc::new(KeyReader::new(config.key.clone())),
+            key,
             timeout: config.timeout,
             max_attempts: config.max_attempts,
             max_retry_after: config.max_retry_after,
@@ -214,5 +218,27 @@ impl Api for Client {
 
     fn held_until(&self) -> Option<Instant> {
         self.pacer.held_until()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Options, load};
+
+    fn config(key: &str) -> ApiConfig {
+        let variables = [("API__BASE_URL", "http://127.0.0.1:1"), ("API__KEY", key), ("API__PAGE_SIZE", "7")];
+        let variables = variables.map(|(name, value)| (format!("TRANSLATION_EXPORTER_{name}").into(), value.into()));
+        load(&Options::default(), &variables).unwrap().api
+    }
+
+    /// A key file that hangs occupies a thread of its reader.
+    #[test]
+    fn a_reload_keeps_the_reader_of_a_key_that_did_not_change() {
+        let client = Client::new(&config("k3y"), Arc::new(Instruments::of_one_poll())).unwrap();
+        let same = client.reconfigured(&config("k3y")).unwrap();
+        assert!(Arc::ptr_eq(&client.key, &same.key));
+        let other = client.reconfigured(&config("0ther")).unwrap();
+        assert!(!Arc::ptr_eq(&client.key, &other.key));
     }
 }

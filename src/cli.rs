@@ -77,18 +77,10 @@ pub(crate) const DEMO_INTERVAL: &str = "5s";
 /// The complete command line, also for help, completions and a man page.
 #[must_use]
 pub fn command() -> clap::Command {
-    let version = Arg::new("version")
-        .short('V')
-        .long("version")
-        .action(ArgAction::Version)
-        .help_heading("Other")
-        .help("Print the version and exit");
     let command = clap::Command::new("translation-exporter")
         .display_name("translation-exporter,")
         .version(VERSION)
         .disable_help_subcommand(true)
-        .disable_help_flag(true)
-        .disable_version_flag(true)
         .subcommand_value_name("COMMAND")
         // The help is wrapped by hand to fit 80 columns; with a narrower width, clap would wrap it elsewhere.
         .term_width(100)
@@ -97,7 +89,7 @@ pub fn command() -> clap::Command {
     // After the commands, which overwrite it with the doc of their type.
     let about = "Prometheus exporter for the translation progress of code repositories";
     let command = Command::augment_subcommands(command).about(about);
-    command.arg(version).mut_subcommands(|command| {
+    command.mut_subcommands(|command| {
         let options = options(command.get_name());
         command.args(options)
     })
@@ -112,14 +104,8 @@ fn options(command: &str) -> Vec<Arg> {
         .value_parser(value_parser!(OsString))
         .help_heading("Configuration")
         .help("Configuration file, YAML");
-    let help = Arg::new("help")
-        .short('h')
-        .long("help")
-        .action(ArgAction::HelpShort)
-        .help_heading("Other")
-        .help("Print this help and exit");
     let keys = KEYS.iter().filter_map(|key| option(command, key));
-    [file].into_iter().chain(keys).chain([help]).collect()
+    [file].into_iter().chain(keys).collect()
 }
 
 fn option(command: &str, key: &Key) -> Option<Arg> {

@@ -4,22 +4,16 @@
 //! [`load`] may be called at any time: it reads everything again and changes nothing. No error, warning or description
 //! holds the API key or a value that might be it, such as that of an unknown key.
 
-mod entry;
-mod error;
 mod file;
 mod key;
 mod keys;
 mod layers;
 mod reader;
 mod sections;
-mod syntax;
 
 use globset::GlobSet;
-use reader::Reader;
-use secrecy::ExposeSecret as _;
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
-pub use error::ConfigError;
 pub use key::{KeyError, KeySource, read_key};
 pub use keys::{Flag, KEYS, Key, PREFIX, Takes};
 
@@ -36,8 +30,8 @@ pub struct Options {
     pub overrides: Vec<(&'static str, String)>,
 }
 
-/// A valid configuration.
-#[derive(Debug, Clone)]
+/// A valid configuration, and where each of its values came from.
+#[derive(Debug)]
 pub struct Config {
     pub api: ApiConfig,
     pub poll: PollConfig,
@@ -46,6 +40,10 @@ pub struct Config {
     pub state_file: Option<PathBuf>,
     pub web: WebConfig,
     pub log: LogConfig,
+    /// Every key once, in the order of [`KEYS`].
+    pub settings: Vec<Setting>,
+    /// What is valid but probably not intended; to be logged.
+    pub warnings: Vec<String>,
 }
 
 /// How the API is called.
@@ -104,23 +102,8 @@ pub struct WebConfig {
 #[derive(Debug, Clone)]
 pub struct LogConfig {
     pub level: tracing::Level,
-    pub format: LogFormat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    Logfmt,
-    Json,
-}
-
-/// A configuration, and where each of its values came from.
-#[derive(Debug, Clone)]
-pub struct Loaded {
-    pub config: Config,
-    /// Every key once, in the order of [`KEYS`].
-    pub settings: Vec<Setting>,
-    /// What is valid but probably not intended; to be logged.
-    pub warnings: Vec<String>,
+    /// JSON instead of logfmt.
+    pub json: bool,
 }
 
 /// A value in force.
@@ -133,6 +116,19 @@ pub struct Setting {
     pub source: String,
 }
 
+/// Everything that is wrong with a configuration, one line each. Each names the key, where its value came from (file and
+/// line, variable, option) and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", listed(.0))]
+pub struct ConfigError(pub Vec<String>);
+
+fn listed(mistakes: &[String]) -> String {
+    match mistakes {
+        [mistake] => mistake.clone(),
+        _ => format!("{} mistakes in the configuration:\n  {}", mistakes.len(), mistakes.join("\n  ")),
+    }
+}
+
 /// The keys that cannot change in a running process.
 const FIXED: [&str; 3] = ["api.base_url", "state.file", "web.listen_addresses"];
 
@@ -141,14 +137,8 @@ const FIXED: [&str; 3] = ["api.base_url", "state.file", "web.listen_addresses"];
 ///
 /// # Errors
 /// All mistakes at once.
-pub fn load(
-    options: &Options,
-    environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
-) -> Result<Loaded, ConfigError> {
-    let mut read = reader(options, environment)?;
-    let config = sections::config(&mut read);
-    let (settings, warnings) = (read.settings(), std::mem::take(&mut read.warnings));
-    read.finish(config).map(|config| Loaded { config, settings, warnings })
+pub fn load(options: &Options, environment: &[(OsString, OsString)]) -> Result<Config, ConfigError> {
+    sections::config(layers::merge(options, environment)?)
 }
 
 /// `web.listen_addresses` and `web.config_file`, whatever is wrong with other keys: for requests to a running exporter.
@@ -157,51 +147,36 @@ pub fn load(
 /// The file cannot be read, or one of the two keys is wrong.
 pub fn load_address(
     options: &Options,
-    environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
+    environment: &[(OsString, OsString)],
 ) -> Result<(Vec<String>, Option<PathBuf>), ConfigError> {
-    let mut read = reader(options, environment)?;
+    let mut read = layers::merge(options, environment)?;
     read.mistakes.clear();
     let address = (sections::listen_addresses(&mut read), read.path("web.config_file"));
     read.finish(Some(address))
 }
 
-fn reader(
-    options: &Options,
-    environment: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
-) -> Result<Reader, ConfigError> {
-    let environment: Vec<_> = environment.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-    let (figment, mistakes) = layers::merge(options, &environment)?;
-    Ok(Reader { figment, has_unknown: !mistakes.is_empty(), mistakes, warnings: Vec::new() })
-}
-
-impl Loaded {
+impl Config {
     /// A line for each key: the value in force and where it came from, secrets hidden.
-    #[must_use]
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let row = |key: &str, value: &str, source: &str| format!("{key:23}  {value:28}  {source}\n");
-        let of = |setting: &Setting| {
-            let value = if setting.value.is_empty() { "-" } else { &setting.value };
-            row(setting.key, value, &setting.source)
-        };
-        [row("KEY", "VALUE", "SOURCE")].into_iter().chain(self.settings.iter().map(of)).collect()
+        let of =
+            |Setting { key, value, source }: &Setting| row(key, if value.is_empty() { "-" } else { value }, source);
+        row("KEY", "VALUE", "SOURCE") + &self.settings.iter().map(of).collect::<String>()
     }
 
     /// The keys whose values differ in `new`, with both values; secrets hidden.
-    #[must_use]
-    pub fn changes(&self, new: &Self) -> Vec<String> {
-        let mut changes: Vec<_> =
-            self.changed(new).map(|(old, new)| format!("{} ({:?} -> {:?})", old.key, old.value, new.value)).collect();
-        if let (KeySource::Inline(old), KeySource::Inline(new)) = (&self.config.api.key, &new.config.api.key)
-            && old.expose_secret() != new.expose_secret()
-        {
+    pub(crate) fn changes(&self, new: &Self) -> Vec<String> {
+        let shown = |(old, new): (&Setting, &Setting)| format!("{} ({:?} -> {:?})", old.key, old.value, new.value);
+        let mut changes: Vec<_> = self.changed(new).map(shown).collect();
+        let (old, new) = (&self.api.key, &new.api.key);
+        if old != new && matches!((old, new), (KeySource::Inline(_), KeySource::Inline(_))) {
             changes.push("api.key".to_owned());
         }
         changes
     }
 
     /// The keys that differ in `new` but cannot change in a running process.
-    #[must_use]
-    pub fn restart_needed(&self, new: &Self) -> Vec<&'static str> {
+    pub(crate) fn restart_needed(&self, new: &Self) -> Vec<&'static str> {
         self.changed(new).map(|(old, _)| old.key).filter(|key| FIXED.contains(key)).collect()
     }
 

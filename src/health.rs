@@ -262,13 +262,8 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
         findings.extend(longest.map(|failure| Finding::of(Kind::RepositoriesFailing, what, failure)));
     }
     let is_listed = status.last.as_ref().is_some_and(|last| last.listing.is_none());
-    if is_listed && snapshot.repositories.is_empty() {
-        findings.push(if snapshot.filtered > 0 {
-            let what = format!("The filters leave out every repository, {} in all", grouped(snapshot.filtered));
-            Finding::new(Kind::NothingSelected, what, "change filter.include, filter.exclude or filter.private")
-        } else {
-            no_repositories()
-        });
+    if is_listed {
+        findings.extend(selection(snapshot));
     }
     if snapshot.unconfirmed > 0 {
         let gone = repositories(snapshot.unconfirmed);
@@ -281,15 +276,24 @@ fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
     findings
 }
 
-/// The listing is complete and empty.
+/// What is wrong where nothing that was listed is polled.
 #[must_use]
-pub fn no_repositories() -> Finding {
-    let hint = "connect some to it, or use the key of another account";
-    Finding::new(Kind::NoRepositories, "The account of the key has no repositories", hint)
+pub fn selection(snapshot: &Snapshot) -> Option<Finding> {
+    if !snapshot.repositories.is_empty() {
+        return None;
+    }
+    Some(if snapshot.filtered > 0 {
+        let what = format!("The filters leave out every repository, {} in all", grouped(snapshot.filtered));
+        Finding::new(Kind::NothingSelected, what, "change filter.include, filter.exclude or filter.private")
+    } else {
+        let hint = "connect some to it, or use the key of another account";
+        Finding::new(Kind::NoRepositories, "The account of the key has no repositories", hint)
+    })
 }
 
-/// The API does not say whether it reports 0 to 100 or 0 to 1.
-fn scale(snapshot: &Snapshot) -> Vec<Finding> {
+/// What is wrong with the completions: the API does not say whether it reports 0 to 100 or 0 to 1.
+#[must_use]
+pub fn scale(snapshot: &Snapshot) -> Vec<Finding> {
     let scale = snapshot.completion_scale;
     let mut findings = Vec::new();
     if snapshot.is_scale_suspect() {

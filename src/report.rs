@@ -36,13 +36,11 @@
 
 mod cells;
 mod json;
-pub mod summary;
+pub(crate) mod summary;
 mod table;
 
 pub use json::json;
 pub use table::table;
-
-use std::io::IsTerminal as _;
 
 /// How the table looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +55,10 @@ impl Look {
     /// can, and without `NO_COLOR`.
     #[must_use]
     pub fn of_stdout() -> Self {
-        let stdout = std::io::stdout();
-        let set = |name| std::env::var_os(name).is_some_and(|value: std::ffi::OsString| !value.is_empty());
-        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        let terminal = terminal_size::terminal_size_of(&stdout).map(|(width, _)| usize::from(width.0));
-        let asked = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        let width = terminal.filter(|width| *width > 0).or_else(asked).unwrap_or(80);
-        Self { width, color: stdout.is_terminal() && !dumb && !set("NO_COLOR") }
+        let terminal = console::Term::stdout();
+        let size = terminal.size_checked().map(|(_, columns)| usize::from(columns)).filter(|columns| *columns > 0);
+        let asked = || std::env::var("COLUMNS").ok()?.parse().ok();
+        Self { width: size.or_else(asked).unwrap_or(80), color: terminal.features().colors_supported() }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     api::Client,
     cli::{Cli, Command},
     clock::Clock,
-    config::{Config, Loaded},
+    config::Config,
     instruments::Instruments,
     model::Failure,
     poll::Settings,
@@ -20,6 +20,7 @@ use crate::{
     web,
 };
 use anyhow::Context as _;
+use std::ffi::OsString;
 use tokio::runtime::{Builder, Runtime};
 
 /// Why the program could not do what it was asked to.
@@ -95,8 +96,12 @@ async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 's
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
-fn warn(loaded: &Loaded) {
-    for warning in &loaded.warnings {
+fn environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
+}
+
+fn warn(config: &Config) {
+    for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
 }

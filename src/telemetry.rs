@@ -5,11 +5,7 @@
 //! whatever the level: below it some of them log the headers of requests, and so the API key. Spans are not shown: the
 //! fields of an event say everything.
 
-use crate::{
-    clock::Clock,
-    config::{LogConfig, LogFormat},
-    text::is_invisible,
-};
+use crate::{clock::Clock, config::LogConfig, text::is_invisible};
 use indicatif::ProgressBar;
 use std::{
     backtrace::BacktraceStatus,
@@ -44,7 +40,7 @@ pub struct Handle {
 impl Handle {
     /// Logs as `config` says from now on.
     pub fn apply(&self, config: &LogConfig) {
-        self.json.store(config.format == LogFormat::Json, Ordering::Relaxed);
+        self.json.store(config.json, Ordering::Relaxed);
         // It fails only if the subscriber is gone, and then there is nothing to filter.
         let _ = self.filter.reload(targets(config.level));
     }
@@ -77,7 +73,7 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 
 fn subscriber(config: &LogConfig, write: impl Fn(&str) + Send + Sync + 'static) -> (impl Subscriber, Handle) {
     let (filter, handle) = reload::Layer::new(targets(config.level));
-    let json = Arc::new(AtomicBool::new(config.format == LogFormat::Json));
+    let json = Arc::new(AtomicBool::new(config.json));
     let lines = Lines { json: Arc::clone(&json), write };
     (tracing_subscriber::registry().with(filter).with(lines), Handle { filter: handle, json })
 }
@@ -197,8 +193,8 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    fn config(level: Level, format: LogFormat) -> LogConfig {
-        LogConfig { level, format }
+    fn config(level: Level, json: bool) -> LogConfig {
+        LogConfig { level, json }
     }
 
     /// What is logged by `act`, with the time cut off.
@@ -221,7 +217,7 @@ mod tests {
 
     #[test]
     fn logfmt_lines_read_like_those_of_prometheus() {
-        let lines = logged(&config(Level::INFO, LogFormat::Logfmt), |_| {
+        let lines = logged(&config(Level::INFO, false), |_| {
             tracing::info!(repositories = 3, took = "1.5s", complete = true, ratio = 0.5, "poll ended");
             tracing::warn!(repo = %"acme/app", error = "no route to \"host\"", empty = "", "");
         });
@@ -234,7 +230,7 @@ mod tests {
 
     #[test]
     fn json_lines_are_json() {
-        let lines = logged(&config(Level::INFO, LogFormat::Json), |_| {
+        let lines = logged(&config(Level::INFO, true), |_| {
             tracing::info!(n = 3_u64, f = f64::NAN, repo = "a\"b\\c\n\u{1b}[31m\u{202e}é😀", "poll ended");
         });
         let value: serde_json::Value = serde_json::from_str(&format!("{{{}", lines[0])).unwrap();
@@ -246,7 +242,7 @@ mod tests {
 
     #[test]
     fn nothing_logged_can_forge_a_line_or_steer_a_terminal() {
-        let lines = logged(&config(Level::INFO, LogFormat::Logfmt), |_| {
+        let lines = logged(&config(Level::INFO, false), |_| {
             tracing::info!(repo = "a\nts=1 level=error\r\u{1b}]0;x\u{7}\u{9b}1m\u{202e}", "x\ny");
         });
         let expected = "level=info target=translation_exporter::telemetry::tests msg=\"x\\ny\" \
@@ -267,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_a_line_of_the_log() {
-        let lines = logged(&config(Level::ERROR, LogFormat::Logfmt), |_| {
+        let lines = logged(&config(Level::ERROR, false), |_| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(log_panic));
             let _ = std::panic::catch_unwind(|| panic!("no {}\n", "way"));
@@ -280,9 +276,9 @@ mod tests {
 
     #[test]
     fn level_and_format_change_while_running() {
-        let lines = logged(&config(Level::ERROR, LogFormat::Json), |telemetry| {
+        let lines = logged(&config(Level::ERROR, true), |telemetry| {
             tracing::debug!("unheard");
-            telemetry.apply(&config(Level::DEBUG, LogFormat::Logfmt));
+            telemetry.apply(&config(Level::DEBUG, false));
             tracing::debug!("heard");
         });
         assert_eq!(lines, ["level=debug target=translation_exporter::telemetry::tests msg=heard\n"]);

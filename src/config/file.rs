@@ -1,8 +1,8 @@
 //! The configuration file: read once, into a value for each key with the line of its name.
 
 use super::{
-    entry::Entry,
     keys::{KEYS, Key, Takes, sections},
+    layers::Entry,
 };
 use crate::text::{nearest, os_hint};
 use figment::{
@@ -11,73 +11,84 @@ use figment::{
 };
 use serde::{
     Deserialize, Deserializer,
-    de::{MapAccess, SeqAccess, Visitor},
+    de::{MapAccess, SeqAccess, Visitor, value::SeqAccessDeserializer},
 };
 use serde_saphyr::Spanned;
-use std::{fmt, fs, path::Path};
+use std::{fmt, fs, iter, path::Path};
 
 /// A node of the document.
 enum Node {
-    Mapping(Vec<(Spanned<String>, Node)>),
+    Mapping(Mapping),
     /// A number or boolean, as text and as what YAML makes of it.
     Bare(String, Value),
     Value(Value),
 }
 
-/// The values of the file at `path`. What matches no key is added to `mistakes`.
-///
-/// # Errors
-/// The file cannot be read or is not YAML. The message quotes nothing of the file, which may hold the key.
-pub(super) fn read(path: &Path, mistakes: &mut Vec<String>) -> Result<Vec<Entry>, String> {
+/// The nodes with their names, in order.
+type Mapping = Vec<(Spanned<String>, Node)>;
+
+/// The values of the file at `path`; `None` if it cannot be read or is not YAML. That, and what matches no key, is added
+/// to `mistakes`, none of which quotes a value of the file: it may be the key.
+pub(super) fn read(path: &Path, mistakes: &mut Vec<String>) -> Option<Vec<Entry>> {
+    let document = parse(path).map_err(|mistake| mistakes.push(mistake)).ok()?;
+    let place = |name: &Spanned<String>| format!("{}:{}", path.display(), name.referenced.line());
+    let mut entries = Vec::new();
+    for (section, content) in document {
+        let problem = match content {
+            _ if !sections().contains(&section.value.as_str()) => unknown(None, &section.value),
+            Node::Mapping(keys) => {
+                for (name, node) in keys {
+                    match Key::find(&format!("{}.{}", section.value, name.value)) {
+                        Some(key) => entries.extend(entry(key, node, place(&name))),
+                        None => mistakes.push(place(&name) + ": " + &unknown(Some(&section.value), &name.value)),
+                    }
+                }
+                continue;
+            }
+            Node::Value(Value::Empty(..)) => continue,
+            Node::Value(_) | Node::Bare(..) => {
+                let hint = "write its keys below it, indented, each as `key: value`";
+                format!("the section \"{}\" is not a mapping; {hint}", section.value)
+            }
+        };
+        mistakes.push(place(&section) + ": " + &problem);
+    }
+    Some(entries)
+}
+
+/// The sections of the file with their contents.
+fn parse(path: &Path) -> Result<Mapping, String> {
     let name = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
         let hint = os_hint(&error).unwrap_or("give a YAML file that exists and can be read");
         format!("--config.file: cannot read {name}: {error}; {hint}")
     })?;
     let options = serde_saphyr::options! { with_snippet: false };
-    let document = serde_saphyr::from_str_with_options::<Node>(&text, options).map_err(|error| {
-        let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
-        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-        format!("{name}{line}: {}", complaint(error.without_snippet()))
-    })?;
-    let Node::Mapping(sections) = document else {
-        let empty = matches!(document, Node::Value(Value::Empty(..)));
-        let hint = format!("write sections ({}) with their keys indented below", sections().join(", "));
-        return if empty { Ok(Vec::new()) } else { Err(format!("{name}: is not a mapping; {hint}")) };
-    };
-    let mut entries = Vec::new();
-    for (Spanned { value: section, referenced, .. }, content) in sections {
-        let place = format!("{name}:{}", referenced.line());
-        match content {
-            _ if !self::sections().contains(&&*section) => {
-                mistakes.push(format!("{place}: {}", unknown(None, &section)));
-            }
-            Node::Mapping(keys) => {
-                for (Spanned { value: key, referenced, .. }, node) in keys {
-                    let place = format!("{name}:{}", referenced.line());
-                    match Key::find(&format!("{section}.{key}")) {
-                        Some(key) => entries.extend(entry(key, node, place)),
-                        None => mistakes.push(format!("{place}: {}", unknown(Some(&section), &key))),
-                    }
-                }
-            }
-            Node::Value(Value::Empty(..)) => {}
-            Node::Value(_) | Node::Bare(..) => {
-                let hint = "write its keys below it, indented, each as `key: value`";
-                mistakes.push(format!("{section} ({place}): is a section, but not a mapping; {hint}"));
-            }
+    match serde_saphyr::from_str_with_options(&text, options) {
+        Ok(Node::Mapping(sections)) => Ok(sections),
+        Ok(Node::Value(Value::Empty(..))) => Ok(Mapping::new()),
+        Ok(_) => {
+            let hint = format!("write sections ({}) with their keys indented below", sections().join(", "));
+            Err(format!("{name}: is not a mapping; {hint}"))
+        }
+        Err(error) => {
+            let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
+            let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+            Err(format!("{name}{line}: {}", complaint(error.without_snippet())))
         }
     }
-    Ok(entries)
 }
 
 /// The value for a key; `None` for null, which is not set.
-fn entry(key: &'static Key, node: Node, place: String) -> Option<Entry> {
+fn entry(key: &Key, node: Node, place: String) -> Option<Entry> {
     let value = match (node, key.takes) {
+        (Node::Value(Value::Empty(..)), _) => return None,
         (Node::Bare(text, _), Takes::Number | Takes::Switch) => text.into(),
-        (node, _) => Value::from(node),
+        (Node::Bare(_, value) | Node::Value(value), _) => value,
+        // A mistake, whatever is in it.
+        (Node::Mapping(_), _) => Dict::new().into(),
     };
-    (!matches!(value, Value::Empty(..))).then(|| Entry::new(key, value, Source::File(place.into())))
+    Some(Entry::new(key.path, value, Source::File(place.into())))
 }
 
 /// What is wrong and what to do, without anything from the file.
@@ -101,19 +112,20 @@ fn complaint(error: &serde_saphyr::Error) -> &'static str {
 
 /// The message about an unknown section, or an unknown key of a section.
 fn unknown(section: Option<&str>, name: &str) -> String {
-    let (kind, known): (_, Vec<_>) = match section {
+    let all = || KEYS.iter().filter_map(|key| key.path.split_once('.'));
+    let (kind, known) = match section {
         None => ("section", sections()),
-        Some(section) => ("key", KEYS.iter().filter(|key| key.section() == section).map(Key::name).collect()),
+        Some(section) => ("key", all().filter(|(its, _)| *its == section).map(|(_, key)| key).collect()),
     };
     let path = |name: &str| section.map_or_else(|| name.to_owned(), |section| format!("{section}.{name}"));
-    let meant = match KEYS.iter().find(|key| key.path == name || key.name() == name) {
-        Some(key) => Some(format!("write \"{}:\" indented below the section \"{}:\"", key.name(), key.section())),
+    let meant = match all().find(|(section, key)| name == *key || name.split_once('.') == Some((section, key))) {
+        Some((section, key)) => Some(format!("write \"{key}:\" indented below the section \"{section}:\"")),
         None => nearest(name, known.iter()).map(|near| format!("did you mean \"{}\"?", path(near))),
     };
-    let shown = if can_be_shown(name, meant.is_some()) {
-        format!(" \"{}\"", path(name))
-    } else {
-        section.map(|section| format!(" in the section {section}")).unwrap_or_default()
+    let shown = match section {
+        _ if can_be_shown(name, meant.is_some()) => format!(" \"{}\"", path(name)),
+        Some(section) => format!(" in the section {section}"),
+        None => String::new(),
     };
     format!("unknown {kind}{shown}; {}", meant.unwrap_or_else(|| format!("the {kind}s are {}", known.join(", "))))
 }
@@ -122,16 +134,6 @@ fn unknown(section: Option<&str>, name: &str) -> String {
 fn can_be_shown(name: &str, is_near: bool) -> bool {
     let plain = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.') || (is_near && c.is_ascii_digit());
     name.len() <= 40 && name.chars().all(plain)
-}
-
-impl From<Node> for Value {
-    fn from(node: Node) -> Self {
-        match node {
-            Node::Value(value) | Node::Bare(_, value) => value,
-            // A mistake wherever it is a value: what is in it does not matter.
-            Node::Mapping(_) => Dict::new().into(),
-        }
-    }
 }
 
 impl<'de> Deserialize<'de> for Node {
@@ -167,19 +169,11 @@ impl<'de> Visitor<'de> for NodeVisitor {
         Ok(Node::Value(Empty::Unit.into()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element::<Node>()? {
-            items.push(Value::from(item));
-        }
-        Ok(Node::Value(items.into()))
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Node, A::Error> {
+        Vec::<Value>::deserialize(SeqAccessDeserializer::new(seq)).map(|items| Node::Value(items.into()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
-        let mut entries = Vec::new();
-        while let Some(entry) = map.next_entry()? {
-            entries.push(entry);
-        }
-        Ok(Node::Mapping(entries))
+        iter::from_fn(|| map.next_entry().transpose()).collect::<Result<_, _>>().map(Node::Mapping)
     }
 }

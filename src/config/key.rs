@@ -25,12 +25,23 @@ pub enum KeySource {
 
 impl KeySource {
     /// The file at `path`, which the configuration names as `written`: maybe the key itself, pasted there by mistake.
-    #[must_use]
-    pub fn file(written: &Path, path: &Path) -> Self {
+    pub(crate) fn file(written: &Path, path: &Path) -> Self {
         let is_path = [".", "..", "/"].iter().any(|start| written.starts_with(start));
         let hidden = "(its name is not shown, since it might be the key itself, unless it begins with / or ./)";
         let name = if is_path { path.display().to_string() } else { hidden.to_owned() };
         Self::File { path: path.display().to_string().into(), name }
+    }
+}
+
+impl PartialEq for KeySource {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Inline(one), Self::Inline(other))
+            | (Self::File { path: one, .. }, Self::File { path: other, .. }) => {
+                one.expose_secret() == other.expose_secret()
+            }
+            _ => false,
+        }
     }
 }
 

@@ -86,25 +86,16 @@ impl Key {
     }
 
     /// The key of this path.
-    #[must_use]
-    pub fn find(path: &str) -> Option<&'static Self> {
+    pub(crate) fn find(path: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.path == path)
     }
 
-    #[must_use]
-    pub fn section(&self) -> &'static str {
+    pub(crate) fn section(&self) -> &'static str {
         self.path.split_once('.').map_or("", |(section, _)| section)
     }
 
-    /// The key without its section.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        self.path.split_once('.').map_or(self.path, |(_, name)| name)
-    }
-
     /// The variable that sets it.
-    #[must_use]
-    pub fn variable(&self) -> String {
+    pub(crate) fn variable(&self) -> String {
         format!("{PREFIX}{}", self.path.replace('.', "__").to_ascii_uppercase())
     }
 }

@@ -1,55 +1,79 @@
 //! The layers: defaults, the file, the environment, the options, in this order; later ones win.
 
 use super::{
-    Options,
-    entry::Entry,
-    error::ConfigError,
-    file,
+    ConfigError, Options, file,
     keys::{KEYS, Key, PREFIX, Takes, sections},
+    reader::Reader,
 };
 use crate::text::nearest;
-use figment::Figment;
+use figment::{
+    Figment, Metadata, Profile, Provider, Source,
+    util::nest,
+    value::{Dict, Map, Value},
+};
 use std::ffi::OsString;
 
-/// All layers merged, and what no key could have meant.
+/// A value of one layer, with where it came from: to figment, a provider of its own.
+pub(super) struct Entry {
+    path: &'static str,
+    value: Value,
+    source: Source,
+}
+
+impl Entry {
+    /// Text for a list is split; other text is trimmed, but for a secret.
+    pub(super) fn new(path: &'static str, value: Value, source: impl Into<Source>) -> Self {
+        let value = match (value.as_str(), Key::find(path).map(|key| key.takes)) {
+            (None, _) | (_, Some(Takes::Secret)) => value,
+            (Some(text), Some(Takes::List)) => split(text).into(),
+            (Some(text), _) => text.trim().into(),
+        };
+        Self { path, value, source: source.into() }
+    }
+}
+
+impl Provider for Entry {
+    fn metadata(&self) -> Metadata {
+        Metadata::from(self.path, self.source.clone())
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
+        Ok(Profile::Default.collect(nest(self.path, self.value.clone()).into_dict().unwrap_or_default()))
+    }
+}
+
+/// The items of a list that is written as one text. A comma within the braces of a glob is the glob's own.
+fn split(text: &str) -> Vec<String> {
+    let mut depth = 0;
+    let items = text.split(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    });
+    items.map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+}
+
+/// All layers merged, with what no key could have meant as mistakes.
 ///
 /// # Errors
 /// The file cannot be read at all.
-pub(super) fn merge(
-    options: &Options,
-    environment: &[(OsString, OsString)],
-) -> Result<(Figment, Vec<String>), ConfigError> {
+pub(super) fn merge(options: &Options, environment: &[(OsString, OsString)]) -> Result<Reader, ConfigError> {
     let mut mistakes = Vec::new();
-    let defaults = KEYS.iter().filter(|key| !key.default.is_empty()).map(|key| (key.path, key.default.to_owned()));
-    let mut entries = preset(defaults, "default");
-    entries.extend(preset(options.defaults.iter().cloned(), "demo"));
-    let file = options.config_file.as_deref().map_or(Ok(Vec::new()), |path| file::read(path, &mut mistakes));
+    let file = options.config_file.as_deref().map_or(Some(Vec::new()), |path| file::read(path, &mut mistakes));
     let variables = variables(environment, &mut mistakes);
-    match file {
-        Ok(file) => entries.extend(file),
-        Err(mistake) => {
-            mistakes.insert(0, mistake);
-            return Err(ConfigError(mistakes));
-        }
-    }
-    entries.extend(variables);
-    entries.extend(options.flags.iter().filter_map(|(path, typed)| flag(path, typed)));
-    entries.extend(preset(options.overrides.iter().cloned(), "demo"));
-    Ok((entries.into_iter().fold(Figment::new(), Figment::merge), mistakes))
+    let Some(file) = file else { return Err(ConfigError(mistakes)) };
+    let defaults = KEYS.iter().map(|key| Entry::new(key.path, key.default.into(), "default")).collect();
+    let flags = KEYS.iter().filter_map(|key| {
+        let (typed, flag) = (options.flags.get(key.path)?, key.flag.as_ref()?);
+        let text = if key.takes == Takes::List { typed.join(",") } else { typed.last()?.clone() };
+        Some(Entry::new(key.path, text.into(), flag.name))
+    });
+    let layers = [defaults, preset(&options.defaults), file, variables, flags.collect(), preset(&options.overrides)];
+    let figment = layers.into_iter().flatten().fold(Figment::new(), Figment::merge);
+    Ok(Reader { figment, has_unknown: !mistakes.is_empty(), mistakes, warnings: Vec::new() })
 }
 
-fn preset(values: impl IntoIterator<Item = (&'static str, String)>, source: &str) -> Vec<Entry> {
-    let entry = |(path, value): (&str, String)| Some(Entry::new(Key::find(path)?, value.into(), source.into()));
-    values.into_iter().filter_map(entry).collect()
-}
-
-fn flag(path: &str, typed: &[String]) -> Option<Entry> {
-    let key = Key::find(path)?;
-    let value = match key.takes {
-        Takes::List => typed.iter().filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().into(),
-        _ => typed.last()?.as_str().into(),
-    };
-    Some(Entry::new(key, value, key.flag.as_ref()?.name.into()))
+fn preset(values: &[(&'static str, String)]) -> Vec<Entry> {
+    values.iter().map(|(path, value)| Entry::new(path, value.as_str().into(), "demo")).collect()
 }
 
 fn variables(environment: &[(OsString, OsString)], mistakes: &mut Vec<String>) -> Vec<Entry> {
@@ -58,10 +82,8 @@ fn variables(environment: &[(OsString, OsString)], mistakes: &mut Vec<String>) -
         let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else { continue };
         match (KEYS.iter().find(|key| key.variable() == name), value.to_str()) {
             (Some(_), Some("")) => {}
-            (Some(key), Some(value)) => entries.push(Entry::new(key, value.into(), name.into())),
-            (Some(key), None) => {
-                mistakes.push(format!("{} ({name}): is not UTF-8; write its value in UTF-8", key.path));
-            }
+            (Some(key), Some(value)) => entries.push(Entry::new(key.path, value.into(), name)),
+            (Some(key), None) => mistakes.push(format!("{} ({name}): is not UTF-8; write it in UTF-8", key.path)),
             (None, _) => mistakes.extend(unknown_variable(name).map(|problem| format!("{name}: {problem}"))),
         }
     }
@@ -70,13 +92,10 @@ fn variables(environment: &[(OsString, OsString)], mistakes: &mut Vec<String>) -
 
 /// Kubernetes injects variables with the prefix, none of which has two underscores in a row: they are not ours.
 fn unknown_variable(name: &str) -> Option<String> {
-    let rest = &name[PREFIX.len()..];
-    if let Some(key) = KEYS.iter().find(|key| key.path.replace('.', "_").to_ascii_uppercase() == rest) {
+    if let Some(key) = KEYS.iter().find(|key| key.variable().replace("__", "_") == name) {
         return Some(format!("section and key are joined by two underscores; write {}", key.variable()));
     }
-    if !rest.contains("__") {
-        return None;
-    }
+    let rest = name.strip_prefix(PREFIX).filter(|rest| rest.contains("__"))?;
     let hint = if rest == "CONFIG__FILE" {
         "the configuration file is given by --config.file alone".to_owned()
     } else if let Some(variable) = nearest(rest, KEYS.iter().map(|key| key.variable().split_off(PREFIX.len()))) {

@@ -1,16 +1,15 @@
 //! Extracts the keys and collects what is wrong, so that one run shows every mistake.
 
 use super::{
-    Setting,
-    error::{ConfigError, short},
+    ConfigError, Setting,
     keys::{KEYS, Key, Takes},
 };
 use figment::{
     Figment, Source,
     error::{Actual, Kind},
-    value::{Value, magic::RelativePathBuf},
+    value::magic::RelativePathBuf,
 };
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::Deserialize;
 use std::{
     fmt::Display,
     ops::RangeInclusive,
@@ -18,15 +17,6 @@ use std::{
     str::FromStr,
     time::Duration,
 };
-
-/// What the parser of `T` makes of text. Its error is not kept: it may quote the text.
-struct Text<T>(T);
-
-impl<'de, T: FromStr> Deserialize<'de> for Text<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map(Self).map_err(|_| D::Error::custom("is not valid"))
-    }
-}
 
 pub(super) struct Reader {
     pub figment: Figment,
@@ -38,16 +28,15 @@ pub(super) struct Reader {
 
 impl Reader {
     /// `value`, if nothing was wrong with any key.
-    pub fn finish<T>(self, value: Option<T>) -> Result<T, ConfigError> {
-        value.filter(|_| self.mistakes.is_empty()).ok_or(ConfigError(self.mistakes))
+    pub fn finish<T>(&mut self, value: Option<T>) -> Result<T, ConfigError> {
+        value.filter(|_| self.mistakes.is_empty()).ok_or_else(|| ConfigError(std::mem::take(&mut self.mistakes)))
     }
 
     /// Where the value in force came from.
     pub fn source(&self, path: &str) -> String {
         match self.figment.find_metadata(path).and_then(|metadata| metadata.source.as_ref()) {
             Some(Source::File(path)) => path.display().to_string(),
-            Some(source) => source.to_string(),
-            None => "default".to_owned(),
+            source => source.map(ToString::to_string).unwrap_or_default(),
         }
     }
 
@@ -61,11 +50,9 @@ impl Reader {
         self.warnings.push(format!("{path} ({}): {what}", self.source(path)));
     }
 
-    /// Whether keys are not set, or empty.
+    /// Whether all of these keys are empty, as what is not set is.
     pub fn are_unset(&self, paths: &[&str]) -> bool {
-        let is_unset =
-            |value: figment::Result<Value>| value.is_err() || value.is_ok_and(|value| value.as_str() == Some(""));
-        paths.iter().all(|path| is_unset(self.figment.find_value(path)))
+        paths.iter().all(|path| self.figment.find_value(path).is_ok_and(|value| value.as_str() == Some("")))
     }
 
     /// Notes that one of `paths` must be set, if none is.
@@ -75,11 +62,7 @@ impl Reader {
         }
     }
 
-    fn refuse(&mut self, path: &str, expected: &str, found: &str) {
-        self.mistake(path, format!("must be {expected}, not {found}"));
-    }
-
-    /// `None` if a key is not set, or of another type, which is noted.
+    /// `None` if a key is of another type, which is noted.
     pub fn extract<'a, T: Deserialize<'a>>(&mut self, path: &str, expected: &str) -> Option<T> {
         let error = match self.figment.extract_inner(path) {
             Ok(value) => return Some(value),
@@ -87,38 +70,39 @@ impl Reader {
         };
         // figment's own message, and the values in its kinds, could show the API key.
         let found = match error.kind {
-            Kind::MissingField(_) => return None,
             Kind::InvalidType(Actual::Seq, _) => "a list",
             Kind::InvalidType(Actual::Map, _) => "a mapping",
             Kind::InvalidType(Actual::Bool(_), _) => "a boolean; put text in quotes",
             Kind::InvalidType(Actual::Unit | Actual::Option, _) => "nothing",
-            Kind::InvalidType(..) => "a number; put text in quotes",
-            _ => &short(&self.raw(path)),
+            _ => "a number; put text in quotes",
         };
-        self.refuse(path, expected, found);
+        self.mistake(path, format!("must be {expected}, not {found}"));
         None
     }
 
+    /// As it was written.
     fn raw(&self, path: &str) -> String {
         self.figment.extract_inner(path).unwrap_or_default()
     }
 
-    /// `None` if it is not set, or empty, which means none.
+    /// `None` if it is empty, as what is not set is.
     pub fn text(&mut self, path: &str, expected: &str) -> Option<String> {
         self.extract::<String>(path, expected).filter(|text| !text.is_empty())
     }
 
-    fn parsed<T: FromStr>(&mut self, path: &str, expected: &str, fits: impl FnOnce(&T) -> bool) -> Option<T> {
-        let Text(value) = self.extract(path, expected)?;
-        if !fits(&value) {
-            self.refuse(path, expected, &short(&self.raw(path)));
+    /// What `parse` makes of the text of a key; `None` if that is nothing, or if the key is no text, which is noted.
+    fn parsed<T>(&mut self, path: &str, expected: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        let text: String = self.extract(path, expected)?;
+        let value = parse(&text);
+        if value.is_none() {
+            self.mistake(path, format!("must be {expected}, not {}", short(&text)));
         }
-        Some(value)
+        value
     }
 
     /// A number that `fits`; 0 if it is a mistake, which is noted.
     pub fn number<T: FromStr + Default>(&mut self, path: &str, expected: &str, fits: impl FnOnce(&T) -> bool) -> T {
-        self.parsed(path, expected, fits).unwrap_or_default()
+        self.parsed(path, expected, |text| text.parse().ok().filter(fits)).unwrap_or_default()
     }
 
     pub fn whole<T: FromStr + Default + PartialOrd + Display>(&mut self, path: &str, bounds: RangeInclusive<T>) -> T {
@@ -129,22 +113,19 @@ impl Reader {
     pub fn duration(&mut self, path: &str, bounds: RangeInclusive<Duration>) -> Duration {
         let [least, most] = [bounds.start(), bounds.end()].map(|bound| humantime::format_duration(*bound));
         let expected = format!("a time from {least} to {most} with its unit, such as 30s, 5m or 1h 30m");
-        let parsed = self.parsed(path, &expected, |duration: &humantime::Duration| bounds.contains(&**duration));
+        let parse = |text: &str| humantime::parse_duration(text).ok().filter(|duration| bounds.contains(duration));
+        let duration = self.parsed(path, &expected, parse);
         let text = self.raw(path);
-        if parsed.is_some() && text.contains('M') {
+        if duration.is_some() && text.contains('M') {
             self.warning(path, format!("{} is in months; write a lowercase m for minutes", short(&text)));
         }
-        parsed.map_or(Duration::ZERO, Into::into)
+        duration.unwrap_or_default()
     }
 
     /// One of the words of `choices`; the first if it is a mistake, which is noted.
     pub fn choice<T: Copy>(&mut self, path: &str, expected: &str, choices: &[(&str, T)]) -> T {
-        let text = self.extract::<String>(path, expected);
-        let found = text.as_ref().map(|text| choices.iter().find(|(word, _)| text.eq_ignore_ascii_case(word)));
-        if let (Some(text), Some(None)) = (&text, found) {
-            self.refuse(path, expected, &short(text));
-        }
-        found.flatten().unwrap_or(&choices[0]).1
+        let find = |text: &str| choices.iter().find(|(word, _)| text.eq_ignore_ascii_case(word));
+        self.parsed(path, expected, find).unwrap_or(&choices[0]).1
     }
 
     pub fn switch(&mut self, path: &str) -> bool {
@@ -152,34 +133,42 @@ impl Reader {
         self.choice(path, "true or false", &words)
     }
 
-    /// A path as it was written, and where it leads; `None` if none is given or it is empty.
-    pub fn written_path(&mut self, path: &str) -> Option<(PathBuf, PathBuf)> {
-        let found: RelativePathBuf = self.extract(path, "the path of a file")?;
-        (found.original() != Path::new("")).then(|| (found.original().to_owned(), found.relative()))
+    /// A path as it was written and where it leads; `None` if it is empty.
+    pub fn file(&mut self, path: &str) -> Option<RelativePathBuf> {
+        let found = self.extract(path, "the path of a file");
+        found.filter(|found: &RelativePathBuf| found.original() != Path::new(""))
     }
 
     pub fn path(&mut self, path: &str) -> Option<PathBuf> {
-        self.written_path(path).map(|(_, path)| path)
+        self.file(path).map(|file| file.relative())
     }
 
-    /// Every key with its value in force.
-    pub fn settings(&self) -> Vec<Setting> {
+    /// Every key with its value in force, none of which is a mistake.
+    pub fn settings(&mut self) -> Vec<Setting> {
         let setting = |key: &Key| Setting { key: key.path, value: self.shown(key), source: self.source(key.path) };
         KEYS.iter().map(setting).collect()
     }
 
-    fn shown(&self, key: &Key) -> String {
-        match key.takes {
-            Takes::Secret => self.raw(key.path).get(..1).map_or("", |_| "<hidden>").to_owned(),
-            Takes::File if self.raw(key.path).is_empty() => String::new(),
-            Takes::File => {
-                let path = self.figment.extract_inner::<RelativePathBuf>(key.path);
-                path.map_or_else(|_| String::new(), |path| path.relative().display().to_string())
-            }
+    fn shown(&mut self, key: &Key) -> String {
+        let value = match key.takes {
+            Takes::Secret if self.raw(key.path).is_empty() => String::new(),
+            Takes::Secret => "<hidden>".to_owned(),
+            Takes::File => self.path(key.path).map(|path| path.display().to_string()).unwrap_or_default(),
             Takes::List => self.figment.extract_inner::<Vec<String>>(key.path).unwrap_or_default().join(", "),
             _ => self.raw(key.path),
-        }
-        .escape_debug()
-        .to_string()
+        };
+        value.escape_debug().to_string()
     }
+}
+
+/// A single value for people: quoted, unless it is so long that it might contain a key because of wrong indentation.
+pub(super) fn short(value: &str) -> String {
+    let length = value.chars().count();
+    if length > 16 { format!("a text of {length} characters") } else { format!("{value:?}") }
+}
+
+/// An item of a list for people: quoted, without control characters, not too long.
+pub(super) fn quoted(item: &str) -> String {
+    let start: String = item.chars().take(60).collect();
+    if start.len() < item.len() { format!("{start:?}…") } else { format!("{start:?}") }
 }

@@ -1,14 +1,17 @@
-//! The sections of the configuration: bounds, and the rules that tie keys together.
+//! The sections of the configuration: bounds, what single values must look like, and the rules that tie keys together. A
+//! message quotes a value only if that can hold no secret.
 
 use super::{
-    ApiConfig, Config, FilterConfig, KeySource, LogConfig, LogFormat, PollConfig, WebConfig, entry::Entry,
-    error::quoted, key::read_key, keys::Key, reader::Reader, syntax,
+    ApiConfig, Config, ConfigError, FilterConfig, KeySource, LogConfig, PollConfig, WebConfig,
+    key::read_key,
+    layers::Entry,
+    reader::{Reader, quoted, short},
 };
 use bytesize::ByteSize;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use secrecy::SecretString;
-use std::time::Duration;
+use std::{net::Ipv6Addr, time::Duration};
 use tracing::Level;
+use url::{Host, Url};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -16,100 +19,110 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// No duration is longer: beyond it, arithmetic on clocks would overflow.
 const LONGEST: Duration = Duration::from_secs(100 * 31_557_600);
 
-/// `None` if something is wrong that leaves no value at all.
-pub(super) fn config(read: &mut Reader) -> Option<Config> {
-    let api = api(read);
-    Some(Config {
-        poll: poll(read),
-        filter: FilterConfig {
-            include: Some(globs(read, "filter.include")).filter(|globs| !globs.is_empty()),
-            exclude: globs(read, "filter.exclude"),
-            private: read.switch("filter.private"),
-        },
-        state_file: read.path("state.file"),
-        web: web(read),
-        log: log(read),
-        api: api?,
-    })
+/// The configuration, if nothing is wrong with it.
+pub(super) fn config(mut read: Reader) -> Result<Config, ConfigError> {
+    let (api, poll) = (api(&mut read), poll(&mut read));
+    let filter = FilterConfig {
+        include: Some(globs(&mut read, "filter.include")).filter(|globs| !globs.is_empty()),
+        exclude: globs(&mut read, "filter.exclude"),
+        private: read.switch("filter.private"),
+    };
+    let (state_file, web, log) = (read.path("state.file"), web(&mut read), log(&mut read));
+    let (api, settings) = (read.finish(api)?, read.settings());
+    Ok(Config { api, poll, filter, state_file, web, log, settings, warnings: read.warnings })
 }
 
+/// `None` if something is wrong that leaves no value at all.
 fn api(read: &mut Reader) -> Option<ApiConfig> {
     let (base_url, key) = (base_url(read), key(read));
+    let rate = "0 for no limit, or 0.001 to 1000000";
+    let is_rate = |rate: &f64| *rate == 0.0 || (0.001..=1_000_000.0).contains(rate);
+    let size = "a size of at least 1B, such as 512KiB or 16MiB";
+    let scale = "the completion that means finished, a number of at least 1";
     Some(ApiConfig {
         page_size: read.whole("api.page_size", 1..=1000),
         concurrency: read.whole("api.concurrency", 1..=1024),
-        requests_per_second: Some(read.number(
-            "api.requests_per_second",
-            "0 for no limit, or 0.001 to 1000000",
-            |rate| *rate == 0.0 || (0.001..=1_000_000.0).contains(rate),
-        ))
-        .filter(|rate| *rate > 0.0),
+        requests_per_second: Some(read.number("api.requests_per_second", rate, is_rate)).filter(|rate| *rate > 0.0),
         connect_timeout: read.duration("api.connect_timeout", MILLISECOND..=LONGEST),
         timeout: read.duration("api.timeout", MILLISECOND..=LONGEST),
         max_attempts: read.whole("api.max_attempts", 1..=10),
         max_retry_after: read.duration("api.max_retry_after", SECOND..=HOUR * 24),
-        max_response_size: read
-            .number("api.max_response_size", "a size of at least 1B, such as 512KiB or 16MiB", |size: &ByteSize| {
-                size.0 > 0
-            })
-            .0,
+        max_response_size: read.number("api.max_response_size", size, |size: &ByteSize| size.0 > 0).0,
         ca_file: read.path("api.ca_file"),
-        completion_scale: read.number(
-            "api.completion_scale",
-            "the completion that means finished, a number of at least 1",
-            |scale: &f64| scale.is_finite() && *scale >= 1.0,
-        ),
+        completion_scale: read.number("api.completion_scale", scale, |scale| (1.0..=f64::MAX).contains(scale)),
         base_url: base_url?,
         key: key?,
     })
 }
 
-fn base_url(read: &mut Reader) -> Option<url::Url> {
+/// Its path ends with a slash. The value may hold a secret in the wrong place: no message quotes it.
+fn base_url(read: &mut Reader) -> Option<Url> {
     const PATH: &str = "api.base_url";
-    let variable = Key::find(PATH).map(Key::variable).unwrap_or_default();
-    read.require(&[PATH], format!("set it in the configuration file, as {variable} or by --api.base-url"));
+    let hint = "set it in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
+    read.require(&[PATH], hint);
     let allow_http = read.switch("api.allow_http");
     let expected = "the root of the API, such as https://api.example.com";
     let text = read.text(PATH, expected)?;
-    let problem = match syntax::base_url(&text) {
-        Ok(url) if url.scheme() == "https" || allow_http || syntax::is_loopback(&url) => return Some(url),
-        Ok(_) => "would send the key in the clear: http to a host that is not loopback; write https://, or set \
-             api.allow_http to true"
-            .to_owned(),
-        Err(problem) => format!("{problem}; give {expected}"),
+    let problem = match Url::parse(&text) {
+        Err(error) if text.contains("://") => format!("is not a URL: {error}; give {expected}"),
+        Ok(url) if holds_more_than_a_root(&url) => {
+            let parts = "a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on)";
+            format!("holds {parts}, which is not allowed; give {expected}")
+        }
+        Ok(mut url) if url.scheme() == "https" || url.scheme() == "http" && (allow_http || is_loopback(&url)) => {
+            url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
+            return Some(url);
+        }
+        Ok(url) if url.scheme() == "http" => {
+            let hint = "write https://, or set api.allow_http to true";
+            format!("would send the key in the clear: http to a host that is not loopback; {hint}")
+        }
+        _ => format!("is neither an https nor an http URL; give {expected}"),
     };
     read.mistake(PATH, problem);
     None
 }
 
+fn holds_more_than_a_root(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some()
+}
+
+/// Whether what is sent there stays on this machine.
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
+    }
+}
+
 fn key(read: &mut Reader) -> Option<KeySource> {
-    const PATHS: [&str; 2] = ["api.key", "api.key_file"];
+    let [key, file] = ["api.key", "api.key_file"];
     let hint = "set api.key_file to the file that holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key";
-    read.require(&PATHS, hint);
-    let inline = read.text("api.key", "the API key as one text in quotes");
-    let file = read.written_path("api.key_file");
-    let (path, key) = match (inline, file) {
+    read.require(&[key, file], hint);
+    let inline = read.text(key, "the API key as one text in quotes");
+    let (path, source) = match (inline, read.file(file)) {
         (Some(_), Some(_)) => {
-            let [key, file] = PATHS.map(|path| format!("{path} ({})", read.source(path)));
+            let [key, file] = [key, file].map(|path| format!("{path} ({})", read.source(path)));
             read.mistakes.push(format!("{key} and {file}: only one of them may be given; remove one of the two"));
             return None;
         }
         (None, None) => return None,
-        (Some(inline), None) => ("api.key", KeySource::Inline(SecretString::from(inline))),
-        (None, Some((written, path))) => ("api.key_file", KeySource::file(&written, &path)),
+        (Some(inline), None) => (key, KeySource::Inline(inline.into())),
+        (None, Some(found)) => (file, KeySource::file(found.original(), &found.relative())),
     };
-    read_key(&key).map_err(|error| read.mistake(path, error)).ok()?;
-    Some(key)
+    read_key(&source).map_err(|error| read.mistake(path, error)).ok()?;
+    Some(source)
 }
 
 fn poll(read: &mut Reader) -> PollConfig {
     const STALE_AFTER: &str = "poll.stale_after";
     let interval = read.duration("poll.interval", SECOND..=LONGEST / 4);
-    let least = interval.saturating_mul(2);
-    if let (true, Some(key)) = (read.are_unset(&[STALE_AFTER]), Key::find(STALE_AFTER)) {
-        let default = humantime::format_duration(HOUR.max(interval.saturating_mul(3))).to_string();
-        let figment = std::mem::take(&mut read.figment);
-        read.figment = figment.merge(Entry::new(key, default.into(), "default".into()));
+    let least = interval * 2;
+    if read.are_unset(&[STALE_AFTER]) {
+        let default = humantime::format_duration(HOUR.max(interval * 3)).to_string();
+        read.figment = read.figment.clone().merge(Entry::new(STALE_AFTER, default.into(), "default"));
     }
     let stale_after = read.duration(STALE_AFTER, SECOND..=LONGEST);
     if stale_after < least && !stale_after.is_zero() {
@@ -128,9 +141,7 @@ fn globs(read: &mut Reader, path: &str) -> GlobSet {
         let shown = quoted(&glob);
         match GlobBuilder::new(&glob).literal_separator(true).build() {
             _ if glob.is_empty() => read.mistake(path, format!("holds an empty glob; give {expected}")),
-            Ok(built) => {
-                set.add(built);
-            }
+            Ok(built) => drop(set.add(built)),
             Err(error) => {
                 read.mistake(path, format!("the glob {shown} does not parse: {}; give {expected}", error.kind()));
             }
@@ -147,16 +158,9 @@ fn globs(read: &mut Reader, path: &str) -> GlobSet {
 }
 
 fn web(read: &mut Reader) -> WebConfig {
-    const PATH: &str = "web.telemetry_path";
-    let hint =
-        "a path such as /metrics: a slash, then letters, digits and -._~/, and none of the exporter's other paths";
-    let telemetry_path: Option<String> = read.extract(PATH, hint);
-    if let Some(Err(problem)) = telemetry_path.as_deref().map(syntax::telemetry_path) {
-        read.mistake(PATH, format!("{problem}; give {hint}"));
-    }
     WebConfig {
-        telemetry_path: telemetry_path.unwrap_or_default(),
         listen_addresses: listen_addresses(read),
+        telemetry_path: telemetry_path(read).unwrap_or_default(),
         config_file: read.path("web.config_file"),
         enable_lifecycle: read.switch("web.enable_lifecycle"),
         max_requests: read.whole("web.max_requests", 1..=1_000_000),
@@ -166,34 +170,61 @@ fn web(read: &mut Reader) -> WebConfig {
 pub(super) fn listen_addresses(read: &mut Reader) -> Vec<String> {
     const PATH: &str = "web.listen_addresses";
     let expected = "a list of host:port in quotes, such as [\":10018\", \"127.0.0.1:10018\", \"[::1]:10018\"]";
-    let addresses: Option<Vec<String>> = read.extract(PATH, expected);
-    if addresses.as_ref().is_some_and(Vec::is_empty) {
+    let Some(addresses) = read.extract::<Vec<String>>(PATH, expected) else { return Vec::new() };
+    if addresses.is_empty() {
         read.mistake(PATH, format!("is empty; give {expected}"));
     }
-    let addresses = addresses.unwrap_or_default();
     for (index, address) in addresses.iter().enumerate() {
-        if let Err(problem) = syntax::listen_address(address) {
-            let hint = match address.parse::<u16>() {
-                Ok(port) => format!("write \":{port}\""),
-                Err(_) => format!("give {expected}"),
-            };
-            read.mistake(PATH, format!("{} {problem}; {hint}", quoted(address)));
+        let shown = quoted(address);
+        if let Err(problem) = check_address(address) {
+            let port = address.parse().map(|port: u16| format!("write \":{port}\""));
+            let hint = port.unwrap_or_else(|_| format!("give {expected}"));
+            read.mistake(PATH, format!("{shown} {problem}; {hint}"));
         } else if addresses[..index].contains(address) && !address.ends_with(":0") {
-            read.mistake(PATH, format!("{} is given twice; remove one of the two", quoted(address)));
+            read.mistake(PATH, format!("{shown} is given twice; remove one of the two"));
         }
     }
     addresses
 }
 
+/// Whether it is host:port; the host may be missing, an IPv6 address is in brackets.
+fn check_address(text: &str) -> Result<(), &'static str> {
+    let (host, port) = text.rsplit_once(':').ok_or("has no port")?;
+    match host {
+        _ if text.parse::<Ipv6Addr>().is_ok() || host.parse::<Ipv6Addr>().is_ok() => {
+            Err("holds an IPv6 address without brackets")
+        }
+        _ if port.starts_with('+') || port.parse::<u16>().is_err() => {
+            Err("has a port that is not a number from 0 to 65535")
+        }
+        "" => Ok(()),
+        _ => Host::parse(host).map(drop).map_err(|_| "has a host that is neither a name nor an address"),
+    }
+}
+
+/// A path at which the metrics can be served: not that of the status page, and none that begins like the exporter's own.
+fn telemetry_path(read: &mut Reader) -> Option<String> {
+    const PATH: &str = "web.telemetry_path";
+    let hint =
+        "a path such as /metrics: a slash, then letters, digits and -._~/, and none of the exporter's other paths";
+    let path: String = read.extract(PATH, hint)?;
+    let problem = match path.as_str() {
+        path if !path.starts_with('/') => "does not begin with a slash",
+        path if path == "/" || path.starts_with("/-/") => "is already a path of the exporter",
+        path if !path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte)) => {
+            "contains a character that is not allowed in it"
+        }
+        _ => return Some(path),
+    };
+    read.mistake(PATH, format!("{} {problem}; give {hint}", short(&path)));
+    None
+}
+
 fn log(read: &mut Reader) -> LogConfig {
-    let levels = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
-    let levels = levels.map(|level| (level.as_str(), level));
+    let words = "error, warn, info, debug or trace";
+    let levels = [Level::INFO, Level::ERROR, Level::WARN, Level::DEBUG, Level::TRACE];
     LogConfig {
-        level: read.choice("log.level", "error, warn, info, debug or trace", &levels),
-        format: read.choice(
-            "log.format",
-            "logfmt or json",
-            &[("logfmt", LogFormat::Logfmt), ("json", LogFormat::Json)],
-        ),
+        level: read.choice("log.level", words, &levels.map(|level| (level.as_str(), level))),
+        json: read.choice("log.format", "logfmt or json", &[("logfmt", false), ("json", true)]),
     }
 }

@@ -9,24 +9,28 @@ fn options(file: &Path) -> Options {
     Options { config_file: Some(file.to_owned()), ..Options::default() }
 }
 
-fn load_text(text: &str) -> Result<Loaded, ConfigError> {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), text).unwrap();
-    load(&options(file.path()), Vec::<(String, String)>::new())
+fn environment(variables: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+    variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
 }
 
-fn good() -> Loaded {
+fn load_text(text: &str) -> Result<Config, ConfigError> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    load(&options(file.path()), &[])
+}
+
+fn good() -> Config {
     load_text(&format!("api: {{base_url: \"https://api.example.com/a\", key: {KEY}}}\n")).unwrap()
 }
 
 #[test]
 fn the_path_of_the_base_url_ends_with_a_slash() {
-    assert_eq!(good().config.api.base_url.as_str(), "https://api.example.com/a/");
+    assert_eq!(good().api.base_url.as_str(), "https://api.example.com/a/");
 }
 
 #[test]
 fn defaults_are_those_of_the_table_of_keys() {
-    let Config { api, poll, filter, state_file, web, log } = good().config;
+    let Config { api, poll, filter, state_file, web, log, .. } = good();
     assert_eq!((api.page_size, api.concurrency, api.max_attempts), (1000, 8, 4));
     assert_eq!((api.requests_per_second, api.completion_scale), (Some(10.0), 100.0));
     assert_eq!((api.connect_timeout, api.timeout), (Duration::from_secs(10), Duration::from_secs(30)));
@@ -36,7 +40,7 @@ fn defaults_are_those_of_the_table_of_keys() {
     assert_eq!(state_file, None);
     assert_eq!((web.listen_addresses, web.telemetry_path), (vec![":10018".to_owned()], "/metrics".to_owned()));
     assert_eq!((web.config_file, web.enable_lifecycle, web.max_requests), (None, false, 40));
-    assert_eq!((log.level, log.format), (tracing::Level::INFO, LogFormat::Logfmt));
+    assert_eq!((log.level, log.json), (tracing::Level::INFO, false));
 }
 
 #[test]
@@ -44,7 +48,7 @@ fn a_star_stays_within_a_segment() {
     let text = format!(
         "api: {{base_url: \"https://a\", key: {KEY}}}\nfilter: {{include: [\"acme/*\"], exclude: [\"**/x\"]}}\n"
     );
-    let filter = load_text(&text).unwrap().config.filter;
+    let filter = load_text(&text).unwrap().filter;
     let include = filter.include.unwrap();
     assert!(include.is_match("acme/app") && !include.is_match("acme/app/deep") && !include.is_match("other/app"));
     assert!(filter.exclude.is_match("a/x") && filter.exclude.is_match("a/b/x"));
@@ -53,7 +57,7 @@ fn a_star_stays_within_a_segment() {
 #[test]
 fn zero_requests_per_second_are_unlimited() {
     let text = format!("api: {{base_url: \"https://a\", key: {KEY}, requests_per_second: 0}}\n");
-    assert_eq!(load_text(&text).unwrap().config.api.requests_per_second, None);
+    assert_eq!(load_text(&text).unwrap().api.requests_per_second, None);
 }
 
 #[test]
@@ -81,11 +85,12 @@ fn changes_are_named_with_their_values_and_secrets_hidden() {
 #[test]
 fn a_value_that_is_set_elsewhere_is_no_change() {
     let options = Options::default();
-    let environment = |name: &'static str| {
-        [(name, "5m"), ("TRANSLATION_EXPORTER_API__BASE_URL", "https://a"), ("TRANSLATION_EXPORTER_API__KEY", KEY)]
+    let with = |name| {
+        let url = ("TRANSLATION_EXPORTER_API__BASE_URL", "https://a");
+        load(&options, &environment(&[(name, "5m"), url, ("TRANSLATION_EXPORTER_API__KEY", KEY)])).unwrap()
     };
-    let by_default = load(&options, environment("OTHER")).unwrap();
-    let by_variable = load(&options, environment("TRANSLATION_EXPORTER_POLL__INTERVAL")).unwrap();
+    let by_default = with("OTHER");
+    let by_variable = with("TRANSLATION_EXPORTER_POLL__INTERVAL");
     assert_eq!(by_default.changes(&by_variable), Vec::<String>::new());
 }
 
@@ -99,27 +104,27 @@ fn demo_options() -> Options {
 
 #[test]
 fn a_command_s_own_values_stand_below_and_above_all_others() {
-    let environment = [
+    let variables = [
         ("TRANSLATION_EXPORTER_API__KEY_FILE", "/none/such"),
         ("TRANSLATION_EXPORTER_API__BASE_URL", "https://api.example.com"),
         ("TRANSLATION_EXPORTER_LOG__LEVEL", "debug"),
     ];
-    let loaded = load(&demo_options(), environment).unwrap();
-    assert_eq!(loaded.config.api.base_url.as_str(), "http://127.0.0.1:1/");
-    assert!(matches!(loaded.config.api.key, KeySource::Inline(_)));
-    assert_eq!(loaded.config.poll.interval, Duration::from_secs(5));
-    assert_eq!(loaded.config.log.level, tracing::Level::DEBUG);
+    let loaded = load(&demo_options(), &environment(&variables)).unwrap();
+    assert_eq!(loaded.api.base_url.as_str(), "http://127.0.0.1:1/");
+    assert!(matches!(loaded.api.key, KeySource::Inline(_)));
+    assert_eq!(loaded.poll.interval, Duration::from_secs(5));
+    assert_eq!(loaded.log.level, tracing::Level::DEBUG);
     assert_eq!(loaded.settings[0].source, "demo");
     let slower = [("TRANSLATION_EXPORTER_POLL__INTERVAL", "7s")];
-    let loaded = load(&demo_options(), slower).unwrap();
-    assert_eq!(loaded.config.poll.interval, Duration::from_secs(7));
+    let loaded = load(&demo_options(), &environment(&slower)).unwrap();
+    assert_eq!(loaded.poll.interval, Duration::from_secs(7));
 }
 
 #[test]
 fn the_demo_s_api_takes_the_key_that_is_given() {
     let key = |variables: &[(&str, &str)]| {
-        let loaded = load(&demo_options(), variables.iter().copied())?;
-        Ok::<_, ConfigError>(read_key(&loaded.config.api.key).unwrap().expose_secret().to_owned())
+        let loaded = load(&demo_options(), &environment(variables))?;
+        Ok::<_, ConfigError>(read_key(&loaded.api.key).unwrap().expose_secret().to_owned())
     };
     assert_eq!(key(&[("TRANSLATION_EXPORTER_API__KEY", KEY)]).unwrap(), KEY);
     for none in [&[][..], &[("TRANSLATION_EXPORTER_API__KEY", "")], &[("TRANSLATION_EXPORTER_API__KEY_FILE", "/none")]]
@@ -140,7 +145,7 @@ fn debug_output_and_description_hide_the_key() {
 fn the_address_is_found_whatever_is_wrong_with_other_keys() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "poll: {interval: soon, intervall: 1m}\nweb: {listen_addresses: [\":1\"]}\n").unwrap();
-    let found = load_address(&options(file.path()), [("", ""); 0]).unwrap();
+    let found = load_address(&options(file.path()), &[]).unwrap();
     assert_eq!(found, (vec![":1".to_owned()], None));
 }
 

@@ -1,53 +1,36 @@
 //! How a completion, a bar and a name are written on a terminal.
 
-use super::summary::Percent;
+use super::{Look, summary::Percent};
 use crate::text::is_invisible;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+/// Styles, by their numbers in ECMA-48 (SGR).
+pub(super) const STRONG: &str = "1";
+pub(super) const FAINT: &str = "2";
+pub(super) const RED: &str = "31";
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
 
-/// Writes with colours, or without.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Brush(pub(super) bool);
-
-impl Brush {
-    fn paint(self, code: &str, text: &str) -> String {
-        if self.0 && !text.trim().is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
-    }
-
-    pub(super) fn strong(self, text: &str) -> String {
-        self.paint("1", text)
-    }
-
-    pub(super) fn faint(self, text: &str) -> String {
-        self.paint("2", text)
-    }
-
-    pub(super) fn alarming(self, text: &str) -> String {
-        self.paint("31", text)
+impl Look {
+    /// `text` in a style, if there are any.
+    pub(super) fn paint(self, style: &str, text: &str) -> String {
+        if self.color && !text.trim().is_empty() { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
     /// Red below half, yellow below nine tenths, green if finished; otherwise the terminal's own colour.
     fn graded(self, ratio: f64, text: &str) -> String {
         match ratio {
-            _ if ratio < 0.5 => self.paint("31", text),
-            _ if ratio < 0.9 => self.paint("33", text),
-            _ if ratio < 1.0 => text.to_owned(),
-            _ => self.paint("32", text),
+            ..0.5 => self.paint(RED, text),
+            0.5..0.9 => self.paint(YELLOW, text),
+            0.9..1.0 => text.to_owned(),
+            _ => self.paint(GREEN, text),
         }
     }
 
-    /// A bar of `width` columns, rounded down so that only what is finished looks so; `ratio` is from 0 to 1.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the eighths, which are few")]
-    #[expect(clippy::cast_precision_loss, reason = "the eighths are few")]
-    pub(super) fn bar(self, ratio: f64, width: usize) -> String {
-        let eighths = (ratio * (width * 8) as f64).floor() as usize;
-        let mut bar = "█".repeat(eighths / 8);
-        if !eighths.is_multiple_of(8) {
-            bar.push(EIGHTHS[eighths % 8]);
-        }
-        let rest = "·".repeat(width - bar.chars().count());
-        self.graded(ratio, &bar) + &self.faint(&rest)
+    /// A bar of ten columns, rounded down so that only what is finished looks so; `ratio` is from 0 to 1.
+    pub(super) fn bar(self, ratio: f64) -> String {
+        let full = (1..=10_u8).filter(|tenth| ratio * 10.0 >= f64::from(*tenth)).count();
+        self.graded(ratio, &"█".repeat(full)) + &self.paint(FAINT, &"·".repeat(10 - full))
     }
 
     /// A completion in at least `width` columns, `?` if the API reported none.

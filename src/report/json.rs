@@ -2,10 +2,11 @@
 
 use super::summary::ratio;
 use crate::{
-    model::{Failure, Repository, Visibility},
-    snapshot::{Condition, PollOutcome, Reading, Snapshot},
+    model::{Failure, Visibility},
+    snapshot::{PollOutcome, Reading, Shown, Snapshot},
 };
 use serde::Serialize;
+use serde_json::{Value, json};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -13,31 +14,10 @@ struct Document<'a> {
     taken_at: String,
     complete: bool,
     completion_scale: f64,
-    listing: Listing<'a>,
-    poll: Poll<'a>,
+    listing: Value,
+    poll: Value,
     filtered: usize,
     repositories: Vec<Entry<'a>>,
-}
-
-#[derive(Serialize)]
-struct Listing<'a> {
-    complete: bool,
-    error: Option<Error<'a>>,
-}
-
-#[derive(Serialize)]
-struct Poll<'a> {
-    duration_seconds: f64,
-    read: usize,
-    failed: usize,
-    unreached: usize,
-    error: Option<Error<'a>>,
-}
-
-#[derive(Serialize)]
-struct Error<'a> {
-    what: &'a str,
-    hint: &'a str,
 }
 
 #[derive(Serialize)]
@@ -47,7 +27,7 @@ struct Entry<'a> {
     private: Option<bool>,
     created_at: Option<String>,
     state: &'static str,
-    error: Option<Error<'a>>,
+    error: Option<Value>,
     languages: Option<Vec<Language<'a>>>,
 }
 
@@ -71,26 +51,23 @@ pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
         taken_at: snapshot.taken_at.to_string(),
         complete: poll.is_success(),
         completion_scale: scale,
-        listing: Listing { complete: poll.listing.is_none(), error: poll.listing.as_ref().map(error) },
-        poll: Poll {
-            duration_seconds: poll.duration.as_secs_f64(),
-            read: poll.read,
-            failed: poll.failed,
-            unreached: poll.unreached,
-            error: poll.ended_early.as_ref().map(error),
-        },
+        listing: json!({ "complete": poll.listing.is_none(), "error": poll.listing.as_ref().map(error) }),
+        poll: json!({
+            "duration_seconds": poll.duration.as_secs_f64(),
+            "read": poll.read,
+            "failed": poll.failed,
+            "unreached": poll.unreached,
+            "error": poll.ended_early.as_ref().map(error),
+        }),
         filtered: snapshot.filtered,
-        repositories: snapshot
-            .repositories
-            .iter()
-            .map(|shown| entry(&shown.repository, &shown.condition, scale))
-            .collect(),
+        repositories: snapshot.repositories.iter().map(|shown| entry(shown, scale)).collect(),
     };
     let text = serde_json::to_string_pretty(&document).expect("text, numbers and lists alone always become JSON");
     text + "\n"
 }
 
-fn entry<'a>(repository: &'a Repository, condition: &'a Condition, scale: f64) -> Entry<'a> {
+fn entry(Shown { repository, condition }: &Shown, scale: f64) -> Entry<'_> {
+    let readings = condition.languages().map(|languages| languages.readings.iter());
     Entry {
         id: repository.id.to_string(),
         name: &repository.name,
@@ -102,9 +79,7 @@ fn entry<'a>(repository: &'a Repository, condition: &'a Condition, scale: f64) -
         created_at: repository.created_at.map(|time| time.to_string()),
         state: condition.label(),
         error: condition.failure().map(error),
-        languages: condition
-            .languages()
-            .map(|languages| languages.readings.iter().map(|reading| language(reading, scale)).collect()),
+        languages: readings.map(|readings| readings.map(|reading| language(reading, scale)).collect()),
     }
 }
 
@@ -117,6 +92,6 @@ fn language(reading: &Reading, scale: f64) -> Language<'_> {
     }
 }
 
-fn error(failure: &Failure) -> Error<'_> {
-    Error { what: &failure.what, hint: &failure.hint }
+fn error(Failure { what, hint, .. }: &Failure) -> Value {
+    json!({ "what": **what, "hint": **hint })
 }

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     fmt::{self, Display},
     time::Duration,
 };
@@ -15,12 +15,10 @@ use std::{
 pub const STALLED_AFTER: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Completion divided by the scale, not clamped; `None` if the API reported none.
-#[must_use]
 pub fn ratio(reading: &Reading, scale: f64) -> Option<f64> {
     reading.completion().map(|completion| completion.get() / scale)
 }
 
-#[must_use]
 pub fn is_stalled(reading: &Reading, scale: f64, now: Timestamp) -> bool {
     ratio(reading, scale).is_some_and(|ratio| ratio < 1.0)
         && reading.progress().is_some_and(|progress| now.since(progress.at) >= STALLED_AFTER)
@@ -40,7 +38,6 @@ impl Mean {
     }
 
     /// The mean of all languages of these repositories.
-    #[must_use]
     pub fn of(rows: &[Row<'_>]) -> Self {
         rows.iter().fold(Self::default(), |all, Row { mean, .. }| Self {
             sum: all.sum + mean.sum,
@@ -49,7 +46,6 @@ impl Mean {
     }
 
     /// `None` if there is nothing to take the mean of.
-    #[must_use]
     pub fn get(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
@@ -87,13 +83,11 @@ impl<'a> Row<'a> {
     }
 
     /// Whether its languages are known.
-    #[must_use]
     pub fn is_read(&self) -> bool {
         self.shown.condition.languages().is_some()
     }
 
     /// `None` if the code is no target language of the repository.
-    #[must_use]
     pub fn reading(&self, code: &str) -> Option<&'a Reading> {
         let index = self.readings.binary_search_by(|reading| (*reading.language.code).cmp(code)).ok()?;
         self.readings.get(index)
@@ -101,7 +95,6 @@ impl<'a> Row<'a> {
 }
 
 /// All repositories, in the order of their names.
-#[must_use]
 pub fn rows(snapshot: &Snapshot, now: Timestamp) -> Vec<Row<'_>> {
     snapshot.repositories.iter().map(|shown| Row::new(shown, snapshot.completion_scale, now)).collect()
 }
@@ -119,9 +112,8 @@ pub struct Language<'a> {
 }
 
 /// The languages of these repositories, in the order of their codes.
-#[must_use]
 pub fn languages<'a>(rows: &[Row<'a>], scale: f64) -> Vec<Language<'a>> {
-    let mut languages: HashMap<&str, Language<'a>> = HashMap::new();
+    let mut languages: BTreeMap<&str, Language<'a>> = BTreeMap::new();
     for reading in rows.iter().flat_map(|row| row.readings) {
         let (code, name) = (&*reading.language.code, &*reading.language.name);
         let language =
@@ -134,9 +126,7 @@ pub fn languages<'a>(rows: &[Row<'a>], scale: f64) -> Vec<Language<'a>> {
             language.mean.add(ratio);
         }
     }
-    let mut languages: Vec<_> = languages.into_values().collect();
-    languages.sort_unstable_by_key(|language| language.code);
-    languages
+    languages.into_values().collect()
 }
 
 /// Why repositories fail.
@@ -149,7 +139,6 @@ pub struct Cause<'a> {
 }
 
 /// Why repositories fail, the most frequent cause first; failures with the same hint count as one cause.
-#[must_use]
 pub fn causes(snapshot: &Snapshot) -> Vec<Cause<'_>> {
     let mut causes: BTreeMap<&str, Cause<'_>> = BTreeMap::new();
     for shown in &snapshot.repositories {

@@ -77,7 +77,7 @@ fn the_least_complete_stand_first_with_a_bar_for_each_and_a_column_for_each_lang
     let expected = "\
 REPOSITORY   ALL               de   fr
 acme/half    █████·····  50%   25   75
-acme/nearly  █████████▉  99%    ·   99
+acme/nearly  █████████·  99%    ·   99
 acme/done    ██████████ 100%  100  100
 
 · not a target language
@@ -91,11 +91,12 @@ fn languages_that_do_not_fit_side_by_side_are_wrapped_below_the_least_complete_f
     let languages = [("de", Some(10.0)), ("es", Some(-1.0)), ("fr", Some(30.0)), ("it", None), ("pt-BR", Some(1e9))];
     let repositories = vec![read(1, "acme/app", &languages), read(2, "acme/done", &[("de", Some(100.0))])];
     let expected = "\
-acme/app   ███▌······  35%
-  es <0   de 10   fr 30   pt-BR >999
-  it ?
+acme/app   ███·······  35%
+  es      <0   de      10
+  fr      30   pt-BR >999
+  it       ?
 acme/done  ██████████ 100%
-  de 100
+  de     100
 
 ? no completion reported
 2 repositories, 5 languages, 48 % on average
@@ -180,7 +181,10 @@ The account of the key has no repositories; connect some to it, or use the key o
 ";
     assert_eq!(shown(Vec::new(), 80), empty);
     let filtered = Snapshot { filtered: 3, ..snapshot(Vec::new()) };
-    assert_eq!(table(&filtered, &poll(0), plain(80)), "0 repositories, 0 languages; 3 left out\n");
+    let none_left = "0 repositories, 0 languages; 3 left out
+The filters leave out every repository, 3 in all; change filter.include, filter.exclude or filter.private
+";
+    assert_eq!(table(&filtered, &poll(0), plain(80)), none_left);
 }
 
 #[test]
@@ -227,10 +231,10 @@ fn the_json_keeps_its_schema() {
   },
   "poll": {
     "duration_seconds": 1.5,
-    "read": 2,
+    "error": null,
     "failed": 1,
-    "unreached": 0,
-    "error": null
+    "read": 2,
+    "unreached": 0
   },
   "filtered": 3,
   "repositories": [
@@ -263,8 +267,8 @@ fn the_json_keeps_its_schema() {
       "created_at": null,
       "state": "pending",
       "error": {
-        "what": "the answer has status 404",
-        "hint": "wait"
+        "hint": "wait",
+        "what": "the answer has status 404"
       },
       "languages": null
     }

@@ -1,6 +1,6 @@
 //! `check-config`: validates, prints the configuration in force, and checks the API if requested.
 
-use super::{RunError, online};
+use super::{RunError, environment, online};
 use crate::{
     api::Client,
     config::{self, Options},
@@ -11,15 +11,14 @@ use anyhow::Context as _;
 use std::{io::Write as _, sync::Arc};
 
 pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunError> {
-    let loaded = config::load(options, std::env::vars_os()).map_err(RunError::usage)?;
-    let config = &loaded.config;
+    let config = config::load(options, &environment()).map_err(RunError::usage)?;
     let web_config = web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
     Client::new(&config.api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
-    for warning in &loaded.warnings {
+    for warning in &config.warnings {
         // If stderr is closed, there is nowhere to report it.
         let _ = writeln!(std::io::stderr(), "translation-exporter: warning: {warning}");
     }
-    let mut text = loaded.describe();
+    let mut text = config.describe();
     let protection = web_config.description();
     if !protection.is_empty() {
         text = format!("{text}\nweb.config_file: {}\n", protection.join("; "));
@@ -27,7 +26,7 @@ pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunErro
     let print = |text: &str| std::io::stdout().write_all(text.as_bytes()).context("cannot print the configuration");
     print(&text)?;
     if online {
-        print(&format!("\nonline:\n{}", online::check(config).await?))?;
+        print(&format!("\nonline:\n{}", online::check(&config).await?))?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `once`: polls once and prints the result; the exit code says whether everything could be read.
 
-use super::{RunError, open_state, poll_settings, warn};
+use super::{RunError, environment, open_state, poll_settings, warn};
 use crate::{
     api::Client,
     cli::Output,
@@ -21,14 +21,13 @@ use std::{io::Write as _, sync::Arc};
 use tokio::sync::watch;
 
 pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunError> {
-    let loaded = config::load(options, std::env::vars_os()).map_err(RunError::usage)?;
-    let config = &loaded.config;
+    let config = config::load(options, &environment()).map_err(RunError::usage)?;
     let bar = progress_bar()?;
     telemetry::init(&config.log, Some(bar.clone()));
-    warn(&loaded);
+    warn(&config);
     let instruments = Arc::new(Instruments::of_one_poll());
     instruments.config_loaded(Ok(()), Clock::system().now());
-    let polled = poll(config, &instruments, bar).await?;
+    let polled = poll(&config, &instruments, bar).await?;
     let Polled { snapshot, status, outcome, .. } = &polled;
 
     let mut stdout = std::io::stdout().lock();

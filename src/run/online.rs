@@ -3,11 +3,15 @@
 use super::RunError;
 use crate::{
     api::{Api as _, ApiError, Client, Session as _},
+    clock::Clock,
     config::{ApiConfig, Config},
     health,
     instruments::Instruments,
-    model::{Failure, Repository, Target},
+    model::{Completion, Failure, Repository, Target},
+    progress::advance,
     select::select,
+    snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
+    words::{counted, grouped, repositories},
 };
 use anyhow::anyhow;
 use std::{collections::BTreeMap, sync::Arc};
@@ -18,20 +22,37 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let client = Client::new(&api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
     let session = client.begin().await.map_err(|Failure { what, hint, .. }| anyhow!("{what}; {hint}"))?;
     let page = session.list_repositories(None).await.map_err(|error| failed("the listing", error))?;
-    let mut lines = vec![format!("{} answers and accepts the key", config.api.base_url)];
     let defects = page.bad.len();
     let listed: BTreeMap<_, _> = page.repositories.into_iter().map(|one| (one.id, Arc::new(one))).collect();
     let polled = select(&listed, &config.filter).polled;
-    lines.push(describe_page(listed.len(), polled.values().map(|repository| &*repository.name)));
+    let (all, left) = (repositories(listed.len()), grouped(polled.len()));
+    let mut lines = vec![
+        format!("{} answers and accepts the key", config.api.base_url),
+        format!("the first page of the listing has {all}, and the filters leave {left} of them"),
+    ];
     if defects > 0 {
         lines.push(format!("entries or fields of it with defects: {defects}"));
     }
+    let (now, scale) = (Clock::system().now(), api.completion_scale);
+    let shown = polled.values().map(|one| Shown::new(Arc::clone(one), Condition::Pending(None))).collect();
+    let filtered = listed.len() - polled.len();
+    let mut known = Snapshot { taken_at: now, repositories: shown, filtered, unconfirmed: 0, completion_scale: scale };
+    let mut findings = Vec::from_iter(health::selection(&known));
     // Also if the filters leave nothing, to find out whether the key can read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
         let list = session.list_languages(repository.id).await.map_err(|error| failed(&repository.name, error))?;
         lines.push(describe_languages(repository, &list.languages));
-        lines.push(describe_scale(&list.languages, config.api.completion_scale));
+        let reported = |completion| Reported::Now(advance(None, completion, scale, now));
+        let reading = |Target { language, completion }| Reading {
+            language,
+            reported: completion.map_or(Reported::Never, reported),
+        };
+        let readings = list.languages.into_iter().map(reading).collect();
+        let read = Condition::Fresh(Arc::new(Languages { read_at: now, readings }));
+        known.repositories = vec![Shown::new(Arc::clone(repository), read)];
+        findings.extend(health::scale(&known));
     }
+    lines.extend(findings.iter().map(|finding| format!("going by these answers: {}", finding.line())));
     Ok(format!("  {}\n", lines.join("\n  ")))
 }
 
@@ -44,97 +65,12 @@ fn failed(of: &str, error: ApiError) -> anyhow::Error {
     }
 }
 
-/// What the first page of the listing has, and what the filters leave of it.
-fn describe_page<'a>(listed: usize, mut polled: impl ExactSizeIterator<Item = &'a str>) -> String {
-    let repositories = if listed == 1 { "1 repository" } else { &format!("{listed} repositories") };
-    match (polled.len(), polled.next()) {
-        _ if listed == 0 => health::no_repositories().line(),
-        (_, None) => format!(
-            "the first page of the listing has {repositories}, and the filters leave none of them: see filter.*"
-        ),
-        (count, Some(_)) if count == listed => format!("the first page of the listing has {repositories}"),
-        (count, Some(first)) => {
-            format!(
-                "the filters leave {count} of the {repositories} on the first page of the listing; the first: {first:?}"
-            )
-        }
-    }
-}
-
-fn describe_languages(repository: &Repository, languages: &[Target]) -> String {
-    let with = languages.iter().filter(|target| target.completion.is_some()).count();
-    let counted = match languages.len() {
-        0 => return format!("repository {:?} has no languages: add target languages to it", repository.name),
-        1 => "1 language".to_owned(),
-        count => format!("{count} languages"),
-    };
-    format!("repository {:?} has {counted}, {with} of them with a completion", repository.name)
-}
-
-/// The scale that the completions seem to have, and the configured one.
-fn describe_scale(languages: &[Target], scale: f64) -> String {
-    let reported = languages.iter().filter_map(|target| target.completion).map(crate::model::Completion::get);
-    let Some(highest) = reported.reduce(f64::max).filter(|highest| *highest > 0.0) else {
-        return format!("no completion above 0 to judge the scale by; api.completion_scale is {scale}");
-    };
-    if highest > scale {
-        format!(
-            "its highest completion is {highest}, above api.completion_scale, {scale}: set that to the completion that means finished"
-        )
-    } else if highest <= 1.0 && scale > 1.0 {
-        format!(
-            "its highest completion is {highest}: if 1 means finished, set api.completion_scale, now {scale}, to 1; if {scale} \
-             does, all is well"
-        )
-    } else {
-        format!("its highest completion is {highest}, which fits api.completion_scale, {scale}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{Completion, Language};
-
-    fn described(completions: &[f64], scale: f64) -> String {
-        let language = |completion: &f64| Target {
-            language: Arc::new(Language { code: "de".into(), name: "German".into() }),
-            completion: Completion::new(*completion),
-        };
-        describe_scale(&completions.iter().map(language).collect::<Vec<_>>(), scale)
-    }
-
-    #[test]
-    fn what_the_filters_leave_of_the_first_page_is_said() {
-        let described = |listed, polled: &[&str]| describe_page(listed, polled.iter().copied());
-        assert_eq!(described(2, &["a/a", "a/b"]), "the first page of the listing has 2 repositories");
-        let some = described(1000, &["a/a", "a/b", "a/c"]);
-        assert_eq!(
-            some,
-            "the filters leave 3 of the 1000 repositories on the first page of the listing; the first: \"a/a\""
-        );
-        assert!(described(1000, &[]).contains("leave none of them: see filter.*"));
-        assert!(described(1, &[]).contains("has 1 repository, and the filters leave none"));
-        assert!(described(0, &[]).contains("no repositories"));
-    }
-
-    #[test]
-    fn the_scale_is_judged_by_the_highest_completion() {
-        assert_eq!(
-            described(&[3.0, 87.5], 100.0),
-            "its highest completion is 87.5, which fits api.completion_scale, 100"
-        );
-        assert_eq!(
-            described(&[0.2, 1.0], 100.0),
-            "its highest completion is 1: if 1 means finished, set api.completion_scale, now 100, to 1; if 100 does, all is well"
-        );
-        assert_eq!(
-            described(&[87.5], 1.0),
-            "its highest completion is 87.5, above api.completion_scale, 1: set that to the completion that means finished"
-        );
-        assert_eq!(
-            described(&[0.0], 100.0),
-            "no completion above 0 to judge the scale by; api.completion_scale is 100"
-        );
+fn describe_languages(Repository { name, .. }: &Repository, languages: &[Target]) -> String {
+    let completions = || languages.iter().filter_map(|target| target.completion).map(Completion::get);
+    let (all, with) = (counted(languages.len(), "language", "languages"), completions().count());
+    match completions().reduce(f64::max) {
+        _ if languages.is_empty() => format!("repository {name:?} has no languages: add target languages to it"),
+        None => format!("repository {name:?} has {all}, none of them with a completion"),
+        Some(highest) => format!("repository {name:?} has {all}, {with} of them with a completion, {highest} at most"),
     }
 }

@@ -1,10 +1,10 @@
 //! Reloads: everything that can change while the exporter runs changes together, or nothing does.
 
-use super::{notify, off_the_runtime, poll_settings, warn};
+use super::{environment, notify, off_the_runtime, poll_settings, warn};
 use crate::{
     api::Client,
     clock::Clock,
-    config::{self, Loaded, Options},
+    config::{self, Config, Options},
     instruments::Instruments,
     model::Failure,
     poll::Settings,
@@ -19,20 +19,13 @@ use tokio::sync::watch;
 pub(super) struct Reloader {
     pub options: Options,
     /// What is in force.
-    pub loaded: Arc<Loaded>,
+    pub config: Arc<Config>,
     pub client: Client,
     pub polling: watch::Sender<Arc<Settings<Client>>>,
     pub web: web::App,
     pub logs: telemetry::Handle,
     pub instruments: Arc<Instruments>,
     pub clock: Clock,
-}
-
-/// A valid configuration, with everything that is built from its files.
-struct Next {
-    loaded: Loaded,
-    web_config: web::WebConfigFile,
-    client: Client,
 }
 
 impl Reloader {
@@ -42,10 +35,10 @@ impl Reloader {
     /// Why it was refused; nothing has changed then.
     pub async fn reload(&mut self) -> Result<(), String> {
         notify::reloading();
-        let (options, loaded, client) = (self.options.clone(), Arc::clone(&self.loaded), self.client.clone());
-        let result = match off_the_runtime(move || read(&options, &loaded, &client)).await {
-            Ok(next) => {
-                self.take_up(next);
+        let (options, config, client) = (self.options.clone(), Arc::clone(&self.config), self.client.clone());
+        let result = match off_the_runtime(move || read(&options, &config, &client)).await {
+            Ok((config, web_config, client)) => {
+                self.take_up(config, web_config, client);
                 Ok(())
             }
             Err(error) => {
@@ -61,35 +54,34 @@ impl Reloader {
         result
     }
 
-    fn take_up(&mut self, Next { loaded, web_config, client }: Next) {
-        let config = &loaded.config;
+    fn take_up(&mut self, config: Config, web_config: web::WebConfigFile, client: Client) {
         self.logs.apply(&config.log);
-        let changes = self.loaded.changes(&loaded);
+        let changes = self.config.changes(&config);
         if changes.is_empty() {
             tracing::info!("the configuration was read again; no key changed");
         } else {
             tracing::info!(changed = changes.join(", "), "the configuration was read again");
         }
-        warn(&loaded);
+        warn(&config);
         let weakened = self.web.weakened_by(&web_config).join(", ");
         if !weakened.is_empty() {
             tracing::warn!(weakened, "the reload weakens the protection of the web endpoints");
         }
-        self.polling.send_replace(Arc::new(poll_settings(config, client.clone())));
+        self.polling.send_replace(Arc::new(poll_settings(&config, client.clone())));
         self.web.replace(config.web.clone(), web_config);
         self.client = client;
-        self.loaded = Arc::new(loaded);
+        self.config = Arc::new(config);
     }
 }
 
-/// Reads the configuration and its files, which blocks.
-fn read(options: &Options, in_force: &Loaded, client: &Client) -> anyhow::Result<Next> {
-    let loaded = config::load(options, std::env::vars_os())?;
-    let fixed = in_force.restart_needed(&loaded);
+/// Reads the configuration and everything that is built from its files, which blocks.
+fn read(options: &Options, in_force: &Config, client: &Client) -> anyhow::Result<(Config, web::WebConfigFile, Client)> {
+    let config = config::load(options, &environment())?;
+    let fixed = in_force.restart_needed(&config);
     if !fixed.is_empty() {
         bail!("a reload cannot change {}; restart the exporter instead", fixed.join(", "));
     }
-    let web_config = web::WebConfigFile::load(loaded.config.web.config_file.as_deref())?;
-    let client = client.reconfigured(&loaded.config.api)?;
-    Ok(Next { loaded, web_config, client })
+    let web_config = web::WebConfigFile::load(config.web.config_file.as_deref())?;
+    let client = client.reconfigured(&config.api)?;
+    Ok((config, web_config, client))
 }

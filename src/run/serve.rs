@@ -1,12 +1,12 @@
 //! `serve` and `demo`: poll on an interval and serve the result, until the process is asked to stop.
 
-use super::{RunError, notify, off_the_runtime, open_state, poll_settings, reload::Reloader, warn};
+use super::{RunError, environment, notify, off_the_runtime, open_state, poll_settings, reload::Reloader, warn};
 use crate::{
     api::Client,
     cli::DEMO_INTERVAL,
     clock::Clock,
-    config::{self, Loaded, Options, read_key},
-    demo,
+    config::{self, Config, Options, read_key},
+    demo::{self, DemoApi},
     exposition::Published,
     health,
     instruments::Instruments,
@@ -36,41 +36,32 @@ const OBSERVE_EVERY: Duration = Duration::from_secs(5);
 type Raw = Option<(Arc<Snapshot>, PollStatus)>;
 
 pub(super) async fn serve(options: Options, passed: PassedSockets) -> Result<(), RunError> {
-    let mut signals = Signals::listen()?;
-    let prepared = tokio::select! {
-        prepared = Prepared::new(options, false, passed) => prepared?,
-        () = signals.stop.received() => return Ok(()),
-    };
-    run(prepared, signals).await
+    run(Prepared::new(options, None, passed)).await
 }
 
 pub(super) async fn demo(mut options: Options, seed: u64, passed: PassedSockets) -> Result<(), RunError> {
-    let mut signals = Signals::listen()?;
     let key = demo::random_key();
     options.defaults = vec![("poll.interval", DEMO_INTERVAL.to_owned()), ("api.key", key.expose_secret().to_owned())];
-    options.overrides = demo_overrides("http://localhost");
-    let started = async {
+    // The demo has its own API, whatever else is configured.
+    let overrides = |base_url: &str| vec![("api.base_url", base_url.to_owned()), ("api.key_file", String::new())];
+    options.overrides = overrides("http://localhost");
+    run(async {
         let asked = options.clone();
-        let loaded = off_the_runtime(move || config::load(&asked, std::env::vars_os())).await;
-        let key = read_key(&loaded.map_err(RunError::usage)?.config.api.key).map_err(RunError::usage)?;
+        let config = off_the_runtime(move || config::load(&asked, &environment())).await;
+        let key = read_key(&config.map_err(RunError::usage)?.api.key).map_err(RunError::usage)?;
         let api = demo::start(seed, key).await.context("cannot start the demo API")?;
-        options.overrides = demo_overrides(&api.base_url);
-        let prepared = Prepared::new(options, true, passed).await?;
+        options.overrides = overrides(&api.base_url);
+        let prepared = Prepared::new(options, Some(api), passed).await?;
         announce(&prepared);
-        Ok::<_, RunError>((prepared, api))
-    };
-    let (prepared, _api) = tokio::select! {
-        started = started => started?,
-        () = signals.stop.received() => return Ok(()),
-    };
-    tracing::info!(base_url = %prepared.loaded.config.api.base_url, "serving the demo API; it accepts api.key if that is set");
-    run(prepared, signals).await
+        Ok(prepared)
+    })
+    .await
 }
 
 /// Everything that is built from the configuration before anything runs.
 struct Prepared {
     options: Options,
-    loaded: Loaded,
+    config: Config,
     logs: telemetry::Handle,
     clock: Clock,
     web_config: web::WebConfigFile,
@@ -78,41 +69,49 @@ struct Prepared {
     state: Option<Opened>,
     listeners: Vec<Listener>,
     client: Client,
+    /// Stops when this is dropped.
+    demo: Option<DemoApi>,
 }
 
 impl Prepared {
     /// Files may block forever, such as pipes and network disks: no thread that answers signals waits for them.
-    async fn new(options: Options, is_demo: bool, passed: PassedSockets) -> Result<Self, RunError> {
-        off_the_runtime(move || Self::read(options, is_demo, passed)).await
+    async fn new(options: Options, demo: Option<DemoApi>, passed: PassedSockets) -> Result<Self, RunError> {
+        off_the_runtime(move || Self::read(options, demo, passed)).await
     }
 
-    fn read(options: Options, is_demo: bool, passed: PassedSockets) -> Result<Self, RunError> {
-        let loaded = config::load(&options, std::env::vars_os()).map_err(RunError::usage)?;
-        let config = &loaded.config;
+    fn read(options: Options, demo: Option<DemoApi>, passed: PassedSockets) -> Result<Self, RunError> {
+        let config = config::load(&options, &environment()).map_err(RunError::usage)?;
         let logs = telemetry::init(&config.log, None);
-        warn(&loaded);
+        warn(&config);
         let clock = Clock::system();
         let web_config = web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
         let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
         // Before the listeners, so that a second process reports the state file, not the port.
-        let state = open_state(config, is_demo, clock, &instruments)?;
+        let state = open_state(&config, demo.is_some(), clock, &instruments)?;
         let listeners = web::bind(&config.web.listen_addresses, passed).map_err(anyhow::Error::new)?;
         let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
         instruments.config_loaded(Ok(()), clock.now());
-        Ok(Self { options, loaded, logs, clock, web_config, instruments, state, listeners, client })
+        Ok(Self { options, config, logs, clock, web_config, instruments, state, listeners, client, demo })
     }
 }
 
 /// Runs the exporter until a signal says to stop.
-async fn run(prepared: Prepared, signals: Signals) -> Result<(), RunError> {
-    let Prepared { options, loaded, logs, clock, web_config, instruments, state, listeners, client } = prepared;
+async fn run(prepare: impl Future<Output = Result<Prepared, RunError>>) -> Result<(), RunError> {
+    let (stop, hangup) = (asked_to_stop()?, listen(SignalKind::hangup())?);
+    tokio::pin!(stop);
+    let prepared = tokio::select! {
+        prepared = prepare => prepared?,
+        () = &mut stop => return Ok(()),
+    };
+    let Prepared { options, config, logs, clock, web_config, instruments, state, listeners, client, demo: _demo } =
+        prepared;
     let (shutdown, stopped) = watch::channel(false);
-    let (polling, poll_settings) = watch::channel(Arc::new(poll_settings(&loaded.config, client.clone())));
+    let (polling, poll_settings) = watch::channel(Arc::new(poll_settings(&config, client.clone())));
     let (reload, reloads) = mpsc::channel(1);
     let (raw, encoding) = watch::channel(None);
     let (publish, published) = watch::channel(None);
     let sources = web::Sources { published: published.clone(), instruments: Arc::clone(&instruments), reload, clock };
-    let web = App::new(sources, loaded.config.web.clone(), web_config);
+    let web = App::new(sources, config.web.clone(), web_config);
     let mut tasks = JoinSet::new();
     let (saver, memory) = state.map_or((None, None), |Opened { file, memory, .. }| {
         let (saver, saving) = Saver::new(file, Arc::clone(&instruments));
@@ -134,15 +133,14 @@ async fn run(prepared: Prepared, signals: Signals) -> Result<(), RunError> {
     tasks.spawn(log_health(published.clone(), Arc::clone(&instruments), clock));
     notify::ready();
 
-    let loaded = Arc::new(loaded);
-    let reloader = Reloader { options, loaded, client, polling, web, logs, instruments, clock };
-    let Signals { mut stop, hangup } = signals;
+    let config = Arc::new(config);
+    let reloader = Reloader { options, config, client, polling, web, logs, instruments, clock };
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => Err(match ended {
             Ok(()) => anyhow!("a task of the exporter ended unexpectedly; this is a bug"),
             Err(error) => anyhow!("a task of the exporter failed; this is a bug: {error}"),
         }),
-        () = stop.received() => Ok(()),
+        () = stop => Ok(()),
         never = reload_when_asked(hangup, reloads, reloader) => match never {},
     };
     notify::stopping();
@@ -208,16 +206,10 @@ async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-/// The demo has its own API, whatever else is configured.
-fn demo_overrides(base_url: &str) -> Vec<(&'static str, String)> {
-    vec![("api.base_url", base_url.to_owned()), ("api.key_file", String::new())]
-}
-
 /// Prints where the demo is served.
-fn announce(prepared: &Prepared) {
-    let scheme = if prepared.web_config.has_tls() { "https" } else { "http" };
-    let path = &prepared.loaded.config.web.telemetry_path;
-    let addresses = prepared.listeners.iter().map(|listener| {
+fn announce(Prepared { config, web_config, listeners, .. }: &Prepared) {
+    let (scheme, path) = (web_config.scheme(), &config.web.telemetry_path);
+    let addresses = listeners.iter().map(|listener| {
         let address = listener.address();
         let host =
             if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() };
@@ -226,34 +218,22 @@ fn announce(prepared: &Prepared) {
     let line = format!("The demo is served at {} (Ctrl-C stops it)\n", addresses.collect::<Vec<_>>().join(", "));
     // A closed stdout does not prevent serving.
     let _ = std::io::stdout().write_all(line.as_bytes());
+    let base_url = &config.api.base_url;
+    tracing::info!(%base_url, "serving the demo API; it accepts api.key if that is set");
 }
 
-/// The signals that are answered.
-struct Signals {
-    stop: StopSignals,
-    hangup: Signal,
-}
-
-struct StopSignals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn listen() -> anyhow::Result<Self> {
-        let listen = |kind| signal(kind).context("cannot listen for signals");
-        let stop =
-            StopSignals { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? };
-        Ok(Self { stop, hangup: listen(SignalKind::hangup())? })
-    }
-}
-
-impl StopSignals {
-    async fn received(&mut self) {
+/// Ends when the process is asked to stop.
+fn asked_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
+    let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+    Ok(async move {
         let signal = tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
+            _ = terminate.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
         };
         tracing::info!(signal, "stopping");
-    }
+    })
+}
+
+fn listen(kind: SignalKind) -> anyhow::Result<Signal> {
+    signal(kind).context("cannot listen for signals")
 }

@@ -79,10 +79,16 @@ impl WebConfigFile {
         &self.description
     }
 
-    /// Whether connections are TLS.
+    /// Of the URLs that are served.
     #[must_use]
-    pub fn has_tls(&self) -> bool {
-        self.tls.is_some()
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// Whether only clients with a certificate get an answer.
+    #[must_use]
+    pub fn requires_certificates(&self) -> bool {
+        self.tls.as_ref().is_some_and(Tls::requires_certificates)
     }
 
     /// The keys by which `next` would protect less than this.

@@ -141,6 +141,25 @@ fn an_account_without_repositories_is_told() {
 }
 
 #[test]
+fn filters_and_a_scale_that_cannot_be_meant_are_pointed_out_before_the_start() {
+    let api = Api::start([Repo::new(1, "owner/repo").languages(&[("de", 0.5)])]);
+    let online = |setup: Setup| {
+        let output = setup.argument("check-config").argument("--online").run();
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = online(Setup::for_api(&api));
+    assert!(text.contains("1 repository, and the filters leave 1 of them"), "{text}");
+    assert!(text.contains("1 of them with a completion, 0.5 at most"), "{text}");
+    assert!(text.contains("No completion is above 1, while api.completion_scale is 100; if the API"), "{text}");
+    let text = online(Setup::for_api(&api).set("filter.include", "other/*"));
+    assert!(text.contains("The filters leave out every repository, 1 in all; change filter.include"), "{text}");
+    assert!(text.contains("repository \"owner/repo\" has 1 language"), "{text}");
+    let text = online(Setup::for_api(&api).set("api.completion_scale", "1"));
+    assert!(!text.contains("going by"), "{text}");
+}
+
+#[test]
 fn a_proxy_that_works_is_used() {
     let api = Api::start_tls([Repo::new(1, "owner/repo")], Flaw::None);
     let proxy = proxy("200 OK", Some(api.address));

@@ -47,11 +47,11 @@ fn a_key_under_an_unknown_name_is_not_shown() {
             ("api: {s3cretS3CRET0: }\n", "exporter.yml:1: unknown key in the section api…base_url, allow_http, key"),
             (
                 "api: s3cret\n",
-                "api (exporter.yml:1): is a section, but not a mapping; write its keys below it, indented",
+                "exporter.yml:1: the section \"api\" is not a mapping; write its keys below it, indented",
             ),
             (
                 "api: [s3cret]\n",
-                "api (exporter.yml:1): is a section, but not a mapping; write its keys below it, indented",
+                "exporter.yml:1: the section \"api\" is not a mapping; write its keys below it, indented",
             ),
             ("key: s3cret\n", r#"exporter.yml:1: unknown section "key"…below the section "api:""#),
             ("s3cret\n", "exporter.yml: is not a mapping; write sections (api, poll, filter, state, web, log)"),
@@ -164,8 +164,8 @@ fn a_base_url_that_cannot_be_used_is_refused_without_being_quoted() {
         ("https://api.example.com/#s3cret", "a fragment"),
         ("https://", "not a URL"),
         ("https://[::1", "not a URL"),
-        ("api.example.com", "does not begin with https://"),
-        ("localhost:80", "does not begin with https://"),
+        ("api.example.com", "neither an https nor an http URL"),
+        ("localhost:80", "neither an https nor an http URL"),
     ] {
         with(url, &format!("{problem}…{root}"));
     }

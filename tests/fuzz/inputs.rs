@@ -42,8 +42,8 @@ pub fn configuration(bytes: &[u8]) {
     let file = folder.path().join("config.yaml");
     fs::write(&file, bytes).expect("a file");
     let options = Options { config_file: Some(file), ..Options::default() };
-    match config::load(&options, [("", ""); 0]) {
-        Ok(loaded) => assert!(loaded.config.poll.stale_after >= 2 * loaded.config.poll.interval),
+    match config::load(&options, &[]) {
+        Ok(config) => assert!(config.poll.stale_after >= 2 * config.poll.interval),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }

@@ -11,6 +11,7 @@ use rustls::{
     NamedGroup, RootCertStore, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion,
     crypto::{CryptoProvider, SupportedKxGroup, ring as provided},
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::danger::ClientCertVerifier as _,
     version::{TLS12, TLS13},
 };
 use serde_saphyr::Spanned;
@@ -92,6 +93,11 @@ impl Tls {
     /// Whether both serve connections alike.
     pub fn is_like(&self, other: &Self) -> bool {
         self.identity.as_ref() == other.identity.as_ref()
+    }
+
+    /// Whether only clients with a certificate get an answer.
+    pub fn requires_certificates(&self) -> bool {
+        self.clients.client_auth_mandatory()
     }
 
     /// The keys by which `next` would protect less than this.
