@@ -1,7 +1,6 @@
 //! What is in force, and how a reload changes it: in one step, between two requests.
 
 use super::{
-    auth::Users,
     router::router,
     state::{Shared, Site, Sources},
     web_config::WebConfigFile,
@@ -60,11 +59,8 @@ impl App {
         is_same
     }
 
-    fn change(&self, current: &mut InForce, settings: WebConfig, mut file: WebConfigFile) {
+    fn change(&self, current: &mut InForce, settings: WebConfig, file: WebConfigFile) {
         let before = &current.site;
-        if let (Some(users), Some(known)) = (&mut file.users, &before.file.users) {
-            Users::succeed(users, known);
-        }
         let same_tls = match (&before.file.tls, &file.tls) {
             (None, None) => true,
             (Some(before), Some(after)) => after.is_like(before),

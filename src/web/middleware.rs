@@ -25,7 +25,7 @@ pub(super) async fn authenticate(State(site): State<Arc<Site>>, request: Request
     let Some(users) = &site.file.users else { return next.run(request).await };
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
     let address = peer.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0.ip());
-    match users.judge(request.headers(), address).await {
+    match site.shared.verifier.judge(users, request.headers(), address).await {
         Verdict::Admitted => next.run(request).await,
         Verdict::Refused => {
             let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";

@@ -1,8 +1,8 @@
 //! The state of the handlers: what is in force for every request, and what outlives a reload.
 
-use super::{limit::Bucket, web_config::WebConfigFile};
+use super::{auth::Verifier, limit::Bucket, web_config::WebConfigFile};
 use crate::{clock::Clock, config::WebConfig, exposition::Published, instruments::Instruments};
-use std::sync::{Arc, atomic::AtomicUsize};
+use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// What the web side reads, and where it sends requests for a reload.
@@ -27,9 +27,10 @@ pub struct ReloadRequest {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub sources: Sources,
-    /// Scrapes that are being served.
-    pub scrapes: Arc<AtomicUsize>,
+    /// Has one more reference for each scrape that is being served.
+    pub scrapes: Arc<()>,
     pub bucket: Bucket,
+    pub verifier: Verifier,
 }
 
 /// The state of all handlers: made anew by each reload, except what is shared.
@@ -42,7 +43,7 @@ pub(super) struct Site {
 
 impl Shared {
     pub fn new(sources: Sources) -> Arc<Self> {
-        Arc::new(Self { sources, scrapes: Arc::default(), bucket: Bucket::default() })
+        Arc::new(Self { sources, scrapes: Arc::default(), bucket: Bucket::default(), verifier: Verifier::new() })
     }
 }
 

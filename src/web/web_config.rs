@@ -10,7 +10,7 @@ mod tls;
 mod yaml;
 
 use super::{
-    auth::Users,
+    auth::{Users, check_hash},
     limit::{RateLimit, parse_interval},
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
@@ -150,7 +150,9 @@ fn read(path: &Path, sources: &mut Vec<PathBuf>) -> Result<WebConfigFile, Invali
     description.push(tls.as_ref().map_or("no TLS: served in the clear", |tls| &tls.description).to_owned());
     let users = users(raw.basic_auth_users.unwrap_or_default())?;
     description.push(match &users {
-        Some(users) => format!("basic authentication: {}", users.names().collect::<Vec<_>>().join(", ")),
+        Some(users) => {
+            format!("basic authentication: {}", users.keys().map(String::as_str).collect::<Vec<_>>().join(", "))
+        }
         None => "no basic authentication".to_owned(),
     });
     let rate_limit = rate_limit(raw.rate_limit.unwrap_or_default())?;
@@ -164,7 +166,7 @@ fn read(path: &Path, sources: &mut Vec<PathBuf>) -> Result<WebConfigFile, Invali
 }
 
 fn users(raw: BTreeMap<String, Spanned<String>>) -> Result<Option<Users>, Invalid> {
-    let mut hashes = BTreeMap::new();
+    let mut hashes = Users::new();
     for (name, hash) in raw {
         if name.contains(':') {
             let message = format!(
@@ -172,16 +174,10 @@ fn users(raw: BTreeMap<String, Spanned<String>>) -> Result<Option<Users>, Invali
             );
             return Err(Invalid::at(&hash, message));
         }
-        Users::check_hash(&hash.value)
-            .map_err(|reason| Invalid::at(&hash, format!("basic_auth_users.{name}: {reason}")))?;
+        check_hash(&hash.value).map_err(|reason| Invalid::at(&hash, format!("basic_auth_users.{name}: {reason}")))?;
         hashes.insert(name, hash.value.into());
     }
-    if hashes.is_empty() {
-        return Ok(None);
-    }
-    Users::new(hashes)
-        .map(Some)
-        .map_err(|_| Invalid::new("basic_auth_users: the system gives no random numbers; make getrandom(2) work"))
+    Ok(Some(hashes).filter(|hashes| !hashes.is_empty()))
 }
 
 fn rate_limit(raw: RawRateLimit) -> Result<Option<RateLimit>, Invalid> {
