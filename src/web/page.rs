@@ -5,7 +5,6 @@
 
 mod grid;
 mod html;
-mod overview;
 mod query;
 mod table;
 mod when;

@@ -1,7 +1,6 @@
 use super::{
     super::testing::body,
     Page, in_turn,
-    overview::{Attention, Overview},
     query::Query,
     respond,
     table::{MOST_LANGUAGES, Table},
@@ -9,7 +8,7 @@ use super::{
 use crate::{
     exposition::Published,
     instruments::Facts,
-    model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, Failure, Language, PollFailure, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     report::summary::rows,
     snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown, Snapshot},
@@ -153,25 +152,54 @@ fn status(last: Option<PollOutcome>) -> PollStatus {
     }
 }
 
-/// What needs attention after a poll that read everything.
-fn attention(snapshot: &Snapshot, check: impl FnOnce(&[Attention<'_>])) {
-    let status = status(Some(outcome()));
-    let overview = Overview::new(snapshot, &status, &rows(snapshot, NOW), &Facts::default(), NOW);
-    check(&overview.attention);
+fn failing(id: u64, what: &str, days: i64) -> Shown {
+    let languages = Arc::new(Languages { read_at: NOW, readings: Arc::new([]) });
+    shown(id, &format!("a/{id}"), Condition::Failing(languages, failure(what, days)))
 }
 
-#[test]
-fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_failure_that_has_lasted_longest() {
-    let failing = |id: u64, days| {
-        let languages = Arc::new(Languages { read_at: NOW, readings: Arc::new([]) });
-        shown(id, &format!("a/{id}"), Condition::Failing(languages, failure(&format!("GET {id}"), days)))
-    };
-    let snapshot = snapshot((1..=7).map(|id| failing(id, i64::try_from(id).unwrap())).collect());
-    attention(&snapshot, |attention| {
-        let [item] = attention else { panic!("{attention:?}") };
-        assert_eq!(item.subjects, ["a/1", "a/2", "a/3", "a/4", "a/5", "a/6", "a/7"]);
-        assert_eq!((item.detail.as_deref(), item.since), (Some("GET 7"), Some(days_ago(7))));
-    });
+/// What the page lists as needing attention, one text for each item.
+async fn attention(snapshot: Snapshot, outcome: PollOutcome) -> Vec<String> {
+    let page = body(get_after(Some(snapshot), outcome, "/", &HeaderMap::new()).await).await;
+    let Some((_, list)) = page.split_once("What needs attention") else { return Vec::new() };
+    let items = list.split_once("</section>").unwrap().0.split("<li>").skip(1);
+    let text = |item: &str| item.split('<').map(|part| part.split_once('>').map_or("", |(_, text)| text)).collect();
+    items.map(text).collect()
+}
+
+#[tokio::test]
+async fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_failure_that_has_lasted_longest() {
+    let snapshot = snapshot((1..=7).map(|id| failing(id, &format!("GET {id}"), i64::try_from(id).unwrap())).collect());
+    assert_eq!(
+        attention(snapshot, outcome()).await,
+        ["7 repositories cannot be read for 7 d", "a/1, a/2, a/3, a/4, a/5 and 2 more for 7 dSuch as: GET 7fix it"]
+    );
+}
+
+#[tokio::test]
+async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
+    let snapshot = snapshot((1..=10).map(|id| failing(id, &format!("GET {id}: 503"), 1)).collect());
+    let listing = Failure { hint: "wait".into(), ..failure("GET /v1/repositories: 503", 1) };
+    let outcome = PollOutcome { listing: Some(listing), read: 0, failure: Some(PollFailure::Unavailable), ..outcome() };
+    assert_eq!(
+        attention(snapshot, outcome).await,
+        ["The API is unavailable: the last poll read nothing; the data shown were read before for 24 h\
+          GET /v1/repositories: 503wait"]
+    );
+}
+
+#[tokio::test]
+async fn what_ended_a_poll_early_is_shown_beside_the_repositories_that_fail() {
+    let snapshot = snapshot(vec![failing(1, "GET 1: 403", 1), shown(2, "a/2", fresh(Vec::new()))]);
+    let ended_early = Failure { hint: "check the key".into(), ..failure("three repositories in a row: 403", 0) };
+    let outcome = PollOutcome { ended_early: Some(ended_early), failure: Some(PollFailure::Repositories), ..outcome() };
+    assert_eq!(
+        attention(snapshot, outcome).await,
+        [
+            "The API refuses repositories: 1 repository was read before the last poll was cut short; the rest is shown as \
+             last read for 0 sthree repositories in a row: 403check the key",
+            "a/1 for 24 hGET 1: 403fix it"
+        ]
+    );
 }
 
 /// One repository with a language at 100, another with nine at 0, and one that was never read.
@@ -231,7 +259,16 @@ async fn a_turn_lasts_as_long_as_the_work_also_where_the_client_has_gone_away() 
 
 /// The answer where this was published after a poll that read everything.
 async fn get(snapshot: Option<Snapshot>, uri: &'static str, headers: &HeaderMap) -> Response {
-    let published = snapshot.map(|snapshot| Arc::new(Published::new(Arc::new(snapshot), status(Some(outcome())))));
+    get_after(snapshot, outcome(), uri, headers).await
+}
+
+async fn get_after(
+    snapshot: Option<Snapshot>,
+    outcome: PollOutcome,
+    uri: &'static str,
+    headers: &HeaderMap,
+) -> Response {
+    let published = snapshot.map(|snapshot| Arc::new(Published::new(Arc::new(snapshot), status(Some(outcome)))));
     let telemetry_path = "/metrics".to_owned();
     let page = Page { published, telemetry_path, facts: Facts::default(), now: NOW };
     let response = respond(page, &Uri::from_static(uri), headers).await;
