@@ -67,9 +67,7 @@ async fn reload(State(site): State<Arc<Site>>) -> Response {
 }
 
 async fn ready(State(site): State<Arc<Site>>) -> Response {
-    let Some(published) = site.published() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "not ready: no poll has begun yet\n").into_response();
-    };
+    let published = site.published();
     if published.status.has_data {
         return "ready\n".into_response();
     }

@@ -1,7 +1,6 @@
 //! A scrape: the exposition in the format and encoding that the client asks for.
 
 use super::{negotiate, state::Site};
-use crate::exposition;
 use axum::{
     body::Body,
     extract::State,
@@ -15,7 +14,7 @@ use std::{convert::Infallible, sync::Arc};
 pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
     let format = negotiate::format(&headers);
     let published = site.published();
-    let gzip = published.is_some() && negotiate::accepts_gzip(&headers);
+    let gzip = negotiate::accepts_gzip(&headers);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))]);
     let vary = [(header::VARY, "Accept, Accept-Encoding")];
     let headers = (vary, [(header::CONTENT_TYPE, negotiate::content_type(format))], encoding);
@@ -27,10 +26,6 @@ pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) ->
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
     }
     let instruments = &site.shared.sources.instruments;
-    let Some(published) = published else {
-        // Nothing is published yet, but the exporter has its own metrics.
-        return (headers, exposition::own(format, instruments)).into_response();
-    };
     let (length, body) = if gzip {
         let chunks = published.gzip(format, instruments);
         (chunks.iter().map(|chunk| chunk.len() as u64).sum(), body(chunks.into_iter(), place))
@@ -65,17 +60,6 @@ mod tests {
         assert_eq!(status(&fixture.ask("GET /metrics").await), 503);
         drop(body(first).await);
         assert_eq!(status(&fixture.ask("GET /metrics").await), 200);
-    }
-
-    #[tokio::test]
-    async fn before_the_first_publication_the_own_metrics_are_served() {
-        let mut fixture = Fixture::new();
-        fixture.unpublish();
-        let asked = [("accept", "application/openmetrics-text"), ("accept-encoding", "gzip")];
-        let response = fixture.ask_with("GET /metrics", &asked).await;
-        assert_eq!(status(&response), 200);
-        assert_eq!(response.headers().get("content-encoding"), None);
-        assert!(body(response).await.ends_with("# EOF\n"));
     }
 
     #[tokio::test]

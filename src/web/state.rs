@@ -8,8 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 /// What the web side reads, and where it sends requests for a reload.
 #[derive(Debug)]
 pub struct Sources {
-    /// `None` until something is published for the first time.
-    pub published: watch::Receiver<Option<Arc<Published>>>,
+    pub published: watch::Receiver<Arc<Published>>,
     pub instruments: Arc<Instruments>,
     /// Takes the requests to `/-/reload`.
     pub reload: mpsc::Sender<ReloadRequest>,
@@ -49,7 +48,7 @@ impl Shared {
 
 impl Site {
     /// What was published last.
-    pub fn published(&self) -> Option<Arc<Published>> {
-        self.shared.sources.published.borrow().clone()
+    pub fn published(&self) -> Arc<Published> {
+        Arc::clone(&self.shared.sources.published.borrow())
     }
 }

@@ -22,7 +22,7 @@ use tower::ServiceExt as _;
 /// An [`App`] with all that moves it.
 pub struct Fixture {
     pub app: App,
-    published: watch::Sender<Option<Arc<Published>>>,
+    published: watch::Sender<Arc<Published>>,
     pub reloads: Option<mpsc::Receiver<ReloadRequest>>,
     status: PollStatus,
     /// In force after [`Self::reload`].
@@ -52,7 +52,7 @@ impl Fixture {
             state_is_kept: true,
         };
         let (reload, reloads) = mpsc::channel(1);
-        let published = watch::Sender::new(None);
+        let published = watch::Sender::new(published(status.clone()));
         let sources = Sources {
             published: published.subscribe(),
             instruments: Arc::new(Instruments::new("/metrics")),
@@ -61,31 +61,13 @@ impl Fixture {
         };
         let app = App::new(sources, settings.clone(), WebConfigFile::default());
         let folder = TempDir::new().unwrap();
-        let mut fixture = Self { app, published, reloads: Some(reloads), status, settings, folder };
-        fixture.publish(|_| {});
-        fixture
+        Self { app, published, reloads: Some(reloads), status, settings, folder }
     }
 
     /// Publishes an empty snapshot with the status as `change` leaves it.
     pub fn publish(&mut self, change: impl FnOnce(&mut PollStatus)) {
         change(&mut self.status);
-        let snapshot = Snapshot {
-            taken_at: Timestamp::from_millis(0),
-            repositories: Vec::new(),
-            filtered: 0,
-            unconfirmed: 0,
-            completion_scale: 100.0,
-        };
-        self.publish_snapshot(snapshot);
-    }
-
-    pub fn publish_snapshot(&mut self, snapshot: Snapshot) {
-        let published = Published::new(Arc::new(snapshot), self.status.clone());
-        self.published.send_replace(Some(Arc::new(published)));
-    }
-
-    pub fn unpublish(&mut self) {
-        self.published.send_replace(None);
+        self.published.send_replace(published(self.status.clone()));
     }
 
     /// A file of the folder that the web configuration file is in.
@@ -118,6 +100,18 @@ impl Fixture {
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         self.app.in_force().router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
     }
+}
+
+/// An empty snapshot with this status.
+fn published(status: PollStatus) -> Arc<Published> {
+    let snapshot = Snapshot {
+        taken_at: Timestamp::from_millis(0),
+        repositories: Vec::new(),
+        filtered: 0,
+        unconfirmed: 0,
+        completion_scale: 100.0,
+    };
+    Arc::new(Published::new(Arc::new(snapshot), status))
 }
 
 pub fn status(response: &Response) -> u16 {

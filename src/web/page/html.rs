@@ -27,8 +27,7 @@ pub const WRAPPED: &str = include_str!("wrapped.css");
 /// What the page shows, whatever the query.
 #[derive(Debug)]
 pub struct Page {
-    /// `None` until something is published for the first time.
-    pub published: Option<Arc<Published>>,
+    pub published: Arc<Published>,
     pub telemetry_path: String,
     pub facts: Facts,
     pub now: Timestamp,
@@ -41,10 +40,7 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
     %3Crect width='6' height='4' y='11' rx='1.5' fill='%23f09a78'/%3E%3C/svg%3E";
 
 pub fn render(page: &Page, query: &Query) -> Markup {
-    let Some(published) = page.published.as_deref() else {
-        return document(page, Some(Severity::Notice), 0, &nothing_published());
-    };
-    let (snapshot, status, now) = (&published.snapshot, &published.status, page.now);
+    let (snapshot, status, now) = (&page.published.snapshot, &page.published.status, page.now);
     let findings = health::judge(snapshot, status, &page.facts, now);
     let rows = summary::rows(snapshot, now);
     let numbers = numbers(&rows, snapshot.filtered);
@@ -107,16 +103,6 @@ fn top(page: &Page) -> Markup {
                 a href="-/ready" { "Ready" }
                 a href="-/healthy" { "Healthy" }
             }
-        }
-    }
-}
-
-fn nothing_published() -> Markup {
-    html! {
-        section.state.waiting #repositories {
-            span.mark aria-hidden="true" { "\u{2026}" }
-            h2 { "The exporter has just started" }
-            p { "Nothing has been read yet. Reload this page in a moment." }
         }
     }
 }

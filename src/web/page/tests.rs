@@ -159,7 +159,7 @@ fn failing(id: u64, what: &str, days: i64) -> Shown {
 
 /// What the page lists as needing attention, one text for each item.
 async fn attention(snapshot: Snapshot, outcome: PollOutcome) -> Vec<String> {
-    let page = body(get_after(Some(snapshot), outcome, "/", &HeaderMap::new()).await).await;
+    let page = body(get_after(snapshot, outcome, "/", &HeaderMap::new()).await).await;
     let Some((_, list)) = page.split_once("What needs attention") else { return Vec::new() };
     let items = list.split_once("</section>").unwrap().0.split("<li>").skip(1);
     let text = |item: &str| item.split('<').map(|part| part.split_once('>').map_or("", |(_, text)| text)).collect();
@@ -229,7 +229,7 @@ async fn a_page_loads_itself_again_only_where_its_reader_says_so_and_never_with_
         ("/?refresh=1", None, Some("href=\"?refresh=60\"")),
         ("/?q=a&refresh=60", None, None),
     ] {
-        let response = get(Some(snapshot_of(&[("a/a", Some(50.0), 0)])), uri, &HeaderMap::new()).await;
+        let response = get(snapshot_of(&[("a/a", Some(50.0), 0)]), uri, &HeaderMap::new()).await;
         assert_eq!(response.headers().get("refresh").map(|value| value.to_str().unwrap()), refresh, "{uri}");
         let page = body(response).await;
         assert!(!page.contains("http-equiv"));
@@ -258,17 +258,12 @@ async fn a_turn_lasts_as_long_as_the_work_also_where_the_client_has_gone_away() 
 }
 
 /// The answer where this was published after a poll that read everything.
-async fn get(snapshot: Option<Snapshot>, uri: &'static str, headers: &HeaderMap) -> Response {
+async fn get(snapshot: Snapshot, uri: &'static str, headers: &HeaderMap) -> Response {
     get_after(snapshot, outcome(), uri, headers).await
 }
 
-async fn get_after(
-    snapshot: Option<Snapshot>,
-    outcome: PollOutcome,
-    uri: &'static str,
-    headers: &HeaderMap,
-) -> Response {
-    let published = snapshot.map(|snapshot| Arc::new(Published::new(Arc::new(snapshot), status(Some(outcome)))));
+async fn get_after(snapshot: Snapshot, outcome: PollOutcome, uri: &'static str, headers: &HeaderMap) -> Response {
+    let published = Arc::new(Published::new(Arc::new(snapshot), status(Some(outcome))));
     let telemetry_path = "/metrics".to_owned();
     let page = Page { published, telemetry_path, facts: Facts::default(), now: NOW };
     let response = respond(page, &Uri::from_static(uri), headers).await;
@@ -277,12 +272,12 @@ async fn get_after(
 }
 
 async fn page_of(snapshot: Snapshot, uri: &'static str) -> String {
-    body(get(Some(snapshot), uri, &HeaderMap::new()).await).await
+    body(get(snapshot, uri, &HeaderMap::new()).await).await
 }
 
 #[tokio::test]
 async fn a_search_is_shown_as_text_and_the_policy_lets_nothing_else_in() {
-    let response = get(Some(snapshot_of(&[])), "/?q=%22%3E%3Cb%3E", &HeaderMap::new()).await;
+    let response = get(snapshot_of(&[]), "/?q=%22%3E%3Cb%3E", &HeaderMap::new()).await;
     let policy = response.headers()["content-security-policy"].to_str().unwrap().to_owned();
     let page = body(response).await;
     assert!(page.contains("value=\"&quot;&gt;&lt;b&gt;\""));
@@ -321,14 +316,9 @@ async fn a_cell_is_rounded_down_and_stays_short() {
 }
 
 #[tokio::test]
-async fn before_anything_is_known_the_page_says_so() {
-    assert!(body(get(None, "/", &HeaderMap::new()).await).await.contains("The exporter has just started"));
-}
-
-#[tokio::test]
 async fn the_page_is_compressed_where_that_is_accepted() {
     let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
-    let response = get(None, "/", &headers).await;
+    let response = get(snapshot_of(&[]), "/", &headers).await;
     assert_eq!(response.headers()["content-encoding"], "gzip");
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
     let mut page = String::new();
