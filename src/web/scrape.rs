@@ -39,7 +39,8 @@ pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) ->
 /// A body that keeps `place` for as long as it lives.
 fn body(chunks: impl Iterator<Item = Bytes> + Send + 'static, place: Arc<()>) -> Body {
     Body::from_stream(stream::iter(chunks.map(move |chunk| {
-        let _kept = &place;
+        // So that the closure, and with it the body, owns it.
+        let _ = &place;
         Ok::<_, Infallible>(chunk)
     })))
 }

@@ -1,9 +1,6 @@
 //! Client certificates: the five policies of `client_auth_type`, which are those of Go's crypto/tls.
 
-use super::{
-    invalid::{Invalid, set},
-    yaml::RawTls,
-};
+use super::yaml::{Invalid, RawTls, choose};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme,
     client::danger::HandshakeSignatureValid,
@@ -40,6 +37,15 @@ enum Policy {
 }
 
 impl Policy {
+    const ALL: [(&str, Self); 6] = [
+        ("NoClientCert", Self::None),
+        ("RequestClientCert", Self::Request),
+        ("RequireAnyClientCert", Self::RequireAny),
+        ("RequireClientCert", Self::RequireAny),
+        ("VerifyClientCertIfGiven", Self::VerifyIfGiven),
+        ("RequireAndVerifyClientCert", Self::RequireAndVerify),
+    ];
+
     fn requires(self) -> bool {
         matches!(self, Self::RequireAny | Self::RequireAndVerify)
     }
@@ -84,7 +90,10 @@ impl Clients {
         authorities: Option<RootCertStore>,
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, Invalid> {
-        let policy = policy(&section.value)?;
+        let policy = match &section.value.client_auth_type.0 {
+            Some(name) => choose("tls_server_config.client_auth_type", name, &Policy::ALL)?,
+            None => Policy::None,
+        };
         let allowed_sans = allowed_sans(&section.value, policy)?;
         let own_authorities = authorities.is_some();
         if policy == Policy::None && own_authorities {
@@ -129,24 +138,6 @@ impl Clients {
         ];
         keys.into_iter().filter_map(|(weakened, key)| weakened.then_some(key))
     }
-}
-
-fn policy(raw: &RawTls) -> Result<Policy, Invalid> {
-    let Some(name) = set(&raw.client_auth_type) else { return Ok(Policy::None) };
-    Ok(match name.value.as_str() {
-        "NoClientCert" => Policy::None,
-        "RequestClientCert" => Policy::Request,
-        "RequireAnyClientCert" | "RequireClientCert" => Policy::RequireAny,
-        "VerifyClientCertIfGiven" => Policy::VerifyIfGiven,
-        "RequireAndVerifyClientCert" => Policy::RequireAndVerify,
-        other => {
-            let message = format!(
-                "tls_server_config.client_auth_type: there is no policy {other:?}; choose from NoClientCert, \
-                 RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert"
-            );
-            return Err(Invalid::at(name, message));
-        }
-    })
 }
 
 fn allowed_sans(raw: &RawTls, policy: Policy) -> Result<Option<Vec<String>>, Invalid> {
