@@ -14,12 +14,13 @@ use crate::{
     snapshot::{PollStatus, Snapshot},
     state::Opened,
     telemetry,
-    web::{self, App, Listener, PassedSockets, ReloadRequest},
+    web::{self, App, PassedSockets, ReloadRequest},
 };
 use anyhow::{Context as _, anyhow};
 use secrecy::ExposeSecret as _;
 use std::{convert::Infallible, io::Write as _, sync::Arc, time::Duration};
 use tokio::{
+    net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
     sync::{mpsc, watch},
     task::JoinSet,
@@ -76,7 +77,7 @@ struct Prepared {
     web_config: web::WebConfigFile,
     instruments: Arc<Instruments>,
     state: Option<Opened>,
-    listeners: Vec<Listener>,
+    listeners: Vec<TcpListener>,
     client: Client,
 }
 
@@ -214,8 +215,7 @@ fn demo_overrides(base_url: &str) -> Vec<(&'static str, String)> {
 fn announce(prepared: &Prepared) {
     let scheme = if prepared.web_config.has_tls() { "https" } else { "http" };
     let path = &prepared.loaded.config.web.telemetry_path;
-    let addresses = prepared.listeners.iter().map(|listener| {
-        let address = listener.address();
+    let addresses = prepared.listeners.iter().filter_map(|listener| listener.local_addr().ok()).map(|address| {
         let host =
             if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() };
         format!("{scheme}://{host}/ and {scheme}://{host}{path}")
