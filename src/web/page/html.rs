@@ -127,7 +127,7 @@ fn state(findings: &[Finding], status: &PollStatus, query: &Query, now: Timestam
 }
 
 fn refreshing(query: &Query) -> Markup {
-    let link = query.refreshed(!query.refresh).link();
+    let link = Query { refresh: !query.refresh, ..query.clone() }.link();
     html! {
         @if query.refresh { "refreshes every minute" span.detail { a href=(link) { "stop" } } }
         @else { a href=(link) { "Refresh every minute" } }
@@ -309,7 +309,7 @@ fn pager(table: &Table<'_>, query: &Query) -> Markup {
     let link = |page: usize, words: &str, rel: Option<&str>| {
         html! {
             @if page == table.page { span aria-disabled="true" { (words) } }
-            @else { a href={ (query.at_page(page).link()) "#repositories" } rel=[rel] { (words) } }
+            @else { a href={ (Query { page, ..query.clone() }.link()) "#repositories" } rel=[rel] { (words) } }
         }
     };
     html! {
