@@ -71,9 +71,7 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
     if published.status.has_data {
         return "ready\n".into_response();
     }
-    let sources = &site.shared.sources;
-    let findings =
-        health::judge(&published.snapshot, &published.status, &sources.instruments.facts(), sources.clock.now());
+    let findings = site.findings(&published);
     let why = health::why_not_ready(&findings);
     let mut reason = why.map_or_else(|| "no poll has listed the repositories yet".to_owned(), Finding::line);
     if let Some(since) = why.and_then(|finding| finding.since) {

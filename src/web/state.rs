@@ -1,7 +1,13 @@
 //! The state of the handlers: what is in force for every request, and what outlives a reload.
 
 use super::{auth::Verifier, limit::Bucket, web_config::WebConfigFile};
-use crate::{clock::Clock, config::WebConfig, exposition::Published, instruments::Instruments};
+use crate::{
+    clock::Clock,
+    config::WebConfig,
+    exposition::Published,
+    health::{self, Finding},
+    instruments::Instruments,
+};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -50,5 +56,11 @@ impl Site {
     /// What was published last.
     pub fn published(&self) -> Arc<Published> {
         Arc::clone(&self.shared.sources.published.borrow())
+    }
+
+    /// What is wrong now, worst first.
+    pub fn findings(&self, published: &Published) -> Vec<Finding> {
+        let Sources { instruments, clock, .. } = &self.shared.sources;
+        health::judge(&published.snapshot, &published.status, &instruments.facts(), clock.now())
     }
 }

@@ -19,11 +19,15 @@ use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 use tower::ServiceExt as _;
 
+/// The time at which tests begin.
+pub const NOW: Timestamp = Timestamp::from_millis(100 * 86_400_000);
+
 /// An [`App`] with all that moves it.
 pub struct Fixture {
     pub app: App,
     published: watch::Sender<Arc<Published>>,
     pub reloads: Option<mpsc::Receiver<ReloadRequest>>,
+    pub snapshot: Snapshot,
     status: PollStatus,
     /// In force after [`Self::reload`].
     pub settings: WebConfig,
@@ -52,22 +56,24 @@ impl Fixture {
             state_is_kept: true,
         };
         let (reload, reloads) = mpsc::channel(1);
-        let published = watch::Sender::new(published(status.clone()));
+        let snapshot =
+            Snapshot { taken_at: NOW, repositories: Vec::new(), filtered: 0, unconfirmed: 0, completion_scale: 100.0 };
+        let published = watch::Sender::new(published(&snapshot, &status));
         let sources = Sources {
             published: published.subscribe(),
             instruments: Arc::new(Instruments::new("/metrics")),
             reload,
-            clock: Clock::system(),
+            clock: Clock::following_tokio(NOW),
         };
         let app = App::new(sources, settings.clone(), WebConfigFile::default());
         let folder = TempDir::new().unwrap();
-        Self { app, published, reloads: Some(reloads), status, settings, folder }
+        Self { app, published, reloads: Some(reloads), snapshot, status, settings, folder }
     }
 
-    /// Publishes an empty snapshot with the status as `change` leaves it.
+    /// Publishes the snapshot with the status as `change` leaves it.
     pub fn publish(&mut self, change: impl FnOnce(&mut PollStatus)) {
         change(&mut self.status);
-        self.published.send_replace(published(self.status.clone()));
+        self.published.send_replace(published(&self.snapshot, &self.status));
     }
 
     /// A file of the folder that the web configuration file is in.
@@ -102,16 +108,8 @@ impl Fixture {
     }
 }
 
-/// An empty snapshot with this status.
-fn published(status: PollStatus) -> Arc<Published> {
-    let snapshot = Snapshot {
-        taken_at: Timestamp::from_millis(0),
-        repositories: Vec::new(),
-        filtered: 0,
-        unconfirmed: 0,
-        completion_scale: 100.0,
-    };
-    Arc::new(Published::new(Arc::new(snapshot), status))
+fn published(snapshot: &Snapshot, status: &PollStatus) -> Arc<Published> {
+    Arc::new(Published::new(Arc::new(snapshot.clone()), status.clone()))
 }
 
 pub fn status(response: &Response) -> u16 {

@@ -1,22 +1,20 @@
 //! The page as HTML.
 
 use super::{
+    super::state::Site,
     grid::{grid, legend},
     query::{Query, Sort},
     table::{self, Table},
     when::{ago, ahead, moment},
 };
 use crate::{
-    exposition::Published,
     health::{self, Finding, Kind, Severity},
-    instruments::Facts,
     model::Timestamp,
     report::summary::{self, Cause, Mean, Percent, Row},
     snapshot::{PollStatus, Snapshot},
     words::{Rough, grouped, repositories},
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use std::sync::Arc;
 
 /// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
@@ -24,43 +22,22 @@ pub const STYLE: &str = include_str!("style.css");
 /// The stylesheet for windows in which the languages do not fit side by side; also part of the page.
 pub const WRAPPED: &str = include_str!("wrapped.css");
 
-/// What the page shows, whatever the query.
-#[derive(Debug)]
-pub struct Page {
-    pub published: Arc<Published>,
-    pub telemetry_path: String,
-    pub facts: Facts,
-    pub now: Timestamp,
-}
-
 /// Three bars of a heat map.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
     %3Crect width='16' height='4' y='1' rx='1.5' fill='%231d9a8a'/%3E\
     %3Crect width='11' height='4' y='6' rx='1.5' fill='%2366bdb0'/%3E\
     %3Crect width='6' height='4' y='11' rx='1.5' fill='%23f09a78'/%3E%3C/svg%3E";
 
-pub fn render(page: &Page, query: &Query) -> Markup {
-    let (snapshot, status, now) = (&page.published.snapshot, &page.published.status, page.now);
-    let findings = health::judge(snapshot, status, &page.facts, now);
+pub fn render(site: &Site, query: &Query) -> Markup {
+    let (published, now) = (site.published(), site.shared.sources.clock.now());
+    let (snapshot, status) = (&published.snapshot, &published.status);
+    let findings = site.findings(&published);
+    let (class, mark) = look(findings.first().map(|finding| finding.kind.severity()));
     let rows = summary::rows(snapshot, now);
     let numbers = numbers(&rows, snapshot.filtered);
     let table = Table::new(rows, snapshot.completion_scale, query);
-    let main = html! {
-        (state(&findings, status, query, now))
-        (attention(&findings, snapshot, now))
-        @if !snapshot.repositories.is_empty() { (numbers) }
-        (repository_section(&table, query, status.state_is_kept, now))
-    };
-    document(page, worst(&findings), table.languages.len(), &main)
-}
-
-fn worst(findings: &[Finding]) -> Option<Severity> {
-    findings.first().map(|finding| finding.kind.severity())
-}
-
-fn document(page: &Page, worst: Option<Severity>, languages: usize, main: &Markup) -> Markup {
     // Windows in which the languages do not fit side by side, by the widths in the stylesheet.
-    let too_narrow = format!("(max-width: calc(26.8em + {languages} * 2.125em))");
+    let too_narrow = format!("(max-width: calc(26.8em + {} * 2.125em))", table.languages.len());
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -68,15 +45,24 @@ fn document(page: &Page, worst: Option<Severity>, languages: usize, main: &Marku
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (look(worst).1) " Translation progress" }
+                title { (mark) " Translation progress" }
                 link rel="icon" href=(ICON);
                 style { (PreEscaped(STYLE)) }
                 style media=(too_narrow) { (PreEscaped(WRAPPED)) }
             }
             body {
                 a.skip href="#repositories" { "Skip to the repositories" }
-                (top(page))
-                main { (main) }
+                (top(&site.settings.telemetry_path))
+                main {
+                    section class={ "state " (class) } aria-labelledby="state" {
+                        span.mark aria-hidden="true" { (mark) }
+                        h2 #state { (health::headline(&findings)) "." }
+                        (polls(status, query, now))
+                    }
+                    (attention(&findings, snapshot, now))
+                    @if !snapshot.repositories.is_empty() { (numbers) }
+                    (repository_section(&table, query, status.state_is_kept, now))
+                }
             }
         }
     }
@@ -92,14 +78,13 @@ fn look(worst: Option<Severity>) -> (&'static str, &'static str) {
     }
 }
 
-fn top(page: &Page) -> Markup {
-    let metrics = page.telemetry_path.trim_start_matches('/');
+fn top(telemetry_path: &str) -> Markup {
     html! {
         header.top {
             h1 { "Translation progress" }
             p { "translation-exporter " (env!("CARGO_PKG_VERSION")) }
             nav aria-label="Endpoints" {
-                a href=(metrics) { "Metrics" }
+                a href=(telemetry_path.trim_start_matches('/')) { "Metrics" }
                 a href="-/ready" { "Ready" }
                 a href="-/healthy" { "Healthy" }
             }
@@ -107,21 +92,16 @@ fn top(page: &Page) -> Markup {
     }
 }
 
-fn state(findings: &[Finding], status: &PollStatus, query: &Query, now: Timestamp) -> Markup {
-    let (class, mark) = look(worst(findings));
+fn polls(status: &PollStatus, query: &Query, now: Timestamp) -> Markup {
     html! {
-        section class={ "state " (class) } aria-labelledby="state" {
-            span.mark aria-hidden="true" { (mark) }
-            h2 #state { (health::headline(findings)) "." }
-            dl {
-                div { dt { "Last poll" } dd { (last_poll(status, now)) } }
-                div { dt { "Next poll" } dd { (next_poll(status, now)) } }
-                div { dt { "Last full poll" } dd {
-                    @match status.last_success_at { Some(at) => (moment(at, &ago(at, now))), None => "not yet" }
-                } }
-                // A refresh would discard a search that is being typed.
-                @if query.search.is_empty() { div { dt { "This page" } dd { (refreshing(query)) } } }
-            }
+        dl {
+            div { dt { "Last poll" } dd { (last_poll(status, now)) } }
+            div { dt { "Next poll" } dd { (next_poll(status, now)) } }
+            div { dt { "Last full poll" } dd {
+                @match status.last_success_at { Some(at) => (moment(at, &ago(at, now))), None => "not yet" }
+            } }
+            // A refresh would discard a search that is being typed.
+            @if query.search.is_empty() { div { dt { "This page" } dd { (refreshing(query)) } } }
         }
     }
 }

@@ -1,29 +1,21 @@
 use super::{
-    super::testing::body,
-    Page, in_turn,
+    super::testing::{Fixture, NOW, body},
+    in_turn,
     query::Query,
-    respond,
     table::{MOST_LANGUAGES, Table},
 };
 use crate::{
-    exposition::Published,
-    instruments::Facts,
     model::{Completion, Failure, Language, PollFailure, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     report::summary::rows,
-    snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown, Snapshot},
+    snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
 };
-use axum::{
-    http::{HeaderMap, HeaderValue, Uri, header},
-    response::Response,
-};
+use axum::{http::Uri, response::Response};
 use std::{
     sync::{Arc, mpsc},
     time::Duration,
 };
 use tokio::sync::Semaphore;
-
-const NOW: Timestamp = Timestamp::from_millis(100 * 86_400_000);
 
 fn days_ago(days: i64) -> Timestamp {
     Timestamp::from_millis(NOW.as_millis() - days * 86_400_000)
@@ -138,20 +130,6 @@ fn outcome() -> PollOutcome {
     }
 }
 
-fn status(last: Option<PollOutcome>) -> PollStatus {
-    PollStatus {
-        interval: Duration::from_secs(300),
-        running_since: None,
-        next_poll_at: Some(NOW),
-        last,
-        last_success_at: None,
-        held_until: None,
-        has_data: true,
-        is_restored: false,
-        state_is_kept: true,
-    }
-}
-
 fn failing(id: u64, what: &str, days: i64) -> Shown {
     let languages = Arc::new(Languages { read_at: NOW, readings: Arc::new([]) });
     shown(id, &format!("a/{id}"), Condition::Failing(languages, failure(what, days)))
@@ -159,14 +137,14 @@ fn failing(id: u64, what: &str, days: i64) -> Shown {
 
 /// What the page lists as needing attention, one text for each item.
 async fn attention(snapshot: Snapshot, outcome: PollOutcome) -> Vec<String> {
-    let page = body(get_after(snapshot, outcome, "/", &HeaderMap::new()).await).await;
+    let page = body(get_after(snapshot, outcome, "/", &[]).await).await;
     let Some((_, list)) = page.split_once("What needs attention") else { return Vec::new() };
     let items = list.split_once("</section>").unwrap().0.split("<li>").skip(1);
     let text = |item: &str| item.split('<').map(|part| part.split_once('>').map_or("", |(_, text)| text)).collect();
     items.map(text).collect()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_failure_that_has_lasted_longest() {
     let snapshot = snapshot((1..=7).map(|id| failing(id, &format!("GET {id}"), i64::try_from(id).unwrap())).collect());
     assert_eq!(
@@ -175,7 +153,7 @@ async fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_f
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
     let snapshot = snapshot((1..=10).map(|id| failing(id, &format!("GET {id}: 503"), 1)).collect());
     let listing = Failure { hint: "wait".into(), ..failure("GET /v1/repositories: 503", 1) };
@@ -187,7 +165,7 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_ended_a_poll_early_is_shown_beside_the_repositories_that_fail() {
     let snapshot = snapshot(vec![failing(1, "GET 1: 403", 1), shown(2, "a/2", fresh(Vec::new()))]);
     let ended_early = Failure { hint: "check the key".into(), ..failure("three repositories in a row: 403", 0) };
@@ -212,7 +190,7 @@ fn uneven() -> Snapshot {
     ])
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_mean_is_one_of_languages_everywhere_and_says_over_how_many_repositories() {
     let page = page_of(uneven(), "/").await;
     assert!(page.contains("<b>10 %</b> translated"), "{page}");
@@ -221,7 +199,7 @@ async fn the_mean_is_one_of_languages_everywhere_and_says_over_how_many_reposito
     assert!(report.contains("10 % on average"), "{report}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_page_loads_itself_again_only_where_its_reader_says_so_and_never_with_a_search() {
     for (uri, refresh, link) in [
         ("/", None, Some("href=\"?refresh=60\"")),
@@ -229,7 +207,7 @@ async fn a_page_loads_itself_again_only_where_its_reader_says_so_and_never_with_
         ("/?refresh=1", None, Some("href=\"?refresh=60\"")),
         ("/?q=a&refresh=60", None, None),
     ] {
-        let response = get(snapshot_of(&[("a/a", Some(50.0), 0)]), uri, &HeaderMap::new()).await;
+        let response = get(snapshot_of(&[("a/a", Some(50.0), 0)]), uri, &[]).await;
         assert_eq!(response.headers().get("refresh").map(|value| value.to_str().unwrap()), refresh, "{uri}");
         let page = body(response).await;
         assert!(!page.contains("http-equiv"));
@@ -240,7 +218,7 @@ async fn a_page_loads_itself_again_only_where_its_reader_says_so_and_never_with_
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_turn_lasts_as_long_as_the_work_also_where_the_client_has_gone_away() {
     let turns: &'static Semaphore = Box::leak(Box::new(Semaphore::new(1)));
     let (go, wait) = mpsc::channel::<()>();
@@ -258,26 +236,26 @@ async fn a_turn_lasts_as_long_as_the_work_also_where_the_client_has_gone_away() 
 }
 
 /// The answer where this was published after a poll that read everything.
-async fn get(snapshot: Snapshot, uri: &'static str, headers: &HeaderMap) -> Response {
+async fn get(snapshot: Snapshot, uri: &'static str, headers: &[(&str, &str)]) -> Response {
     get_after(snapshot, outcome(), uri, headers).await
 }
 
-async fn get_after(snapshot: Snapshot, outcome: PollOutcome, uri: &'static str, headers: &HeaderMap) -> Response {
-    let published = Arc::new(Published::new(Arc::new(snapshot), status(Some(outcome))));
-    let telemetry_path = "/metrics".to_owned();
-    let page = Page { published, telemetry_path, facts: Facts::default(), now: NOW };
-    let response = respond(page, &Uri::from_static(uri), headers).await;
+async fn get_after(snapshot: Snapshot, outcome: PollOutcome, uri: &'static str, headers: &[(&str, &str)]) -> Response {
+    let mut fixture = Fixture::new();
+    fixture.snapshot = snapshot;
+    fixture.publish(|status| status.last = Some(outcome));
+    let response = fixture.ask_with(&format!("GET {uri}"), headers).await;
     assert_eq!(response.status(), 200);
     response
 }
 
 async fn page_of(snapshot: Snapshot, uri: &'static str) -> String {
-    body(get(snapshot, uri, &HeaderMap::new()).await).await
+    body(get(snapshot, uri, &[]).await).await
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_search_is_shown_as_text_and_the_policy_lets_nothing_else_in() {
-    let response = get(snapshot_of(&[]), "/?q=%22%3E%3Cb%3E", &HeaderMap::new()).await;
+    let response = get(snapshot_of(&[]), "/?q=%22%3E%3Cb%3E", &[]).await;
     let policy = response.headers()["content-security-policy"].to_str().unwrap().to_owned();
     let page = body(response).await;
     assert!(page.contains("value=\"&quot;&gt;&lt;b&gt;\""));
@@ -285,7 +263,7 @@ async fn a_search_is_shown_as_text_and_the_policy_lets_nothing_else_in() {
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-") && !policy.contains("unsafe"), "{policy}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn names_of_repositories_and_languages_cannot_break_out() {
     let evil = "\"><img src=x onerror=alert(1)><script>";
     let mut evil_reading = reading(evil, 50.0, 0);
@@ -295,7 +273,7 @@ async fn names_of_repositories_and_languages_cannot_break_out() {
     assert!(!page.contains("<img") && !page.contains("<script"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cell_is_rounded_down_and_stays_short() {
     let cells = [
         (29.0, "29"),
@@ -315,10 +293,9 @@ async fn a_cell_is_rounded_down_and_stays_short() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_page_is_compressed_where_that_is_accepted() {
-    let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
-    let response = get(snapshot_of(&[]), "/", &headers).await;
+    let response = get(snapshot_of(&[]), "/", &[("accept-encoding", "gzip")]).await;
     assert_eq!(response.headers()["content-encoding"], "gzip");
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
     let mut page = String::new();
