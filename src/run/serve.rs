@@ -165,7 +165,7 @@ async fn reload_when_asked(
         };
         // The outcome is also logged and counted, since a signal gets no response.
         let outcome = reloader.reload().await;
-        if let Some(ReloadRequest { answer }) = request {
+        if let Some(answer) = request {
             // The client may be gone.
             let _ = answer.send(outcome);
         }

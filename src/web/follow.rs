@@ -16,17 +16,17 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(super) async fn follow(app: App) {
     let mut site = app.in_force().site;
     // The content that has been handled, and another that has been seen once.
-    let (mut handled, mut candidate) = (site.file.sources.clone(), None);
+    let (mut handled, mut candidate) = (site.file.files.clone(), None);
     loop {
         sleep(LOOK).await;
         let current = app.in_force().site;
         if !Arc::ptr_eq(&current, &site) {
             site = current;
-            (handled, candidate) = (site.file.sources.clone(), None);
+            (handled, candidate) = (site.file.files.clone(), None);
         }
         let Some(path) = site.settings.config_file.clone() else { continue };
         let before = handled.clone();
-        let look = move || (before.now() != before).then(|| WebConfigFile::load_with_sources(&path));
+        let look = move || (before.now() != before).then(|| WebConfigFile::load_with_files(&path));
         match spawn_blocking(look).await {
             Ok(Some((loaded, found))) if candidate.as_ref() == Some(&found) => {
                 (handled, candidate) = (found, None);

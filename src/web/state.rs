@@ -21,12 +21,8 @@ pub struct Sources {
     pub clock: Clock,
 }
 
-/// A request for a reload over HTTP, which waits for the outcome.
-#[derive(Debug)]
-pub struct ReloadRequest {
-    /// Takes the outcome: done, or a message that says why nothing was changed.
-    pub answer: oneshot::Sender<Result<(), String>>,
-}
+/// A request for a reload over HTTP: it takes the outcome, done, or a message that says why nothing was changed.
+pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
 
 /// What handlers share, whichever settings are in force.
 #[derive(Debug)]

@@ -14,8 +14,7 @@ use super::{
     limit::{RateLimit, parse_interval},
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use files::Files;
-pub(super) use files::Sources;
+pub(super) use files::Files;
 use serde_saphyr::Spanned;
 use std::{collections::BTreeMap, fmt, io, path::Path};
 pub(super) use tls::Tls;
@@ -29,7 +28,8 @@ pub struct WebConfigError(String);
 /// A valid web configuration file, with everything that it refers to. The default is that of no file: nothing is protected.
 #[derive(Default)]
 pub struct WebConfigFile {
-    pub(super) sources: Sources,
+    /// What was read of it.
+    pub(super) files: Files,
     /// `None` means without TLS.
     pub(super) tls: Option<Tls>,
     pub(super) headers: HeaderMap,
@@ -49,17 +49,17 @@ impl fmt::Debug for WebConfigFile {
 impl WebConfigFile {
     /// Reads and validates the file and all that it refers to. Blocks for as long as its files do.
     pub fn load(config_file: Option<&Path>) -> Result<Self, WebConfigError> {
-        config_file.map_or_else(|| Ok(Self::default()), |path| Self::load_with_sources(path).0)
+        config_file.map_or_else(|| Ok(Self::default()), |path| Self::load_with_files(path).0)
     }
 
     /// As [`Self::load`]; also returns what was read, so that a change of it can be noticed even after a failure.
-    pub(super) fn load_with_sources(path: &Path) -> (Result<Self, WebConfigError>, Sources) {
-        let mut files = Files::new(path);
+    pub(super) fn load_with_files(path: &Path) -> (Result<Self, WebConfigError>, Files) {
+        let mut files = Files::default();
         let result = read(path, &mut files).map_err(|Invalid { line, message }| {
             let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
             WebConfigError(format!("the web configuration file {}{line}: {message}", path.display()))
         });
-        (result.map(|file| Self { sources: files.sources.clone(), ..file }), files.sources)
+        (result.map(|file| Self { files: files.clone(), ..file }), files)
     }
 
     /// What is in force, one item each, for people; without secrets.

@@ -12,13 +12,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Files, each with a digest of its content; `None` if it could not be read.
+/// The web configuration file, and then those that it refers to: each with a digest of its content, or `None` if it could not
+/// be read.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Sources(Vec<(PathBuf, Option<Vec<u8>>)>);
+pub struct Files(Vec<(PathBuf, Option<Vec<u8>>)>);
 
-impl Sources {
-    fn read(&mut self, path: PathBuf) -> io::Result<Vec<u8>> {
-        let content = read(&path);
+impl Files {
+    pub fn read(&mut self, path: PathBuf) -> io::Result<Vec<u8>> {
+        // A pipe could block for ever, and has nothing left for the second who reads it.
+        let content = match std::fs::metadata(&path) {
+            Ok(file) if !file.is_file() => Err(io::Error::other("it is not a regular file")),
+            _ => std::fs::read(&path),
+        };
         let digest = content.as_ref().ok().map(|content| digest(&SHA256, content).as_ref().to_vec());
         self.0.push((path, digest));
         content
@@ -32,31 +37,6 @@ impl Sources {
         }
         now
     }
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    // A pipe could block for ever, and has nothing left for the second who reads it.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    std::fs::read(path)
-}
-
-/// Reads files, and notes what was read.
-pub struct Files<'a> {
-    /// Relative paths are relative to this.
-    folder: &'a Path,
-    pub sources: Sources,
-}
-
-impl<'a> Files<'a> {
-    pub fn new(web_config_file: &'a Path) -> Self {
-        Self { folder: web_config_file.parent().unwrap_or(Path::new(".")), sources: Sources::default() }
-    }
-
-    pub fn read(&mut self, path: PathBuf) -> io::Result<Vec<u8>> {
-        self.sources.read(path)
-    }
 
     /// The PEM text in the web configuration file itself, or in another file that it names.
     pub fn pem(&mut self, key: &str, inline: &Text, file: &Text) -> Result<Option<Pem>, Invalid> {
@@ -67,7 +47,8 @@ impl<'a> Files<'a> {
             }
             (Some(inline), None) => (inline.value.clone().into_bytes(), format!("tls_server_config.{key}"), inline),
             (None, Some(file)) => {
-                let path = self.folder.join(&file.value);
+                let folder = self.0.first().and_then(|(path, _)| path.parent()).unwrap_or(Path::new("."));
+                let path = folder.join(&file.value);
                 let name = format!("tls_server_config.{key}_file {}", path.display());
                 let text = self.read(path).map_err(|error| {
                     Invalid::at(file, format!("cannot read {name}: {error}; correct the path or its mode"))
