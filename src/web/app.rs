@@ -61,11 +61,8 @@ impl App {
 
     fn change(&self, current: &mut InForce, settings: WebConfig, file: WebConfigFile) {
         let before = &current.site;
-        let same_tls = match (&before.file.tls, &file.tls) {
-            (None, None) => true,
-            (Some(before), Some(after)) => after.is_like(before),
-            _ => false,
-        };
+        let identity = |file: &WebConfigFile| file.tls.as_ref().map(|tls| tls.identity.clone());
+        let same_tls = identity(&before.file) == identity(&file);
         let generation = if same_tls { current.generation.clone() } else { self.stop.child_token() };
         let next = in_force(Arc::clone(&before.shared), settings, file, generation);
         let before = std::mem::replace(current, next);

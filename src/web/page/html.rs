@@ -156,8 +156,8 @@ fn attention(findings: &[Finding], snapshot: &Snapshot, now: Timestamp) -> Marku
                                 @if let Some(detail) = detail { p.what { (detail) } }
                                 p.hint { (hint) }
                             }
+                            @for cause in causes { (failing(&cause, now)) }
                         }
-                        @for cause in causes { (failing(&cause, now)) }
                     }
                 }
             }
@@ -168,7 +168,7 @@ fn attention(findings: &[Finding], snapshot: &Snapshot, now: Timestamp) -> Marku
 /// Repositories that fail for one cause.
 fn failing(Cause { repositories, failure }: &Cause<'_>, now: Timestamp) -> Markup {
     html! {
-        li {
+        div.cause {
             p {
                 @for (index, name) in repositories.iter().take(MOST_NAMED).enumerate() {
                     @if index > 0 { ", " }

@@ -135,13 +135,15 @@ fn failing(id: u64, what: &str, days: i64) -> Shown {
     shown(id, &format!("a/{id}"), Condition::Failing(languages, failure(what, days)))
 }
 
-/// What the page lists as needing attention, one text for each item.
+/// What the page lists as needing attention, one text for each item and a line for each paragraph.
 async fn attention(snapshot: Snapshot, outcome: PollOutcome) -> Vec<String> {
     let page = body(get_after(snapshot, outcome, "/", &[]).await).await;
     let Some((_, list)) = page.split_once("What needs attention") else { return Vec::new() };
     let items = list.split_once("</section>").unwrap().0.split("<li>").skip(1);
-    let text = |item: &str| item.split('<').map(|part| part.split_once('>').map_or("", |(_, text)| text)).collect();
-    items.map(text).collect()
+    let text = |part: &str| part.split('<').filter_map(|tag| tag.split_once('>')).map(|(_, text)| text).collect();
+    items
+        .map(|item| item.split_inclusive("</p>").map(text).collect::<Vec<String>>().join("\n").trim().to_owned())
+        .collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -149,7 +151,7 @@ async fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_f
     let snapshot = snapshot((1..=7).map(|id| failing(id, &format!("GET {id}"), i64::try_from(id).unwrap())).collect());
     assert_eq!(
         attention(snapshot, outcome()).await,
-        ["7 repositories cannot be read for 7 d", "a/1, a/2, a/3, a/4, a/5 and 2 more for 7 dSuch as: GET 7fix it"]
+        ["7 repositories cannot be read for 7 d\na/1, a/2, a/3, a/4, a/5 and 2 more for 7 d\nSuch as: GET 7\nfix it"]
     );
 }
 
@@ -160,8 +162,8 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
     let outcome = PollOutcome { listing: Some(listing), read: 0, failure: Some(PollFailure::Unavailable), ..outcome() };
     assert_eq!(
         attention(snapshot, outcome).await,
-        ["The API is unavailable: the last poll read nothing; the data shown were read before for 24 h\
-          GET /v1/repositories: 503wait"]
+        ["The API is unavailable: the last poll read nothing; the data shown were read before for 24 h\n\
+          GET /v1/repositories: 503\nwait"]
     );
 }
 
@@ -174,8 +176,7 @@ async fn what_ended_a_poll_early_is_shown_beside_the_repositories_that_fail() {
         attention(snapshot, outcome).await,
         [
             "The API refuses repositories: 1 repository was read before the last poll was cut short; the rest is shown as \
-             last read for 0 sthree repositories in a row: 403check the key",
-            "a/1 for 24 hGET 1: 403fix it"
+          last read for 0 s\nthree repositories in a row: 403\ncheck the key\na/1 for 24 h\nGET 1: 403\nfix it"
         ]
     );
 }

@@ -35,7 +35,7 @@ pub struct Tls {
     /// For people.
     pub description: String,
     /// A digest of everything that affects connections, so that a reload that changes none of it can keep them open.
-    identity: digest::Digest,
+    pub identity: Vec<u8>,
 }
 
 impl Tls {
@@ -85,13 +85,8 @@ impl Tls {
             .map_err(|error| certificate.invalid(&format!("and its key cannot be used ({error}); give a pair")))?;
         config.ignore_client_order = prefer_own;
         config.alpn_protocols = if http2 { vec!["h2".into(), "http/1.1".into()] } else { vec!["http/1.1".into()] };
-        let (config, identity) = (Arc::new(config), identity.finish());
+        let (config, identity) = (Arc::new(config), identity.finish().as_ref().to_vec());
         Ok(Some(Self { config, expires, min_version, clients, description, identity }))
-    }
-
-    /// Whether both serve connections alike.
-    pub fn is_like(&self, other: &Self) -> bool {
-        self.identity.as_ref() == other.identity.as_ref()
     }
 
     /// The keys by which `next` would protect less than this.
