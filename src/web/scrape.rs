@@ -21,7 +21,7 @@ pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) ->
     let limit = site.settings.max_requests;
     // A reference is a place: each scrape keeps one until its body has been sent or dropped.
     let place = Arc::clone(&site.shared.scrapes);
-    if Arc::strong_count(&place) > limit + 1 {
+    if Arc::strong_count(&place) - 1 > limit {
         let message = format!("{limit} scrapes are being served already (web.max_requests); try again\n");
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
     }

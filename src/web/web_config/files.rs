@@ -19,7 +19,7 @@ pub struct Files(Vec<(PathBuf, Option<Vec<u8>>)>);
 
 impl Files {
     pub fn read(&mut self, path: PathBuf) -> io::Result<Vec<u8>> {
-        // A pipe could block for ever, and has nothing left for the second who reads it.
+        // A pipe could block forever, and cannot be read a second time.
         let content = match std::fs::metadata(&path) {
             Ok(file) if !file.is_file() => Err(io::Error::other("it is not a regular file")),
             _ => std::fs::read(&path),
@@ -61,6 +61,7 @@ impl Files {
     }
 }
 
+/// PEM text, with where it is from.
 pub struct Pem {
     pub text: Vec<u8>,
     name: String,
@@ -68,6 +69,7 @@ pub struct Pem {
 }
 
 impl Pem {
+    /// At least one certificate.
     // The parser's error is not shown: its details could hold a piece of the file.
     pub fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Invalid> {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.text).collect();
