@@ -13,8 +13,8 @@ use crate::{
     model::Timestamp,
     snapshot::{PollStatus, Snapshot},
 };
-use axum::{body::Body, http::Request, response::Response};
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use axum::{body::Body, extract::ConnectInfo, http::Request, response::Response};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 use tower::ServiceExt as _;
@@ -102,7 +102,8 @@ impl Fixture {
 
     pub async fn ask_with(&self, line: &str, headers: &[(&str, &str)]) -> Response {
         let (method, uri) = line.split_once(' ').unwrap();
-        let request = Request::builder().method(method).uri(uri);
+        let peer = ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1)));
+        let request = Request::builder().method(method).uri(uri).extension(peer);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         self.app.in_force().router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
     }
