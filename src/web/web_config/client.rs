@@ -103,7 +103,8 @@ impl Clients {
                 return Err(Invalid::at(sans, checks_nothing("client_allowed_sans")));
             }
             Some(sans) if sans.value.is_empty() => {
-                let message = "tls_server_config.client_allowed_sans is empty, so that nobody could connect; remove it or fill it";
+                let message = "tls_server_config.client_allowed_sans is empty, so that nobody could connect; remove it or \
+                               fill it";
                 return Err(Invalid::at(sans, message));
             }
             sans => sans.as_ref().map(|sans| sans.value.clone()),
