@@ -55,9 +55,8 @@ impl Published {
     }
 }
 
-/// What the exporter counts, up to the end of the exposition: all of a scrape's body before the first publication.
-#[must_use]
-pub fn own(format: Format, instruments: &Instruments) -> String {
+/// What the exporter counts, up to the end of the exposition.
+fn own(format: Format, instruments: &Instruments) -> String {
     let open_metrics = instruments.encode();
     match format {
         Format::OpenMetrics => open_metrics + "# EOF\n",

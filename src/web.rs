@@ -23,15 +23,16 @@ mod testing;
 mod web_config;
 
 pub use app::App;
-pub use listen::{BindError, Listener, PassedSockets, bind};
+pub use listen::{BindError, PassedSockets, bind};
 pub use state::{ReloadRequest, Sources};
 pub use web_config::{WebConfigError, WebConfigFile};
 
 use std::future::Future;
+use tokio::net::TcpListener;
 
 /// Serves until `shutdown` is done; then stops accepting, finishes the requests under way, and returns, within 4
 /// seconds at most.
-pub async fn serve(listeners: Vec<Listener>, app: App, shutdown: impl Future<Output = ()>) {
+pub async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<Output = ()>) {
     let in_force = app.in_force().site.file.description().join("; ");
     if !in_force.is_empty() {
         tracing::info!(in_force, "the web configuration is in force");

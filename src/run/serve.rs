@@ -14,12 +14,13 @@ use crate::{
     snapshot::{PollStatus, Snapshot},
     state::Opened,
     telemetry,
-    web::{self, App, Listener, PassedSockets, ReloadRequest},
+    web::{self, App, PassedSockets, ReloadRequest},
 };
 use anyhow::{Context as _, anyhow};
 use secrecy::ExposeSecret as _;
 use std::{convert::Infallible, io::Write as _, sync::Arc, time::Duration};
 use tokio::{
+    net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
     sync::{mpsc, watch},
     task::JoinSet,
@@ -67,7 +68,7 @@ struct Prepared {
     web_config: web::WebConfigFile,
     instruments: Arc<Instruments>,
     state: Option<Opened>,
-    listeners: Vec<Listener>,
+    listeners: Vec<TcpListener>,
     client: Client,
     /// Stops when this is dropped.
     demo: Option<DemoApi>,
@@ -109,9 +110,6 @@ async fn run(prepare: impl Future<Output = Result<Prepared, RunError>>) -> Resul
     let (polling, poll_settings) = watch::channel(Arc::new(poll_settings(&config, client.clone())));
     let (reload, reloads) = mpsc::channel(1);
     let (raw, encoding) = watch::channel(None);
-    let (publish, published) = watch::channel(None);
-    let sources = web::Sources { published: published.clone(), instruments: Arc::clone(&instruments), reload, clock };
-    let web = App::new(sources, config.web.clone(), web_config);
     let mut tasks = JoinSet::new();
     let (saver, memory) = state.map_or((None, None), |Opened { file, memory, .. }| {
         let (saver, saving) = Saver::new(file, Arc::clone(&instruments));
@@ -120,6 +118,9 @@ async fn run(prepare: impl Future<Output = Result<Prepared, RunError>>) -> Resul
     });
     let hand_over = move |snapshot, status| drop(raw.send_replace(Some((snapshot, status))));
     let poller = Poller::new(poll_settings, memory, saver, clock, Arc::clone(&instruments), Some(hand_over));
+    let (publish, published) = watch::channel(published(Arc::new(poller.snapshot()), poller.status().clone()).await);
+    let sources = web::Sources { published: published.clone(), instruments: Arc::clone(&instruments), reload, clock };
+    let web = App::new(sources, config.web.clone(), web_config);
     tasks.spawn(web::serve(listeners, web.clone(), until(stopped.clone())));
     // A poll has one thread of its own: its tasks wake each other hundreds of times a second, which costs twice the CPU
     // across threads. And scrapes do not wait for it.
@@ -162,7 +163,7 @@ async fn reload_when_asked(
         };
         // The outcome is also logged and counted, since a signal gets no response.
         let outcome = reloader.reload().await;
-        if let Some(ReloadRequest { answer }) = request {
+        if let Some(answer) = request {
             // The client may be gone.
             let _ = answer.send(outcome);
         }
@@ -170,28 +171,25 @@ async fn reload_when_asked(
 }
 
 /// Encodes the newest data that the poller hands over, and publishes them.
-async fn encode(mut raw: watch::Receiver<Raw>, publish: watch::Sender<Option<Arc<Published>>>) {
+async fn encode(mut raw: watch::Receiver<Raw>, publish: watch::Sender<Arc<Published>>) {
     while raw.changed().await.is_ok() {
         let Some((snapshot, status)) = raw.borrow_and_update().clone() else { continue };
-        let encoded = off_the_runtime(move || Arc::new(Published::new(snapshot, status))).await;
-        publish.send_replace(Some(encoded));
+        publish.send_replace(published(snapshot, status).await);
     }
 }
 
+async fn published(snapshot: Arc<Snapshot>, status: PollStatus) -> Arc<Published> {
+    off_the_runtime(move || Arc::new(Published::new(snapshot, status))).await
+}
+
 /// Logs what begins to be wrong and what ends.
-async fn log_health(
-    mut published: watch::Receiver<Option<Arc<Published>>>,
-    instruments: Arc<Instruments>,
-    clock: Clock,
-) {
+async fn log_health(mut published: watch::Receiver<Arc<Published>>, instruments: Arc<Instruments>, clock: Clock) {
     let mut watch = health::Watch::default();
     // What the exporter knows about itself also changes between publications.
     while !matches!(timeout(OBSERVE_EVERY, published.changed()).await, Ok(Err(_))) {
-        let newest = published.borrow_and_update().clone();
-        if let Some(newest) = newest {
-            let now = clock.now();
-            watch.observe(&health::judge(&newest.snapshot, &newest.status, &instruments.facts(), now), now);
-        }
+        let newest = Arc::clone(&published.borrow_and_update());
+        let now = clock.now();
+        watch.observe(&health::judge(&newest.snapshot, &newest.status, &instruments.facts(), now), now);
     }
 }
 
@@ -209,8 +207,7 @@ async fn until(mut stopped: watch::Receiver<bool>) {
 /// Prints where the demo is served.
 fn announce(Prepared { config, web_config, listeners, .. }: &Prepared) {
     let (scheme, path) = (web_config.scheme(), &config.web.telemetry_path);
-    let addresses = listeners.iter().map(|listener| {
-        let address = listener.address();
+    let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).map(|address| {
         let host =
             if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() };
         format!("{scheme}://{host}/ and {scheme}://{host}{path}")

@@ -1,6 +1,6 @@
 //! Accepts a bounded number of connections, until the exporter stops.
 
-use super::{app::App, connection, listen::Listener, moved::Moved};
+use super::{app::App, connection, moved::Moved};
 use crate::sync::lock;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
@@ -31,16 +31,11 @@ const CALM: Duration = Duration::from_secs(5);
 
 /// Serves until `shutdown` is done; then accepts nothing more, finishes the requests under way, and returns within 4
 /// seconds.
-pub(super) async fn serve(listeners: Vec<Listener>, app: App, shutdown: impl Future<Output = ()>) {
+pub(super) async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<Output = ()>) {
     raise_limit_of_open_files();
-    let server =
-        Arc::new(Server { app, tasks: TaskTracker::new(), places: Mutex::default(), shortage: Mutex::default() });
+    let server = Arc::new(Server { app, tasks: TaskTracker::new(), places: Mutex::default() });
     for listener in listeners {
-        let address = listener.address;
-        match TcpListener::from_std(listener.socket) {
-            Ok(socket) => drop(server.tasks.spawn(Arc::clone(&server).accept(socket))),
-            Err(error) => tracing::error!(%address, %error, "cannot serve on this address"),
-        }
+        server.tasks.spawn(Arc::clone(&server).accept(listener));
     }
     shutdown.await;
     server.app.stop.cancel();
@@ -63,7 +58,6 @@ struct Server {
     app: App,
     tasks: TaskTracker,
     places: Mutex<Vec<Place>>,
-    shortage: Mutex<Shortage>,
 }
 
 /// An open connection.
@@ -72,15 +66,9 @@ struct Place {
     task: AbortHandle,
 }
 
-/// Failures to accept, of all listeners: it is the process that runs out of file descriptors.
-#[derive(Default)]
-struct Shortage {
-    failed: u64,
-    last: Option<Instant>,
-}
-
 impl Server {
     async fn accept(self: Arc<Self>, listener: TcpListener) {
+        let (mut failed, mut last_failed) = (0_u64, Instant::now());
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -88,13 +76,21 @@ impl Server {
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    lock(&self.shortage).over();
+                    if failed > 0 && last_failed.elapsed() >= CALM {
+                        tracing::info!(failed, "connections are accepted again");
+                        failed = 0;
+                    }
                     self.admit(stream, peer);
                 }
                 // The client is already gone.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
-                    lock(&self.shortage).failed(&error);
+                    if failed == 0 {
+                        tracing::warn!(%error, "cannot accept connections; trying again until it works");
+                    } else {
+                        tracing::debug!(%error, "accepting failed again");
+                    }
+                    (failed, last_failed) = (failed + 1, Instant::now());
                     sleep(PAUSE).await;
                 }
             }
@@ -120,24 +116,5 @@ impl Server {
             }
         });
         places.push(Place { moved, task: task.abort_handle() });
-    }
-}
-
-impl Shortage {
-    fn failed(&mut self, error: &io::Error) {
-        if self.failed == 0 {
-            tracing::warn!(%error, "cannot accept connections; trying again until it works");
-        } else {
-            tracing::debug!(%error, "accepting failed again");
-        }
-        self.failed += 1;
-        self.last = Some(Instant::now());
-    }
-
-    fn over(&mut self) {
-        if self.last.is_some_and(|last| last.elapsed() >= CALM) {
-            tracing::info!(failed = self.failed, "connections are accepted again");
-            *self = Self::default();
-        }
     }
 }

@@ -1,17 +1,14 @@
 //! What is in force, and how a reload changes it: in one step, between two requests.
 
 use super::{
-    auth::Users,
     router::router,
     state::{Shared, Site, Sources},
     web_config::WebConfigFile,
 };
-use crate::{
-    config::WebConfig,
-    sync::{read, write},
-};
+use crate::config::WebConfig;
 use axum::Router;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// What is in force at one instant.
@@ -26,7 +23,7 @@ pub(super) struct InForce {
 /// The web side, which [`super::serve`] serves and a reload changes. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct App {
-    in_force: Arc<RwLock<InForce>>,
+    in_force: watch::Sender<InForce>,
     /// Cancelled when the exporter stops.
     pub(super) stop: CancellationToken,
 }
@@ -36,40 +33,35 @@ impl App {
     pub fn new(sources: Sources, settings: WebConfig, file: WebConfigFile) -> Self {
         let stop = CancellationToken::new();
         let in_force = in_force(Shared::new(sources), settings, file, stop.child_token());
-        Self { in_force: Arc::new(RwLock::new(in_force)), stop }
+        Self { in_force: watch::Sender::new(in_force), stop }
     }
 
     /// Puts both into force, from the next request on: the second half of a reload, which cannot fail.
     pub fn replace(&self, settings: WebConfig, file: WebConfigFile) {
-        self.change(&mut write(&self.in_force), settings, file);
+        self.in_force.send_modify(|current| self.change(current, settings, file));
     }
 
     /// The keys by which `next` would protect less than what is in force.
     #[must_use]
     pub fn weakened_by(&self, next: &WebConfigFile) -> Vec<&'static str> {
-        read(&self.in_force).site.file.weakened_by(next)
+        self.in_force.borrow().site.file.weakened_by(next)
     }
 
     /// Puts `file` into force if `before` still is; returns whether it did.
     pub(super) fn replace_file(&self, before: &Arc<Site>, file: WebConfigFile) -> bool {
-        let mut in_force = write(&self.in_force);
-        let is_same = Arc::ptr_eq(before, &in_force.site);
-        if is_same {
-            self.change(&mut in_force, before.settings.clone(), file);
-        }
-        is_same
+        self.in_force.send_if_modified(|current| {
+            let is_same = Arc::ptr_eq(before, &current.site);
+            if is_same {
+                self.change(current, before.settings.clone(), file);
+            }
+            is_same
+        })
     }
 
-    fn change(&self, current: &mut InForce, settings: WebConfig, mut file: WebConfigFile) {
+    fn change(&self, current: &mut InForce, settings: WebConfig, file: WebConfigFile) {
         let before = &current.site;
-        if let (Some(users), Some(known)) = (&mut file.users, &before.file.users) {
-            Users::succeed(users, known);
-        }
-        let same_tls = match (&before.file.tls, &file.tls) {
-            (None, None) => true,
-            (Some(before), Some(after)) => after.is_like(before),
-            _ => false,
-        };
+        let identity = |file: &WebConfigFile| file.tls.as_ref().map(|tls| tls.identity.clone());
+        let same_tls = identity(&before.file) == identity(&file);
         let generation = if same_tls { current.generation.clone() } else { self.stop.child_token() };
         let next = in_force(Arc::clone(&before.shared), settings, file, generation);
         let before = std::mem::replace(current, next);
@@ -80,7 +72,7 @@ impl App {
     }
 
     pub(super) fn in_force(&self) -> InForce {
-        read(&self.in_force).clone()
+        self.in_force.borrow().clone()
     }
 }
 

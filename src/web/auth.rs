@@ -39,14 +39,12 @@ pub enum Verdict {
     Busy,
 }
 
-/// The users of `basic_auth_users`.
-pub struct Users {
-    hashes: BTreeMap<String, Arc<str>>,
-    verifications: Arc<Verifications>,
-}
+/// The hashes of `basic_auth_users` by name. Each has passed [`check_hash`].
+pub type Users = BTreeMap<String, Arc<str>>;
 
-/// What outlives a reload.
-struct Verifications {
+/// Verifies passwords. It outlives reloads, so that they forget no password and its queue stays as it is.
+#[derive(Debug)]
+pub struct Verifier {
     /// The digest of the last right password of each user.
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
@@ -56,60 +54,49 @@ struct Verifications {
     addresses: Mutex<HashMap<IpAddr, Arc<Semaphore>>>,
 }
 
-impl Users {
-    /// By name; each hash has passed [`Self::check_hash`], and there is at least one. An error where the system has no
-    /// random numbers.
-    pub fn new(hashes: BTreeMap<String, Arc<str>>) -> Result<Self, ring::error::Unspecified> {
-        let verifications = Verifications {
+/// Whether `hash` can be verified against; the message says what is wrong with it and what to do, and shows nothing of
+/// it.
+pub fn check_hash(hash: &str) -> Result<(), String> {
+    let hint = "make one with: htpasswd -nBC 10 \"\" | tr -d ':\\n'";
+    let Ok(parts) = hash.parse::<bcrypt::HashParts>() else { return Err(format!("not a bcrypt hash; {hint}")) };
+    match parts.get_cost() {
+        4..=MAX_COST => Ok(()),
+        cost @ 15..=31 => Err(format!(
+            "not a usable bcrypt hash: its cost is {cost}, and above {MAX_COST} a verification takes longer than a \
+             scrape; {hint}"
+        )),
+        cost => Err(format!("not a bcrypt hash: its cost is {cost}, and must be 4 to {MAX_COST}; {hint}")),
+    }
+}
+
+impl Verifier {
+    pub fn new() -> Self {
+        let digest_key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
+        Self {
             verified: Mutex::default(),
-            digest_key: hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())?,
+            digest_key: digest_key
+                .expect("without random numbers of the system no HashMap could have been made either"),
             turn: Arc::new(Semaphore::new(1)),
             addresses: Mutex::default(),
-        };
-        Ok(Self { hashes, verifications: Arc::new(verifications) })
-    }
-
-    /// Remembers what `before` has verified, except for users whose hash has changed, and keeps its queue.
-    pub fn succeed(&mut self, before: &Self) {
-        self.verifications = Arc::clone(&before.verifications);
-        lock(&self.verifications.verified).retain(|name, _| self.hashes.contains_key(name));
-    }
-
-    /// Whether `hash` can be verified against; the message says what is wrong with it and what to do, and shows nothing of
-    /// it.
-    pub fn check_hash(hash: &str) -> Result<(), String> {
-        let hint = "make one with: htpasswd -nBC 10 \"\" | tr -d ':\\n'";
-        let Ok(parts) = hash.parse::<bcrypt::HashParts>() else { return Err(format!("not a bcrypt hash; {hint}")) };
-        match parts.get_cost() {
-            4..=MAX_COST => Ok(()),
-            cost @ 15..=31 => Err(format!(
-                "not a usable bcrypt hash: its cost is {cost}, and above {MAX_COST} a verification takes longer than a \
-                 scrape; {hint}"
-            )),
-            cost => Err(format!("not a bcrypt hash: its cost is {cost}, and must be 4 to {MAX_COST}; {hint}")),
         }
-    }
-
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.hashes.keys().map(String::as_str)
     }
 
     /// Judges the credentials of a request from this address.
-    pub async fn judge(&self, headers: &HeaderMap, address: IpAddr) -> Verdict {
+    pub async fn judge(&self, users: &Users, headers: &HeaderMap, address: IpAddr) -> Verdict {
         let Some((user, password)) = credentials(headers) else { return Verdict::Refused };
-        let digest = self.digest(&user, &password);
-        if self.is_verified(&user, &digest) {
+        let known = users.get(&user);
+        let Some(hash) = known.or_else(|| self.decoy(users, &user)).map(Arc::clone) else { return Verdict::Refused };
+        let digest = self.digest(&user, &hash, &password);
+        // Both sides are digests under a secret key, so a partial match reveals nothing about the password.
+        let is_verified = || known.is_some() && lock(&self.verified).get(&user) == Some(&digest);
+        if is_verified() {
             return Verdict::Admitted;
         }
-        let Some(turn) = self.verifications.turn(address).await else { return Verdict::Busy };
+        let Some(turn) = self.turn(address).await else { return Verdict::Busy };
         // Another request with the same credentials may have been verified in the meantime.
-        if self.is_verified(&user, &digest) {
+        if is_verified() {
             return Verdict::Admitted;
         }
-        let known = self.hashes.contains_key(&user);
-        let Some(hash) = self.hashes.get(&user).or_else(|| self.decoy(&user)).map(Arc::clone) else {
-            return Verdict::Refused;
-        };
         let verified = tokio::task::spawn_blocking(move || {
             let is_right = bcrypt::verify(password, &hash);
             // The turn lasts as long as the work, even if the client is gone.
@@ -118,34 +105,27 @@ impl Users {
         });
         // Awaited for unknown users too, so that both take the same time.
         let is_right = matches!(verified.await, Ok(Ok(true)));
-        if known && is_right {
-            lock(&self.verifications.verified).insert(user, digest);
-            return Verdict::Admitted;
+        if known.is_none() || !is_right {
+            return Verdict::Refused;
         }
-        Verdict::Refused
+        lock(&self.verified).insert(user, digest);
+        Verdict::Admitted
     }
 
-    fn is_verified(&self, user: &str, digest: &[u8]) -> bool {
-        // Both sides are digests under a secret key, so a partial match reveals nothing about the password.
-        lock(&self.verifications.verified).get(user).is_some_and(|known| known == digest)
-    }
-
-    fn digest(&self, user: &str, password: &[u8]) -> Vec<u8> {
-        let hash = self.hashes.get(user).map_or("", |hash| &**hash);
+    /// Of the hash too, so that a password has to be verified again once its user has another.
+    fn digest(&self, user: &str, hash: &str, password: &[u8]) -> Vec<u8> {
         // Neither a user name nor a hash has a colon, so the three parts are unambiguous.
         let all = [user.as_bytes(), b":", hash.as_bytes(), b":", password].concat();
-        hmac::sign(&self.verifications.digest_key, &all).as_ref().to_vec()
+        hmac::sign(&self.digest_key, &all).as_ref().to_vec()
     }
 
     /// The hash that an unknown user's password is compared with, to take the same time. It is always the same for a name,
     /// so that repeated requests reveal nothing if costs differ.
-    fn decoy(&self, user: &str) -> Option<&Arc<str>> {
-        let choice = hmac::sign(&self.verifications.digest_key, user.as_bytes()).as_ref()[0];
-        self.hashes.values().nth(usize::from(choice) % self.hashes.len().max(1))
+    fn decoy<'a>(&self, users: &'a Users, user: &str) -> Option<&'a Arc<str>> {
+        let choice = hmac::sign(&self.digest_key, user.as_bytes()).as_ref()[0];
+        users.values().nth(usize::from(choice) % users.len().max(1))
     }
-}
 
-impl Verifications {
     /// `None` if too many wait, or for too long.
     async fn turn(&self, address: IpAddr) -> Option<[OwnedSemaphorePermit; 2]> {
         let own = {
@@ -186,7 +166,7 @@ mod tests {
     }
 
     fn users(hashes: &[(&str, String)]) -> Users {
-        Users::new(hashes.iter().map(|(name, hash)| ((*name).to_owned(), hash.as_str().into())).collect()).unwrap()
+        hashes.iter().map(|(name, hash)| ((*name).to_owned(), hash.as_str().into())).collect()
     }
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
@@ -206,10 +186,11 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_right_password_of_a_known_user_is_admitted() {
+        let verifier = Verifier::new();
         let users = users(&[("alice", hash_of("correct")), ("bob", hash_of("b:ob"))]);
         for _ in 0..2 {
-            assert_eq!(users.judge(&request("alice", "correct"), HERE).await, Verdict::Admitted);
-            assert_eq!(users.judge(&request("bob", "b:ob"), HERE).await, Verdict::Admitted);
+            assert_eq!(verifier.judge(&users, &request("alice", "correct"), HERE).await, Verdict::Admitted);
+            assert_eq!(verifier.judge(&users, &request("bob", "b:ob"), HERE).await, Verdict::Admitted);
             for (user, password) in [
                 ("alice", "wrong"),
                 ("alice", ""),
@@ -218,75 +199,83 @@ mod tests {
                 ("", ""),
                 ("ALICE", "correct"),
             ] {
-                assert_eq!(users.judge(&request(user, password), HERE).await, Verdict::Refused, "{user} {password}");
+                assert_eq!(
+                    verifier.judge(&users, &request(user, password), HERE).await,
+                    Verdict::Refused,
+                    "{user} {password}"
+                );
             }
         }
     }
 
     #[tokio::test]
     async fn what_are_no_credentials_is_refused() {
+        let verifier = Verifier::new();
         let users = users(&[("alice", hash_of("correct"))]);
-        assert_eq!(users.judge(&HeaderMap::new(), HERE).await, Verdict::Refused);
+        assert_eq!(verifier.judge(&users, &HeaderMap::new(), HERE).await, Verdict::Refused);
         for value in ["Basic", "Basic ", "Basic !!!", "Bearer YWxpY2U6Y29ycmVjdA==", "Basic YWxpY2U="] {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, value.parse().unwrap());
-            assert_eq!(users.judge(&headers, HERE).await, Verdict::Refused, "{value}");
+            assert_eq!(verifier.judge(&users, &headers, HERE).await, Verdict::Refused, "{value}");
         }
     }
 
     #[tokio::test]
     async fn an_unknown_user_costs_what_a_known_one_costs_and_is_refused_even_with_the_password_of_another() {
+        let verifier = Verifier::new();
         let users = users(&[("alice", hash_of("correct"))]);
-        assert_eq!(users.decoy("mallory"), users.hashes.get("alice"));
-        assert_eq!(users.judge(&request("mallory", "correct"), HERE).await, Verdict::Refused);
+        assert_eq!(verifier.decoy(&users, "mallory"), users.get("alice"));
+        assert_eq!(verifier.judge(&users, &request("mallory", "correct"), HERE).await, Verdict::Refused);
     }
 
     #[tokio::test]
     async fn a_verification_is_waited_for_also_of_an_unknown_user_and_keeps_its_turn_where_the_client_goes_away() {
+        let verifier = Verifier::new();
         let users = users(&[("alice", expensive())]);
-        let judged = timeout(Duration::from_millis(1), users.judge(&request("mallory", "correct"), HERE)).await;
+        let judged =
+            timeout(Duration::from_millis(1), verifier.judge(&users, &request("mallory", "correct"), HERE)).await;
         assert!(judged.is_err(), "it is not answered before the work is done");
-        assert_eq!(users.verifications.turn.available_permits(), 0);
-        let _turn = users.verifications.turn.acquire().await.unwrap();
+        assert_eq!(verifier.turn.available_permits(), 0);
+        let _turn = verifier.turn.acquire().await.unwrap();
     }
 
     #[tokio::test]
-    async fn a_reload_forgets_only_the_passwords_of_users_with_another_hash() {
+    async fn a_password_counts_as_verified_only_for_as_long_as_its_user_has_the_same_hash() {
+        let verifier = Verifier::new();
         let (kept, changed) = (hash_of("kept"), hash_of("changed"));
         let before = users(&[("alice", kept.clone()), ("bob", changed.clone()), ("carol", changed)]);
         for (user, password) in [("alice", "kept"), ("bob", "changed"), ("carol", "changed")] {
-            assert_eq!(before.judge(&request(user, password), HERE).await, Verdict::Admitted);
+            assert_eq!(verifier.judge(&before, &request(user, password), HERE).await, Verdict::Admitted);
         }
-        let mut after = users(&[("alice", kept), ("bob", hash_of("other"))]);
-        after.succeed(&before);
-        let is_verified = |user, password: &str| after.is_verified(user, &after.digest(user, password.as_bytes()));
-        assert!(is_verified("alice", "kept"));
-        assert!(!is_verified("bob", "changed"));
-        assert_eq!(lock(&after.verifications.verified).len(), 2, "users who left are forgotten");
-        assert_eq!(after.judge(&request("bob", "changed"), HERE).await, Verdict::Refused);
-        assert_eq!(after.judge(&request("carol", "changed"), HERE).await, Verdict::Refused);
+        let after = users(&[("alice", kept), ("bob", hash_of("other"))]);
+        assert_eq!(verifier.judge(&after, &request("bob", "changed"), HERE).await, Verdict::Refused);
+        assert_eq!(verifier.judge(&after, &request("carol", "changed"), HERE).await, Verdict::Refused);
+        // From now on nothing is verified.
+        verifier.turn.close();
+        assert_eq!(verifier.judge(&after, &request("alice", "kept"), HERE).await, Verdict::Admitted);
     }
 
     #[tokio::test]
     async fn a_flood_from_one_address_keeps_no_other_out_and_its_own_queue_is_bounded() {
-        let users = Arc::new(users(&[("alice", hash_of("correct"))]));
+        let verifier = Arc::new(Verifier::new());
+        let users = users(&[("alice", hash_of("correct"))]);
         // As if a verification were under way all the time.
-        let busy = Arc::clone(&users.verifications.turn).acquire_owned().await.unwrap();
+        let busy = Arc::clone(&verifier.turn).acquire_owned().await.unwrap();
         let flood: Vec<_> = (0..=MAX_WAITING)
             .map(|number| {
-                let users = Arc::clone(&users);
-                tokio::spawn(async move { users.judge(&request("alice", &number.to_string()), HERE).await })
+                let (verifier, users) = (Arc::clone(&verifier), users.clone());
+                tokio::spawn(async move { verifier.judge(&users, &request("alice", &number.to_string()), HERE).await })
             })
             .collect();
-        while lock(&users.verifications.addresses).get(&HERE).map_or(0, Arc::strong_count) < MAX_WAITING + 2 {
+        while lock(&verifier.addresses).get(&HERE).map_or(0, Arc::strong_count) < MAX_WAITING + 2 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(users.judge(&request("alice", "one more"), HERE).await, Verdict::Busy);
+        assert_eq!(verifier.judge(&users, &request("alice", "one more"), HERE).await, Verdict::Busy);
         let elsewhere = {
-            let users = Arc::clone(&users);
-            tokio::spawn(async move { users.judge(&request("alice", "correct"), ELSEWHERE).await })
+            let (verifier, users) = (Arc::clone(&verifier), users.clone());
+            tokio::spawn(async move { verifier.judge(&users, &request("alice", "correct"), ELSEWHERE).await })
         };
-        while !lock(&users.verifications.addresses).contains_key(&ELSEWHERE) {
+        while !lock(&verifier.addresses).contains_key(&ELSEWHERE) {
             tokio::task::yield_now().await;
         }
         drop(busy);
@@ -298,10 +287,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_as_long_as_a_scrape_may_take() {
+        let verifier = Verifier::new();
         let users = users(&[("alice", hash_of("correct"))]);
-        let _busy = users.verifications.turn.acquire().await.unwrap();
+        let _busy = verifier.turn.acquire().await.unwrap();
         let begin = tokio::time::Instant::now();
-        assert_eq!(users.judge(&request("alice", "correct"), HERE).await, Verdict::Busy);
+        assert_eq!(verifier.judge(&users, &request("alice", "correct"), HERE).await, Verdict::Busy);
         assert!(begin.elapsed() < Duration::from_secs(8), "{:?}", begin.elapsed());
     }
 
@@ -309,7 +299,7 @@ mod tests {
     fn what_is_no_bcrypt_hash_is_refused() {
         let good = hash_of("x");
         for prefix in ["$2a$", "$2b$", "$2y$"] {
-            assert_eq!(Users::check_hash(&good.replacen("$2b$", prefix, 1)), Ok(()));
+            assert_eq!(check_hash(&good.replacen("$2b$", prefix, 1)), Ok(()));
         }
         for bad in [
             "",
@@ -320,8 +310,8 @@ mod tests {
             &good.replacen("$04$", "$32$", 1),
             &good.replacen("$04$", "$15$", 1),
         ] {
-            assert!(Users::check_hash(bad).is_err(), "{bad}");
+            assert!(check_hash(bad).is_err(), "{bad}");
         }
-        assert_eq!(Users::check_hash(&good.replacen("$04$", "$14$", 1)), Ok(()));
+        assert_eq!(check_hash(&good.replacen("$04$", "$14$", 1)), Ok(()));
     }
 }

@@ -9,15 +9,10 @@ use super::{
     moved::Moved,
 };
 use axum::extract::ConnectInfo;
-use hyper::{
-    Request,
-    body::Incoming,
-    server::conn::{http1, http2},
-    service::service_fn,
-};
+use hyper::{Request, body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::graceful::GracefulConnection,
+    server::conn::auto,
 };
 use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
@@ -36,10 +31,7 @@ const MAX_AGE: Duration = Duration::from_secs(600);
 /// How long the requests under way may take once a connection must close.
 const GOODBYE: Duration = Duration::from_secs(10);
 
-/// The head of a request, in bytes.
-const MAX_HEAD: u16 = 16 * 1024;
-
-/// The read buffer of a connection, and what is written at once, in bytes.
+/// The largest head of a request, and what is read and written at once, in bytes.
 const BUFFER: usize = 64 * 1024;
 
 /// HTTP/2 streams of one connection.
@@ -58,7 +50,7 @@ pub(super) async fn serve(
     stream.set_nodelay(true)?;
     let InForce { site, generation, .. } = app.in_force();
     let Some(tls) = site.file.tls.as_ref().map(|tls| Arc::clone(&tls.config)) else {
-        return converse(moved.watch(stream), Protocol::Http1, peer, app, generation, &moved).await;
+        return serve_requests(moved.watch(stream), false, peer, app, generation, &moved).await;
     };
     let shaken = tokio::select! {
         shaken = handshake::shake_hands(stream, &moved, tls) => shaken,
@@ -72,57 +64,29 @@ pub(super) async fn serve(
     })?;
     drop(site);
     let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    let protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
-    converse(stream, protocol, peer, app, generation, &moved).await
+    serve_requests(stream, http2, peer, app, generation, &moved).await
 }
 
-/// The protocol of a connection: without TLS only HTTP/1, with TLS what ALPN negotiated.
-#[derive(Debug, Clone, Copy)]
-enum Protocol {
-    Http1,
-    Http2,
-}
-
-async fn converse<S>(
-    stream: S,
-    protocol: Protocol,
+/// Serves requests over HTTP/1, or HTTP/2 where ALPN negotiated that, until the connection ends or must close: then it may
+/// finish what is under way, but for no longer than [`GOODBYE`], whatever the client does.
+async fn serve_requests(
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    http2: bool,
     peer: SocketAddr,
     app: App,
     leave: CancellationToken,
     moved: &Moved,
-) -> Result<(), ConnectionError>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+) -> Result<(), ConnectionError> {
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         // Looked up for each request, so that a reload takes effect on open connections too.
         app.in_force().router.oneshot(request)
     });
-    let stream = TokioIo::new(stream);
-    match protocol {
-        Protocol::Http1 => {
-            let mut builder = http1::Builder::new();
-            builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-            builder.max_header_size(MAX_HEAD.into()).max_buf_size(BUFFER);
-            drive(builder.serve_connection(stream, service), leave, moved).await?;
-        }
-        Protocol::Http2 => {
-            let mut builder = http2::Builder::new(TokioExecutor::new());
-            builder.timer(TokioTimer::new()).max_header_list_size(MAX_HEAD.into()).max_concurrent_streams(MAX_STREAMS);
-            drive(builder.serve_connection(stream, service), leave, moved).await?;
-        }
-    }
-    Ok(())
-}
-
-/// Runs the connection until it ends, or must close: then it may finish what is under way, but for no longer than
-/// [`GOODBYE`], whatever the client does.
-async fn drive<C>(connection: C, leave: CancellationToken, moved: &Moved) -> Result<(), C::Error>
-where
-    C: GracefulConnection,
-{
-    let mut connection = pin!(connection);
+    let builder = auto::Builder::new(TokioExecutor::new());
+    let mut builder = if http2 { builder.http2_only() } else { builder.http1_only() };
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(BUFFER);
+    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(MAX_STREAMS);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         ended = connection.as_mut() => return ended,
         () = leave.cancelled() => {}

@@ -7,7 +7,7 @@
 use super::{app::App, state::Site, web_config::WebConfigFile};
 use crate::model::Failure;
 use std::{path::Path, sync::Arc, time::Duration};
-use tokio::time::sleep;
+use tokio::{task::spawn_blocking, time::sleep};
 
 /// How often the files are checked. A change is accepted once two checks find the same.
 const LOOK: Duration = Duration::from_secs(1);
@@ -15,40 +15,36 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Never ends.
 pub(super) async fn follow(app: App) {
     let mut site = app.in_force().site;
-    // The versions that have been handled, and those that have been seen once.
-    let (mut judged, mut candidate) = (site.file.versions.clone(), None);
+    // The content that has been handled, and another that has been seen once.
+    let (mut handled, mut candidate) = (site.file.files.clone(), None);
     loop {
         sleep(LOOK).await;
         let current = app.in_force().site;
         if !Arc::ptr_eq(&current, &site) {
             site = current;
-            (judged, candidate) = (site.file.versions.clone(), None);
+            (handled, candidate) = (site.file.files.clone(), None);
         }
-        let Some(path) = site.file.path.clone() else { continue };
-        let before = judged.clone();
-        let Some(found) = off_the_runtime(move || before.now()).await else { continue };
-        if found == judged {
-            candidate = None;
-        } else if candidate.as_ref() != Some(&found) {
-            candidate = Some(found);
-        } else if let Some((result, versions)) = off_the_runtime(move || WebConfigFile::load_with_versions(&path)).await
-        {
-            (judged, candidate) = (versions, None);
-            take_up(&app, &site, result.map_err(|error| error.to_string()));
+        let Some(path) = site.settings.config_file.clone() else { continue };
+        let before = handled.clone();
+        let look = move || (before.now() != before).then(|| WebConfigFile::load_with_files(&path));
+        match spawn_blocking(look).await {
+            Ok(Some((loaded, found))) if candidate.as_ref() == Some(&found) => {
+                (handled, candidate) = (found, None);
+                take_up(&app, &site, loaded.map_err(|error| error.to_string()));
+            }
+            Ok(Some((_, found))) => candidate = Some(found),
+            Ok(None) => candidate = None,
+            // It panicked, which is logged.
+            Err(_) => {}
         }
     }
-}
-
-/// `None` if the work panicked: the next check tries again.
-async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    tokio::task::spawn_blocking(work).await.ok()
 }
 
 /// Puts the file into force, unless it is invalid or weakens the protection.
 fn take_up(app: &App, site: &Arc<Site>, loaded: Result<WebConfigFile, String>) {
     let sources = &site.shared.sources;
     let now = sources.clock.now();
-    let taken = match loaded.and_then(|file| as_protective(&site.file, file)) {
+    let taken = match loaded.and_then(|file| as_protective(site, file)) {
         Ok(file) => {
             let in_force = file.description().join("; ");
             // A reload in the meantime takes precedence.
@@ -66,13 +62,12 @@ fn take_up(app: &App, site: &Arc<Site>, loaded: Result<WebConfigFile, String>) {
     sources.instruments.web_config_loaded(taken, now);
 }
 
-fn as_protective(before: &WebConfigFile, after: WebConfigFile) -> Result<WebConfigFile, String> {
-    let weakened = before.weakened_by(&after);
+fn as_protective(before: &Site, after: WebConfigFile) -> Result<WebConfigFile, String> {
+    let weakened = before.file.weakened_by(&after).join(", ");
     if weakened.is_empty() {
         return Ok(after);
     }
-    let path = before.path.as_deref().unwrap_or(Path::new("")).display();
-    let weakened = weakened.join(", ");
+    let path = before.settings.config_file.as_deref().unwrap_or(Path::new("")).display();
     Err(format!(
         "the web configuration file {path} removes or weakens {weakened}; reload or restart if that is intended"
     ))
@@ -81,8 +76,8 @@ fn as_protective(before: &WebConfigFile, after: WebConfigFile) -> Result<WebConf
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Certificates, Fixture};
-    use super::as_protective;
-    use crate::web::WebConfigFile;
+    use super::*;
+    use tokio::time::timeout;
 
     #[test]
     fn what_weakens_the_protection_is_held_back_and_named_by_its_key() {
@@ -97,11 +92,7 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             WebConfigFile::load(Some(&path)).unwrap()
         };
-        let held_back = |before: &str, after: &str| {
-            let error = as_protective(&load(before), load(after)).err()?;
-            let (_, keys) = error.split_once(" removes or weakens ").unwrap();
-            Some(keys.split_once("; reload or restart").unwrap().0.to_owned())
-        };
+        let held_back = |before: &str, after: &str| load(before).weakened_by(&load(after)).join(", ");
         let tls = |more: &str| format!("tls_server_config: {{cert_file: server.pem, key_file: server.key{more}}}\n");
         let clients = |policy: &str| tls(&format!(", client_auth_type: {policy}"));
         let own = |policy: &str| tls(&format!(", client_auth_type: {policy}, client_ca_file: ca.pem"));
@@ -127,12 +118,35 @@ mod tests {
             (format!("{users}{}", tls("")), tls(""), "basic_auth_users"),
         ];
         for (before, after, keys) in &weakening {
-            assert_eq!(held_back(before, after).as_deref(), Some(*keys), "{before}\n{after}");
-            assert_eq!(held_back(after, before), None, "{after}\n{before}");
-            assert_eq!(held_back(before, before), None, "{before}");
+            assert_eq!(held_back(before, after), *keys, "{before}\n{after}");
+            assert_eq!(held_back(after, before), "", "{after}\n{before}");
+            assert_eq!(held_back(before, before), "", "{before}");
         }
-        assert_eq!(held_back(&users, &format!("basic_auth_users: {{alice: {hash}}}\n")), None, "a revoked user");
-        assert_eq!(held_back(&tls(", min_version: TLS12"), &tls("")), None, "the default");
-        assert_eq!(held_back(&tls(", max_version: TLS13"), &tls(", max_version: TLS12")), None);
+        assert_eq!(held_back(&users, &format!("basic_auth_users: {{alice: {hash}}}\n")), "", "a revoked user");
+        assert_eq!(held_back(&tls(", min_version: TLS12"), &tls("")), "", "the default");
+        assert_eq!(held_back(&tls(", max_version: TLS13"), &tls(", max_version: TLS12")), "");
+    }
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_becomes_a_pipe_is_refused_and_followed_again_once_it_is_a_file() {
+        let mut fixture = Fixture::new();
+        fixture.web_config("rate_limit: {interval: 1s, burst: 1}\n");
+        let follower = tokio::spawn(follow(fixture.app.clone()));
+        let refused = async |is_wanted: bool| {
+            let facts = || fixture.app.in_force().site.shared.sources.instruments.facts().web_reload_refused;
+            while facts().is_some() != is_wanted {
+                sleep(LOOK).await;
+            }
+            facts().map(|failure| failure.what)
+        };
+        let path = fixture.file("web.yml");
+        std::fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let what = timeout(LOOK * 10, refused(true)).await.unwrap().unwrap();
+        assert!(what.contains("web.yml") && what.contains("not a regular file"), "{what}");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "rate_limit: {interval: 1s, burst: 2}\n").unwrap();
+        timeout(LOOK * 10, refused(false)).await.unwrap();
+        assert_eq!(fixture.app.in_force().site.file.rate_limit.unwrap().burst, 2);
+        follower.abort();
     }
 }

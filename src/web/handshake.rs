@@ -2,7 +2,7 @@
 
 use super::moved::Moved;
 use crate::model::HandshakeFailure;
-use rustls::{AlertDescription, Error, ServerConfig};
+use rustls::{AlertDescription as Alert, Error, ServerConfig};
 use std::{io, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
@@ -61,20 +61,20 @@ async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
 fn reason(error: &io::Error) -> HandshakeFailure {
     match error.get_ref().and_then(|error| error.downcast_ref::<Error>()) {
         Some(Error::NoCertificatesPresented) => HandshakeFailure::NoCertificate,
-        Some(Error::InvalidCertificate(_)) => HandshakeFailure::BadCertificate,
-        Some(Error::AlertReceived(alert)) => match alert {
-            AlertDescription::BadCertificate
-            | AlertDescription::UnsupportedCertificate
-            | AlertDescription::CertificateRevoked
-            | AlertDescription::CertificateExpired
-            | AlertDescription::CertificateUnknown
-            | AlertDescription::UnknownCA
-            | AlertDescription::AccessDenied => HandshakeFailure::BadCertificate,
-            AlertDescription::CloseNotify | AlertDescription::UserCanceled => HandshakeFailure::Closed,
-            _ => HandshakeFailure::Protocol,
-        },
+        Some(
+            Error::InvalidCertificate(_)
+            | Error::AlertReceived(
+                Alert::BadCertificate
+                | Alert::UnsupportedCertificate
+                | Alert::CertificateRevoked
+                | Alert::CertificateExpired
+                | Alert::CertificateUnknown
+                | Alert::UnknownCA
+                | Alert::AccessDenied,
+            ),
+        ) => HandshakeFailure::BadCertificate,
+        // Errors without one of TLS are those of the socket: closed, or reset.
+        None | Some(Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled)) => HandshakeFailure::Closed,
         Some(_) => HandshakeFailure::Protocol,
-        // Errors of the socket: closed, or reset.
-        None => HandshakeFailure::Closed,
     }
 }

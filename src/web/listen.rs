@@ -4,23 +4,9 @@ use crate::text::os_hint;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::{
     io,
-    net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs},
+    net::{self, Ipv6Addr, SocketAddr, ToSocketAddrs},
 };
-
-/// A bound socket that listens; connections wait in its queue until [`super::serve`] accepts them.
-#[derive(Debug)]
-pub struct Listener {
-    pub(super) socket: TcpListener,
-    pub(super) address: SocketAddr,
-}
-
-impl Listener {
-    /// The address with the actual port.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
+use tokio::net::TcpListener;
 
 /// Why the exporter cannot listen.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +24,7 @@ const BACKLOG: i32 = 1024;
 
 /// The sockets that systemd passed (`LISTEN_FDS`), if any.
 #[derive(Debug, Default)]
-pub struct PassedSockets(Vec<TcpListener>);
+pub struct PassedSockets(Vec<net::TcpListener>);
 
 impl PassedSockets {
     /// Takes them over. It removes the variables that name them, so call it before there are threads.
@@ -57,43 +43,40 @@ impl PassedSockets {
 ///
 /// An address without a host (`:10018`) means all addresses, IPv6 and IPv4, or only IPv4 if there is no IPv6. A name means
 /// all its addresses; one that this machine lacks is skipped if there is another.
-pub fn bind(addresses: &[String], passed: PassedSockets) -> Result<Vec<Listener>, BindError> {
+///
+/// # Panics
+/// Outside of a tokio runtime.
+pub fn bind(addresses: &[String], passed: PassedSockets) -> Result<Vec<TcpListener>, BindError> {
     let listeners: Vec<_> = if passed.0.is_empty() {
         let bound: Vec<_> = addresses.iter().map(|address| bind_one(address)).collect::<Result<_, _>>()?;
         bound.into_iter().flatten().collect()
     } else {
         passed.0.into_iter().map(listener).collect::<io::Result<_>>().map_err(BindError::Activation)?
     };
-    for listener in &listeners {
-        tracing::info!(address = %listener.address, "listening");
+    for address in listeners.iter().filter_map(|listener| listener.local_addr().ok()) {
+        tracing::info!(%address, "listening");
     }
     Ok(listeners)
 }
 
-fn bind_one(address: &str) -> Result<Vec<Listener>, BindError> {
-    let failed = |error: io::Error| {
-        let hint = hint(&error);
-        BindError::Address { address: address.to_owned(), error, hint }
+fn bind_one(address: &str) -> Result<Vec<TcpListener>, BindError> {
+    let bind = |address: &str| address.to_socket_addrs().and_then(bind_all);
+    let bound = match address.strip_prefix(':') {
+        Some(port) => match bind(&format!("[::]:{port}")) {
+            Err(error) if is_lack(&error) => bind(&format!("0.0.0.0:{port}")),
+            result => result,
+        },
+        None => bind(address),
     };
-    let Some(port) = address.strip_prefix(':') else {
-        return address.to_socket_addrs().and_then(bind_all).map_err(failed);
-    };
-    let port: u16 = port.parse().map_err(|_| {
-        failed(io::Error::new(io::ErrorKind::InvalidInput, format!("{port:?} is not a port from 0 to 65535")))
-    })?;
-    let bound = match open((Ipv6Addr::UNSPECIFIED, port).into()) {
-        Err(error) if is_lack(&error) => open((Ipv4Addr::UNSPECIFIED, port).into()),
-        result => result,
-    };
-    bound.map(|listener| vec![listener]).map_err(failed)
+    bound.map_err(|error| BindError::Address { address: address.to_owned(), hint: hint(&error), error })
 }
 
 /// Listens on all addresses of a name. If its port is 0, all use the port that the first was given.
-fn bind_all(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<Vec<Listener>> {
-    let (mut bound, mut lacking) = (Vec::<Listener>::new(), Vec::new());
+fn bind_all(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<Vec<TcpListener>> {
+    let (mut bound, mut lacking) = (Vec::<TcpListener>::new(), Vec::new());
     for mut address in addresses {
         if let (0, Some(first)) = (address.port(), bound.first()) {
-            address.set_port(first.address.port());
+            address.set_port(first.local_addr()?.port());
         }
         match open(address) {
             Ok(listener) => bound.push(listener),
@@ -111,7 +94,7 @@ fn bind_all(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<Vec<Liste
     Ok(bound)
 }
 
-fn open(address: SocketAddr) -> io::Result<Listener> {
+fn open(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     if address.ip() == Ipv6Addr::UNSPECIFIED {
         socket.set_only_v6(false)?;
@@ -122,10 +105,9 @@ fn open(address: SocketAddr) -> io::Result<Listener> {
     listener(socket.into())
 }
 
-fn listener(socket: TcpListener) -> io::Result<Listener> {
+fn listener(socket: net::TcpListener) -> io::Result<TcpListener> {
     socket.set_nonblocking(true)?;
-    let address = socket.local_addr()?;
-    Ok(Listener { socket, address })
+    TcpListener::from_std(socket)
 }
 
 /// Whether this machine lacks the address: it is another machine's, or IPv6 without IPv6 support.
@@ -150,51 +132,55 @@ fn hint(error: &io::Error) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpStream;
+    use std::net::{Ipv4Addr, TcpStream};
 
-    #[test]
-    fn without_a_host_both_families_are_served() {
+    fn address(listener: &TcpListener) -> SocketAddr {
+        listener.local_addr().unwrap()
+    }
+
+    #[tokio::test]
+    async fn without_a_host_both_families_are_served() {
         let listener = bind_one(":0").unwrap().remove(0);
-        let port = listener.address().port();
+        let port = address(&listener).port();
         TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-        if listener.address().is_ipv6() {
+        if address(&listener).is_ipv6() {
             TcpStream::connect((Ipv6Addr::LOCALHOST, port)).unwrap();
         }
     }
 
-    #[test]
-    fn a_name_is_served_on_all_its_addresses_with_one_port_except_those_that_this_machine_lacks() {
+    #[tokio::test]
+    async fn a_name_is_served_on_all_its_addresses_with_one_port_except_those_that_this_machine_lacks() {
         let addresses = ["198.51.100.1:0", "127.0.0.1:0", "198.51.100.2:0", "127.0.0.2:0"];
         let bound = bind_all(addresses.iter().map(|address| address.parse().unwrap())).unwrap();
-        let hosts: Vec<_> = bound.iter().map(|listener| listener.address().ip().to_string()).collect();
+        let hosts: Vec<_> = bound.iter().map(|listener| address(listener).ip().to_string()).collect();
         assert_eq!(hosts, ["127.0.0.1", "127.0.0.2"]);
-        assert_eq!(bound[0].address().port(), bound[1].address().port());
+        assert_eq!(address(&bound[0]).port(), address(&bound[1]).port());
         for listener in bound {
-            TcpStream::connect(listener.address()).unwrap();
+            TcpStream::connect(address(&listener)).unwrap();
         }
     }
 
-    #[test]
-    fn a_name_without_an_address_of_this_machine_and_one_whose_port_is_taken_are_errors() {
+    #[tokio::test]
+    async fn a_name_without_an_address_of_this_machine_and_one_whose_port_is_taken_are_errors() {
         let lacking = bind_all(["198.51.100.1:0".parse().unwrap()].into_iter()).unwrap_err();
         assert_eq!(lacking.kind(), io::ErrorKind::AddrNotAvailable);
         let other = bind_one("127.0.0.2:0").unwrap();
-        let taken = other[0].address();
+        let taken = address(&other[0]);
         let addresses = [SocketAddr::new(Ipv4Addr::LOCALHOST.into(), taken.port()), taken];
         assert_eq!(bind_all(addresses.into_iter()).unwrap_err().kind(), io::ErrorKind::AddrInUse);
     }
 
-    #[test]
-    fn an_address_in_use_is_named_with_its_hint() {
+    #[tokio::test]
+    async fn an_address_in_use_is_named_with_its_hint() {
         let first = bind_one("127.0.0.1:0").unwrap().remove(0);
-        let address = first.address().to_string();
+        let address = address(&first).to_string();
         let message = bind(std::slice::from_ref(&address), PassedSockets::default()).unwrap_err().to_string();
         assert!(message.starts_with(&format!("cannot listen on {address:?} (web.listen_addresses): ")), "{message}");
         assert!(message.ends_with("end the process that listens there, or choose another port"), "{message}");
     }
 
-    #[test]
-    fn an_error_about_what_is_no_address_says_how_to_write_one() {
+    #[tokio::test]
+    async fn an_error_about_what_is_no_address_says_how_to_write_one() {
         for address in [":http", "10018", "localhost", ":70000"] {
             let message = bind_one(address).unwrap_err().to_string();
             assert!(message.ends_with("write host:port, [IPv6]:port or :port"), "{message}");

@@ -7,10 +7,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use std::{
-    net::{IpAddr, Ipv6Addr, SocketAddr},
-    sync::Arc,
-};
+use std::{net::SocketAddr, sync::Arc};
 
 pub(super) async fn limit_rate(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let Some(Err(wait)) = site.file.rate_limit.map(|limit| site.shared.bucket.admit(limit)) else {
@@ -21,11 +18,14 @@ pub(super) async fn limit_rate(State(site): State<Arc<Site>>, request: Request, 
     (StatusCode::TOO_MANY_REQUESTS, headers, message).into_response()
 }
 
-pub(super) async fn authenticate(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+pub(super) async fn authenticate(
+    State(site): State<Arc<Site>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+    next: Next,
+) -> Response {
     let Some(users) = &site.file.users else { return next.run(request).await };
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-    let address = peer.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0.ip());
-    match users.judge(request.headers(), address).await {
+    match site.shared.verifier.judge(users, request.headers(), peer.ip()).await {
         Verdict::Admitted => next.run(request).await,
         Verdict::Refused => {
             let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";

@@ -5,15 +5,12 @@
 
 mod grid;
 mod html;
-mod overview;
 mod query;
 mod table;
 mod when;
 
 #[cfg(test)]
 mod tests;
-
-pub use html::Page;
 
 use super::{negotiate, state::Site};
 use axum::{
@@ -48,28 +45,18 @@ static TURNS: Semaphore = Semaphore::const_new(2);
 
 /// The handler of the page.
 pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -> Response {
-    let page = Page {
-        published: site.published(),
-        telemetry_path: site.settings.telemetry_path.clone(),
-        facts: site.shared.sources.instruments.facts(),
-        now: site.shared.sources.clock.now(),
-    };
-    respond(page, &uri, &headers).await
-}
-
-async fn respond(page: Page, uri: &Uri, headers: &HeaderMap) -> Response {
-    let query = Query::of(uri);
+    let query = Query::of(&uri);
     let fixed = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (header::VARY, HeaderValue::from_static("Accept-Encoding")),
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (header::CONTENT_SECURITY_POLICY, POLICY.clone()),
     ];
-    let gzip = negotiate::accepts_gzip(headers);
+    let gzip = negotiate::accepts_gzip(&headers);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
     let refresh = query.refresh.then_some([(header::REFRESH, query::REFRESH)]);
     let rendered = in_turn(&TURNS, move || {
-        let text = html::render(&page, &query).into_string().into_bytes();
+        let text = html::render(&site, &query).into_string().into_bytes();
         if gzip { compressed(&text) } else { Ok(text) }
     });
     match rendered.await {

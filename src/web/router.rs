@@ -1,9 +1,6 @@
 //! The routes of the web side: one handler each, and the layers around them.
 
-use super::{
-    middleware, page, scrape,
-    state::{ReloadRequest, Site},
-};
+use super::{middleware, page, scrape, state::Site};
 use crate::health::{self, Finding};
 use axum::{
     Router,
@@ -55,27 +52,21 @@ async fn reload(State(site): State<Arc<Site>>) -> Response {
         return (StatusCode::FORBIDDEN, message).into_response();
     }
     let (answer, answered) = oneshot::channel();
-    let result = match site.shared.sources.reload.send(ReloadRequest { answer }).await {
-        Ok(()) => answered.await.ok(),
-        Err(_) => None,
-    };
-    match result {
-        Some(Ok(())) => "reloaded\n".into_response(),
-        Some(Err(message)) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{message}\n")).into_response(),
-        None => (StatusCode::SERVICE_UNAVAILABLE, "the exporter is stopping\n").into_response(),
+    // If the request cannot be sent, neither can an answer.
+    site.shared.sources.reload.send(answer).await.ok();
+    match answered.await {
+        Ok(Ok(())) => "reloaded\n".into_response(),
+        Ok(Err(message)) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{message}\n")).into_response(),
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "the exporter is stopping\n").into_response(),
     }
 }
 
 async fn ready(State(site): State<Arc<Site>>) -> Response {
-    let Some(published) = site.published() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "not ready: no poll has begun yet\n").into_response();
-    };
+    let published = site.published();
     if published.status.has_data {
         return "ready\n".into_response();
     }
-    let sources = &site.shared.sources;
-    let findings =
-        health::judge(&published.snapshot, &published.status, &sources.instruments.facts(), sources.clock.now());
+    let findings = site.findings(&published);
     let why = health::why_not_ready(&findings);
     let mut reason = why.map_or_else(|| "no poll has listed the repositories yet".to_owned(), Finding::line);
     if let Some(since) = why.and_then(|finding| finding.since) {
@@ -214,7 +205,7 @@ mod tests {
             (Ok(()), 200, "reloaded\n"),
             (Err("poll.interval: too short".to_owned()), 500, "poll.interval: too short\n"),
         ] {
-            let answer = async { reloads.recv().await.unwrap().answer.send(outcome).unwrap() };
+            let answer = async { reloads.recv().await.unwrap().send(outcome).unwrap() };
             let (response, ()) = tokio::join!(fixture.ask("POST /-/reload"), answer);
             assert_eq!(response.status().as_u16(), status);
             assert_eq!(body(response).await, text);

@@ -1,7 +1,6 @@
 //! A scrape: the exposition in the format and encoding that the client asks for.
 
 use super::{negotiate, state::Site};
-use crate::exposition;
 use axum::{
     body::Body,
     extract::State,
@@ -10,64 +9,40 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::stream;
-use std::{
-    convert::Infallible,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::{convert::Infallible, sync::Arc};
 
 pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
     let format = negotiate::format(&headers);
     let published = site.published();
-    let gzip = published.is_some() && negotiate::accepts_gzip(&headers);
+    let gzip = negotiate::accepts_gzip(&headers);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))]);
     let vary = [(header::VARY, "Accept, Accept-Encoding")];
     let headers = (vary, [(header::CONTENT_TYPE, negotiate::content_type(format))], encoding);
     let limit = site.settings.max_requests;
-    let Some(place) = Place::take(&site.shared.scrapes, limit) else {
+    // A reference is a place: each scrape keeps one until its body has been sent or dropped.
+    let place = Arc::clone(&site.shared.scrapes);
+    if Arc::strong_count(&place) - 1 > limit {
         let message = format!("{limit} scrapes are being served already (web.max_requests); try again\n");
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
-    };
+    }
     let instruments = &site.shared.sources.instruments;
-    let Some(published) = published else {
-        // Nothing is published yet, but the exporter has its own metrics.
-        return (headers, exposition::own(format, instruments)).into_response();
-    };
     let (length, body) = if gzip {
         let chunks = published.gzip(format, instruments);
-        (chunks.iter().map(|chunk| chunk.len() as u64).sum(), place.kept_by(chunks.into_iter()))
+        (chunks.iter().map(|chunk| chunk.len() as u64).sum(), body(chunks.into_iter(), place))
     } else {
         let chunks = published.identity(format, instruments);
-        (chunks.remaining(), place.kept_by(chunks))
+        (chunks.remaining(), body(chunks, place))
     };
     (headers, [(header::CONTENT_LENGTH, HeaderValue::from(length))], body).into_response()
 }
 
-/// One of the places of `web.max_requests`.
-struct Place(Arc<AtomicUsize>);
-
-impl Place {
-    fn take(taken: &Arc<AtomicUsize>, limit: usize) -> Option<Self> {
-        let more = |taken: usize| (taken < limit).then_some(taken + 1);
-        taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
-        Some(Self(Arc::clone(taken)))
-    }
-
-    /// A body that keeps the place until it has been sent or dropped.
-    fn kept_by(self, chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
-        Body::from_stream(stream::iter(chunks.map(move |chunk| {
-            let _kept = &self;
-            Ok::<_, Infallible>(chunk)
-        })))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
+/// A body that keeps `place` for as long as it lives.
+fn body(chunks: impl Iterator<Item = Bytes> + Send + 'static, place: Arc<()>) -> Body {
+    Body::from_stream(stream::iter(chunks.map(move |chunk| {
+        // So that the closure, and with it the body, owns it.
+        let _ = &place;
+        Ok::<_, Infallible>(chunk)
+    })))
 }
 
 #[cfg(test)]
@@ -86,17 +61,6 @@ mod tests {
         assert_eq!(status(&fixture.ask("GET /metrics").await), 503);
         drop(body(first).await);
         assert_eq!(status(&fixture.ask("GET /metrics").await), 200);
-    }
-
-    #[tokio::test]
-    async fn before_the_first_publication_the_own_metrics_are_served() {
-        let mut fixture = Fixture::new();
-        fixture.unpublish();
-        let asked = [("accept", "application/openmetrics-text"), ("accept-encoding", "gzip")];
-        let response = fixture.ask_with("GET /metrics", &asked).await;
-        assert_eq!(status(&response), 200);
-        assert_eq!(response.headers().get("content-encoding"), None);
-        assert!(body(response).await.ends_with("# EOF\n"));
     }
 
     #[tokio::test]

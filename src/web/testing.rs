@@ -13,17 +13,21 @@ use crate::{
     model::Timestamp,
     snapshot::{PollStatus, Snapshot},
 };
-use axum::{body::Body, http::Request, response::Response};
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use axum::{body::Body, extract::ConnectInfo, http::Request, response::Response};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 use tower::ServiceExt as _;
 
+/// The time at which tests begin.
+pub const NOW: Timestamp = Timestamp::from_millis(100 * 86_400_000);
+
 /// An [`App`] with all that moves it.
 pub struct Fixture {
     pub app: App,
-    published: watch::Sender<Option<Arc<Published>>>,
+    published: watch::Sender<Arc<Published>>,
     pub reloads: Option<mpsc::Receiver<ReloadRequest>>,
+    pub snapshot: Snapshot,
     status: PollStatus,
     /// In force after [`Self::reload`].
     pub settings: WebConfig,
@@ -52,40 +56,24 @@ impl Fixture {
             state_is_kept: true,
         };
         let (reload, reloads) = mpsc::channel(1);
-        let published = watch::Sender::new(None);
+        let snapshot =
+            Snapshot { taken_at: NOW, repositories: Vec::new(), filtered: 0, unconfirmed: 0, completion_scale: 100.0 };
+        let published = watch::Sender::new(published(&snapshot, &status));
         let sources = Sources {
             published: published.subscribe(),
             instruments: Arc::new(Instruments::new("/metrics")),
             reload,
-            clock: Clock::system(),
+            clock: Clock::following_tokio(NOW),
         };
         let app = App::new(sources, settings.clone(), WebConfigFile::default());
         let folder = TempDir::new().unwrap();
-        let mut fixture = Self { app, published, reloads: Some(reloads), status, settings, folder };
-        fixture.publish(|_| {});
-        fixture
+        Self { app, published, reloads: Some(reloads), snapshot, status, settings, folder }
     }
 
-    /// Publishes an empty snapshot with the status as `change` leaves it.
+    /// Publishes the snapshot with the status as `change` leaves it.
     pub fn publish(&mut self, change: impl FnOnce(&mut PollStatus)) {
         change(&mut self.status);
-        let snapshot = Snapshot {
-            taken_at: Timestamp::from_millis(0),
-            repositories: Vec::new(),
-            filtered: 0,
-            unconfirmed: 0,
-            completion_scale: 100.0,
-        };
-        self.publish_snapshot(snapshot);
-    }
-
-    pub fn publish_snapshot(&mut self, snapshot: Snapshot) {
-        let published = Published::new(Arc::new(snapshot), self.status.clone());
-        self.published.send_replace(Some(Arc::new(published)));
-    }
-
-    pub fn unpublish(&mut self) {
-        self.published.send_replace(None);
+        self.published.send_replace(published(&self.snapshot, &self.status));
     }
 
     /// A file of the folder that the web configuration file is in.
@@ -114,10 +102,15 @@ impl Fixture {
 
     pub async fn ask_with(&self, line: &str, headers: &[(&str, &str)]) -> Response {
         let (method, uri) = line.split_once(' ').unwrap();
-        let request = Request::builder().method(method).uri(uri);
+        let peer = ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1)));
+        let request = Request::builder().method(method).uri(uri).extension(peer);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         self.app.in_force().router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
     }
+}
+
+fn published(snapshot: &Snapshot, status: &PollStatus) -> Arc<Published> {
+    Arc::new(Published::new(Arc::new(snapshot.clone()), status.clone()))
 }
 
 pub fn status(response: &Response) -> u16 {

@@ -5,25 +5,20 @@
 //! Nothing is ever ignored silently.
 
 mod client;
-mod invalid;
+mod files;
 mod tls;
 mod yaml;
 
 use super::{
-    auth::Users,
+    auth::{Users, check_hash},
     limit::{RateLimit, parse_interval},
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use invalid::Invalid;
+pub(super) use files::Files;
 use serde_saphyr::Spanned;
-use std::{
-    collections::BTreeMap,
-    fmt,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fmt, io, path::Path};
 pub(super) use tls::Tls;
-use yaml::{RawHttp, RawRateLimit};
+use yaml::{Invalid, RawHttp, RawRateLimit, choose};
 
 /// Why a web configuration file cannot be used: the file, line and key, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,8 +28,8 @@ pub struct WebConfigError(String);
 /// A valid web configuration file, with everything that it refers to. The default is that of no file: nothing is protected.
 #[derive(Default)]
 pub struct WebConfigFile {
-    pub(super) path: Option<PathBuf>,
-    pub(super) versions: Versions,
+    /// What was read of it.
+    pub(super) files: Files,
     /// `None` means without TLS.
     pub(super) tls: Option<Tls>,
     pub(super) headers: HeaderMap,
@@ -54,23 +49,17 @@ impl fmt::Debug for WebConfigFile {
 impl WebConfigFile {
     /// Reads and validates the file and all that it refers to. Blocks for as long as its files do.
     pub fn load(config_file: Option<&Path>) -> Result<Self, WebConfigError> {
-        config_file.map_or_else(|| Ok(Self::default()), |path| Self::load_with_versions(path).0)
+        config_file.map_or_else(|| Ok(Self::default()), |path| Self::load_with_files(path).0)
     }
 
-    /// As [`Self::load`]; also returns which versions of which files were read, so that their changes can be noticed even
-    /// after a failure.
-    pub(super) fn load_with_versions(path: &Path) -> (Result<Self, WebConfigError>, Versions) {
-        let (mut result, mut versions) = load(path);
-        // Read again until the files did not change meanwhile.
-        for _ in 0..3 {
-            let (again, after) = load(path);
-            result = again;
-            if std::mem::replace(&mut versions, after) == versions {
-                break;
-            }
-        }
-        let loaded = result.map(|file| Self { path: Some(path.to_owned()), versions: versions.clone(), ..file });
-        (loaded, versions)
+    /// As [`Self::load`]; also returns what was read, so that a change of it can be noticed even after a failure.
+    pub(super) fn load_with_files(path: &Path) -> (Result<Self, WebConfigError>, Files) {
+        let mut files = Files::default();
+        let result = read(path, &mut files).map_err(|Invalid { line, message }| {
+            let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+            WebConfigError(format!("the web configuration file {}{line}: {message}", path.display()))
+        });
+        (result.map(|file| Self { files: files.clone(), ..file }), files)
     }
 
     /// What is in force, one item each, for people; without secrets.
@@ -108,69 +97,36 @@ impl WebConfigFile {
     }
 }
 
-/// Files, each with what distinguishes its versions; `None` if it cannot be checked.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Versions(Vec<(PathBuf, Option<Version>)>);
-
-/// Inode, size, and time of the last change in seconds and nanoseconds.
-type Version = (u64, u64, i64, i64);
-
-impl Versions {
-    fn of(paths: impl Iterator<Item = PathBuf>) -> Self {
-        let look = |path: PathBuf| {
-            let seen = std::fs::metadata(&path).ok();
-            let seen = seen.map(|file| (file.ino(), file.size(), file.mtime(), file.mtime_nsec()));
-            (path, seen)
-        };
-        Self(paths.map(look).collect())
-    }
-
-    /// The same files as they are now.
-    pub fn now(&self) -> Self {
-        Self::of(self.0.iter().map(|(path, _)| path.clone()))
-    }
-}
-
-fn load(path: &Path) -> (Result<WebConfigFile, WebConfigError>, Versions) {
-    let mut sources = vec![path.to_owned()];
-    let result = read(path, &mut sources).map_err(|Invalid { line, message }| {
-        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
-        WebConfigError(format!("the web configuration file {}{line}: {message}", path.display()))
-    });
-    (result, Versions::of(sources.into_iter()))
-}
-
-fn read(path: &Path, sources: &mut Vec<PathBuf>) -> Result<WebConfigFile, Invalid> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+fn read(path: &Path, files: &mut Files) -> Result<WebConfigFile, Invalid> {
+    let text = files.read(path.to_owned()).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+    let text = text.map_err(|error| {
         Invalid::new(format!("cannot read it: {error}; correct web.config_file or the file's mode"))
     })?;
     let raw = yaml::parse(&text)?;
     let http = raw.http_server_config.unwrap_or_default();
-    let http2 = http.http2.unwrap_or(true);
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut description = Vec::new();
     let tls = match raw.tls_server_config {
-        Some(section) => Tls::new(&section, &mut tls::Files { folder, sources }, http2)?,
+        Some(section) => Tls::new(&section, files, http.http2.unwrap_or(true))?,
         None => None,
     };
-    description.push(tls.as_ref().map_or("no TLS: served in the clear", |tls| &tls.description).to_owned());
     let users = users(raw.basic_auth_users.unwrap_or_default())?;
-    description.push(match &users {
-        Some(users) => format!("basic authentication: {}", users.names().collect::<Vec<_>>().join(", ")),
-        None => "no basic authentication".to_owned(),
-    });
     let rate_limit = rate_limit(raw.rate_limit.unwrap_or_default())?;
-    description.extend(rate_limit.as_ref().map(RateLimit::to_string));
     let headers = headers(http)?;
+    let mut description = vec![
+        tls.as_ref().map_or("no TLS: served in the clear", |tls| &tls.description).to_owned(),
+        match &users {
+            Some(users) => format!("basic authentication: {}", join(users.keys())),
+            None => "no basic authentication".to_owned(),
+        },
+    ];
+    description.extend(rate_limit.as_ref().map(RateLimit::to_string));
     if !headers.is_empty() {
-        let names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
-        description.push(format!("response headers: {}", names.join(", ")));
+        description.push(format!("response headers: {}", join(headers.keys())));
     }
     Ok(WebConfigFile { tls, headers, users, rate_limit, description, ..WebConfigFile::default() })
 }
 
 fn users(raw: BTreeMap<String, Spanned<String>>) -> Result<Option<Users>, Invalid> {
-    let mut hashes = BTreeMap::new();
+    let mut hashes = Users::new();
     for (name, hash) in raw {
         if name.contains(':') {
             let message = format!(
@@ -178,46 +134,39 @@ fn users(raw: BTreeMap<String, Spanned<String>>) -> Result<Option<Users>, Invali
             );
             return Err(Invalid::at(&hash, message));
         }
-        Users::check_hash(&hash.value)
-            .map_err(|reason| Invalid::at(&hash, format!("basic_auth_users.{name}: {reason}")))?;
+        check_hash(&hash.value).map_err(|reason| Invalid::at(&hash, format!("basic_auth_users.{name}: {reason}")))?;
         hashes.insert(name, hash.value.into());
     }
-    if hashes.is_empty() {
-        return Ok(None);
-    }
-    Users::new(hashes)
-        .map(Some)
-        .map_err(|_| Invalid::new("basic_auth_users: the system gives no random numbers; make getrandom(2) work"))
+    Ok(Some(hashes).filter(|hashes| !hashes.is_empty()))
 }
 
 fn rate_limit(raw: RawRateLimit) -> Result<Option<RateLimit>, Invalid> {
-    let Some(interval) = raw.interval else {
-        return match raw.burst.filter(|burst| burst.value != 0) {
-            Some(burst) => Err(Invalid::at(
-                &burst,
-                "rate_limit.burst limits nothing without rate_limit.interval; set it, such as 1s",
-            )),
-            None => Ok(None),
-        };
+    let burst = raw.burst.filter(|burst| burst.value > 0);
+    let Some(interval) = raw.interval.0 else {
+        let message = "rate_limit.burst limits nothing without rate_limit.interval; set it, such as 1s";
+        return burst.map_or(Ok(None), |burst| Err(Invalid::at(&burst, message)));
     };
     let duration = parse_interval(&interval.value)
         .map_err(|reason| Invalid::at(&interval, format!("rate_limit.interval: {reason}")))?;
     if duration.is_zero() {
         return Ok(None);
     }
-    let refused = "rate_limit.burst must be 1 to 4294967295: with 0 every request would be refused";
-    let Some(burst) = raw.burst else { return Err(Invalid::at(&interval, refused)) };
-    match u32::try_from(burst.value) {
-        Ok(number) if number > 0 => Ok(Some(RateLimit { interval: duration, burst: number })),
-        _ => Err(Invalid::at(&burst, refused)),
-    }
+    let Some(burst) = burst else {
+        let message = "rate_limit.burst must be 1 to 4294967295: with 0 every request would be refused";
+        return Err(Invalid::at(&interval, message));
+    };
+    Ok(Some(RateLimit { interval: duration, burst: burst.value }))
+}
+
+fn join(names: impl Iterator<Item = impl ToString>) -> String {
+    names.map(|name| name.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// The headers that may be set, with the allowed values if not all are.
-const HEADERS: [(&str, &[&str]); 5] = [
+const HEADERS: [(&str, &[(&str, ())]); 5] = [
     ("Content-Security-Policy", &[]),
-    ("X-Frame-Options", &["deny", "sameorigin"]),
-    ("X-Content-Type-Options", &["nosniff"]),
+    ("X-Frame-Options", &[("deny", ()), ("sameorigin", ())]),
+    ("X-Content-Type-Options", &[("nosniff", ())]),
     ("X-XSS-Protection", &[]),
     ("Strict-Transport-Security", &[]),
 ];
@@ -227,12 +176,11 @@ fn headers(raw: RawHttp) -> Result<HeaderMap, Invalid> {
     for (name, value) in raw.headers.unwrap_or_default() {
         let key = format!("http_server_config.headers.{name}");
         let Some((_, values)) = HEADERS.iter().find(|(allowed, _)| *allowed == name) else {
-            let allowed: Vec<_> = HEADERS.iter().map(|(name, _)| *name).collect();
-            return Err(Invalid::at(&value, format!("{key} cannot be set; only these can: {}", allowed.join(", "))));
+            let allowed = join(HEADERS.iter().map(|(name, _)| name));
+            return Err(Invalid::at(&value, format!("{key} cannot be set; only these can: {allowed}")));
         };
-        if !values.is_empty() && !values.contains(&value.value.as_str()) {
-            let message = format!("{key}: {:?} is not a value that it can have: {}", value.value, values.join(" or "));
-            return Err(Invalid::at(&value, message));
+        if !values.is_empty() {
+            choose(&key, &value, values)?;
         }
         let (Ok(header), Ok(content)) = (name.parse::<HeaderName>(), HeaderValue::from_str(&value.value)) else {
             return Err(Invalid::at(&value, format!("{key} must be one line of visible characters")));
@@ -249,6 +197,7 @@ fn headers(raw: RawHttp) -> Result<HeaderMap, Invalid> {
 mod tests {
     use super::super::testing::Certificates;
     use super::*;
+    use std::path::PathBuf;
 
     /// The files of `tests/web_config/files`, with certificates and a hash made for this run.
     fn prepared(folder: &Path) -> Vec<PathBuf> {
@@ -289,7 +238,7 @@ mod tests {
         let text = std::fs::read_to_string(file).unwrap();
         let expected = text.lines().find_map(|line| line.strip_prefix("# expects: "));
         assert_eq!(name.starts_with("bad-"), expected.is_some(), "{name}");
-        match (load(file).0.err().map(|error| error.to_string()), expected) {
+        match (WebConfigFile::load(Some(file)).err().map(|error| error.to_string()), expected) {
             (None, None) => None,
             (None, Some(expected)) => Some(format!("{name} was taken; expected: {expected}")),
             (Some(error), None) => Some(format!("{name} was refused: {error}")),

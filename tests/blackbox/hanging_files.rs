@@ -39,7 +39,6 @@ fn signals_end_a_start_that_hangs() {
         for (what, arguments) in [
             ("the configuration", ["serve", "--config.file=pipe"]),
             ("the configuration of a demo", ["demo", "--config.file=pipe"]),
-            ("the web configuration file", ["serve", "--web.config.file=pipe"]),
         ] {
             let setup = Setup::for_url("http://127.0.0.1:1");
             make_pipe(&setup.folder.path().join("pipe"));
@@ -60,34 +59,33 @@ fn signals_end_a_reload_that_hangs() {
     let api = Api::start([Repo::new(1, "owner/repo")]);
     for signal in ["TERM", "INT"] {
         for by_http in [false, true] {
-            for file in ["config.yaml", "web.yaml"] {
-                let setup = Setup::for_api(&api).set("web.enable_lifecycle", "true");
-                let config = setup.file("config.yaml", "web:\n  config_file: web.yaml\n");
-                setup.file("web.yaml", "{}\n");
-                let mut exporter = setup.argument("--config.file").argument(&config).start();
-                let path = exporter.folder.path().join(file);
-                fs::remove_file(&path).unwrap();
-                make_pipe(&path);
-                let address = exporter.address;
-                if by_http {
-                    thread::spawn(move || http::request("POST", address, "/-/reload", &[]));
-                } else {
-                    exporter.signal("HUP");
-                }
-                let _pipe = wait_until_it_hangs(&path);
-                assert_eq!(exporter.status("/-/healthy"), 200, "it serves meanwhile");
-                ends_in_time(&mut exporter, signal, file);
+            let setup = Setup::for_api(&api).set("web.enable_lifecycle", "true");
+            let config = setup.file("config.yaml", "{}\n");
+            let mut exporter = setup.argument("--config.file").argument(&config).start();
+            let path = exporter.folder.path().join("config.yaml");
+            fs::remove_file(&path).unwrap();
+            make_pipe(&path);
+            let address = exporter.address;
+            if by_http {
+                thread::spawn(move || http::request("POST", address, "/-/reload", &[]));
+            } else {
+                exporter.signal("HUP");
             }
+            let _pipe = wait_until_it_hangs(&path);
+            assert_eq!(exporter.status("/-/healthy"), 200, "it serves meanwhile");
+            ends_in_time(&mut exporter, signal, "a reload");
         }
     }
 }
 
 #[test]
-fn a_key_file_that_is_a_pipe_is_refused() {
-    let setup = Setup::for_url("http://127.0.0.1:1").unset("api.key").set("api.key_file", "./pipe");
-    make_pipe(&setup.folder.path().join("pipe"));
-    let output = setup.run();
-    assert_eq!(output.status.code(), Some(2));
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("api.key_file") && error.contains("not a regular file"), "{error}");
+fn a_key_file_and_a_web_configuration_file_that_are_pipes_are_refused() {
+    for (key, instead_of) in [("api.key_file", "api.key"), ("web.config_file", "")] {
+        let setup = Setup::for_url("http://127.0.0.1:1").unset(instead_of).set(key, "./pipe");
+        make_pipe(&setup.folder.path().join("pipe"));
+        let output = setup.run();
+        assert_eq!(output.status.code(), Some(2));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(key) && error.contains("not a regular file"), "{error}");
+    }
 }

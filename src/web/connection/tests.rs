@@ -14,7 +14,7 @@ struct Client {
     leave: CancellationToken,
 }
 
-fn connected(protocol: Protocol) -> Client {
+fn connected(http2: bool) -> Client {
     let app = Fixture::new().app;
     // The smallest of buffers: what a client does not take, the server keeps.
     let (stream, other) = duplex(16);
@@ -23,7 +23,7 @@ fn connected(protocol: Protocol) -> Client {
     let task = tokio::spawn(async move {
         let (begin, moved) = (Instant::now(), Moved::now());
         let peer = ([127, 0, 0, 1], 1).into();
-        converse(moved.watch(other), protocol, peer, app, left, &moved).await.ok();
+        serve_requests(moved.watch(other), http2, peer, app, left, &moved).await.ok();
         begin.elapsed()
     });
     Client { stream, task, leave }
@@ -37,15 +37,15 @@ fn seconds(range: std::ops::RangeInclusive<u64>, took: Duration) {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_client_is_dropped_after_30_seconds() {
-    for protocol in [Protocol::Http1, Protocol::Http2] {
-        let client = connected(protocol);
+    for http2 in [false, true] {
+        let client = connected(http2);
         seconds(30..=40, client.task.await.unwrap());
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_head_that_never_ends_is_read_for_30_seconds() {
-    let Client { mut stream, task, .. } = connected(Protocol::Http1);
+    let Client { mut stream, task, .. } = connected(false);
     tokio::spawn(async move {
         stream.write_all(b"GET / HTTP/1.1\r\nx: ").await.unwrap();
         while stream.write_all(b"x").await.is_ok() {
@@ -57,7 +57,7 @@ async fn a_head_that_never_ends_is_read_for_30_seconds() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_takes_nothing_is_dropped_within_40_seconds() {
-    let Client { mut stream, task, .. } = connected(Protocol::Http1);
+    let Client { mut stream, task, .. } = connected(false);
     stream.write_all(REQUEST).await.unwrap();
     stream.read_u8().await.unwrap();
     seconds(30..=40, task.await.unwrap());
@@ -67,7 +67,7 @@ async fn a_reader_that_takes_nothing_is_dropped_within_40_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_client_may_ask_again_until_it_idles_too_long_or_the_connection_is_too_old() {
     for (asked, pause, end) in [(3, 20, 70..=71), (100, 20, 600..=610)] {
-        let Client { mut stream, task, .. } = connected(Protocol::Http1);
+        let Client { mut stream, task, .. } = connected(false);
         let client = tokio::spawn(async move {
             for _ in 0..asked {
                 if stream.write_all(b"GET /-/healthy HTTP/1.1\r\nhost: a\r\n\r\n").await.is_err() {
@@ -88,8 +88,8 @@ async fn a_client_may_ask_again_until_it_idles_too_long_or_the_connection_is_too
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_has_to_end_ends_at_once_if_idle_and_otherwise_after_its_response() {
-    let idle = connected(Protocol::Http1);
-    let Client { mut stream, task, leave } = connected(Protocol::Http1);
+    let idle = connected(false);
+    let Client { mut stream, task, leave } = connected(false);
     stream.write_all(REQUEST).await.unwrap();
     let mut answer = vec![stream.read_u8().await.unwrap()];
     idle.leave.cancel();
@@ -105,7 +105,7 @@ async fn a_connection_that_has_to_end_ends_at_once_if_idle_and_otherwise_after_i
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_has_to_end_is_dropped_after_10_seconds_however_busy() {
-    let Client { mut stream, task, leave } = connected(Protocol::Http1);
+    let Client { mut stream, task, leave } = connected(false);
     stream.write_all(REQUEST).await.unwrap();
     leave.cancel();
     tokio::spawn(async move {
@@ -117,9 +117,9 @@ async fn a_connection_that_has_to_end_is_dropped_after_10_seconds_however_busy()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_larger_than_16_kib_is_refused() {
-    let Client { mut stream, .. } = connected(Protocol::Http1);
-    let head = format!("GET /{} HTTP/1.1\r\nhost: a\r\n\r\n", "a".repeat(MAX_HEAD.into()));
+async fn a_head_larger_than_64_kib_is_refused() {
+    let Client { mut stream, .. } = connected(false);
+    let head = format!("GET /{} HTTP/1.1\r\nhost: a\r\n\r\n", "a".repeat(BUFFER));
     let (mut reading, mut writing) = tokio::io::split(&mut stream);
     let (_, answer) = tokio::join!(writing.write_all(head.as_bytes()), async {
         let mut answer = [0; 12];
@@ -136,7 +136,7 @@ async fn a_reload_takes_effect_on_an_open_connection() {
     let (app, moved) = (fixture.app.clone(), Moved::now());
     let leave = CancellationToken::new();
     tokio::spawn(async move {
-        converse(moved.watch(other), Protocol::Http1, ([127, 0, 0, 1], 1).into(), app, leave, &moved).await.ok();
+        serve_requests(moved.watch(other), false, ([127, 0, 0, 1], 1).into(), app, leave, &moved).await.ok();
     });
     for (path, code) in [("/metrics", "200"), ("/elsewhere", "404")] {
         fixture.settings.telemetry_path = path.to_owned();

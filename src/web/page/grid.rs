@@ -8,7 +8,7 @@ use super::{
 use crate::{
     model::{Timestamp, Visibility},
     report::summary::{Language, Percent, Row, is_stalled, ratio},
-    snapshot::{Condition, Reading},
+    snapshot::Condition,
     words::{Rough, grouped},
 };
 use maud::{Markup, html};
@@ -26,9 +26,9 @@ pub fn grid(table: &Table<'_>, query: &Query, now: Timestamp) -> Markup {
                 }
                 tr.means {
                     th scope="row" { (means_heading(table)) }
-                    (mean_tile("All", table.mean.get()))
+                    (tile("All", table.mean.get(), false))
                     td.last {}
-                    @for language in &table.languages { (mean_tile(language.code, language.mean.get())) }
+                    @for language in &table.languages { (tile(language.code, language.mean.get(), false)) }
                 }
             }
             tbody { @for row in &table.rows { (table_row(row, table, now)) } }
@@ -41,7 +41,7 @@ fn heading(query: &Query, column: Column, name: &str) -> Markup {
         (query.sort.column == column).then_some(if query.sort.descending { "descending" } else { "ascending" });
     html! {
         th scope="col" aria-sort=[sorted] {
-            a href={ (query.sorted(query.sort.toggled(column)).link()) "#repositories" } { (name) }
+            a href={ (Query { sort: query.sort.toggled(column), page: 1, ..query.clone() }.link()) "#repositories" } { (name) }
         }
     }
 }
@@ -63,13 +63,6 @@ fn means_heading(table: &Table<'_>) -> String {
     }
 }
 
-fn mean_tile(code: &str, ratio: Option<f64>) -> Markup {
-    html! { @match ratio {
-        Some(ratio) => { td.(heat(ratio)) data-code=(code) { (Percent(ratio)) } },
-        None => td.unknown data-code=(code) { "?" },
-    } }
-}
-
 fn table_row(row: &Row<'_>, table: &Table<'_>, now: Timestamp) -> Markup {
     html! {
         tr {
@@ -79,12 +72,13 @@ fn table_row(row: &Row<'_>, table: &Table<'_>, now: Timestamp) -> Markup {
                 (condition(&row.shown.condition, now))
                 @if row.stalled > 0 { " " span.tag.stalls { (row.stalled) " stalled" } }
             }
-            @match row.mean.get() {
-                Some(ratio) => { td.all.(heat(ratio)) data-code="All" { (Percent(ratio)) } },
-                None => td.all {},
-            }
+            @if row.mean.get().is_some() { (tile("All", row.mean.get(), false)) } @else { td {} }
             td.last { @if let Some(at) = row.last_progress { (moment(at, &ago(at, now))) } }
-            @for language in &table.languages { (tile(language.code, row.reading(language.code), table.scale, now)) }
+            @for Language { code, .. } in &table.languages {
+                @if let Some(reading) = row.reading(code) {
+                    (tile(code, ratio(reading, table.scale), is_stalled(reading, table.scale, now)))
+                } @else { td {} }
+            }
         }
     }
 }
@@ -107,15 +101,13 @@ fn condition(condition: &Condition, now: Timestamp) -> Markup {
 }
 
 /// One cell of the heat map. It says which language it is of for the layout without columns.
-fn tile(code: &str, reading: Option<&Reading>, scale: f64, now: Timestamp) -> Markup {
-    html! { @match reading.map(|reading| (reading, ratio(reading, scale))) {
-        None => td {},
-        Some((_, None)) => td.unknown data-code=(code) { "?" },
-        Some((reading, Some(ratio))) => {
-            @let stalled = is_stalled(reading, scale, now);
-            td.(heat(ratio)).stalled[stalled] data-code=(code) {
+fn tile(code: &str, ratio: Option<f64>, is_stalled: bool) -> Markup {
+    html! { @match ratio {
+        None => td.unknown data-code=(code) { "?" },
+        Some(ratio) => {
+            td.(heat(ratio)).stalled[is_stalled] data-code=(code) {
                 (Percent(ratio))
-                @if stalled { span.hidden { " stalled" } }
+                @if is_stalled { span.hidden { " stalled" } }
             }
         },
     } }

@@ -1,22 +1,20 @@
 //! The page as HTML.
 
 use super::{
+    super::state::Site,
     grid::{grid, legend},
-    overview::{Attention, Counts, Level, Overview},
     query::{Query, Sort},
     table::{self, Table},
     when::{ago, ahead, moment},
 };
 use crate::{
-    exposition::Published,
-    instruments::Facts,
+    health::{self, Finding, Kind, Severity},
     model::Timestamp,
-    report::summary::{self, Percent},
-    snapshot::PollStatus,
+    report::summary::{self, Cause, Mean, Percent, Row},
+    snapshot::{PollStatus, Snapshot},
     words::{Rough, grouped, repositories},
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use std::sync::Arc;
 
 /// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
@@ -24,42 +22,22 @@ pub const STYLE: &str = include_str!("style.css");
 /// The stylesheet for windows in which the languages do not fit side by side; also part of the page.
 pub const WRAPPED: &str = include_str!("wrapped.css");
 
-/// What the page shows, whatever the query.
-#[derive(Debug)]
-pub struct Page {
-    /// `None` until something is published for the first time.
-    pub published: Option<Arc<Published>>,
-    pub telemetry_path: String,
-    pub facts: Facts,
-    pub now: Timestamp,
-}
-
 /// Three bars of a heat map.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
     %3Crect width='16' height='4' y='1' rx='1.5' fill='%231d9a8a'/%3E\
     %3Crect width='11' height='4' y='6' rx='1.5' fill='%2366bdb0'/%3E\
     %3Crect width='6' height='4' y='11' rx='1.5' fill='%23f09a78'/%3E%3C/svg%3E";
 
-pub fn render(page: &Page, query: &Query) -> Markup {
-    let Some(published) = page.published.as_deref() else {
-        return document(page, Level::Waiting, 0, &nothing_published());
-    };
-    let (snapshot, status, now) = (&published.snapshot, &published.status, page.now);
+pub fn render(site: &Site, query: &Query) -> Markup {
+    let (published, now) = (site.published(), site.shared.sources.clock.now());
+    let (snapshot, status) = (&published.snapshot, &published.status);
+    let findings = site.findings(&published);
+    let (class, mark) = look(findings.iter().map(|finding| finding.kind.severity()).min());
     let rows = summary::rows(snapshot, now);
-    let overview = Overview::new(snapshot, status, &rows, &page.facts, now);
+    let numbers = numbers(&rows, snapshot.filtered);
     let table = Table::new(rows, snapshot.completion_scale, query);
-    let main = html! {
-        (state(&overview, status, query, now))
-        @if !overview.attention.is_empty() { (attention(&overview.attention, now)) }
-        @if overview.counts.repositories() > 0 { (numbers(&overview, snapshot.filtered)) }
-        (repository_section(&table, query, status.state_is_kept, now))
-    };
-    document(page, overview.level, table.languages.len(), &main)
-}
-
-fn document(page: &Page, level: Level, languages: usize, main: &Markup) -> Markup {
     // Windows in which the languages do not fit side by side, by the widths in the stylesheet.
-    let too_narrow = format!("(max-width: calc(26.8em + {languages} * 2.125em))");
+    let too_narrow = format!("(max-width: calc(26.8em + {} * 2.125em))", table.languages.len());
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -67,38 +45,46 @@ fn document(page: &Page, level: Level, languages: usize, main: &Markup) -> Marku
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (look(level).1) " Translation progress" }
+                title { (mark) " Translation progress" }
                 link rel="icon" href=(ICON);
                 style { (PreEscaped(STYLE)) }
                 style media=(too_narrow) { (PreEscaped(WRAPPED)) }
             }
             body {
                 a.skip href="#repositories" { "Skip to the repositories" }
-                (top(page))
-                main { (main) }
+                (top(&site.settings.telemetry_path))
+                main {
+                    section class={ "state " (class) } aria-labelledby="state" {
+                        span.mark aria-hidden="true" { (mark) }
+                        h2 #state { (health::headline(&findings)) "." }
+                        (polls(status, query, now))
+                    }
+                    (attention(&findings, snapshot, now))
+                    @if !snapshot.repositories.is_empty() { (numbers) }
+                    (repository_section(&table, query, status.state_is_kept, now))
+                }
             }
         }
     }
 }
 
-/// The class and the mark of a level.
-fn look(level: Level) -> (&'static str, &'static str) {
-    match level {
-        Level::Well => ("well", "\u{2713}"),
-        Level::Waiting => ("waiting", "\u{2026}"),
-        Level::Degraded => ("degraded", "!"),
-        Level::Failing => ("failing", "\u{2717}"),
+/// The class and the mark of how bad it is.
+fn look(worst: Option<Severity>) -> (&'static str, &'static str) {
+    match worst {
+        None => ("well", "\u{2713}"),
+        Some(Severity::Notice) => ("waiting", "\u{2026}"),
+        Some(Severity::Warning) => ("degraded", "!"),
+        Some(Severity::Error) => ("failing", "\u{2717}"),
     }
 }
 
-fn top(page: &Page) -> Markup {
-    let metrics = page.telemetry_path.trim_start_matches('/');
+fn top(telemetry_path: &str) -> Markup {
     html! {
         header.top {
             h1 { "Translation progress" }
             p { "translation-exporter " (env!("CARGO_PKG_VERSION")) }
             nav aria-label="Endpoints" {
-                a href=(metrics) { "Metrics" }
+                a href=(telemetry_path.trim_start_matches('/')) { "Metrics" }
                 a href="-/ready" { "Ready" }
                 a href="-/healthy" { "Healthy" }
             }
@@ -106,37 +92,22 @@ fn top(page: &Page) -> Markup {
     }
 }
 
-fn nothing_published() -> Markup {
+fn polls(status: &PollStatus, query: &Query, now: Timestamp) -> Markup {
     html! {
-        section.state.waiting #repositories {
-            span.mark aria-hidden="true" { "\u{2026}" }
-            h2 { "The exporter has just started" }
-            p { "Nothing has been read yet. Reload this page in a moment." }
-        }
-    }
-}
-
-fn state(overview: &Overview<'_>, status: &PollStatus, query: &Query, now: Timestamp) -> Markup {
-    let (class, mark) = look(overview.level);
-    html! {
-        section class={ "state " (class) } aria-labelledby="state" {
-            span.mark aria-hidden="true" { (mark) }
-            h2 #state { (overview.headline) "." }
-            dl {
-                div { dt { "Last poll" } dd { (last_poll(status, now)) } }
-                div { dt { "Next poll" } dd { (next_poll(status, now)) } }
-                div { dt { "Last full poll" } dd {
-                    @match status.last_success_at { Some(at) => (moment(at, &ago(at, now))), None => "not yet" }
-                } }
-                // A refresh would discard a search that is being typed.
-                @if query.search.is_empty() { div { dt { "This page" } dd { (refreshing(query)) } } }
-            }
+        dl {
+            div { dt { "Last poll" } dd { (last_poll(status, now)) } }
+            div { dt { "Next poll" } dd { (next_poll(status, now)) } }
+            div { dt { "Last full poll" } dd {
+                @match status.last_success_at { Some(at) => (moment(at, &ago(at, now))), None => "not yet" }
+            } }
+            // A refresh would discard a search that is being typed.
+            @if query.search.is_empty() { div { dt { "This page" } dd { (refreshing(query)) } } }
         }
     }
 }
 
 fn refreshing(query: &Query) -> Markup {
-    let link = query.refreshed(!query.refresh).link();
+    let link = Query { refresh: !query.refresh, ..query.clone() }.link();
     html! {
         @if query.refresh { "refreshes every minute" span.detail { a href=(link) { "stop" } } }
         @else { a href=(link) { "Refresh every minute" } }
@@ -168,29 +139,25 @@ fn next_poll(status: &PollStatus, now: Timestamp) -> Markup {
 /// How many repositories with the same failure are named.
 const MOST_NAMED: usize = 5;
 
-fn attention(items: &[Attention<'_>], now: Timestamp) -> Markup {
+/// What is wrong, the worst first; the headline covers a notice. Why repositories fail is listed by cause.
+fn attention(findings: &[Finding], snapshot: &Snapshot, now: Timestamp) -> Markup {
+    let mut findings = findings.iter().filter(|finding| finding.kind.severity() != Severity::Notice).peekable();
     html! {
-        section.attention aria-labelledby="attention" {
-            h2 #attention { "What needs attention" }
-            ul {
-                @for item in items {
-                    li {
-                        p {
-                            @for (index, subject) in item.subjects.iter().take(MOST_NAMED).enumerate() {
-                                @if index > 0 { ", " }
-                                bdi.subject { (subject) }
+        @if findings.peek().is_some() {
+            section.attention aria-labelledby="attention" {
+                h2 #attention { "What needs attention" }
+                ul {
+                    @for Finding { kind, what, since, detail, hint } in findings {
+                        @let causes = if *kind == Kind::RepositoriesFailing { summary::causes(snapshot) } else { Vec::new() };
+                        @let is_a_cause = causes.iter().any(|cause| Some(&cause.failure.what) == detail.as_ref());
+                        li {
+                            p { span.subject { (what) } (lasting(*since, now)) }
+                            @if !is_a_cause {
+                                @if let Some(detail) = detail { p.what { (detail) } }
+                                p.hint { (hint) }
                             }
-                            @if item.subjects.len() > MOST_NAMED {
-                                " and " (grouped(item.subjects.len() - MOST_NAMED)) " more"
-                            }
-                            @if let Some(since) = item.since {
-                                span.detail { " for " (moment(since, &Rough(now.since(since)).to_string())) }
-                            }
+                            @for cause in causes { (failing(&cause, now)) }
                         }
-                        @if let Some(detail) = &item.detail {
-                            p.what { @if item.subjects.len() > 1 { "Such as: " } (detail) }
-                        }
-                        p.hint { (item.hint) }
                     }
                 }
             }
@@ -198,26 +165,58 @@ fn attention(items: &[Attention<'_>], now: Timestamp) -> Markup {
     }
 }
 
-fn numbers(overview: &Overview<'_>, filtered: usize) -> Markup {
-    let Counts { fresh, failing, stale, pending, languages, complete, stalled } = overview.counts;
+/// Repositories that fail for one cause.
+fn failing(Cause { repositories, failure }: &Cause<'_>, now: Timestamp) -> Markup {
+    html! {
+        div.cause {
+            p {
+                @for (index, name) in repositories.iter().take(MOST_NAMED).enumerate() {
+                    @if index > 0 { ", " }
+                    bdi.subject { (name) }
+                }
+                @if repositories.len() > MOST_NAMED { " and " (grouped(repositories.len() - MOST_NAMED)) " more" }
+                (lasting(Some(failure.since), now))
+            }
+            p.what { @if repositories.len() > 1 { "Such as: " } (failure.what) }
+            p.hint { (failure.hint) }
+        }
+    }
+}
+
+fn lasting(since: Option<Timestamp>, now: Timestamp) -> Markup {
+    html! {
+        @if let Some(since) = since {
+            span.detail { " for " (moment(since, &Rough(now.since(since)).to_string())) }
+        }
+    }
+}
+
+fn numbers(rows: &[Row<'_>], filtered: usize) -> Markup {
+    let sum = |number: fn(&Row<'_>) -> usize| rows.iter().map(number).sum::<usize>();
+    let languages = sum(|row| row.readings.len());
+    let completion = Mean::of(rows).get();
+    let count = |label| rows.iter().filter(|row| row.shown.condition.label() == label).count();
     html! {
         section.numbers aria-label="Numbers" {
             div.figure {
-                (ring(overview.completion))
-                p { b { (percent(overview.completion)) } " translated" }
+                (ring(completion))
+                p { b { (percent(completion)) } " translated" }
             }
-            div.figure { p { b { (grouped(overview.counts.repositories())) } @if overview.counts.repositories() == 1 { " repository" } @else { " repositories" } }
+            div.figure { p { b { (grouped(rows.len())) } @if rows.len() == 1 { " repository" } @else { " repositories" } }
                 p.detail {
-                    (grouped(fresh)) " up to date"
-                    @for (count, what) in [(failing, "failing"), (stale, "stale"), (pending, "not read yet"), (filtered, "left out by filters")] {
-                        @if count > 0 { ", " (grouped(count)) " " (what) }
+                    (grouped(count("fresh"))) " up to date"
+                    @for (count, words) in [
+                        (count("failing"), "failing"), (count("stale"), "stale"), (count("pending"), "not read yet"),
+                        (filtered, "left out by filters"),
+                    ] {
+                        @if count > 0 { ", " (grouped(count)) " " (words) }
                     }
                 }
             }
             div.figure { p { b { (grouped(languages)) } @if languages == 1 { " translation" } @else { " translations" } }
-                p.detail { (grouped(complete)) " complete" }
+                p.detail { (grouped(sum(|row| row.complete))) " complete" }
             }
-            div.figure { p { b { (grouped(stalled)) } " stalled" }
+            div.figure { p { b { (grouped(sum(|row| row.stalled))) } " stalled" }
                 p.detail { "without progress for 7 days" }
             }
         }
@@ -290,7 +289,7 @@ fn pager(table: &Table<'_>, query: &Query) -> Markup {
     let link = |page: usize, words: &str, rel: Option<&str>| {
         html! {
             @if page == table.page { span aria-disabled="true" { (words) } }
-            @else { a href={ (query.at_page(page).link()) "#repositories" } rel=[rel] { (words) } }
+            @else { a href={ (Query { page, ..query.clone() }.link()) "#repositories" } rel=[rel] { (words) } }
         }
     };
     html! {

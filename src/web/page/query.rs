@@ -76,18 +76,6 @@ impl Query {
         query
     }
 
-    pub fn sorted(&self, sort: Sort) -> Self {
-        Self { sort, page: 1, ..self.clone() }
-    }
-
-    pub fn at_page(&self, page: usize) -> Self {
-        Self { page, ..self.clone() }
-    }
-
-    pub fn refreshed(&self, refresh: bool) -> Self {
-        Self { refresh, ..self.clone() }
-    }
-
     /// The link to this, relative to the page, without defaults.
     pub fn link(&self) -> String {
         let mut parameters = form_urlencoded::Serializer::new("?".to_owned());

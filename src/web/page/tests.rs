@@ -1,30 +1,21 @@
 use super::{
-    super::testing::body,
-    Page, in_turn,
-    overview::{Attention, Overview},
+    super::testing::{Fixture, NOW, body},
+    in_turn,
     query::Query,
-    respond,
     table::{MOST_LANGUAGES, Table},
 };
 use crate::{
-    exposition::Published,
-    instruments::Facts,
-    model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, Failure, Language, PollFailure, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     report::summary::rows,
-    snapshot::{Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown, Snapshot},
+    snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
 };
-use axum::{
-    http::{HeaderMap, HeaderValue, Uri, header},
-    response::Response,
-};
+use axum::{http::Uri, response::Response};
 use std::{
     sync::{Arc, mpsc},
     time::Duration,
 };
 use tokio::sync::Semaphore;
-
-const NOW: Timestamp = Timestamp::from_millis(100 * 86_400_000);
 
 fn days_ago(days: i64) -> Timestamp {
     Timestamp::from_millis(NOW.as_millis() - days * 86_400_000)
@@ -139,39 +130,55 @@ fn outcome() -> PollOutcome {
     }
 }
 
-fn status(last: Option<PollOutcome>) -> PollStatus {
-    PollStatus {
-        interval: Duration::from_secs(300),
-        running_since: None,
-        next_poll_at: Some(NOW),
-        last,
-        last_success_at: None,
-        held_until: None,
-        has_data: true,
-        is_restored: false,
-        state_is_kept: true,
-    }
+fn failing(id: u64, what: &str, days: i64) -> Shown {
+    let languages = Arc::new(Languages { read_at: NOW, readings: Arc::new([]) });
+    shown(id, &format!("a/{id}"), Condition::Failing(languages, failure(what, days)))
 }
 
-/// What needs attention after a poll that read everything.
-fn attention(snapshot: &Snapshot, check: impl FnOnce(&[Attention<'_>])) {
-    let status = status(Some(outcome()));
-    let overview = Overview::new(snapshot, &status, &rows(snapshot, NOW), &Facts::default(), NOW);
-    check(&overview.attention);
+/// What the page lists as needing attention, one text for each item and a line for each paragraph.
+async fn attention(snapshot: Snapshot, outcome: PollOutcome) -> Vec<String> {
+    let page = body(get_after(snapshot, outcome, "/", &[]).await).await;
+    let Some((_, list)) = page.split_once("What needs attention") else { return Vec::new() };
+    let items = list.split_once("</section>").unwrap().0.split("<li>").skip(1);
+    let text = |part: &str| part.split('<').filter_map(|tag| tag.split_once('>')).map(|(_, text)| text).collect();
+    items
+        .map(|item| item.split_inclusive("</p>").map(text).collect::<Vec<String>>().join("\n").trim().to_owned())
+        .collect()
 }
 
-#[test]
-fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_failure_that_has_lasted_longest() {
-    let failing = |id: u64, days| {
-        let languages = Arc::new(Languages { read_at: NOW, readings: Arc::new([]) });
-        shown(id, &format!("a/{id}"), Condition::Failing(languages, failure(&format!("GET {id}"), days)))
-    };
-    let snapshot = snapshot((1..=7).map(|id| failing(id, i64::try_from(id).unwrap())).collect());
-    attention(&snapshot, |attention| {
-        let [item] = attention else { panic!("{attention:?}") };
-        assert_eq!(item.subjects, ["a/1", "a/2", "a/3", "a/4", "a/5", "a/6", "a/7"]);
-        assert_eq!((item.detail.as_deref(), item.since), (Some("GET 7"), Some(days_ago(7))));
-    });
+#[tokio::test(start_paused = true)]
+async fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_failure_that_has_lasted_longest() {
+    let snapshot = snapshot((1..=7).map(|id| failing(id, &format!("GET {id}"), i64::try_from(id).unwrap())).collect());
+    assert_eq!(
+        attention(snapshot, outcome()).await,
+        ["7 repositories cannot be read for 7 d\na/1, a/2, a/3, a/4, a/5 and 2 more for 7 d\nSuch as: GET 7\nfix it"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
+    let snapshot = snapshot((1..=10).map(|id| failing(id, &format!("GET {id}: 503"), 1)).collect());
+    let listing = Failure { hint: "wait".into(), ..failure("GET /v1/repositories: 503", 1) };
+    let outcome = PollOutcome { listing: Some(listing), read: 0, failure: Some(PollFailure::Unavailable), ..outcome() };
+    assert_eq!(
+        attention(snapshot, outcome).await,
+        ["The API is unavailable: the last poll read nothing; the data shown were read before for 24 h\n\
+          GET /v1/repositories: 503\nwait"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_ended_a_poll_early_is_shown_beside_the_repositories_that_fail() {
+    let snapshot = snapshot(vec![failing(1, "GET 1: 403", 1), shown(2, "a/2", fresh(Vec::new()))]);
+    let ended_early = Failure { hint: "check the key".into(), ..failure("three repositories in a row: 403", 0) };
+    let outcome = PollOutcome { ended_early: Some(ended_early), failure: Some(PollFailure::Repositories), ..outcome() };
+    assert_eq!(
+        attention(snapshot, outcome).await,
+        [
+            "The API refuses repositories: 1 repository was read before the last poll was cut short; the rest is shown as \
+          last read for 0 s\nthree repositories in a row: 403\ncheck the key\na/1 for 24 h\nGET 1: 403\nfix it"
+        ]
+    );
 }
 
 /// One repository with a language at 100, another with nine at 0, and one that was never read.
@@ -184,7 +191,7 @@ fn uneven() -> Snapshot {
     ])
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_mean_is_one_of_languages_everywhere_and_says_over_how_many_repositories() {
     let page = page_of(uneven(), "/").await;
     assert!(page.contains("<b>10 %</b> translated"), "{page}");
@@ -193,7 +200,7 @@ async fn the_mean_is_one_of_languages_everywhere_and_says_over_how_many_reposito
     assert!(report.contains("10 % on average"), "{report}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_page_loads_itself_again_only_where_its_reader_says_so_and_never_with_a_search() {
     for (uri, refresh, link) in [
         ("/", None, Some("href=\"?refresh=60\"")),
@@ -201,7 +208,7 @@ async fn a_page_loads_itself_again_only_where_its_reader_says_so_and_never_with_
         ("/?refresh=1", None, Some("href=\"?refresh=60\"")),
         ("/?q=a&refresh=60", None, None),
     ] {
-        let response = get(Some(snapshot_of(&[("a/a", Some(50.0), 0)])), uri, &HeaderMap::new()).await;
+        let response = get(snapshot_of(&[("a/a", Some(50.0), 0)]), uri, &[]).await;
         assert_eq!(response.headers().get("refresh").map(|value| value.to_str().unwrap()), refresh, "{uri}");
         let page = body(response).await;
         assert!(!page.contains("http-equiv"));
@@ -212,7 +219,7 @@ async fn a_page_loads_itself_again_only_where_its_reader_says_so_and_never_with_
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_turn_lasts_as_long_as_the_work_also_where_the_client_has_gone_away() {
     let turns: &'static Semaphore = Box::leak(Box::new(Semaphore::new(1)));
     let (go, wait) = mpsc::channel::<()>();
@@ -230,22 +237,26 @@ async fn a_turn_lasts_as_long_as_the_work_also_where_the_client_has_gone_away() 
 }
 
 /// The answer where this was published after a poll that read everything.
-async fn get(snapshot: Option<Snapshot>, uri: &'static str, headers: &HeaderMap) -> Response {
-    let published = snapshot.map(|snapshot| Arc::new(Published::new(Arc::new(snapshot), status(Some(outcome())))));
-    let telemetry_path = "/metrics".to_owned();
-    let page = Page { published, telemetry_path, facts: Facts::default(), now: NOW };
-    let response = respond(page, &Uri::from_static(uri), headers).await;
+async fn get(snapshot: Snapshot, uri: &'static str, headers: &[(&str, &str)]) -> Response {
+    get_after(snapshot, outcome(), uri, headers).await
+}
+
+async fn get_after(snapshot: Snapshot, outcome: PollOutcome, uri: &'static str, headers: &[(&str, &str)]) -> Response {
+    let mut fixture = Fixture::new();
+    fixture.snapshot = snapshot;
+    fixture.publish(|status| status.last = Some(outcome));
+    let response = fixture.ask_with(&format!("GET {uri}"), headers).await;
     assert_eq!(response.status(), 200);
     response
 }
 
 async fn page_of(snapshot: Snapshot, uri: &'static str) -> String {
-    body(get(Some(snapshot), uri, &HeaderMap::new()).await).await
+    body(get(snapshot, uri, &[]).await).await
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_search_is_shown_as_text_and_the_policy_lets_nothing_else_in() {
-    let response = get(Some(snapshot_of(&[])), "/?q=%22%3E%3Cb%3E", &HeaderMap::new()).await;
+    let response = get(snapshot_of(&[]), "/?q=%22%3E%3Cb%3E", &[]).await;
     let policy = response.headers()["content-security-policy"].to_str().unwrap().to_owned();
     let page = body(response).await;
     assert!(page.contains("value=\"&quot;&gt;&lt;b&gt;\""));
@@ -253,7 +264,7 @@ async fn a_search_is_shown_as_text_and_the_policy_lets_nothing_else_in() {
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-") && !policy.contains("unsafe"), "{policy}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn names_of_repositories_and_languages_cannot_break_out() {
     let evil = "\"><img src=x onerror=alert(1)><script>";
     let mut evil_reading = reading(evil, 50.0, 0);
@@ -263,7 +274,7 @@ async fn names_of_repositories_and_languages_cannot_break_out() {
     assert!(!page.contains("<img") && !page.contains("<script"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cell_is_rounded_down_and_stays_short() {
     let cells = [
         (29.0, "29"),
@@ -283,15 +294,9 @@ async fn a_cell_is_rounded_down_and_stays_short() {
     }
 }
 
-#[tokio::test]
-async fn before_anything_is_known_the_page_says_so() {
-    assert!(body(get(None, "/", &HeaderMap::new()).await).await.contains("The exporter has just started"));
-}
-
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_page_is_compressed_where_that_is_accepted() {
-    let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
-    let response = get(None, "/", &headers).await;
+    let response = get(snapshot_of(&[]), "/", &[("accept-encoding", "gzip")]).await;
     assert_eq!(response.headers()["content-encoding"], "gzip");
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
     let mut page = String::new();

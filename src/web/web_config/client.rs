@@ -1,9 +1,6 @@
 //! Client certificates: the five policies of `client_auth_type`, which are those of Go's crypto/tls.
 
-use super::{
-    invalid::{Invalid, set},
-    yaml::RawTls,
-};
+use super::yaml::{Invalid, RawTls, choose};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme,
     client::danger::HandshakeSignatureValid,
@@ -15,11 +12,7 @@ use rustls::{
     },
 };
 use serde_saphyr::Spanned;
-use std::{
-    fmt,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
-    sync::Arc,
-};
+use std::{fmt, net::IpAddr, sync::Arc};
 use x509_parser::{
     extensions::GeneralName,
     prelude::{FromDer, X509Certificate},
@@ -40,6 +33,15 @@ enum Policy {
 }
 
 impl Policy {
+    const ALL: [(&str, Self); 6] = [
+        ("NoClientCert", Self::None),
+        ("RequestClientCert", Self::Request),
+        ("RequireAnyClientCert", Self::RequireAny),
+        ("RequireClientCert", Self::RequireAny),
+        ("VerifyClientCertIfGiven", Self::VerifyIfGiven),
+        ("RequireAndVerifyClientCert", Self::RequireAndVerify),
+    ];
+
     fn requires(self) -> bool {
         matches!(self, Self::RequireAny | Self::RequireAndVerify)
     }
@@ -84,30 +86,34 @@ impl Clients {
         authorities: Option<RootCertStore>,
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, Invalid> {
-        let policy = policy(&section.value)?;
-        let allowed_sans = allowed_sans(&section.value, policy)?;
+        let raw = &section.value;
+        let policy = match &raw.client_auth_type.0 {
+            Some(name) => choose("tls_server_config.client_auth_type", name, &Policy::ALL)?,
+            None => Policy::None,
+        };
         let own_authorities = authorities.is_some();
+        let checks_nothing = |key: &str| {
+            format!(
+                "tls_server_config.{key} checks nothing where client_auth_type asks for no certificate; set it, such as \
+                 RequireAndVerifyClientCert"
+            )
+        };
+        let allowed_sans = match &raw.client_allowed_sans {
+            Some(sans) if policy == Policy::None => {
+                return Err(Invalid::at(sans, checks_nothing("client_allowed_sans")));
+            }
+            Some(sans) if sans.value.is_empty() => {
+                let message = "tls_server_config.client_allowed_sans is empty, so that nobody could connect; remove it or \
+                               fill it";
+                return Err(Invalid::at(sans, message));
+            }
+            sans => sans.as_ref().map(|sans| sans.value.clone()),
+        };
         if policy == Policy::None && own_authorities {
-            let message = "tls_server_config has a client_ca or client_ca_file, but no client_auth_type that asks for a \
-                           certificate; set it, such as RequireAndVerifyClientCert";
-            return Err(Invalid::at(section, message));
+            return Err(Invalid::at(section, checks_nothing("client_ca or client_ca_file")));
         }
         let hints = authorities.as_ref().map(RootCertStore::subjects).unwrap_or_default();
-        let chain = if policy.verifies() {
-            let authorities = Arc::new(authorities.unwrap_or_else(|| {
-                let mut roots = RootCertStore::empty();
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-                roots
-            }));
-            let chain = WebPkiClientVerifier::builder_with_provider(authorities, Arc::clone(&provider)).build();
-            Some(chain.map_err(|error| {
-                let message =
-                    format!("tls_server_config cannot verify client certificates ({error}); set client_ca_file");
-                Invalid::at(section, message)
-            })?)
-        } else {
-            None
-        };
+        let chain = if policy.verifies() { Some(chain(section, authorities, &provider)?) } else { None };
         Ok(Self { policy, allowed_sans, own_authorities, chain, hints, provider })
     }
 
@@ -131,37 +137,21 @@ impl Clients {
     }
 }
 
-fn policy(raw: &RawTls) -> Result<Policy, Invalid> {
-    let Some(name) = set(&raw.client_auth_type) else { return Ok(Policy::None) };
-    Ok(match name.value.as_str() {
-        "NoClientCert" => Policy::None,
-        "RequestClientCert" => Policy::Request,
-        "RequireAnyClientCert" | "RequireClientCert" => Policy::RequireAny,
-        "VerifyClientCertIfGiven" => Policy::VerifyIfGiven,
-        "RequireAndVerifyClientCert" => Policy::RequireAndVerify,
-        other => {
-            let message = format!(
-                "tls_server_config.client_auth_type: there is no policy {other:?}; choose from NoClientCert, \
-                 RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert"
-            );
-            return Err(Invalid::at(name, message));
-        }
+fn chain(
+    section: &Spanned<RawTls>,
+    authorities: Option<RootCertStore>,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, Invalid> {
+    let authorities = authorities.unwrap_or_else(|| {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        roots
+    });
+    let chain = WebPkiClientVerifier::builder_with_provider(authorities.into(), Arc::clone(provider)).build();
+    chain.map_err(|error| {
+        let message = format!("tls_server_config cannot verify client certificates ({error}); set client_ca_file");
+        Invalid::at(section, message)
     })
-}
-
-fn allowed_sans(raw: &RawTls, policy: Policy) -> Result<Option<Vec<String>>, Invalid> {
-    let Some(sans) = &raw.client_allowed_sans else { return Ok(None) };
-    if sans.value.is_empty() {
-        let message =
-            "tls_server_config.client_allowed_sans is empty, so that nobody could connect; remove it or fill it";
-        return Err(Invalid::at(sans, message));
-    }
-    if policy == Policy::None {
-        let message = "tls_server_config.client_allowed_sans checks nothing where client_auth_type asks for no \
-                       certificate; set it, such as RequireAndVerifyClientCert";
-        return Err(Invalid::at(sans, message));
-    }
-    Ok(Some(sans.value.clone()))
 }
 
 impl ClientCertVerifier for Clients {
@@ -223,21 +213,15 @@ fn alternative_names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, Er
     let (_, certificate) = X509Certificate::from_der(certificate).map_err(|_| malformed())?;
     let extension = certificate.subject_alternative_name().map_err(|_| malformed())?;
     let names = extension.map(|extension| extension.value.general_names.as_slice()).unwrap_or_default();
-    Ok(names
-        .iter()
-        .filter_map(|name| match name {
-            GeneralName::DNSName(text) | GeneralName::RFC822Name(text) | GeneralName::URI(text) => {
-                Some((*text).to_owned())
-            }
-            GeneralName::IPAddress(bytes) => address(bytes).map(|address| address.to_string()),
-            _ => None,
-        })
-        .collect())
-}
-
-fn address(bytes: &[u8]) -> Option<IpAddr> {
-    let v4 = <[u8; 4]>::try_from(bytes).map(|bytes| Ipv4Addr::from(bytes).into());
-    v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(|bytes| Ipv6Addr::from(bytes).into())).ok()
+    let text = |name: &GeneralName<'_>| match name {
+        GeneralName::DNSName(text) | GeneralName::RFC822Name(text) | GeneralName::URI(text) => Some((*text).to_owned()),
+        GeneralName::IPAddress(bytes) => {
+            let v4 = <[u8; 4]>::try_from(*bytes).map(IpAddr::from);
+            v4.or_else(|_| <[u8; 16]>::try_from(*bytes).map(IpAddr::from)).ok().map(|address| address.to_string())
+        }
+        _ => None,
+    };
+    Ok(names.iter().filter_map(text).collect())
 }
 
 #[cfg(test)]

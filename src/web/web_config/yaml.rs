@@ -1,10 +1,47 @@
-//! The file as YAML: its keys, and their lines.
+//! The file as YAML: its keys, their lines, and what is wrong with them.
 
-use super::invalid::{Invalid, Text};
 use crate::text::nearest;
 use serde::Deserialize;
 use serde_saphyr::{Error as YamlError, Location, Spanned};
 use std::collections::BTreeMap;
+
+/// What is wrong, naming the key and what to do, and in which line of the file it is.
+#[derive(Debug)]
+pub struct Invalid {
+    /// `None` if it is about the complete file.
+    pub line: Option<u64>,
+    pub message: String,
+}
+
+impl Invalid {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { line: None, message: message.into() }
+    }
+
+    pub fn at<T>(place: &Spanned<T>, message: impl Into<String>) -> Self {
+        Self { line: Some(place.referenced.line()).filter(|line| *line > 0), message: message.into() }
+    }
+}
+
+/// A text that may be set; in this format, an empty one is not.
+#[derive(Deserialize, Default, PartialEq)]
+#[serde(from = "Option<Spanned<String>>")]
+pub struct Text(pub Option<Spanned<String>>);
+
+impl From<Option<Spanned<String>>> for Text {
+    fn from(text: Option<Spanned<String>>) -> Self {
+        Self(text.filter(|text| !text.value.is_empty()))
+    }
+}
+
+/// What the name stands for.
+pub fn choose<T: Copy>(key: &str, name: &Spanned<String>, choices: &[(impl AsRef<str>, T)]) -> Result<T, Invalid> {
+    let chosen = choices.iter().find(|(known, _)| known.as_ref() == name.value);
+    chosen.map(|(_, choice)| *choice).ok_or_else(|| {
+        let choices = choices.iter().map(|(known, _)| known.as_ref()).collect::<Vec<_>>().join(", ");
+        Invalid::at(name, format!("{key}: {:?} is not supported; choose from {choices}", name.value))
+    })
+}
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
@@ -16,7 +53,7 @@ pub struct Raw {
 }
 
 /// `tls_server_config`.
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Default, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct RawTls {
     pub cert: Text,
@@ -47,7 +84,7 @@ pub struct RawHttp {
 #[serde(deny_unknown_fields, default)]
 pub struct RawRateLimit {
     pub interval: Text,
-    pub burst: Option<Spanned<i64>>,
+    pub burst: Option<Spanned<u32>>,
 }
 
 pub fn parse(text: &str) -> Result<Raw, Invalid> {

@@ -1,0 +1,102 @@
+//! The files that are read: the web configuration file and those that it refers to.
+
+use super::yaml::{Invalid, Text};
+use ring::digest::{SHA256, digest};
+use rustls::{
+    RootCertStore,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+};
+use serde_saphyr::Spanned;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// The web configuration file, and then those that it refers to: each with a digest of its content, or `None` if it could not
+/// be read.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Files(Vec<(PathBuf, Option<Vec<u8>>)>);
+
+impl Files {
+    pub fn read(&mut self, path: PathBuf) -> io::Result<Vec<u8>> {
+        // A pipe could block forever, and cannot be read a second time.
+        let content = match std::fs::metadata(&path) {
+            Ok(file) if !file.is_file() => Err(io::Error::other("it is not a regular file")),
+            _ => std::fs::read(&path),
+        };
+        let digest = content.as_ref().ok().map(|content| digest(&SHA256, content).as_ref().to_vec());
+        self.0.push((path, digest));
+        content
+    }
+
+    /// The same files as they are now.
+    pub fn now(&self) -> Self {
+        let mut now = Self::default();
+        for (path, _) in &self.0 {
+            now.read(path.clone()).ok();
+        }
+        now
+    }
+
+    /// The PEM text in the web configuration file itself, or in another file that it names.
+    pub fn pem(&mut self, key: &str, inline: &Text, file: &Text) -> Result<Option<Pem>, Invalid> {
+        let (text, name, place) = match (&inline.0, &file.0) {
+            (Some(inline), Some(_)) => {
+                let message = format!("tls_server_config has both {key} and {key}_file; leave one of them out");
+                return Err(Invalid::at(inline, message));
+            }
+            (Some(inline), None) => (inline.value.clone().into_bytes(), format!("tls_server_config.{key}"), inline),
+            (None, Some(file)) => {
+                let folder = self.0.first().and_then(|(path, _)| path.parent()).unwrap_or(Path::new("."));
+                let path = folder.join(&file.value);
+                let name = format!("tls_server_config.{key}_file {}", path.display());
+                let text = self.read(path).map_err(|error| {
+                    Invalid::at(file, format!("cannot read {name}: {error}; correct the path or its mode"))
+                })?;
+                (text, name, file)
+            }
+            (None, None) => return Ok(None),
+        };
+        Ok(Some(Pem { text, name, place: Spanned::new((), place.referenced, place.defined) }))
+    }
+}
+
+/// PEM text, with where it is from.
+pub struct Pem {
+    pub text: Vec<u8>,
+    name: String,
+    place: Spanned<()>,
+}
+
+impl Pem {
+    /// At least one certificate.
+    // The parser's error is not shown: its details could hold a piece of the file.
+    pub fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Invalid> {
+        let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.text).collect();
+        match certificates {
+            Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+            Ok(_) => Err(self.invalid("has no certificate in PEM; give one")),
+            Err(_) => Err(self.invalid("is not PEM; give certificates in PEM")),
+        }
+    }
+
+    pub fn key(&self) -> Result<PrivateKeyDer<'static>, Invalid> {
+        let hint = "has no private key in PEM; give one that is not encrypted (PKCS#8, PKCS#1 or SEC1)";
+        PrivateKeyDer::from_pem_slice(&self.text).map_err(|_| self.invalid(hint))
+    }
+
+    /// All certificates, as authorities.
+    pub fn roots(&self) -> Result<RootCertStore, Invalid> {
+        let mut roots = RootCertStore::empty();
+        for certificate in self.certificates()? {
+            roots.add(certificate).map_err(|error| {
+                self.invalid(&format!("has a certificate that cannot be used ({error}); replace it"))
+            })?;
+        }
+        Ok(roots)
+    }
+
+    pub fn invalid(&self, what: &str) -> Invalid {
+        Invalid::at(&self.place, format!("{} {what}", self.name))
+    }
+}
