@@ -4,6 +4,7 @@
 //! [`load`] may be called at any time: it reads everything again and changes nothing. No error, warning or description
 //! holds the API key or a value that might be it, such as that of an unknown key.
 
+mod entry;
 mod file;
 mod key;
 mod keys;

@@ -1,8 +1,8 @@
 //! The configuration file: read once, into a value for each key with the line of its name.
 
 use super::{
+    entry::Entry,
     keys::{KEYS, Key, Takes, sections},
-    layers::Entry,
 };
 use crate::text::{nearest, os_hint};
 use figment::{

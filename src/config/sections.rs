@@ -3,8 +3,8 @@
 
 use super::{
     ApiConfig, Config, ConfigError, FilterConfig, KeySource, LogConfig, PollConfig, WebConfig,
+    entry::Entry,
     key::read_key,
-    layers::Entry,
     reader::{Reader, quoted, short},
 };
 use bytesize::ByteSize;
