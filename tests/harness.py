@@ -107,6 +107,7 @@ class FakeApi:
     def __exit__(self, *_):
         self.process.stdin.close()
         self.process.wait(20)
+        self.process.stdout.close()
 
     def command(self, name, value):
         """Sends one command, and returns the answer to it."""
