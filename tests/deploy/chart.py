@@ -49,11 +49,6 @@ def the(objects, kind):
     return found
 
 
-def container(objects):
-    (found,) = the(objects, "StatefulSet")["spec"]["template"]["spec"]["containers"]
-    return found
-
-
 def render(helm, chart, into):
     """Each file of ci/ as INTO/chart-NAME.yaml, for the checks of all manifests; helm lints it as well."""
     files = sorted(pathlib.Path(chart).glob("ci/*-values.yaml"))
@@ -147,29 +142,14 @@ def refuses(helm, chart):
     print(f"note: {len(REFUSED) + 2} kinds of wrong values")
 
 
-def probes(helm, chart):
-    """Probes, scheme and path of the scrape follow what the web configuration asks for, in each file of ci/."""
-    for file in sorted(pathlib.Path(chart).glob("ci/*-values.yaml")):
-        values = yaml.safe_load(file.read_text())
-        web = values.get("webConfig", {})
-        objects = template(helm, chart, values)
-        (port,) = container(objects)["ports"]
-        assert (port["name"], port["containerPort"]) == ("metrics", 10018), file
-        for probe, path in (("startupProbe", "/-/healthy"), ("livenessProbe", "/-/healthy"), ("readinessProbe", "/-/ready")):
-            asked = {key: value for key, value in container(objects)[probe].items() if key in ("httpGet", "tcpSocket", "exec", "grpc")}
-            if web.get("clientCertificates"):
-                expected = {"tcpSocket": {"port": "metrics"}}
-            elif web.get("tls"):
-                expected = {"httpGet": {"path": path, "port": "metrics", "scheme": "HTTPS"}}
-            else:
-                expected = {"httpGet": {"path": path, "port": "metrics"}}
-            assert asked == expected, f"{file}: {probe}: {asked}"
-        asks = any(word.startswith("--web.config.file=") for word in container(objects)["args"])
-        assert asks == bool(web.get("existingSecret")), file
-        if values.get("serviceMonitor", {}).get("enabled"):
-            (endpoint,) = the(objects, "ServiceMonitor")["spec"]["endpoints"]
-            assert endpoint.get("scheme", "http") == ("https" if web.get("tls") else "http"), file
-            assert endpoint["path"] == values["config"].get("web", {}).get("telemetry_path", "/metrics"), file
+def scraped(helm, chart):
+    """The scrape follows the scheme of the web configuration and the path of the configuration; the pods that run show the probes."""
+    values = merged(BASE_URL, {
+        "config": {"web": {"telemetry_path": "/translations"}}, "serviceMonitor": {"enabled": True},
+        "webConfig": {"existingSecret": "web", "tls": True},
+    })
+    (endpoint,) = the(template(helm, chart, values), "ServiceMonitor")["spec"]["endpoints"]
+    assert (endpoint["scheme"], endpoint["path"]) == ("https", "/translations"), endpoint
 
 
 def rolls(helm, chart):

@@ -98,16 +98,6 @@ rules_are_those_of_prometheus() {
         diff -u "$deploy/kubernetes/components/prometheus-rules/$name.yaml" "$work/$name.yaml" ||
             { echo "Run deploy/kubernetes/components/prometheus-rules/generate.sh"; return 1; }
     done
-    "$python" "$here/manifests.py" rules "$rendered" "$deploy/prometheus"
-}
-
-config_change_rolls_the_pod() {
-    local copy=$work/changed
-    rm -rf "$copy"
-    cp -a "$deploy/kubernetes" "$copy"
-    echo '  page_size: 500' >>"$copy/base/config.yaml"
-    "$kubectl" kustomize "$copy/base" >"$work/changed.yaml"
-    "$python" "$here/manifests.py" rolls "$rendered" "$work/changed.yaml"
 }
 
 chart_renders_each_ci_file() {

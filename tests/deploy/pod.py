@@ -26,27 +26,11 @@ INJECTED = {
     "HOSTNAME": "translation-exporter-0",
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "KUBERNETES_SERVICE_HOST": "10.96.0.1",
-    "KUBERNETES_SERVICE_PORT": "443",
-    "KUBERNETES_SERVICE_PORT_HTTPS": "443",
-    "KUBERNETES_PORT": "tcp://10.96.0.1:443",
-    "KUBERNETES_PORT_443_TCP": "tcp://10.96.0.1:443",
-    "KUBERNETES_PORT_443_TCP_PROTO": "tcp",
-    "KUBERNETES_PORT_443_TCP_PORT": "443",
-    "KUBERNETES_PORT_443_TCP_ADDR": "10.96.0.1",
     "TRANSLATION_EXPORTER_SERVICE_HOST": "10.96.10.18",
-    "TRANSLATION_EXPORTER_SERVICE_PORT": "10018",
     "TRANSLATION_EXPORTER_SERVICE_PORT_METRICS": "10018",
     "TRANSLATION_EXPORTER_PORT": "tcp://10.96.10.18:10018",
-    "TRANSLATION_EXPORTER_PORT_10018_TCP": "tcp://10.96.10.18:10018",
     "TRANSLATION_EXPORTER_PORT_10018_TCP_PROTO": "tcp",
-    "TRANSLATION_EXPORTER_PORT_10018_TCP_PORT": "10018",
-    "TRANSLATION_EXPORTER_PORT_10018_TCP_ADDR": "10.96.10.18",
 }
-SUFFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
-
-
-def bytes_of(quantity):
-    return int(quantity[:-2]) * SUFFIXES[quantity[-2:]]
 
 
 class Secret:
@@ -208,10 +192,8 @@ def run(pod, api):
         pod.watch(process, lifetime / 2, readiness=True)
         _, metrics = pod.get("/metrics")
         assert "\ntranslation_completion_ratio{" in metrics, metrics
-        memory, limit = sandbox.peak_memory(process), bytes_of(pod.container["resources"]["limits"]["memory"])
-        assert memory < limit, f"needed {memory} bytes of {limit}"
         took = sandbox.stop(process, pod.spec["terminationGracePeriodSeconds"])
-    print(f"ran {lifetime} s at {memory // 2**20} MiB of {limit // 2**20}, stopped in {took:.2f} s")
+    print(f"ran {lifetime} s, stopped in {took:.2f} s")
     if pod.state:
         written = {str(file.relative_to(pod.state)) for file in pod.state.rglob("*")}
         assert "state.json" in written, f"no state in its volume: {written}"

@@ -81,16 +81,15 @@ check "hadolint finds nothing in the Dockerfile" hadolint_finds_nothing
 check "kubernetes-validate --strict accepts every object" kubernetes_accepts_every_object
 check "ServiceMonitor and PrometheusRules fit the operator's schemas and types" operator_accepts_its_objects
 check "checkov finds nothing but what has a reason" checkov_finds_nothing
-check "pods are restricted, and liveness does not ask the API" "$python" "$here/manifests.py" restricted "$rendered"
+check "one replica each, the key is a file, and namespaces are restricted" "$python" "$here/manifests.py" kept "$rendered"
 check "every reference in the manifests leads somewhere" "$python" "$here/manifests.py" wired "$rendered"
 check "every dashboard arrives unchanged in a ConfigMap" "$python" "$here/manifests.py" dashboards "$rendered" "$root/grafana/dashboards"
 check "one version everywhere" one_version_everywhere
-check "a changed configuration rolls the pod" config_change_rolls_the_pod
 check "an overlay of one's own, as deploy/README.md has it, needs no edit of this tree" readme_overlay_renders
-check "the PrometheusRules are the rules of deploy/prometheus" rules_are_those_of_prometheus
+check "the PrometheusRules are generated of deploy/prometheus" rules_are_those_of_prometheus
 check "chart and overlay are the same, object by object" chart_and_overlay_are_the_same
 check "the chart refuses wrong values and names them" "$python" "$here/chart.py" refuses "$helm" "$chart"
-check "the chart's probes and scrape follow the web configuration" "$python" "$here/chart.py" probes "$helm" "$chart"
+check "the chart's scrape follows the configuration" "$python" "$here/chart.py" scraped "$helm" "$chart"
 check "a changed configuration rolls the chart's pod, and an upgrade is possible" "$python" "$here/chart.py" rolls "$helm" "$chart"
 check "the chart's alerts can be left out and changed" "$python" "$here/chart.py" alerts "$helm" "$chart"
 check "the packaged chart holds all files and renders as a dependency" "$python" "$here/chart.py" packaged "$helm" "$chart" "$work/chart"

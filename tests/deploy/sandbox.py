@@ -116,11 +116,3 @@ def stop(process, seconds):
     code = process.wait(seconds)
     assert code == 0, f"ended with {code} after SIGTERM"
     return time.monotonic() - begin
-
-
-def peak_memory(process):
-    """The largest resident set, in bytes."""
-    for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    raise AssertionError("no VmHWM")
