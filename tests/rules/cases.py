@@ -8,10 +8,10 @@ A file has the name of the alert that it tests (what follows a `-` only tells fi
     exporters   what is scraped, one entry for each target:
       labels        of the target; `instance` is `a` unless given
       scraped       when: promtool's notation with `$` for each value; `$xSTEPS` unless given
-      series        values by selector
+      series        values by selector, where they are not those of a healthy exporter; null is no series
       repositories  values by name: `read` (when its languages were last read), `languages` (how many are served), and each language in
-                    `of` with its `ratio` and `clock`. Such an exporter also has the usual interval and scale, unless `series` has others
-    recorded    values of series that a rule would have recorded, by selector
+                    `of` with its `ratio` and `clock`
+    others      values of any other series, by selector
     by          the labels that tell alerts apart: [job] unless given
     firing      by time, the alerts that fire then, each as its values of `by`; `active` counts those that are only pending as well
     notified    what people read of all alerts that fire at a time; {label} stands for that label of each alert
@@ -32,10 +32,18 @@ GROUPS = ["translation-completion", "translation-forecast", "translation-progres
 # Labels that a ServiceMonitor's targets have besides job and instance: a metric with one of these names would lose it.
 OPERATOR = {"endpoint": "metrics", "namespace": "l10n", "service": "translation-exporter", "container": "translation-exporter"}
 POD = {"pod": "translation-exporter-0"}
-USUAL = {
+# What a healthy exporter exposes, as far as a rule reads it.
+HEALTHY = {
+    "up": 1,
+    "process_start_time_seconds": 0,
+    "translation_up": 1,
     "translation_exporter_poll_interval_seconds": 300,
+    "translation_exporter_last_poll_duration_seconds": 2,
+    "translation_exporter_last_poll_timestamp_seconds": "now",
+    "translation_exporter_last_success_timestamp_seconds": "now",
     "translation_exporter_completion_scale": 100,
     "translation_exporter_completion_scale_suspect": 0,
+    "translation_exporter_completion_out_of_scale": 0,
 }
 SECONDS = {"m": 60, "h": 3600}
 
@@ -60,7 +68,7 @@ def for_promtool(test, severities):
         "tests": [{
             "interval": test.get("step", "1m"),
             "input_series": [series for exporter in test.get("exporters", []) for series in scraped(exporter, test)]
-            + [{"series": labelled(selector, OPERATOR), "values": text} for selector, text in test.get("recorded", {}).items()],
+            + [{"series": labelled(selector, OPERATOR), "values": text} for selector, text in test.get("others", {}).items()],
             "alert_rule_test": [notification(alert, severities, at, test["notified"]) for at in {one["at"] for one in test.get("notified", [])}],
             "promql_expr_test": [
                 *(count(alert, test, at, alerts, ', alertstate="firing"') for at, alerts in test.get("firing", {}).items()),
@@ -81,11 +89,8 @@ def labelled(selector, labels):
 def scraped(exporter, test):
     labels = {**OPERATOR, **POD, "instance": "a", **exporter["labels"]}
     shape = exporter.get("scraped", f"$x{test.get('steps')}")
-    found = dict(exporter.get("series", {}))
-    repositories = exporter.get("repositories", {})
-    if repositories:
-        found = USUAL | found
-    for repo, repository in repositories.items():
+    found = HEALTHY | exporter.get("series", {})
+    for repo, repository in exporter.get("repositories", {}).items():
         found[f'translation_repository_languages{{repo="{repo}"}}'] = repository.get("languages", 1)
         found[f'translation_repository_last_success_timestamp_seconds{{repo="{repo}"}}'] = repository.get("read", "now")
         for language, values in repository.get("of", {}).items():
