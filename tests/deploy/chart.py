@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the Helm chart against what it promises: chart.py CHECK HELM CHART [ARGUMENT…]."""
+"""Checks what the Helm chart promises: chart.py CHECK HELM CHART [ARGUMENT…]."""
 
 import copy
 import json
@@ -76,7 +76,7 @@ def same(helm, chart, overlay):
         # What Helm adds.
         assert one["metadata"]["labels"].pop("helm.sh/chart") and one["metadata"]["labels"].pop("app.kubernetes.io/managed-by")
         assert one["metadata"]["namespace"] == namespace
-    # A changed configuration rolls the pod: there by the ConfigMap's name, here by an annotation.
+    # A changed configuration rolls the pod: in the overlay by the ConfigMap's name, in the chart by an annotation.
     pod = ours["StatefulSet", "translation-exporter"]["spec"]["template"]
     assert len(pod["metadata"]["annotations"].pop("checksum/config")) == 64
     (hashed,) = (name for kind, name in theirs if kind == "ConfigMap" and name.startswith("translation-exporter-") and "dashboard" not in name)
@@ -118,14 +118,14 @@ REFUSED = [
 
 
 def refuses(helm, chart):
-    """Wrong values, with a message that names the value; what a parent chart sets passes."""
+    """Wrong values are refused with a message that names the value; what a parent chart sets is accepted."""
     for values, message in REFUSED:
         try:
             template(helm, chart, values)
         except Refused as refused:
             assert message in str(refused), f"{values}: {refused}"
         else:
-            raise AssertionError(f"taken: {values}")
+            raise AssertionError(f"accepted: {values}")
     template(helm, chart, merged(BASE_URL, {"global": {"imageRegistry": "any"}, "enabled": True}))
     with tempfile.TemporaryDirectory() as folder:
         bare = pathlib.Path(folder) / "chart"
@@ -138,12 +138,12 @@ def refuses(helm, chart):
             except Refused as refused:
                 assert section in str(refused) and "published chart" in str(refused), refused
             else:
-                raise AssertionError(f"{section} without files was taken")
+                raise AssertionError(f"{section} without files was accepted")
     print(f"note: {len(REFUSED) + 2} kinds of wrong values")
 
 
 def scraped(helm, chart):
-    """The scrape follows the scheme of the web configuration and the path of the configuration; the pods that run show the probes."""
+    """The scrape uses the scheme of the web configuration and the path of the configuration. Running the pods shows the probes."""
     values = merged(BASE_URL, {
         "config": {"web": {"telemetry_path": "/translations"}}, "serviceMonitor": {"enabled": True},
         "webConfig": {"existingSecret": "web", "tls": True},
@@ -231,7 +231,7 @@ def notes(helm, chart):
 
 
 def readme(helm, chart, *files):
-    """Every block of values in the READMEs is taken."""
+    """Every block of values in the READMEs is accepted."""
     count = 0
     for file in files:
         for block in re.findall(r"(?ms)^```yaml\n(.*?)^```", pathlib.Path(file).read_text()):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the rendered manifests against what they promise: manifests.py CHECK FOLDER [ARGUMENT…]. FOLDER holds NAME.yaml of each rendering."""
+"""Checks what the rendered manifests promise: manifests.py CHECK FOLDER [ARGUMENT…]. FOLDER holds NAME.yaml of each rendering."""
 
 import json
 import pathlib
@@ -20,7 +20,7 @@ def of_kind(objects, kind):
 
 
 def kept(folder):
-    """What the project promises of its pods beyond what checkov asks for, and what runs of them show."""
+    """What the project promises of its pods that neither checkov nor running them shows."""
     for name, objects in renderings(folder).items():
         for one in of_kind(objects, "StatefulSet"):
             spec = one["spec"]["template"]["spec"]
@@ -102,7 +102,7 @@ def versions(folder, version):
 
 
 def readme(file, folder, root):
-    """Writes the overlay of one's own that the README shows, with all that it shows beside it, into FOLDER."""
+    """Writes the README's custom overlay, with all that the README shows beside it, into FOLDER."""
     blocks = re.findall(r"(?ms)^```yaml\n(.*?)^```", pathlib.Path(file).read_text())
     (overlay,) = (block for block in blocks if "kind: Kustomization\n" in block)
     (more,) = (block for block in blocks if block.startswith("images:"))
@@ -114,7 +114,7 @@ def readme(file, folder, root):
 
 
 def own(file):
-    """What that overlay makes."""
+    """What that overlay renders."""
     objects = list(yaml.safe_load_all(pathlib.Path(file).read_text()))
     (stateful_set,) = of_kind(objects, "StatefulSet")
     spec = stateful_set["spec"]["template"]["spec"]

@@ -110,7 +110,7 @@ def killed_at_the_end(process):
 
 
 def stop(process, seconds):
-    """Ends it by SIGTERM; the time that it took."""
+    """Ends it with SIGTERM, and returns how long that took."""
     begin = time.monotonic()
     process.send_signal(signal.SIGTERM)
     code = process.wait(seconds)

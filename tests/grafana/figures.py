@@ -27,7 +27,7 @@ REPOSITORIES = [
     (5, "acme/internal", {"de": 5}),
 ]
 LOST = 4  # cannot be read after the first poll
-# Shorter than any other language has not risen when French does.
+# Seconds; when French rises, the other languages have not risen for longer.
 STALLED_AFTER = 10
 
 

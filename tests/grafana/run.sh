@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The dashboards: Grafana's types, lint rules, and data on a real Prometheus that scrapes the demo. Takes about a minute once the tools and the program are there.
+# The dashboards: Grafana's types, lint rules, and data on a real Prometheus. Takes about a minute once the tools and the program are built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source ../lib.sh

@@ -1,4 +1,4 @@
-"""What can be said of the dashboards without a server: how they are laid out, linked and asked, and what lint rules say.
+"""What can be checked of the dashboards without a server: form, links, queries and lint rules.
 
 The classes named after lint rules follow grafana/dashboard-linter, which is written in Go and is no package that a test
 could install. Each applies to all panels, not only to the kinds that the linter knows.
@@ -36,7 +36,7 @@ DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 
 
 class ForEachDashboard(unittest.TestCase):
-    """Goes through all there is, and says at a failure where it was."""
+    """Iterates over the dashboards, and names the place of a failure."""
 
     where: object = ""
 
@@ -156,7 +156,7 @@ class Recorded(ForEachDashboard):
 
 
 class TemplateRules(ForEachDashboard):
-    def test_each_variable_is_explained_and_asked_for_anew_when_the_time_range_changes(self):
+    def test_each_variable_is_explained_and_refreshed_when_the_time_range_changes(self):
         for dashboard in self.each_dashboard():
             for name, variable in variables(dashboard).items():
                 self.assertTrue(variable["label"] and variable["description"], name)
@@ -181,7 +181,7 @@ class TemplateRules(ForEachDashboard):
             for query, _ in choices(dashboard):
                 self.assertIsInstance(parse(query.expr), promql.VectorSelector)
 
-    def test_variables_are_asked_for_in_an_order_in_which_each_may_use_those_before(self):
+    def test_each_variable_uses_only_those_before_it(self):
         for dashboard in self.each_dashboard():
             before: set[str] = set()
             for variable in dashboard["templating"]["list"]:
@@ -191,7 +191,7 @@ class TemplateRules(ForEachDashboard):
 
 class PanelRules(ForEachDashboard):
     def test_each_panel_has_a_title_a_description_a_unit_and_queries(self):
-        # That the data source is the variable is a matter of types, that Grafana knows the unit is asked of Grafana's own code.
+        # Grafana's types check the data source, and Grafana's own code checks the unit.
         for panel in self.each_panel():
             self.assertTrue(panel["title"] and panel["fieldConfig"]["defaults"]["unit"] and panel["targets"])
             self.assertRegex(panel["description"], r"\.$")
@@ -205,7 +205,7 @@ class TargetRules(ForEachDashboard):
 
     def test_target_rate_interval(self):
         for query in self.each_query():
-            # One look-back in the whole: the parser sees $__rate_interval as it is put in.
+            # In the text, as the parser sees only the duration that stands for the variable.
             self.assertEqual(set(re.findall(r"\[(.*?)\]", query.expr)) - {"$__rate_interval"}, set())
 
     def matchers(self, selector: promql.VectorSelector, label: str):
@@ -216,7 +216,7 @@ class TargetRules(ForEachDashboard):
             self.assertEqual(self.matchers(selector, "job"), [(promql.MatchOp.Re, "$job")])
 
     def test_target_instance(self):
-        # Except: what a rule recorded, as it stands for all instances of a job and has no such label.
+        # What a rule recorded stands for all instances of a job, and has no such label.
         recorded = {name for _, name in rules() if name}
         for selector, _ in self.each_selector():
             expected = [] if selector.name in recorded else [(promql.MatchOp.Re, "$instance")]
@@ -253,8 +253,8 @@ class Size(ForEachDashboard):
         for dashboard in self.each_dashboard():
             self.assertEqual(dashboard["refresh"], "5m")
 
-    def test_what_has_a_line_a_bar_or_a_row_for_each_language_or_repository_shows_the_worst_alone(self):
-        # One row for each language of one repository is what that table is for.
+    def test_a_line_bar_or_row_for_each_language_or_repository_is_shown_for_the_worst_only(self):
+        # These are meant to show every language of one repository.
         complete = {"Languages", "The repository", "Time since it was last read", "Instances"}
         for panel in self.each_panel():
             if panel["type"] == "stat" or panel["title"] in complete:

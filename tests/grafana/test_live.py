@@ -1,7 +1,7 @@
 """The dashboards on a real Prometheus: data in every panel, true figures, metrics that exist.
 
-Prometheus scrapes two jobs, each as two replicas: the demo, which has something to show in every panel, and an exporter of
-an account with known translations, of which every figure is known. Both jobs have the same instances.
+Prometheus scrapes two jobs, each as two replicas: the demo, which has data for every panel, and an exporter of an
+account with known translations, whose figures are known. Both jobs have the same instances.
 
 The environment gives PROGRAM and FAKE_API, the built programs, and NODE_FOLDER, the folder with Grafana's own packages.
 """
@@ -113,7 +113,7 @@ class Live(unittest.TestCase):
         (cls.folder / "prometheus.yaml").write_text(yaml.safe_dump(config))
         cls.prometheus = stack.enter_context(Prometheus.start(cls.folder, "prometheus.yaml"))
         cls.repo = cls.repository_with_most_work()
-        # What takes longest to be there: the forecast looks back.
+        # The forecast takes longest, as it looks back.
         forecast = f'repo_language:translation_completion_estimated_timestamp_seconds{{repo="{cls.repo}"}}'
         wait_for("the recorded forecast", lambda: cls.prometheus.now(forecast), PATIENCE)
 
@@ -130,7 +130,7 @@ class Live(unittest.TestCase):
 
     @classmethod
     def repository_with_most_work(cls) -> str:
-        """The one that the dashboard of one repository is looked at with: it has something in every panel."""
+        """The one chosen in the dashboard of one repository: it has data in every panel."""
         work: dict[str, int] = {}
         for labels, value in samples(cls.demo)["translation_completion_ratio"]:
             work[labels["repo"]] = work.get(labels["repo"], 0) + (value < 1)
@@ -148,7 +148,7 @@ class Live(unittest.TestCase):
             for dashboard in DASHBOARDS
             for query in targets(dashboard)
         ]
-        # Events are rare: one anywhere will do, in a single repository it might take minutes.
+        # Events are rare: in a single repository one might take minutes, so one anywhere counts.
         waiting += [
             (query, interpolate(query.expr, self.chosen(dashboard, repo=".+", __interval="1s")))
             for dashboard in DASHBOARDS
@@ -167,7 +167,7 @@ class Live(unittest.TestCase):
         return any(not math.isnan(value) for _, values in self.prometheus.range(expr) for value in values)
 
     def test_a_second_replica_adds_no_line_bar_or_row_about_translations(self):
-        """That it changes no figure either is seen of the stats."""
+        """The stats show that it changes no figure either."""
         for dashboard in DASHBOARDS:
             for query in targets(dashboard) if dashboard["uid"] != "translation-exporter" else []:
                 shown = self.prometheus.range(interpolate(query.expr, self.chosen(dashboard)))

@@ -7,7 +7,7 @@ rm -rf "$work"
 mkdir "$work"
 cp "$(dirname "${BASH_SOURCE[0]}")/dashboard.ts" "$work/"
 
-# Says on standard output what tsc finds wrong with dashboard $1, a JSON text on standard input.
+# Prints what tsc reports about dashboard $1, which is JSON on standard input.
 check() {
     { echo 'import type { Dashboard } from "./dashboard";'; echo 'export const dashboard: Dashboard ='; cat; echo ';'; } >"$work/$1.ts"
     (cd "$work" && ../node_modules/.bin/tsc --noEmit --strict --skipLibCheck --target es2022 --module commonjs \
@@ -20,7 +20,7 @@ for dashboard in "$folder"/*.json; do
     if check "$name" <"$dashboard"; then echo "$name has Grafana's types"; else failed=1; fi
 done
 
-# The check itself is worth nothing if it lets these pass.
+# The check must detect these mistakes.
 refuses() {
     if sed "s/$1/$2/" "$folder/translation-progress.json" | check mistaken >"$work/mistaken.log" ||
         ! grep -q "error TS.*$3" "$work/mistaken.log"; then

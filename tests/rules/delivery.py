@@ -1,7 +1,7 @@
 """From a running exporter to a webhook: a real Prometheus with the rules of this repository and a real Alertmanager.
 
-The API is the tests' own, which this script moves, stops, breaks and repairs. The shipped files are used as they are but for
-addresses and for times, which are shortened by replacing text; what is not found to replace is an error.
+The API is the tests' own, which this script controls. The shipped files are used unchanged except for addresses and times, which are
+replaced in their text; it is an error if there is nothing to replace.
 
     delivery.py PROGRAM FAKE_API FOLDER      the exporter, the API, and an empty folder for files and logs
 """
@@ -62,7 +62,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
 
 def write_shortened(folder, name, *replacements):
-    """A shipped file, with minutes and days made seconds."""
+    """A shipped file, with seconds in place of minutes and days."""
     text = (DEPLOY / name).read_text()
     for pattern, replacement in replacements:
         text, count = re.subn(pattern, replacement, text)
@@ -77,7 +77,7 @@ def expect(what, actual, expected):
 
 
 class Exporter:
-    """Starts at the same port each time."""
+    """An exporter that uses the same port after a restart."""
 
     def __init__(self, program, folder, stack):
         self.program, self.folder, self.stack, self.address = program, folder, stack, "127.0.0.1:0"
@@ -153,7 +153,7 @@ def scenario(api, webhook, prometheus, exporter, alertmanager):
     expect("summary", alert["annotations"]["summary"], "Translation of acme/site into de has stopped")
     expect("runbook", alert["annotations"]["runbook_url"].rpartition("#")[2], "translationstalled")
 
-    # The exporter is killed and comes back with its state: nobody hears of it.
+    # The exporter is killed and restarted with its state: no message is sent.
     mark, before = webhook.mark(), value("process_start_time_seconds")
     exporter.kill_and_start()
     wait_for("the exporter was killed, restarted and scraped again",
@@ -168,15 +168,15 @@ def scenario(api, webhook, prometheus, exporter, alertmanager):
     wait_for("its resolution is delivered after the language has moved",
              lambda: delivered("TranslationStalled", "resolved", repo="acme/site", language="de"))
 
-    # The API is out. That is one message for the operators; the translators hear nothing, as nothing is known to have moved.
+    # The API is unavailable: one message for the operators, and none for the translators, as nothing is known to have moved.
     mark = webhook.mark()
     api.command("status", 503)
-    wait_for("with the API out, TranslationPollFailing is delivered", lambda: delivered("TranslationPollFailing", "firing", mark))
+    wait_for("with the API unavailable, TranslationPollFailing is delivered", lambda: delivered("TranslationPollFailing", "firing", mark))
     stale = 'ALERTS{alertname="TranslationDataStale",alertstate="firing"}'
     wait_for("TranslationDataStale fires for each repository",
              lambda: {labels["repo"] for labels, _ in prometheus.now(stale)} == {"acme/site", "acme/app", "acme/docs"})
     stale_since = time.time()
-    # A message that nothing held back would come within a second.
+    # A message that was not suppressed would arrive within a second.
     wait_for("it has fired for three seconds", lambda: value(f"min(timestamp({stale}))") > stale_since + 3)
     expect("what Alertmanager does with it", [
         alert["status"]["state"] for alert in alertmanager() if alert["labels"]["alertname"] == "TranslationDataStale"
@@ -184,9 +184,9 @@ def scenario(api, webhook, prometheus, exporter, alertmanager):
     expect("messages about stale data during the outage", webhook.alerts(mark, "TranslationDataStale", "firing"), [])
     outage = webhook.mark()
 
-    # It is back: the clock has not moved.
+    # It is available again: the clock has not moved.
     api.command("status", None)
-    wait_for("with the API back, TranslationPollFailing is resolved", lambda: delivered("TranslationPollFailing", "resolved", outage))
+    wait_for("with the API available again, TranslationPollFailing is resolved", lambda: delivered("TranslationPollFailing", "resolved", outage))
     wait_for("the data are fresh again", lambda: not prometheus.now(stale))
     expect("resolutions of what stands still", [
         labels for labels in webhook.alerts(mark, "TranslationStalled", "resolved") if labels["repo"] == "acme/app"
