@@ -20,7 +20,6 @@ from dashboards import (
     ROOT,
     RULES,
     Json,
-    choices,
     events,
     load,
     panels,
@@ -99,11 +98,6 @@ class Form(ForEachDashboard):
             values = [step["value"] for step in steps[1:]]
             self.assertEqual(values, sorted(values))
 
-    def test_charts_of_several_series_name_them(self):
-        for panel in self.each_panel():
-            if panel["type"] in ("timeseries", "bargauge"):
-                self.assertTrue(all(target.get("legendFormat") for target in panel["targets"]))
-
 
 class Links(ForEachDashboard):
     def links(self, panel: Json):
@@ -176,11 +170,6 @@ class TemplateRules(ForEachDashboard):
                 expected = {"type": "query", "datasource": DATASOURCE, "label": label, "multi": True, "allValue": ".+"}
                 self.assertLessEqual(expected.items(), variables(dashboard)[name].items())
 
-    def test_template_label_promql(self):
-        for dashboard in self.each_dashboard():
-            for query, _ in choices(dashboard):
-                self.assertIsInstance(parse(query.expr), promql.VectorSelector)
-
     def test_each_variable_uses_only_those_before_it(self):
         for dashboard in self.each_dashboard():
             before: set[str] = set()
@@ -198,11 +187,6 @@ class PanelRules(ForEachDashboard):
 
 
 class TargetRules(ForEachDashboard):
-    def test_target_promql(self):
-        for query in self.each_query():
-            self.assertTrue(query.expr)
-            parse(query.expr)
-
     def test_target_rate_interval(self):
         for query in self.each_query():
             # In the text, as the parser sees only the duration that stands for the variable.
