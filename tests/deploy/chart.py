@@ -169,16 +169,12 @@ def rolls(helm, chart):
 
 
 def alerts(helm, chart):
-    """Alerts can be left out and changed; all else stays as it is in deploy/prometheus."""
+    """Alerts can be left out and changed; all else stays as it is, which `same` compares."""
     def rules(values):
         found = [one for one in template(helm, chart, merged(BASE_URL, ALERTS, values)) if one["kind"] == "PrometheusRule"]
         return [rule for one in found for group in one["spec"]["groups"] for rule in group["rules"]]
 
     every = rules({})
-    files = (pathlib.Path(chart) / "files/rules").glob("*.yaml")
-    assert sorted(json.dumps(rule, sort_keys=True) for rule in every) == sorted(
-        json.dumps(rule, sort_keys=True) for file in files for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]
-    )
     changed = rules({"prometheusRule": {
         "disabled": ["TranslationRegressed"],
         "overrides": {"TranslationStalled": {"for": "3h", "labels": {"severity": "info", "team": "localization"}}},
