@@ -1,23 +1,24 @@
 """Turns the rule tests of this folder, which are written as cases, into the unit tests that promtool runs.
 
-A file has the name of the alert that it tests (what follows a `-` only tells files apart), and holds a list of tests:
+A file is named after the alert that it tests (with a `-` and more, where there are several), and holds a list of tests:
 
     name        the promise
     step        the time between two samples; `evaluated` is the time between two evaluations, 1m unless given
     steps       how many samples follow the first one
     exporters   what is scraped, one entry for each target:
       labels        of the target; `instance` is `a` unless given
-      scraped       when: promtool's notation with `$` for each value; `$xSTEPS` unless given
+      scraped       when it is scraped: promtool's notation with `$` for each value; `$xSTEPS` unless given
       series        values by selector, where they are not those of a healthy exporter; null is no series
       repositories  values by name: `read` (when its languages were last read), `languages` (how many are served), and each language in
                     `of` with its `ratio` and `clock`
     others      values of any other series, by selector
-    by          the labels that tell alerts apart: [job] unless given
-    firing      by time, the alerts that fire then, each as its values of `by`; `active` counts those that are only pending as well
-    notified    what people read of all alerts that fire at a time; {label} stands for that label of each alert
-    expressions any other expression, as promtool has it
+    by          the labels that distinguish alerts: [job] unless given
+    firing      by time, the alerts that fire then, each as its values of `by`; `active` includes those that are pending
+    notified    the texts of all alerts that fire at a time: `of` has the labels of each, for which {label} stands in the texts, and as
+                `value` what else differs in the description
+    expressions other expressions, as promtool has them
 
-A number is the value of all samples that are scraped, and `now` is the time of each; any other text is promtool's notation.
+A number is the value of each sample, and `now` its time; any other text is promtool's notation.
 """
 
 import re
@@ -69,7 +70,7 @@ def for_promtool(test, severities):
             "interval": test.get("step", "1m"),
             "input_series": [series for exporter in test.get("exporters", []) for series in scraped(exporter, test)]
             + [{"series": labelled(selector, OPERATOR), "values": text} for selector, text in test.get("others", {}).items()],
-            "alert_rule_test": [notification(alert, severities, at, test["notified"]) for at in {one["at"] for one in test.get("notified", [])}],
+            "alert_rule_test": [notification(alert, severities[alert], **test["notified"])] if "notified" in test else [],
             "promql_expr_test": [
                 *(count(alert, test, at, alerts, ', alertstate="firing"') for at, alerts in test.get("firing", {}).items()),
                 *(count(alert, test, at, alerts, "") for at, alerts in test.get("active", {}).items()),
@@ -131,24 +132,14 @@ def count(alert, test, at, alerts, state):
     return {"expr": f"count by ({', '.join(by)}) ({expr})", "eval_time": at, "exp_samples": samples}
 
 
-def notification(alert, severities, at, notified):
-    """All that is notified at that time: promtool compares the whole."""
-    expected = [
+def notification(alert, severity, at, summary, description, of):
+    """All alerts that fire at that time, with their texts: promtool compares the whole."""
+    return {"alertname": alert, "eval_time": at, "exp_alerts": [
         {
-            "exp_labels": OPERATOR | {"severity": severities[alert]} | labels,
+            "exp_labels": OPERATOR | {"severity": severity} | {label: value for label, value in one.items() if label != "value"},
             "exp_annotations": {
-                "summary": one["summary"].format(**labels),
-                "description": one["description"].format(**labels | told),
-                "runbook_url": RUNBOOK + alert.lower(),
+                "summary": summary.format(**one), "description": description.format(**one), "runbook_url": RUNBOOK + alert.lower(),
             },
         }
-        for one in notified
-        if one["at"] == at
-        for labels, told in ((alert_labels(each), each) for each in one.get("of", []))
-    ]
-    return {"alertname": alert, "eval_time": at, "exp_alerts": expected}
-
-
-def alert_labels(each):
-    """`value` is no label: it stands for what differs in the description."""
-    return {label: value for label, value in each.items() if label != "value"}
+        for one in of
+    ]}
