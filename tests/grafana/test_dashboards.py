@@ -65,6 +65,7 @@ class ForEachDashboard(unittest.TestCase):
                 self.where = f"{query.where}: {selector}"
                 yield selector, parents
 
+
 class Source(ForEachDashboard):
     def test_the_dashboards_are_what_the_generator_writes(self):
         with tempfile.TemporaryDirectory() as folder:
