@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Line coverage of src by the unit tests and by the tests that run the built program, those marked #[ignore] left out.
-# Prints a table of the files, the sum last; coverage/html in the target folder has the lines.
+# Line coverage of src by the unit tests and by the tests that run the built program, except those marked #[ignore].
+# Prints a table of the files, with the sum last; coverage/html in the target folder has the lines.
 #
 #     tests/coverage.sh
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root"
 
-# The tools read only what their own version of LLVM wrote.
+# The LLVM tools read only files of their own version.
 llvm=$(rustc --version --verbose | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')
 need_debian "llvm-cov-$llvm=llvm-$llvm"
 target=$(dirname "$tools")/coverage
@@ -15,8 +15,8 @@ export CARGO_TARGET_DIR=$target
 rm -rf "$target/profiles"
 mkdir -p "$target/profiles"
 
-# Only this crate is measured. (No sh: dash drops variables such as CARGO_BIN_EXE_translation-exporter.) Most tests end
-# the program by SIGKILL, so it keeps its counters in the file all along (%c).
+# Only this crate is measured. (Not sh: dash drops variables such as CARGO_BIN_EXE_translation-exporter.) Most tests end
+# the program with SIGKILL, so it updates its counters in the file all the time (%c).
 cat >"$target/rustc.sh" <<'END'
 #!/usr/bin/env bash
 exec "$@" -C instrument-coverage -C llvm-args=-runtime-counter-relocation
@@ -28,7 +28,7 @@ build
 mapfile -t tests < <(build --quiet --message-format=json |
     sed -nE 's/.*"profile":\{[^}]*"test":true.*"executable":"([^"]+)".*/\1/p')
 
-# The tests clear the environment of the program that they start: so something in its place tells it where to count.
+# The tests clear the environment of the program that they start, so a wrapper in its place sets where the counters go.
 program=$target/debug/translation-exporter
 mv "$program" "$program.measured"
 printf '#!/bin/sh\nLLVM_PROFILE_FILE="%s/profiles/%%p%%c.profraw" exec "%s.measured" "$@"\n' "$target" "$program" >"$program"

@@ -1,4 +1,4 @@
-"""What the tests that are scripts share: the fake API, servers that are started and ended, and waiting for a condition."""
+"""What the script tests share: the fake API, starting and stopping servers, and waiting for a condition."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ PATIENCE = 60  # seconds: far longer than anything here should take
 
 
 def wait_for(what, condition, patience=PATIENCE):
-    """What `condition` returns as soon as that is true; its errors of the network count as not yet."""
+    """What `condition` returns once that is true; network errors count as not yet true."""
     deadline = time.monotonic() + patience
     while True:
         with contextlib.suppress(OSError):
@@ -33,7 +33,7 @@ def get(url, headers=None):
 
 @contextlib.contextmanager
 def running(command, log, **options):
-    """A process that is ended, and waited for, at the end; its output is added to the file `log`."""
+    """A process that is stopped at the end; its output is appended to the file `log`."""
     with open(log, "a", encoding="utf-8") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, **options)
     try:
@@ -48,7 +48,7 @@ def running(command, log, **options):
 
 
 def address(process, log):
-    """Where a server listens that was given port 0: the exporter, Prometheus and Alertmanager log it."""
+    """Where a server that was given port 0 listens, as the exporter, Prometheus and Alertmanager log it."""
 
     def find():
         said = Path(log).read_text(encoding="utf-8")
@@ -59,7 +59,7 @@ def address(process, log):
 
 
 class Prometheus:
-    """A Prometheus that is ready and can be asked."""
+    """A Prometheus that is ready for queries."""
 
     def __init__(self, process, url):
         self.process, self.url, self.started = process, url, time.time()
@@ -68,7 +68,7 @@ class Prometheus:
     @classmethod
     @contextlib.contextmanager
     def start(cls, folder, config, *options):
-        """`config` is a file in the folder, where the data and the log go as well."""
+        """`config` is a file in the folder, which also holds the data and the log."""
         log = folder / "prometheus.log"
         command = ["prometheus", f"--config.file={config}", "--storage.tsdb.path=tsdb", "--web.listen-address=127.0.0.1:0", *options]
         with running(command, log, cwd=folder) as process:
@@ -93,7 +93,7 @@ class Prometheus:
 
 
 class FakeApi:
-    """The program of tests/support/program.rs, which lists its arguments and commands."""
+    """The API of tests/support/program.rs, which lists its arguments and commands."""
 
     KEY = "key-of-the-black-box-tests"
 
@@ -107,6 +107,7 @@ class FakeApi:
     def __exit__(self, *_):
         self.process.stdin.close()
         self.process.wait(20)
+        self.process.stdout.close()
 
     def command(self, name, value):
         """Sends one command, and returns the answer to it."""
@@ -122,5 +123,5 @@ class FakeApi:
         self.command("put", [{"id": id, "name": name, "languages": languages} for id, name, languages in repositories])
 
     def keys(self):
-        """The keys that it was sent."""
+        """The keys that were sent to it."""
         return set(json.loads(self.command("keys", True)))

@@ -1,5 +1,5 @@
 # Helpers for the parts of the test run; source it, do not run it.
-# Everything that is installed goes through these functions, so that a fresh Debian 12 or later with Rust passes.
+# All installation goes through these functions, so that the tests run on a fresh Debian 12 or later with Rust.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tools=${CARGO_TARGET_DIR:-$root/target}/tools
@@ -35,7 +35,7 @@ need_debian() {
     )
 }
 
-# once STAMP-FILE FILE… -- COMMAND…: runs the command where it has not succeeded yet with these files as they are.
+# once STAMP-FILE FILE… -- COMMAND…: runs the command unless it has succeeded with these files as they are.
 once() {
     local stamp=$1 files=()
     shift
@@ -59,8 +59,8 @@ install_python() {
     python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --requirement "$list"
 }
 
-# need_node: puts node and npm on the PATH, from a wheel where there are none that can require() an ES module, as 20.19 and
-# 22.12 can and Debian 12's cannot. Debian's npm comes with some 400 packages and takes minutes, too.
+# need_node: puts node and npm on the PATH: those installed if they can require() an ES module, which Node 20.19 and 22.12 can
+# and Debian 12's cannot, else those of a wheel. Debian's npm would install some 400 packages, which takes minutes.
 need_node() {
     command -v npm >/dev/null 2>&1 && node --eval 'process.exit(process.features.require_module ? 0 : 1)' 2>/dev/null && return 0
     need_python node && PATH=$tools/node/bin:$PATH
@@ -86,7 +86,7 @@ need_programs() {
     fake_api=${CARGO_TARGET_DIR:-$root/target}/debug/examples/fake-api
 }
 
-# need_cargo PACKAGE VERSION: builds this program into $tools/cargo/bin, without optimising it.
+# need_cargo PACKAGE VERSION: installs this program, unoptimised, into $tools/cargo/bin.
 need_cargo() {
     local stamp=$tools/cargo/.$1-$2
     [ -f "$stamp" ] && return 0

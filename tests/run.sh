@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # The whole test run: formatting, clippy, docs, every cargo test, then the areas that have a script of their own.
-# It installs what it needs and a fresh Debian 12 or later with Rust, git and a C compiler lacks; Ubuntu is likely to do as
-# well, but untried. The deploy part has to be run as root.
+# It installs what it needs on Debian 12 or later with Rust, git and a C compiler. Ubuntu should work too, but has not been
+# tried. The deploy part must run as root.
 #
 #     tests/run.sh                        everything
 #     SKIP="grafana deploy" tests/run.sh  everything but these parts
 #
-# The last line says how many tests passed and failed; a part that is no cargo test counts as one. A part that cannot
-# run has failed. It exits with 0 where nothing failed.
+# The last line says how many tests passed and failed. Each part except `cargo` counts as one test; a part that cannot run
+# counts as failed. The exit code is 0 if nothing failed.
 set -uo pipefail
 
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root" || exit 1
 
-areas=(rules grafana deploy web_config web)
+mapfile -t areas < <(printf '%s\n' tests/*/run.sh | cut -d/ -f2)
 parts=(format clippy docs supply cargo "${areas[@]}")
 
 need_component() {
@@ -36,7 +36,7 @@ docs() {
         cargo doc --locked --no-deps --document-private-items
 }
 
-# Licences, bans and sources of all dependencies, and that each is used. Known vulnerabilities are left out: they change
+# Licences, bans and sources of all dependencies, and whether each is used. Known vulnerabilities are left out: they change
 # without the source changing (`cargo deny check advisories` looks them up).
 supply() {
     need_python python && need_cargo cargo-machete 0.9.2 || return 1
@@ -46,8 +46,8 @@ supply() {
     return "$status"
 }
 
-# The tests marked #[ignore] need something installed, which is done here, or minutes. One that is marked so is no test
-# and is left out: what a child process of tests/state_file.rs does.
+# Tests marked #[ignore] take minutes or need programs, which are installed here. `the_child` is left out: it is not a test but
+# what a child process of tests/state_file.rs runs.
 cargo_tests() {
     need_debian prometheus=prometheus promtool=prometheus prometheus-node-exporter=prometheus-node-exporter curl=curl || return 1
     # Ubuntu has Chromium under other names.
@@ -58,7 +58,7 @@ cargo_tests() {
     fi
     need_python python || return 1
     local status=0
-    # Most of these tests wait for something most of the time.
+    # Tests mostly wait, so more of them than there are cores run at once.
     RUST_TEST_THREADS=6 PATH="$tools/python/bin:$PATH" \
         cargo test --locked --no-fail-fast --lib --bins --tests -- --include-ignored \
         --skip the_child || status=1
@@ -66,17 +66,11 @@ cargo_tests() {
     return "$status"
 }
 
-area() {
-    local script=tests/$1/run.sh
-    [ -f "$script" ] || { echo "$script is missing" >&2; return 1; }
-    bash "$script"
-}
-
 run_part() {
     case $1 in
     format | clippy | docs | supply) "$1" ;;
     cargo) cargo_tests ;;
-    *) area "$1" ;;
+    *) bash "tests/$1/run.sh" ;;
     esac
 }
 
@@ -90,14 +84,6 @@ for name in ${SKIP:-}; do
     case " ${parts[*]} " in
     *" $name "*) ;;
     *) echo "SKIP names no part: $name (there are: ${parts[*]})" >&2; exit 2 ;;
-    esac
-done
-for script in tests/*/run.sh; do
-    [ -f "$script" ] || continue
-    name=$(basename "$(dirname "$script")")
-    case " ${areas[*]} bench " in
-    *" $name "*) ;;
-    *) echo "$script is no part of the run: add it to tests/run.sh" >&2; exit 2 ;;
     esac
 done
 
@@ -115,7 +101,7 @@ for name in "${parts[@]}"; do
     status=${PIPESTATUS[0]}
     ok=0 bad=0
     [ "$name" != cargo ] || read -r ok bad < <(cargo_counts "$output")
-    # Tests that do not even build leave no summary to count.
+    # Tests that fail to build leave no summary.
     if [ "$status" -ne 0 ]; then [ "$bad" -gt 0 ] || bad=1; elif [ "$name" != cargo ]; then ok=1; fi
     passed=$((passed + ok)) failed=$((failed + bad))
     verdict=passed

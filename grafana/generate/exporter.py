@@ -27,7 +27,7 @@ def since(metric: str) -> tuple[str, str]:
 def per_hour(title: str, description: str, legends: dict[str, str]) -> Panel:
     """Counters of each instance: {counter: legend}."""
     queries = [
-        Query(f"3600 * {rate(f'translation_exporter_{name}_total', 'instance')}", f"{{{{instance}}}} {legend}")
+        Query(f"3600 * {rate(f'translation_exporter_{name}_total', 'job, instance')}", f"{{{{instance}}}} ({{{{job}}}}) {legend}")
         for name, legend in legends.items()
     ]
     return lines(title, description, queries, fields(unit="short", min=0))
@@ -107,8 +107,8 @@ def polls() -> list[tuple[int, list[tuple[Panel, int]]]]:
         "Poll duration",
         "How long the last poll took, and the poll interval.",
         [
-            Query(own("last_poll_duration_seconds"), "{{instance}} duration"),
-            Query(own("poll_interval_seconds"), "{{instance}} interval"),
+            Query(own("last_poll_duration_seconds"), "{{instance}} ({{job}}) duration"),
+            Query(own("poll_interval_seconds"), "{{instance}} ({{job}}) interval"),
         ],
         fields(unit="s", min=0),
         overrides=[
@@ -211,7 +211,7 @@ def data() -> list[tuple[int, list[tuple[Panel, int]]]]:
     languages = lines(
         "Languages",
         "How many languages each instance serves.",
-        [Query(own("languages"), "{{instance}}")],
+        [Query(own("languages"), "{{instance}} ({{job}})")],
         fields(unit="short", min=0, decimals=0),
         stepped=True,
     )
@@ -239,19 +239,19 @@ def process() -> list[tuple[int, list[tuple[Panel, int]]]]:
     memory = lines(
         "Memory",
         "Resident memory of each instance.",
-        [Query(f"process_resident_memory_bytes{{{EXPORTER}}}", "{{instance}}")],
+        [Query(f"process_resident_memory_bytes{{{EXPORTER}}}", "{{instance}} ({{job}})")],
         fields(unit="bytes", min=0),
     )
     cpu = lines(
         "CPU",
         "CPU seconds used per second: 100 % is one core.",
-        [Query(rate("process_cpu_seconds_total", "instance"), "{{instance}}")],
+        [Query(rate("process_cpu_seconds_total", "job, instance"), "{{instance}} ({{job}})")],
         fields(unit="percentunit", min=0),
     )
     descriptors = lines(
         "Open files",
         "Open file descriptors, as a share of the maximum.",
-        [Query(f"process_open_fds{{{EXPORTER}}} / process_max_fds{{{EXPORTER}}}", "{{instance}}")],
+        [Query(f"process_open_fds{{{EXPORTER}}} / process_max_fds{{{EXPORTER}}}", "{{instance}} ({{job}})")],
         fields(unit="percentunit", min=0),
     )
     return [(8, [(state, 8), (served, 8), (handshakes, 8)]), (8, [(cpu, 8), (memory, 8), (descriptors, 8)])]

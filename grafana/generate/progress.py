@@ -155,7 +155,7 @@ def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
     languages = bars(
         "Languages, worst first",
         "Completion of each language, averaged over the selected repositories that have it; the 30 furthest behind. A click shows only that language.",
-        Query(f"sort(bottomk(30, avg without (repo) ({RATIO})))", "{{language}}"),
+        Query(f"sort(bottomk(30, avg without (repo) ({RATIO})))", "{{language}} ({{job}})"),
         fields(
             **PERCENT,
             steps=SHADES,
@@ -178,7 +178,7 @@ def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
         "Completion by language",
         "Completion of each language over time, averaged over the selected repositories; the 20 furthest behind at the end of the time range.",
         least_at_the_end(20, mean, f"avg without (repo) ({RECORDED_RATIO} @ end())"),
-        "{{language}}",
+        "{{language}} ({{job}})",
     )
     return [(14, [(matrix(), 24)]), (11, [(languages, 8), (over_time, 16)])]
 
@@ -239,7 +239,7 @@ def done() -> list[tuple[int, list[tuple[Panel, int]]]]:
         "Completion by repository",
         "Completion of each repository over time, averaged over the selected languages; the 20 furthest behind at the end of the time range.",
         least_at_the_end(20, mean, f"avg without (language) ({RECORDED_RATIO} @ end())"),
-        "{{repo}}",
+        "{{repo}} ({{job}})",
     )
     return [(11, [(over_time, 12), (rows, 12)])]
 
@@ -273,7 +273,7 @@ def trust() -> list[tuple[int, list[tuple[Panel, int]]]]:
         [
             Query(
                 f"(time() - {READ_AT}) and bottomk(20, {fold('max', 'translation_repository_last_success_timestamp_seconds', REPOSITORY, at_the_end=True)})",
-                "{{repo}}",
+                "{{repo}} ({{job}})",
             )
         ],
         fields(unit="s", min=0),

@@ -101,14 +101,14 @@ def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
     worst = bars(
         "Languages, worst first",
         "Completion of each language of the repository; the 30 furthest behind.",
-        Query(f"sort(bottomk(30, {RATIO}))", "{{language}}"),
+        Query(f"sort(bottomk(30, {RATIO}))", "{{language}} ({{job}})"),
         fields(**PERCENT, steps=SHADES, min=0, max=1),
     )
     over_time = completion_over_time(
         "Completion by language",
         "Completion of each language over time; the 20 furthest behind at the end of the time range. A drop means new text to translate.",
         least_at_the_end(20, RECORDED_RATIO, f"{RECORDED_RATIO} @ end()"),
-        "{{language}}",
+        "{{language}} ({{job}})",
     )
     return [(12, [(languages(), 24)]), (11, [(worst, 8), (over_time, 16)])]
 
@@ -118,7 +118,7 @@ def stopped() -> list[tuple[int, list[tuple[Panel, int]]]]:
     idle = lines(
         "Time since the last progress",
         "How long each incomplete language had not risen; the 20 for which it is longest at the end of the time range. A line that only climbs is a language that nobody works on.",
-        [Query(f"(time() - {RECORDED_CLOCK}) and {RECORDED_RATIO} < 1 and {longest}", "{{language}}")],
+        [Query(f"(time() - {RECORDED_CLOCK}) and {RECORDED_RATIO} < 1 and {longest}", "{{language}} ({{job}})")],
         fields(unit="s", min=0),
         legend=("lastNotNull", "max"),
     )
@@ -154,7 +154,7 @@ def trust() -> list[tuple[int, list[tuple[Panel, int]]]]:
     last_read = lines(
         "Time since it was last read",
         "How old the data of the repository were. A line that climbs means that its reads fail.",
-        [Query(f"time() - {READ_AT}", "{{repo}}")],
+        [Query(f"time() - {READ_AT}", "{{repo}} ({{job}})")],
         fields(unit="s", min=0),
     )
     return [(7, [(about, 12), (last_read, 12)])]

@@ -67,7 +67,7 @@ def event(name: str, color: str, expr: str, title: str, *, shown: bool) -> Json:
         "target": {"refId": "Anno", "expr": expr, "interval": "1m"},
         "titleFormat": title,
         "textFormat": "",
-        "tagKeys": "repo,language",
+        "tagKeys": "job,repo,language",
         "useValueForTime": False,
     }
 

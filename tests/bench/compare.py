@@ -1,7 +1,6 @@
 """Runs every comparison and prints its figures. Started by compare.sh, which installs and builds what this needs."""
 
 import contextlib
-import gzip
 import json
 import os
 import pathlib
@@ -14,14 +13,15 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
+
+from harness import address, get, running, wait_for
 
 EXPORTER, TOOL = sys.argv[1:3]
 HERE = pathlib.Path(__file__).parent
 TICKS = os.sysconf("SC_CLK_TCK")
 LANGUAGES = 30
 SERIES_OF_REPOSITORY = 3 * LANGUAGES + 4
-# Each comparison is made this often, in turns, so that a neighbour's noise meets both sides. The median counts.
+# Each comparison is made this often, in turns, so that noise from elsewhere affects both sides. The median counts.
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 SECONDS = os.environ.get("BENCH_SECONDS", "5")
 
@@ -44,52 +44,23 @@ def started(command, **options):
         process.wait()
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
 def environment(api, **settings):
-    defaults = {"API__KEY": "bench", "API__REQUESTS_PER_SECOND": "0", "API__CONCURRENCY": "32", "LOG__LEVEL": "error"}
+    defaults = {"API__KEY": "bench", "API__REQUESTS_PER_SECOND": "0", "API__CONCURRENCY": "32"}
     settings = {"API__BASE_URL": api, **defaults, **settings}
     return {**os.environ, **{f"TRANSLATION_EXPORTER_{key}": value for key, value in settings.items()}}
-
-
-def get(url, encoding="identity"):
-    request = urllib.request.Request(url, headers={"Accept-Encoding": encoding})
-    with urllib.request.urlopen(request) as response:
-        return response.read()
-
-
-def wait_for(condition, what, seconds=300):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"waited {seconds} s for {what}")
-        time.sleep(0.05)
 
 
 @contextlib.contextmanager
 def exporter(api, **settings):
     """The exporter, after its first poll."""
-    port = free_port()
-    settings = {"WEB__LISTEN_ADDRESSES": f"127.0.0.1:{port}", "POLL__INTERVAL": "1h", **settings}
-    process = subprocess.Popen([EXPORTER], env=environment(api, **settings))
-    root = f"http://127.0.0.1:{port}"
-
-    def answers():
-        # Before the first publication the answer is not compressed, which is an OSError too.
-        with contextlib.suppress(OSError):
-            text = gzip.decompress(get(f"{root}/metrics", "gzip")).decode()
-            return "\ntranslation_exporter_last_success_timestamp_seconds " in text
-        return False
-
-    try:
-        wait_for(answers, "the exporter's first poll")
-        yield process, f"{root}/metrics"
-    finally:
-        process.kill()
-        process.wait()
+    settings = {"POLL__INTERVAL": "1h", **settings}
+    with tempfile.NamedTemporaryFile() as log:
+        command = [EXPORTER, "--web.listen-address=127.0.0.1:0"]
+        with running(command, log.name, env=environment(api, **settings)) as process:
+            url = f"http://{address(process, log.name)}/metrics"
+            # A scrape would count among what is measured.
+            wait_for("the exporter's first poll", lambda: "poll ended" in pathlib.Path(log.name).read_text(), 300)
+            yield process, url
 
 
 @contextlib.contextmanager
@@ -100,6 +71,7 @@ def api(series=None, repositories=None):
 
 
 def cpu_seconds(pid):
+    """User and system time of a process so far."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
@@ -191,7 +163,7 @@ def run_once(command, **options):
 def compare_polls():
     repositories = 10_000
     with api(repositories=repositories) as root:
-        once = [EXPORTER, "once", "--output", "text"]
+        once = [EXPORTER, "once", "--output", "text", "--log.level=error"]
         subjects = {
             "exporter": (once, {"env": environment(root)}),
             "bare reqwest": ([TOOL, "poll", root, "32"], {}),
@@ -231,11 +203,10 @@ def measure_memory():
                     settings["STATE__FILE"] = f"{folder}/state.json"
                 with exporter(root, **settings) as (process, url):
                     first = memory(process.pid)[0]
-                    for _ in range(3):
-                        get(url, "gzip")
-                        get(url)
+                    for encoding in ("gzip", "identity") * 3:
+                        subprocess.check_call(["curl", "--silent", "--output", "/dev/null", f"-HAccept-Encoding: {encoding}", url])
                     polls = r"\ntranslation_exporter_polls_total (\d+)"
-                    wait_for(lambda url=url: int(re.search(polls, get(url).decode())[1]) >= 3, "a third poll")
+                    wait_for("a third poll", lambda url=url: int(re.search(polls, get(url))[1]) >= 3, 300)
                     now, peak = memory(process.pid)
             name = f"{series:,} series" + (", state file" if state else "")
             row(name, f"{first:.1f} MiB", f"{now:.1f} MiB", f"{peak:.1f} MiB")
@@ -259,19 +230,17 @@ def first_answer():
     say("first answer after exec")
     took = []
     for _ in range(10):
-        port = free_port()
-        settings = environment("http://127.0.0.1:9", WEB__LISTEN_ADDRESSES=f"127.0.0.1:{port}")
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+        settings = environment("http://127.0.0.1:9", WEB__LISTEN_ADDRESSES=f"127.0.0.1:{port}", LOG__LEVEL="error")
         began = time.monotonic()
-        process = subprocess.Popen([EXPORTER], env=settings)
-        while True:
-            try:
-                get(f"http://127.0.0.1:{port}/metrics")
-                break
-            except OSError:
+        with running([EXPORTER], os.devnull, env=settings):
+            while True:
+                with contextlib.suppress(OSError):
+                    get(f"http://127.0.0.1:{port}/metrics")
+                    break
                 time.sleep(0.0005)
-        took.append(time.monotonic() - began)
-        process.kill()
-        process.wait()
+            took.append(time.monotonic() - began)
     return [("first /metrics answer after exec, ms", statistics.median(took) * 1e3, "at most 50")]
 
 

@@ -7,8 +7,8 @@ import json
 import sys
 import threading
 import time
-import urllib.request
 
+from harness import get
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import GaugeMetricFamily
 
@@ -16,16 +16,14 @@ from prometheus_client.core import GaugeMetricFamily
 def poll(root):
     """[(repository, [language])], in the order of the listing."""
 
-    def get(path):
-        request = urllib.request.Request(root + path, headers={"Authorization": "Bearer bench"})
-        with urllib.request.urlopen(request) as response:
-            return json.load(response)
+    def ask(path):
+        return json.loads(get(root + path, {"Authorization": "Bearer bench"}))
 
-    repositories, page = [], get("/v1/repositories?limit=1000")
+    repositories, page = [], ask("/v1/repositories?limit=1000")
     while page:
         repositories += page
-        page = get(f"/v1/repositories?limit=1000&after={page[-1]['id']}")
-    return [(repository, get(f"/v1/repositories/{repository['id']}/languages")) for repository in repositories]
+        page = ask(f"/v1/repositories?limit=1000&after={page[-1]['id']}")
+    return [(repository, ask(f"/v1/repositories/{repository['id']}/languages")) for repository in repositories]
 
 
 class Collector:

@@ -1,4 +1,4 @@
-"""The tests' API under a name of its own on the loopback address, by https, and the name server that knows it."""
+"""The tests' API at its own https host name on the loopback address, and a name server for that name."""
 
 import socket
 import struct
@@ -18,7 +18,7 @@ def serve(fake_api, folder):
 
 
 def serve_names(host):
-    """A name server on 127.0.0.1:53 that knows one host, at 127.0.0.1, and that nothing else exists."""
+    """A name server on 127.0.0.1:53 that resolves this host to 127.0.0.1, and no other name."""
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind(("127.0.0.1", 53))
     known = b"".join(bytes([len(label)]) + label.encode() for label in host.split(".")) + b"\0"

@@ -7,14 +7,14 @@ compose_files_are_valid() {
     "$python" "$here/compose.py" mounts "$deploy/compose/compose.yaml"
 }
 
-# Each service's own checker, on the files where compose mounts them.
+# Runs each service's own checker on the files where compose mounts them.
 compose_configurations_are_valid() {
     local folder=$work/compose
     rm -rf "$folder"
     "$python" "$here/compose.py" lay "$deploy/compose/compose.yaml" "$folder"
     (cd "$folder/prometheus/etc/prometheus" && promtool check config prometheus.yml)
     amtool check-config "$folder/alertmanager/etc/alertmanager/alertmanager.yml"
-    # Beside the addresses it is the example for one machine.
+    # Except for the addresses, it is the example for one machine.
     diff <(sed '1,/^global:/d' "$deploy/prometheus/prometheus.yaml" | sed 's/localhost:9093/alertmanager:9093/; s/localhost:10018/exporter:10018/' | grep -v '^ *#') \
         <(sed '1,/^global:/d' "$deploy/compose/prometheus.yaml" | grep -v '^ *#')
 }
@@ -35,19 +35,19 @@ workflows_are_valid() {
     "$tools/python/bin/zizmor" --offline --quiet "$root/.github"
 }
 
-# A release fails where one of them names another version.
+# A release fails if a file names another version.
 one_version_everywhere() {
     local copy=$work/versions
     [ "$("$deploy/release/versions.sh" "v$version")" = "$version" ]
     "$python" "$here/manifests.py" versions "$rendered" "$version"
-    # The check itself is checked.
+    # The check must detect another version.
     rm -rf "$copy"
     mkdir -p "$copy"
     cp -a "$root/Cargo.toml" "$copy/"
     cp -a "$deploy" "$copy/deploy"
     sed -i 's/^appVersion: .*/appVersion: 9.9.9/' "$copy/deploy/helm/translation-exporter/Chart.yaml"
     if "$copy/deploy/release/versions.sh" || "$deploy/release/versions.sh" v9.9.9; then
-        echo "another version was taken"
+        echo "another version was accepted"
         return 1
     fi
 }

@@ -1,7 +1,7 @@
 # Checks of the image, and of the pods that are made of it; sourced by run.sh.
 # shellcheck shell=bash
 
-# The build stage's two steps, in a folder that holds nothing but what the Dockerfile copies there; unoptimised, to save minutes.
+# The build stage's two steps, in a folder that holds only what the Dockerfile copies there; unoptimised, to save minutes.
 dockerfile_inputs_build_a_static_program() {
     local context=$work/context copied from target
     target=$(rustc --print host-tuple)
@@ -51,7 +51,7 @@ image = described["OCIv1"]["config"]
 assert image["User"] == "65532:65532", image
 assert image["Entrypoint"] == ["/usr/bin/translation-exporter"], image
 assert "10018" in str(image["ExposedPorts"]), image
-# OCI's own configuration has no health check; Docker keeps it beside.
+# Only Docker's configuration has a health check, not OCI's.
 assert described["Docker"]["config"]["Healthcheck"]["Test"] == ["CMD", "/usr/bin/translation-exporter", "health"], described["Docker"]
 labels = {label.removeprefix("org.opencontainers.image.") for label in image["Labels"]}
 assert {"title", "description", "source", "documentation", "licenses", "version", "revision"} <= labels, labels
@@ -64,7 +64,7 @@ PY
     [ "$(stat -c %u:%g "$image_root/var/lib/translation-exporter")" = 65532:65532 ]
     # No shell, no library, nothing else that runs.
     [ "$(find "$image_root" -type f -perm /111)" = "$image_root/usr/bin/translation-exporter" ]
-    # Nothing that the user could write to, except the place of the volume.
+    # The user can write to nothing except the volume's mount point.
     [ "$(find "$image_root" -mindepth 1 -uid 65532)" = "$image_root/var/lib/translation-exporter" ]
 }
 
@@ -72,7 +72,7 @@ hadolint_finds_nothing() {
     "$tools/python/bin/hadolint" "$deploy/container/Dockerfile"
 }
 
-# Each runs as long as its probes' periods; all of them at once, each in a network of its own.
+# Each runs for as long as its probes' periods; all run at once, each in its own network.
 start_pods() {
     local pod
     for pod in "${pods[@]}"; do

@@ -1,7 +1,7 @@
 # Checks of the Debian package and its systemd units; sourced by run.sh.
 # shellcheck shell=bash
 
-# `set -e` takes no notice of a command behind `!`.
+# `set -e` ignores a command after `!`.
 not() {
     if "$@"; then
         echo "unexpected: $*"
@@ -9,7 +9,7 @@ not() {
     fi
 }
 
-# As a release does it, of the program that is in the image.
+# Packages the program of the image as a release does.
 package_is_made() {
     local target built
     target=$(rustc --print host-tuple)
@@ -40,7 +40,7 @@ package_is_made() {
     done
 }
 
-# A clean root with the package installed and unpacked nowhere else; `in_root` runs in it.
+# In a clean root, where nothing else was installed; `in_root` runs in it.
 package_is_installed_upgraded_and_purged() {
     local clean=$work/clean-$1
     rm -rf "$clean"
@@ -48,7 +48,7 @@ package_is_installed_upgraded_and_purged() {
     cp "$packages"/translation-exporter_*.deb "$clean/first.deb"
     cp "$packages/later.deb" "$clean/later.deb"
     in_root() { chroot "$clean" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive SYSTEMD_OFFLINE=1 "$@"; }
-    # As if systemd ran: what it is asked to do is noted.
+    # The scripts believe that systemd runs; what they request is recorded.
     mkdir -p "$clean/run/systemd/system"
     mv "$clean/usr/bin/systemctl" "$clean/usr/bin/systemctl.real"
     printf '#!/bin/sh\necho "$@" >>/asked\n' >"$clean/usr/bin/systemctl"
@@ -67,7 +67,7 @@ package_is_installed_upgraded_and_purged() {
     [ ! -e "$enabled" ]
     in_root translation-exporter --version
     [ -s "$clean/usr/share/man/man1/translation-exporter.1.gz" ]
-    # As it comes, it says what is missing.
+    # With the configuration unchanged, the program says what is missing.
     echo a-key >"$key"
     local check=(in_root translation-exporter check-config --config.file="${config#"$clean"}" --api.key-file="${key#"$clean"}")
     not "${check[@]}" 2>"$work/missing"
@@ -75,7 +75,7 @@ package_is_installed_upgraded_and_purged() {
     sed -i 's/# base_url:/base_url:/' "$config"
     "${check[@]}"
 
-    # This systemd takes the units as they are, and finds the service well confined: the threshold is in tenths.
+    # This systemd accepts the units and rates the service as well confined; the threshold is in tenths.
     in_root systemd-analyze verify --recursive-errors=yes translation-exporter.service translation-exporter.socket 2>&1 | tee "$work/verify"
     [ ! -s "$work/verify" ]
     in_root systemd-analyze security --offline=true --threshold=14 --no-pager translation-exporter.service >"$work/security"
@@ -89,7 +89,7 @@ package_is_installed_upgraded_and_purged() {
     : >"$clean/asked"
     in_root dpkg --install /later.deb | tee "$work/upgraded"
     not grep -q "neither enabled" "$work/upgraded"
-    # try-restart leaves alone what does not run; the socket stays open meanwhile.
+    # try-restart starts nothing that was not running; the socket stays open meanwhile.
     asked 'try-restart.* translation-exporter.service'
     not asked 'stop|restart|start'
     not grep -q socket "$clean/asked"
@@ -120,7 +120,7 @@ units_keep_their_contract() {
         "$deploy/systemd/translation-exporter.socket" "$work/unit" "$fake_api" | sed 's/^/note: /'
 }
 
-# What the program did under strace, held against the unit's own filter.
+# Compares the system calls that strace recorded with the unit's own filter.
 system_calls_pass_the_filter() {
     local call refused=()
     set_of() { chroot "$tools/debian-${suites[0]}" systemd-analyze syscall-filter --no-pager "$@" | sed -n 's/^ *\([a-z0-9_@-]*\)$/\1/p'; }
@@ -135,7 +135,7 @@ system_calls_pass_the_filter() {
     # What systemd always allows, whatever the filter.
     { expand @system-service; expand @default; } | sort -u >"$work/allowed"
     { expand @privileged; expand @resources; } | sort -u >"$work/denied"
-    # A refused call answers EPERM; only these may be asked for in vain.
+    # A refused call would fail with EPERM; none may be.
     while read -r call; do
         if ! grep -qx "$call" "$work/allowed" || grep -qx "$call" "$work/denied"; then
             refused+=("$call")

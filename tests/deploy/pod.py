@@ -26,31 +26,15 @@ INJECTED = {
     "HOSTNAME": "translation-exporter-0",
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "KUBERNETES_SERVICE_HOST": "10.96.0.1",
-    "KUBERNETES_SERVICE_PORT": "443",
-    "KUBERNETES_SERVICE_PORT_HTTPS": "443",
-    "KUBERNETES_PORT": "tcp://10.96.0.1:443",
-    "KUBERNETES_PORT_443_TCP": "tcp://10.96.0.1:443",
-    "KUBERNETES_PORT_443_TCP_PROTO": "tcp",
-    "KUBERNETES_PORT_443_TCP_PORT": "443",
-    "KUBERNETES_PORT_443_TCP_ADDR": "10.96.0.1",
     "TRANSLATION_EXPORTER_SERVICE_HOST": "10.96.10.18",
-    "TRANSLATION_EXPORTER_SERVICE_PORT": "10018",
     "TRANSLATION_EXPORTER_SERVICE_PORT_METRICS": "10018",
     "TRANSLATION_EXPORTER_PORT": "tcp://10.96.10.18:10018",
-    "TRANSLATION_EXPORTER_PORT_10018_TCP": "tcp://10.96.10.18:10018",
     "TRANSLATION_EXPORTER_PORT_10018_TCP_PROTO": "tcp",
-    "TRANSLATION_EXPORTER_PORT_10018_TCP_PORT": "10018",
-    "TRANSLATION_EXPORTER_PORT_10018_TCP_ADDR": "10.96.10.18",
 }
-SUFFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
-
-
-def bytes_of(quantity):
-    return int(quantity[:-2]) * SUFFIXES[quantity[-2:]]
 
 
 class Secret:
-    """A Secret's volume as the kubelet lays it: the files are links through ..data, which is swapped whole."""
+    """A Secret's volume as the kubelet makes it: the files are links through ..data, which is replaced as a whole."""
 
     def __init__(self, folder, volume, group):
         self.folder, self.group, self.generation = folder, group, 0
@@ -114,7 +98,7 @@ class Pod:
                 (source / file).write_text(text)
                 (source / file).chmod(volume["secret"]["defaultMode"])
                 os.chown(source / file, 0, group)
-            # Neither the kubelet nor these tests verify the certificate; what is no probe has one to show.
+            # Neither the kubelet nor these tests verify the certificate; all but the probes present one.
             self.tls = ssl._create_unverified_context()
             self.tls.load_cert_chain(certificate, key)
         elif "secret" in volume:
@@ -144,7 +128,7 @@ class Pod:
         return sandbox.get(f"{'https' if self.tls else 'http'}://127.0.0.1:{port['containerPort']}{path}", timeout, self.tls)
 
     def probe(self, name):
-        """One go of a probe: None if it passed, else why not."""
+        """Runs a probe once: None if it passed, else the reason."""
         ask, (port,) = self.container[name], self.container["ports"]
         address = ("127.0.0.1", port["containerPort"])
         if "tcpSocket" in ask:
@@ -159,7 +143,7 @@ class Pod:
         return None if status is not None and 200 <= status < 400 else f"{status}: {body.strip()}"
 
     def check_health(self):
-        """The image's health check, with those options of this container's command that it can use."""
+        """Runs the image's health check, with those options of this container's command that apply to it."""
         command = self.health + [word for word in self.container["args"] if word.startswith(("--config.file=", "--web."))]
         assert self.start(command).wait(5) == 0, f"{command} failed"
 
@@ -170,7 +154,7 @@ class Pod:
         return self.container[name]["periodSeconds"] * self.container[name]["failureThreshold"]
 
     def watch(self, process, seconds, readiness):
-        """Lets the probes run for that long: liveness must never fail, readiness never stray from what is expected."""
+        """Runs the probes for that long: liveness must never fail, and readiness must always be as expected."""
         end = time.monotonic() + seconds
         due = {"livenessProbe": 0.0, "readinessProbe": 0.0}
         while (now := time.monotonic()) < end:
@@ -208,10 +192,8 @@ def run(pod, api):
         pod.watch(process, lifetime / 2, readiness=True)
         _, metrics = pod.get("/metrics")
         assert "\ntranslation_completion_ratio{" in metrics, metrics
-        memory, limit = sandbox.peak_memory(process), bytes_of(pod.container["resources"]["limits"]["memory"])
-        assert memory < limit, f"needed {memory} bytes of {limit}"
         took = sandbox.stop(process, pod.spec["terminationGracePeriodSeconds"])
-    print(f"ran {lifetime} s at {memory // 2**20} MiB of {limit // 2**20}, stopped in {took:.2f} s")
+    print(f"ran {lifetime} s, stopped in {took:.2f} s")
     if pod.state:
         written = {str(file.relative_to(pod.state)) for file in pod.state.rglob("*")}
         assert "state.json" in written, f"no state in its volume: {written}"
@@ -227,7 +209,7 @@ def main():
     sandbox.enter_own_namespaces()
     with tempfile.TemporaryDirectory(dir=os.environ.get("SANDBOX")) as folder, https_api.serve(fake_api, folder) as api:
         api.command("key", None)
-        # The way in for a user without privileges.
+        # Lets a user without privileges in.
         os.chmod(folder, 0o755)
         pod = Pod(manifest, name, image, image_config, folder, api)
         try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything under deploy/, tried as far as one machine without a cluster can. Needs to be root, for the sandboxes.
-# Usage: run.sh [WORD…]; with words, only the checks run whose name holds one of them, and those that others build upon.
+# Tests everything under deploy/, as far as one machine without a cluster can. Must run as root, for the sandboxes.
+# Usage: run.sh [WORD…]; with words, it runs only the checks whose names contain one of them, and those that others build upon.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -19,7 +19,7 @@ check() {
         [[ $name == *"$word"* ]] && wanted=0
     done
     [ "$wanted" -eq 0 ] || return 0
-    # In a child, as `set -e` is off in a function whose result is asked for.
+    # In a child, as `set -e` is off in a function whose result is tested.
     local code=0
     set +e
     (
@@ -80,29 +80,28 @@ only=("$@")
 check "hadolint finds nothing in the Dockerfile" hadolint_finds_nothing
 check "kubernetes-validate --strict accepts every object" kubernetes_accepts_every_object
 check "ServiceMonitor and PrometheusRules fit the operator's schemas and types" operator_accepts_its_objects
-check "checkov finds nothing but what has a reason" checkov_finds_nothing
-check "pods are restricted, and liveness does not ask the API" "$python" "$here/manifests.py" restricted "$rendered"
+check "checkov finds nothing, except what has a reason" checkov_finds_nothing
+check "one replica each, the key is a file, and namespaces are restricted" "$python" "$here/manifests.py" kept "$rendered"
 check "every reference in the manifests leads somewhere" "$python" "$here/manifests.py" wired "$rendered"
 check "every dashboard arrives unchanged in a ConfigMap" "$python" "$here/manifests.py" dashboards "$rendered" "$root/grafana/dashboards"
 check "one version everywhere" one_version_everywhere
-check "a changed configuration rolls the pod" config_change_rolls_the_pod
-check "an overlay of one's own, as deploy/README.md has it, needs no edit of this tree" readme_overlay_renders
-check "the PrometheusRules are the rules of deploy/prometheus" rules_are_those_of_prometheus
+check "the custom overlay of deploy/README.md needs no edit of this tree" readme_overlay_renders
+check "the PrometheusRules are generated from deploy/prometheus" rules_are_those_of_prometheus
 check "chart and overlay are the same, object by object" chart_and_overlay_are_the_same
 check "the chart refuses wrong values and names them" "$python" "$here/chart.py" refuses "$helm" "$chart"
-check "the chart's probes and scrape follow the web configuration" "$python" "$here/chart.py" probes "$helm" "$chart"
+check "the chart's scrape follows the configuration" "$python" "$here/chart.py" scraped "$helm" "$chart"
 check "a changed configuration rolls the chart's pod, and an upgrade is possible" "$python" "$here/chart.py" rolls "$helm" "$chart"
 check "the chart's alerts can be left out and changed" "$python" "$here/chart.py" alerts "$helm" "$chart"
 check "the packaged chart holds all files and renders as a dependency" "$python" "$here/chart.py" packaged "$helm" "$chart" "$work/chart"
 check "the chart's notes name what is missing" "$python" "$here/chart.py" notes "$helm" "$chart"
-check "the values in the READMEs are taken" "$python" "$here/chart.py" readme "$helm" "$chart" "$deploy/README.md" "$chart/README.md"
+check "the chart accepts the values in the READMEs" "$python" "$here/chart.py" readme "$helm" "$chart" "$deploy/README.md" "$chart/README.md"
 check "compose files are valid and mount what exists" compose_files_are_valid
 check "compose gives Prometheus and Alertmanager valid configurations" compose_configurations_are_valid
-check "compose's command for an account is understood" compose_commands_are_understood
+check "the program accepts compose's command for an account" compose_commands_are_understood
 check "workflows fit their schema, and zizmor finds nothing" workflows_are_valid
 check "archive and package hold the image's program, man page and completions" package_is_made
 for suite in "${suites[@]}"; do
-    check "the package is installed, upgraded, removed and purged in a clean $suite, whose systemd takes the units" \
+    check "the package is installed, upgraded, removed and purged in a clean $suite, whose systemd accepts the units" \
         package_is_installed_upgraded_and_purged "$suite"
 done
 check "the units keep their contract: notify, reload, credential, socket" units_keep_their_contract

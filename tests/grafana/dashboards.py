@@ -31,7 +31,7 @@ def variables(dashboard: Json) -> dict[str, Json]:
 
 @dataclass
 class Query:
-    """A query with the place where it stands."""
+    """A query, and where it was found."""
 
     where: str
     expr: str
@@ -73,13 +73,13 @@ DURATIONS = {"__rate_interval": "1m", "__interval": "15s", "__range": "1h"}
 
 
 def interpolate(expr: str, values: dict[str, str]) -> str:
-    """Puts in the variables, those that Grafana itself knows too. An unknown one is an error."""
+    """Replaces the variables, Grafana's own included. An unknown one is an error."""
     known = DURATIONS | values
     return re.sub(r"\$(\w+)|\$\{(\w+)\}", lambda match: known[match[1] or match[2]], expr)
 
 
 def parse(expr: str) -> promql.Expr:
-    """The expression with its durations put in; other variables stay, as they stand in strings, but for numbers."""
+    """The expression with values for durations and numbers; other variables stay, as they are parts of strings."""
     for name, value in (DURATIONS | {"stalled_after": "604800"}).items():
         expr = expr.replace(f"${name}", value)
     return promql.parse(expr)

@@ -5,7 +5,7 @@ const fs = require("node:fs");
 const { createRequire } = require("node:module");
 
 const load = createRequire(`${process.argv[2]}/package.json`);
-// Made for browsers: it reads these as it is loaded. react-use must not see them, or it takes this for a browser.
+// @grafana/data reads these of a browser's globals when loaded. react-use must not see them, or it assumes a browser.
 load("react-use");
 globalThis.window = { addEventListener() {}, location: {} };
 globalThis.navigator ??= { languages: ["en"] };
@@ -42,7 +42,7 @@ function properties(panel) {
     ];
 }
 
-// The configuration of each field: the defaults, and they with each of the overrides.
+// The configurations in use: the defaults, and the defaults with each override.
 function configurations({ fieldConfig: { defaults, overrides } }) {
     const changed = overrides.map(({ properties }) => Object.fromEntries(properties.map(({ id, value }) => [id, value])));
     return [defaults, ...changed.map((one) => ({ ...defaults, ...one }))];
@@ -88,7 +88,7 @@ async function check({ dashboard, panel, frames }) {
     fields.forEach(({ values }, at) => {
         if (values.every(absent)) wrong(`the column ${names[at]} is empty`);
     });
-    // Rows that could not be joined lie below each other, each with its own holes.
+    // Rows that could not be joined stay separate, each with empty cells.
     const keys = new Set(fields.filter(({ type }) => type === "string").map(({ values }) => values).reduce(
         (rows, values) => rows.map((row, at) => `${row}\n${values[at]}`), Array(length).fill("")));
     if (keys.size !== length) wrong(`${length} rows about ${keys.size} things`);

@@ -1,4 +1,4 @@
-"""What Prometheus makes of pods by the scrape job of overlays/plain: a job for each account.
+"""The scrape job of overlays/plain gives each account's pod a job of its own.
 
     scrape_job.py FOLDER      an empty folder for files
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The web configuration files of files/ as Debian's promtool sees them: it must take the good ones and refuse the bad ones, except
-# where a file says why it does not. A unit test of src/web/web_config.rs holds the program against all of them.
+# Checks the web configuration files of files/ with Debian's promtool: it must accept the good ones and refuse the bad ones, except
+# where a file says why it does not. A unit test of src/web/web_config.rs reads the same files.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../lib.sh
@@ -33,11 +33,11 @@ for source in "$here"/files/*.yml; do
     differs=$(sed -n 's/^# promtool: \([a-z]*\).*/\1/p' "$name")
     if promtool check web-config "$name" >/dev/null 2>&1; then found=accepts; else found=refuses; fi
     if [ "$found" != "${differs:-$expected}" ] || [ "$differs" = "$expected" ]; then
-        echo "FAILED $name: promtool $found it, by the name it $expected it, and the file says: ${differs:-nothing}" >&2
+        echo "FAILED $name: promtool $found it, the name says that it $expected it, and the file: ${differs:-nothing}" >&2
         failures=$((failures + 1))
     fi
     [ -z "$differs" ] || differences=$((differences + 1))
 done
 
 [ $failures -eq 0 ] || exit 1
-say "promtool $(promtool --version 2>&1 | sed -n '1s/.*version \([^ ]*\).*/\1/p') judges $files web configuration files by their names, but for $differences that say why not"
+say "promtool $(promtool --version 2>&1 | sed -n '1s/.*version \([^ ]*\).*/\1/p') agrees with the names of $files web configuration files, except $differences that say why"

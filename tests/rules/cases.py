@@ -1,0 +1,145 @@
+"""Turns the rule tests of this folder, which are written as cases, into the unit tests that promtool runs.
+
+A file is named after the alert that it tests (with a `-` and more, where there are several), and holds a list of tests:
+
+    name        the promise
+    step        the time between two samples; `evaluated` is the time between two evaluations, 1m unless given
+    steps       how many samples follow the first one
+    exporters   what is scraped, one entry for each target:
+      labels        of the target; `instance` is `a` unless given
+      scraped       when it is scraped: promtool's notation with `$` for each value; `$xSTEPS` unless given
+      series        values by selector, where they are not those of a healthy exporter; null is no series
+      repositories  values by name: `read` (when its languages were last read), `languages` (how many are served), and each language in
+                    `of` with its `ratio` and `clock`
+    others      values of any other series, by selector
+    by          the labels that distinguish alerts: [job] unless given
+    firing      by time, the alerts that fire then, each as its values of `by`; `active` includes those that are pending
+    notified    the texts of all alerts that fire at a time: `of` has the labels of each, for which {label} stands in the texts, and as
+                `value` what else differs in the description
+    expressions other expressions, as promtool has them
+
+A number is the value of each sample, and `now` its time; any other text is promtool's notation.
+"""
+
+import re
+from pathlib import Path
+
+import yaml
+
+HERE = Path(__file__).resolve().parent
+RULES = HERE.parent.parent / "deploy" / "prometheus"
+RUNBOOK = "https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/README.md#"
+GROUPS = ["translation-completion", "translation-forecast", "translation-progress", "translation-regressions", "translation-exporter"]
+# Labels that a ServiceMonitor's targets have besides job and instance: a metric with one of these names would lose it.
+OPERATOR = {"endpoint": "metrics", "namespace": "l10n", "service": "translation-exporter", "container": "translation-exporter"}
+POD = {"pod": "translation-exporter-0"}
+# What a healthy exporter exposes, as far as a rule reads it.
+HEALTHY = {
+    "up": 1,
+    "process_start_time_seconds": 0,
+    "translation_up": 1,
+    "translation_exporter_poll_interval_seconds": 300,
+    "translation_exporter_last_poll_duration_seconds": 2,
+    "translation_exporter_last_poll_timestamp_seconds": "now",
+    "translation_exporter_last_success_timestamp_seconds": "now",
+    "translation_exporter_completion_scale": 100,
+    "translation_exporter_completion_scale_suspect": 0,
+    "translation_exporter_completion_out_of_scale": 0,
+}
+SECONDS = {"m": 60, "h": 3600}
+
+
+def load():
+    """All tests, each with the name of the alert that its file is about."""
+    tests = []
+    for path in sorted(HERE.glob("*.yaml")):
+        text = path.read_text()
+        assert not re.search(r": 0x\d+[,}\n]", text), f"{path}: YAML reads 0x10 as a number: put it into quotes"
+        tests += [{"alert": path.stem.partition("-")[0], **test} for test in yaml.safe_load(text)]
+    return tests
+
+
+def for_promtool(test, severities):
+    """One test as a file of promtool's, with the labels that the Prometheus operator adds to all targets."""
+    alert = test["alert"]
+    return {
+        "rule_files": [str(RULES / file) for file in test.get("rules", ["recording-rules.yaml", "alerts.yaml"])],
+        "evaluation_interval": test.get("evaluated", "1m"),
+        "group_eval_order": [group for group in GROUPS if group not in test.get("without", [])],
+        "tests": [{
+            "interval": test.get("step", "1m"),
+            "input_series": [series for exporter in test.get("exporters", []) for series in scraped(exporter, test)]
+            + [{"series": labelled(selector, OPERATOR), "values": text} for selector, text in test.get("others", {}).items()],
+            "alert_rule_test": [notification(alert, severities[alert], **test["notified"])] if "notified" in test else [],
+            "promql_expr_test": [
+                *(count(alert, test, at, alerts, ', alertstate="firing"') for at, alerts in test.get("firing", {}).items()),
+                *(count(alert, test, at, alerts, "") for at, alerts in test.get("active", {}).items()),
+                *test.get("expressions", []),
+            ],
+        }],
+    }
+
+
+def labelled(selector, labels):
+    """The selector with these labels too, except those that it has."""
+    name, _, given = selector.rstrip("}").partition("{")
+    more = [f'{label}="{value}"' for label, value in labels.items() if not re.search(rf"\b{label}=", given)]
+    return f"{name}{{{','.join(more + ([given] if given else []))}}}"
+
+
+def scraped(exporter, test):
+    labels = {**OPERATOR, **POD, "instance": "a", **exporter["labels"]}
+    shape = exporter.get("scraped", f"$x{test.get('steps')}")
+    found = HEALTHY | exporter.get("series", {})
+    for repo, repository in exporter.get("repositories", {}).items():
+        found[f'translation_repository_languages{{repo="{repo}"}}'] = repository.get("languages", 1)
+        found[f'translation_repository_last_success_timestamp_seconds{{repo="{repo}"}}'] = repository.get("read", "now")
+        for language, values in repository.get("of", {}).items():
+            of = f'{{repo="{repo}",language="{language}"}}'
+            found[f"translation_completion_ratio{of}"] = values["ratio"]
+            if "clock" in values:
+                found[f"translation_last_progress_timestamp_seconds{of}"] = values["clock"]
+    step = test.get("step", "1m")
+    seconds = int(step[:-1]) * SECONDS[step[-1]]
+    for selector, value in found.items():
+        if value is not None:
+            yield {"series": labelled(selector, labels), "values": notation(value, shape, seconds)}
+
+
+def notation(value, shape, step):
+    if value == "now":
+        return times(shape, step)
+    return value if isinstance(value, str) else shape.replace("$", str(value))
+
+
+def times(shape, step):
+    """The time of each sample. `$xN` are N + 1 samples, `_xN` are N without."""
+    words, at = [], 0
+    for word in shape.split():
+        what, _, number = word.partition("x")
+        words.append(f"{at * step}+{step}x{number}" if what == "$" else word)
+        at += int(number or 1) + (what == "$")
+    return " ".join(words)
+
+
+def count(alert, test, at, alerts, state):
+    by = test.get("by", ["job"])
+    expr = f'ALERTS{{alertname="{alert}"{state}}}'
+    samples = [
+        {"labels": "{" + ",".join(f'{label}="{value}"' for label, value in zip(by, str(one).split(), strict=True)) + "}", "value": 1}
+        for one in alerts
+    ]
+    return {"expr": f"count by ({', '.join(by)}) ({expr})", "eval_time": at, "exp_samples": samples}
+
+
+def notification(alert, severity, at, summary, description, of):
+    """All alerts that fire at that time, with their texts: promtool compares the whole."""
+    return {"alertname": alert, "eval_time": at, "exp_alerts": [
+        {
+            "exp_labels": OPERATOR | {"severity": severity} | {label: value for label, value in one.items() if label != "value"},
+            "exp_annotations": {
+                "summary": summary.format(**one), "description": description.format(**one), "runbook_url": RUNBOOK + alert.lower(),
+            },
+        }
+        for one in of
+    ]}
