@@ -1,5 +1,5 @@
-//! Each mistake in a configuration ends the built program with code 2 and one message that names key, source and hint;
-//! and no message holds the API key, wherever it was put. What is right is shown with its source.
+//! Each mistake in a configuration ends the built program with code 2 and one message that names key, source and hint; no
+//! message contains the API key, wherever it was put. What is in force is shown with its source.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic")]
 
@@ -47,6 +47,21 @@ fn refused(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str], exp
 fn refused_files(start: &str, mistakes: &[(&str, &str)]) {
     for (rest, expected) in mistakes {
         refused(Some(&format!("{start}{rest}")), &[], &[], expected);
+    }
+}
+
+/// Each value of the key, at the end of a good file, is refused with these words, in which "{}" stands for the value.
+fn refused_values(rows: &[(&str, &[&str], &str)]) {
+    for (key, values, words) in rows {
+        let (section, name) = key.split_once('.').unwrap();
+        let (start, line) = if section == "api" { (GOOD.to_owned(), 4) } else { (format!("{GOOD}{section}:\n"), 5) };
+        for value in *values {
+            let words = words.replace("{}", value.trim_matches('\''));
+            refused_files(
+                &start,
+                &[(&format!("  {name}: {value}\n"), &format!("{key} (exporter.yml:{line})…{words}"))],
+            );
+        }
     }
 }
 
@@ -170,7 +185,7 @@ fn the_last_layer_wins_even_over_a_mistake_below_it() {
 }
 
 #[test]
-fn booleans_are_written_as_yaml_and_people_write_them() {
+fn booleans_may_be_written_in_every_way_of_yaml() {
     for (written, private) in
         [("yes", true), ("no", false), ("on", true), ("off", false), ("True", true), ("'no'", false)]
     {
@@ -190,7 +205,7 @@ fn a_list_may_be_one_text_that_is_split_at_commas() {
 }
 
 #[test]
-fn what_is_hardly_meant_is_warned_of() {
+fn what_is_likely_to_be_a_mistake_is_warned_of() {
     for (rest, words) in [
         ("filter:\n  exclude: [acme]\n", "filter.exclude (exporter.yml:5)…\"acme\" contains no slash…append /*"),
         ("poll:\n  interval: 5M\n", "poll.interval (exporter.yml:5)…\"5M\"…months…minutes"),
