@@ -46,8 +46,7 @@ supply() {
     return "$status"
 }
 
-# The tests marked #[ignore] need something installed, which is done here, or minutes. One that is marked so is no test
-# and is left out: what a child process of tests/state_file.rs does.
+# The tests marked #[ignore] need something installed, which is done here, or minutes.
 cargo_tests() {
     need_debian prometheus=prometheus promtool=prometheus prometheus-node-exporter=prometheus-node-exporter curl=curl || return 1
     # Ubuntu has Chromium under other names.
@@ -60,8 +59,7 @@ cargo_tests() {
     local status=0
     # Most of these tests wait for something most of the time.
     RUST_TEST_THREADS=6 PATH="$tools/python/bin:$PATH" \
-        cargo test --locked --no-fail-fast --lib --bins --tests -- --include-ignored \
-        --skip the_child || status=1
+        cargo test --locked --no-fail-fast --lib --bins --tests -- --include-ignored || status=1
     cargo test --locked --no-fail-fast --doc || status=1
     return "$status"
 }

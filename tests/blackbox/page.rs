@@ -27,7 +27,7 @@ impl Drop for Browser {
     }
 }
 
-/// Starts chromedriver; it ends at once where another program has the port that it chose, in IPv6.
+/// Starts chromedriver; it ends at once if another program already listens at the port that it chose, over IPv6.
 fn start_driver() -> Option<(Child, u16)> {
     let mut driver =
         Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -121,20 +121,16 @@ impl WebDriverCompatibleCommand for DevTools {
     }
 }
 
-fn read(exporter: &Exporter, count: f64) {
-    exporter.wait_for("all are read", |metrics| metrics.repositories("fresh") >= count);
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "needs chromium and chromedriver"]
-async fn a_person_searches_sorts_and_turns_pages() {
+async fn a_person_searches_sorts_turns_pages_and_switches_refreshing_on_and_off() {
     let repositories = (1..=450u32).map(|number| {
         let owner = if number % 3 == 0 { "acme" } else { "other" };
         Repo::new(number.into(), &format!("{owner}/{number:03}")).languages(&[("de", f64::from(number) / 5.0)])
     });
     let api = Api::start(repositories);
     let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
-    read(&exporter, 450.0);
+    exporter.wait_until_fresh(450);
     let browser = Browser::open().await;
 
     browser.goto(&exporter, "/").await;
@@ -159,13 +155,19 @@ async fn a_person_searches_sorts_and_turns_pages() {
     assert_eq!(browser.names().await, ["acme/009", "acme/006", "acme/003"], "the order stays");
     browser.click("Show all").await;
     assert_eq!(browser.names().await[0], "other/449");
+
+    browser.goto(&exporter, "/?sort=name").await;
+    browser.click("Refresh every minute").await;
+    assert_eq!(browser.client.current_url().await.unwrap().query(), Some("sort=name&refresh=60"));
+    browser.click("stop").await;
+    assert_eq!(browser.client.current_url().await.unwrap().query(), Some("sort=name"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "needs chromium and chromedriver"]
 async fn the_demo_looks_as_it_should_in_light_in_dark_and_on_a_phone() {
     let exporter = Setup::new(&["demo"]).set("web.listen_addresses", "127.0.0.1:0").start();
-    exporter.wait_for("a poll has ended", |metrics| metrics.sum("translation_exporter_polls_total", &[]) > 0.0);
+    exporter.wait_for("a poll has ended", |metrics| metrics.polls() > 0.0);
     let browser = Browser::open().await;
     browser.size(1400, 1100).await;
     browser.goto(&exporter, "/").await;
@@ -194,8 +196,8 @@ async fn all_of_25_languages_and_200_rows_are_seen_by_scrolling_down_the_page_an
         Repo::new(id, &format!("some-organization/a-repository-with-a-long-name-{id:03}")).languages(&languages)
     });
     let api = Api::start(repositories);
-    let exporter = Setup::for_api(&api).set("poll.interval", "1h").set("api.requests_per_second", "0").start();
-    read(&exporter, 200.0);
+    let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
+    exporter.wait_until_fresh(200);
     let browser = Browser::open().await;
     let scrollers = "return [...document.querySelectorAll('body *')].filter(element =>
         /auto|scroll/.test(getComputedStyle(element).overflow) && element.scrollHeight > element.clientHeight).length";
@@ -229,20 +231,6 @@ async fn all_of_25_languages_and_200_rows_are_seen_by_scrolling_down_the_page_an
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "needs chromium and chromedriver"]
-async fn a_person_switches_refreshing_on_and_off() {
-    let api = Api::start([Repo::new(1, "owner/repo")]);
-    let exporter = Setup::for_api(&api).start();
-    read(&exporter, 1.0);
-    let browser = Browser::open().await;
-    browser.goto(&exporter, "/?sort=name").await;
-    browser.click("Refresh every minute").await;
-    assert_eq!(browser.client.current_url().await.unwrap().query(), Some("sort=name&refresh=60"));
-    browser.click("stop").await;
-    assert_eq!(browser.client.current_url().await.unwrap().query(), Some("sort=name"));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-#[ignore = "needs chromium and chromedriver"]
 async fn names_that_try_to_break_out_are_text() {
     let long = "x".repeat(300);
     let evil = ["<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", &long, "owner/\u{202e}\u{5e2}\u{5d1}"];
@@ -252,7 +240,7 @@ async fn names_that_try_to_break_out_are_text() {
     });
     let api = Api::start(repositories);
     let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
-    read(&exporter, 4.0);
+    exporter.wait_until_fresh(4);
     let browser = Browser::open().await;
     browser.size(1400, 900).await;
     browser.goto(&exporter, "/?q=%22%3E%3Cimg").await;

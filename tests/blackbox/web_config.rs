@@ -1,7 +1,7 @@
-//! The web configuration file of a running exporter: what weakens its protection waits for a reload, and what does not
-//! change TLS ends no connection.
+//! The web configuration file of a running exporter: what weakens its protection waits for a reload, and a certificate
+//! that was replaced ends the connections made with it.
 
-use crate::support::{Api, Exporter, Repo, Setup, eventually};
+use crate::support::{Api, Exporter, Setup, eventually};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
@@ -37,7 +37,7 @@ fn issue(authority: &Issuer<'static, KeyPair>) -> (String, String) {
 
 impl Protected {
     fn start(web_config: &str) -> Self {
-        let api = Api::start([Repo::new(1, "owner/repo")]);
+        let api = Api::of(1);
         let key = KeyPair::generate().unwrap();
         let mut parameters = CertificateParams::new(Vec::new()).unwrap();
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -57,21 +57,18 @@ impl Protected {
         self.exporter.folder.path().join(name)
     }
 
-    /// Replaces a file at once, as who manages configurations does.
+    /// Replaces a file in one step, as tools that manage configurations do.
     fn write(&self, name: &str, text: &str) {
         fs::write(self.path("new"), text).unwrap();
         fs::rename(self.path("new"), self.path(name)).unwrap();
     }
 
-    /// SIGHUP, and waits until it has been answered so many times.
-    fn reload(&self, times: usize) {
+    fn reload(&self) {
         self.exporter.signal("HUP");
-        eventually("it reloads", || {
-            (self.exporter.log().matches("the configuration was read again").count() >= times).then_some(())
-        });
+        self.exporter.wait_for_line(&["the configuration was read again"]);
     }
 
-    /// A TLS connection, which may show its certificate and trust the exporter's; not yet shaken hands.
+    /// A TLS connection that may show its certificate and trust the exporter's; the handshake follows with its first use.
     fn connect(
         &self,
         with_certificate: bool,
@@ -126,52 +123,29 @@ impl Protected {
 const SUCCESSFUL: &str = "translation_exporter_config_last_reload_successful";
 
 #[test]
-fn a_torn_file_that_no_longer_asks_for_client_certificates_is_taken_only_by_a_reload() {
+fn a_torn_file_without_client_certificates_takes_effect_only_at_a_reload() {
     let protected = Protected::start(&format!("{TLS}{CLIENTS}"));
     assert!(protected.get("/-/healthy", true).is_some());
     assert_eq!(protected.get("/-/healthy", false), None);
     protected.write("web.yml", TLS);
     protected.wait_for_metric(SUCCESSFUL, "0");
     assert_eq!(protected.get("/metrics", false), None);
-    let log = protected.exporter.log();
-    let said = log.lines().find(|line| line.contains("level=error") && line.contains("client_auth_type"));
-    assert!(said.is_some_and(|line| line.contains("reload")), "{log}");
-    protected.reload(1);
+    protected.exporter.wait_for_line(&["level=error", "client_auth_type", "reload"]);
+    protected.reload();
     assert!(protected.get("/metrics", false).is_some());
     protected.wait_for_metric(SUCCESSFUL, "1");
 }
 
 #[test]
-fn a_reload_that_changes_nothing_of_tls_ends_no_connection_and_one_that_does_ends_all() {
-    let protected = Protected::start(TLS);
-    let mut stream = protected.connect(false, true, &[]);
-    let mut ask = || {
-        stream.write_all(b"GET /-/healthy HTTP/1.1\r\nhost: localhost\r\n\r\n").ok()?;
-        let mut answer = Vec::new();
-        let mut byte = [0];
-        while !answer.ends_with(b"healthy\n") {
-            stream.read_exact(&mut byte).ok()?;
-            answer.push(byte[0]);
-        }
-        Some(())
-    };
-    assert_eq!(ask(), Some(()));
-    protected.write(
-        "web.yml",
-        &format!(
-            "# Nothing but a comment and a header.\nhttp_server_config: {{headers: {{X-Frame-Options: deny}}}}\n{TLS}"
-        ),
-    );
-    protected.reload(1);
-    assert_eq!(ask(), Some(()));
-    let (certificate, key) = issue(&protected.authority);
-    protected.write("server.key", &key);
-    protected.write("server.pem", &certificate);
-    protected.reload(2);
-    eventually("it is ended", || ask().is_none().then_some(()));
+fn a_reload_that_takes_passwords_away_warns_of_it() {
+    let users = format!("basic_auth_users: {{someone: {}}}\n", bcrypt::hash("secret", 4).unwrap());
+    let protected = Protected::start(&format!("{TLS}{users}"));
+    protected.write("web.yml", TLS);
+    protected.exporter.signal("HUP");
+    protected.exporter.wait_for_line(&["level=warn", "basic_auth_users"]);
 }
 
-/// A frame that asks for /-/healthy on an HTTP/2 stream of this number.
+/// A HTTP/2 frame that requests /-/healthy on the stream of this number.
 fn request(stream: u32) -> Vec<u8> {
     let path = b"/-/healthy";
     // GET and https are the second and seventh entry of the static table; the path and the authority are written out.
@@ -196,7 +170,7 @@ fn an_http2_client_that_answers_no_ping_is_not_answered_long_after_its_certifica
     let (certificate, key) = issue(&protected.authority);
     protected.write("server.key", &key);
     protected.write("server.pem", &certificate);
-    protected.reload(1);
+    protected.reload();
     let begin = Instant::now();
     for number in (3_u32..).step_by(2) {
         let sent = stream.write_all(&request(number));

@@ -11,7 +11,7 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     net::SocketAddr,
-    process::{Child, Command, ExitStatus, Output, Stdio},
+    process::{Child, Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -33,19 +33,17 @@ pub struct Setup {
 
 impl Setup {
     pub fn new(arguments: &[&str]) -> Self {
-        let arguments = arguments.iter().map(ToString::to_string).collect();
-        Self { arguments, environment: Vec::new(), prelude: None, folder: TempDir::new().unwrap() }
+        let folder = TempDir::new().unwrap();
+        Self { arguments: Vec::new(), environment: Vec::new(), prelude: None, folder }.arguments(arguments)
     }
 
-    /// Polls this API every second, as fast as it answers, without pauses long enough to slow a test.
+    /// Polls this API every second, as fast as it answers.
     pub fn for_api(api: &Api) -> Self {
         let setup = Self::for_url(&api.base_url());
         match &api.authority {
             None => setup,
             Some(authority) => {
-                let file = setup.folder.path().join("authority.pem");
-                fs::write(&file, authority).unwrap();
-                let file = file.to_str().unwrap().to_owned();
+                let file = setup.file("authority.pem", authority);
                 setup.set("api.ca_file", &file)
             }
         }
@@ -60,16 +58,10 @@ impl Setup {
             .set("web.listen_addresses", "127.0.0.1:0")
     }
 
-    /// Sets a key of the configuration, by its variable.
+    /// Sets a key of the configuration, by its variable; an empty value counts as not set.
     pub fn set(self, key: &str, value: &str) -> Self {
         let name = format!("TRANSLATION_EXPORTER_{}", key.to_ascii_uppercase().replacen('.', "__", 1));
         self.variable(&name, value)
-    }
-
-    pub fn unset(mut self, key: &str) -> Self {
-        let name = format!("TRANSLATION_EXPORTER_{}", key.to_ascii_uppercase().replacen('.', "__", 1));
-        self.environment.retain(|(known, _)| *known != name);
-        self
     }
 
     pub fn variable(mut self, name: &str, value: &str) -> Self {
@@ -78,8 +70,8 @@ impl Setup {
         self
     }
 
-    pub fn argument(mut self, argument: &str) -> Self {
-        self.arguments.push(argument.into());
+    pub fn arguments(mut self, arguments: &[&str]) -> Self {
+        self.arguments.extend(arguments.iter().map(ToString::to_string));
         self
     }
 
@@ -112,7 +104,7 @@ impl Setup {
     }
 
     /// Runs it to its end, which has to come.
-    pub fn run(&self) -> Output {
+    pub fn run(&self) -> Finished {
         let child = self.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let pid = child.id();
         let (done, ended) = std::sync::mpsc::channel();
@@ -124,7 +116,8 @@ impl Setup {
         let output = child.wait_with_output().unwrap();
         let _ = done.send(());
         watch.join().unwrap();
-        output
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Finished { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
     /// Starts it and waits until it listens.
@@ -139,16 +132,33 @@ impl Setup {
 
     /// Starts it, whether or not it will ever listen: its address is not known.
     pub fn spawn(self) -> Exporter {
-        let started = Instant::now();
         let mut child = self.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Log::default();
         log.collect(child.stdout.take().unwrap());
         log.collect(child.stderr.take().unwrap());
-        Exporter { child, started, address: ([127, 0, 0, 1], 0).into(), log, folder: self.folder }
+        Exporter { child, address: ([127, 0, 0, 1], 0).into(), log, folder: self.folder }
     }
 }
 
-/// The address in a line that tells it, in either log format.
+/// What a program that has ended left behind.
+#[derive(Debug)]
+pub struct Finished {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Finished {
+    /// It failed with this code, and its message has each of these parts.
+    pub fn failed(&self, code: i32, parts: &[&str]) {
+        assert_eq!(self.code, Some(code), "{}", self.stderr);
+        for part in parts {
+            assert!(self.stderr.contains(part), "{:?} does not contain {part:?}", self.stderr);
+        }
+    }
+}
+
+/// The address in a line that shows it, in either log format.
 fn listening_address(line: &str) -> Option<SocketAddr> {
     let (_, after) = line.contains("listening").then(|| line.split_once("address"))??;
     let address = after.trim_start_matches(['=', '"', ':']);
@@ -185,7 +195,6 @@ impl Log {
 #[derive(Debug)]
 pub struct Exporter {
     child: Child,
-    pub started: Instant,
     pub address: SocketAddr,
     log: Log,
     pub folder: TempDir,
@@ -195,6 +204,14 @@ impl Exporter {
     /// All that it has written to stdout and stderr.
     pub fn log(&self) -> String {
         self.log.text()
+    }
+
+    /// Waits for a line of the log that contains all these parts, and returns it.
+    pub fn wait_for_line(&self, parts: &[&str]) -> String {
+        let is_it = |line: &&str| parts.iter().all(|part| line.contains(part));
+        eventually(&format!("a line of the log contains {parts:?}"), || {
+            self.log().lines().find(is_it).map(str::to_owned)
+        })
     }
 
     pub fn get(&self, path: &str) -> Response {
@@ -227,27 +244,33 @@ impl Exporter {
         eventually(what, || Some(self.metrics()).filter(&condition))
     }
 
+    /// Waits until so many repositories are fresh, and returns the scrape that shows it.
+    pub fn wait_until_fresh(&self, count: u32) -> Exposition {
+        self.wait_for("the repositories are read", |metrics| metrics.repositories("fresh") >= f64::from(count))
+    }
+
+    /// Waits until `translation_up` has this value, and returns the scrape that shows it.
+    pub fn wait_until_up_is(&self, up: f64) -> Exposition {
+        self.wait_for("translation_up changes", |metrics| metrics.up() == Some(up))
+    }
+
     /// Waits until so many more polls have ended than now, and returns the scrape that shows it.
     pub fn wait_for_polls(&self, more: f64) -> Exposition {
-        let polls = |metrics: &Exposition| metrics.value("translation_exporter_polls_total", &[]).unwrap_or_default();
-        let now = polls(&self.metrics());
-        self.wait_for("polls go on", |metrics| polls(metrics) >= now + more)
+        let now = self.metrics().polls();
+        self.wait_for("polls go on", |metrics| metrics.polls() >= now + more)
     }
 
     pub fn signal(&self, name: &str) {
         signal(self.child.id(), name);
     }
 
-    /// Waits for its end.
-    pub fn wait(&mut self) -> ExitStatus {
-        eventually("the exporter ends", || self.child.try_wait().unwrap())
-    }
-
-    /// SIGTERM; how it ended, and how long that took.
-    pub fn terminate(&mut self) -> (ExitStatus, Duration) {
+    /// Sends a signal that ends it, which has to happen in time and with code 0.
+    pub fn end(&mut self, signal: &str) {
         let begin = Instant::now();
-        self.signal("TERM");
-        (self.wait(), begin.elapsed())
+        self.signal(signal);
+        let status = eventually("the exporter ends", || self.child.try_wait().unwrap());
+        assert_eq!(status.code(), Some(0), "SIG{signal}");
+        assert!(begin.elapsed() < Duration::from_secs(5), "SIG{signal} took {:?}", begin.elapsed());
     }
 
     /// A figure of `/proc/PID/status` in KiB: `VmRSS` or `VmHWM`.
@@ -255,10 +278,6 @@ impl Exporter {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("a field of the status");
         line.trim_matches([':', ' ', '\t', 'k', 'B']).parse().unwrap()
-    }
-
-    pub fn threads(&self) -> usize {
-        fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().count()
     }
 
     pub fn open_files(&self) -> usize {

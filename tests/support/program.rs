@@ -9,13 +9,13 @@
 //! |---|---|
 //! | `{"put": [{"id": 1, "name": "a/b", "languages": {"de": 40}}]}` | adds repositories, or replaces those with these ids; a language may have `null` |
 //! | `{"rise": {"id": 1, "code": "de", "by": 0.1}}` | that repository has this language alone, higher at each read |
-//! | `{"lose": [1]}` | answers 404 to the question for their languages |
+//! | `{"lose": [1]}` | answers 404 to requests for their languages |
 //! | `{"key": "…"}` | the only key that is accepted from now on; `null` refuses every key |
 //! | `{"status": 503}` | answers everything so; `null` ends that |
 //! | `{"keys": true}` | answers with the keys that were sent so far, in order |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end")]
-#![expect(clippy::format_push_string, reason = "an allocation more costs a test nothing")]
+#![expect(clippy::format_push_string, reason = "one more allocation costs a test nothing")]
 #![expect(dead_code, reason = "scripts use a part of what the tests in Rust use")]
 
 mod api;
@@ -67,7 +67,7 @@ fn main() {
     let api = match &*arguments {
         [] => Api::start([]),
         [folder, host] => {
-            let (identity, [certificate, key]) = tls::identity(tls::Flaw::None, host);
+            let (identity, [certificate, key]) = tls::identity(tls::Certificate::Good, host);
             for (name, text) in [("ca.pem", &identity.authority), ("api.pem", &certificate), ("api.key", &key)] {
                 fs::write(Path::new(folder).join(name), text).unwrap();
             }

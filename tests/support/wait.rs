@@ -19,3 +19,8 @@ pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
         thread::sleep(Duration::from_millis(20));
     }
 }
+
+/// Waits until the condition holds, as [`eventually`] does.
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    eventually(what, || condition().then_some(()));
+}
