@@ -32,6 +32,11 @@ fn tunnel(mut client: TcpStream, status: &str, api: Option<SocketAddr>) -> io::R
     server.shutdown(Shutdown::Both)
 }
 
+/// An address of this machine where nothing listens.
+fn nobody() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
 /// Each command that cannot go on says each of `words`.
 fn each_command_says(setup: impl Fn() -> Setup, words: &[&str]) {
     let setup = || setup().set("api.max_attempts", "1").set("poll.interval", "1h");
@@ -80,8 +85,6 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
 #[test]
 fn a_wrong_address_is_reported_with_a_hint() {
     let (api, with_tls) = (Api::of(1), Api::start_tls(Certificate::Good));
-    let gone = Api::of(1);
-    gone.refuse();
     for (url, words) in [
         (
             format!("{}/v1", api.base_url()),
@@ -93,12 +96,13 @@ fn a_wrong_address_is_reported_with_a_hint() {
         ),
         (with_tls.base_url(), ["invalid peer certificate: UnknownIssuer", "a private CA belongs in api.ca_file"]),
         (
-            gone.base_url(),
+            format!("http://{}", nobody()),
             ["Connection refused", "check api.base_url, the network, and HTTPS_PROXY if there is a proxy"],
         ),
     ] {
         each_command_says(|| Setup::for_url(&url), &words);
     }
+    assert_eq!(with_tls.requests(Target::Everything).len(), 0, "what is not trusted gets no key");
 }
 
 #[test]
@@ -135,7 +139,6 @@ fn a_proxy_that_refuses_or_does_not_work_is_reported_as_such() {
     let api = Api::of(1);
     let refuses = "the proxy of HTTPS_PROXY refuses to connect to it";
     let cannot = "the proxy of HTTPS_PROXY cannot be used (";
-    let nobody = format!("http://{}", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
     for (proxy, words) in [
         (
             proxy("403 Forbidden", None),
@@ -148,7 +151,7 @@ fn a_proxy_that_refuses_or_does_not_work_is_reported_as_such() {
                 "set HTTPS_PROXY to http://user:password@host:port",
             ],
         ),
-        (nobody, [cannot, "check HTTPS_PROXY and that the proxy runs"]),
+        (format!("http://{}", nobody()), [cannot, "check HTTPS_PROXY and that the proxy runs"]),
         (format!("https://{}", api.address), [cannot, "check HTTPS_PROXY and that the proxy runs"]),
     ] {
         each_command_says(|| Setup::for_url("https://api.example.com").variable("HTTPS_PROXY", &proxy), &words);

@@ -1,5 +1,5 @@
-//! The status page in a browser: it opens, searches, sorts and turns pages without a script, looks the same under its
-//! strict policy in light, dark and on a phone, and shows every name as text.
+//! The status page in a browser: it opens, searches, sorts and turns pages without a script, has its colours under
+//! its strict policy in light and dark, and nothing of it is cut off on any screen.
 
 use crate::support::{Api, Exporter, Repo, Setup, eventually};
 use fantoccini::{
@@ -89,7 +89,7 @@ impl Browser {
         self.client.issue_cmd(DevTools(command, parameters)).await.unwrap();
     }
 
-    /// Keeps a picture in the folder that cargo gives tests, for people.
+    /// Keeps a picture for people in the folder that cargo gives tests.
     async fn picture(&self, name: &str) {
         let picture = self.client.screenshot().await.unwrap();
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
@@ -165,7 +165,7 @@ async fn a_person_searches_sorts_turns_pages_and_switches_refreshing_on_and_off(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "needs chromium and chromedriver"]
-async fn the_demo_looks_as_it_should_in_light_in_dark_and_on_a_phone() {
+async fn the_demo_looks_as_it_should_in_light_and_in_dark() {
     let exporter = Setup::new(&["demo"]).set("web.listen_addresses", "127.0.0.1:0").start();
     exporter.wait_for("a poll has ended", |metrics| metrics.polls() > 0.0);
     let browser = Browser::open().await;
@@ -180,10 +180,6 @@ async fn the_demo_looks_as_it_should_in_light_in_dark_and_on_a_phone() {
     browser.emulate("Emulation.setEmulatedMedia", dark).await;
     assert_ne!(browser.background().await, light);
     browser.picture("dark").await;
-
-    browser.size(390, 844).await;
-    browser.goto(&exporter, "/").await;
-    browser.picture("phone").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -192,9 +188,8 @@ async fn all_of_25_languages_and_200_rows_are_seen_by_scrolling_down_the_page_an
     let codes: Vec<String> = (0..25u8).map(|number| format!("l{}", char::from(b'a' + number))).collect();
     let languages: Vec<_> =
         codes.iter().zip(0..).map(|(code, completion)| (code.as_str(), f64::from(completion) * 4.0)).collect();
-    let repositories = (1..=200).map(|id| {
-        Repo::new(id, &format!("some-organization/a-repository-with-a-long-name-{id:03}")).languages(&languages)
-    });
+    let long = |id| format!("some-organization/{}-{id:03}", "x".repeat(if id == 1 { 300 } else { 30 }));
+    let repositories = (1..=200).map(|id| Repo::new(id, &long(id)).languages(&languages));
     let api = Api::start(repositories);
     let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
     exporter.wait_until_fresh(200);
@@ -211,8 +206,6 @@ async fn all_of_25_languages_and_200_rows_are_seen_by_scrolling_down_the_page_an
         assert_eq!(browser.names().await.len(), 200);
         assert_eq!(browser.script(scrollers).await, 0, "nothing scrolls within the page at {width}");
         assert_eq!(browser.script(outside).await, 0, "nothing is cut off at {width}");
-        browser.script("scrollTo(0, document.body.scrollHeight / 2)").await;
-        browser.picture(&format!("languages-{width}")).await;
     }
     let labels = browser
         .script(
@@ -227,33 +220,4 @@ async fn all_of_25_languages_and_200_rows_are_seen_by_scrolling_down_the_page_an
     browser.script("scrollTo(0, document.body.scrollHeight / 2)").await;
     let heading = "return document.querySelector('thead th').getBoundingClientRect().top";
     assert_eq!(browser.script(heading).await, 0.0, "the heading stays in sight");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-#[ignore = "needs chromium and chromedriver"]
-async fn names_that_try_to_break_out_are_text() {
-    let long = "x".repeat(300);
-    let evil = ["<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", &long, "owner/\u{202e}\u{5e2}\u{5d1}"];
-    let repositories = evil.iter().zip(1..).map(|(name, id)| {
-        let name_of_language = json!([{"code": name, "name": name, "completion": id * 10}]);
-        Repo::new(id, name).languages_json(&name_of_language.to_string())
-    });
-    let api = Api::start(repositories);
-    let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
-    exporter.wait_until_fresh(4);
-    let browser = Browser::open().await;
-    browser.size(1400, 900).await;
-    browser.goto(&exporter, "/?q=%22%3E%3Cimg").await;
-    assert_eq!(browser.names().await, [evil[1]]);
-    browser.goto(&exporter, "/").await;
-    assert_eq!(browser.names().await, evil);
-    let codes =
-        browser.script("return [...document.querySelectorAll('thead bdi.code')].map(e => e.textContent).sort()").await;
-    let mut expected = evil.map(str::to_owned);
-    expected.sort();
-    assert_eq!(codes, json!(expected));
-    assert_eq!(browser.script("return document.scripts.length + document.images.length").await, 0);
-    let overflow = browser.script("return document.documentElement.scrollWidth - window.innerWidth").await;
-    assert_eq!(overflow, 0);
-    browser.picture("names").await;
 }

@@ -16,13 +16,13 @@ fn it_is_healthy_from_the_start_and_ready_from_the_first_data_on() {
     until("it is ready", || exporter.status("/-/ready") == 200);
     exporter.wait_until_fresh(3);
 
-    api.refuse();
+    api.fault(Target::Everything, Reply::close());
     let metrics = exporter.wait_until_up_is(0.0);
     assert!(metrics.failures("list_repositories", "connect") >= 1.0);
     assert_eq!(exporter.status("/-/ready"), 200, "it stays ready");
     assert_eq!(exporter.status("/-/healthy"), 200);
     assert_eq!(exporter.wait_for_polls(2.0).count("translation_completion_ratio"), 3);
-    api.listen_again();
+    api.heal();
     exporter.wait_until_up_is(1.0);
 }
 

@@ -93,6 +93,7 @@ fn a_key_file_that_cannot_give_a_key_is_refused_and_what_may_be_a_key_in_its_pla
     let see = "make sure that the file exists and that this user can read it";
     refused_file("./none/key", &format!("file ./none/key cannot be read: No such file…{see}"));
     refused_file(".", &format!("file . cannot be read: Is a directory…{see}"));
+    refused_file("/dev/null", "not a regular file");
     refused_file("./exporter.yml", "./exporter.yml…header…the API key, and nothing else");
     for pasted in ["s3cret", "s3cretS3CRETs3cret", "sk.s3cret", "a/s3cret+s3cret==", "none/s3cret", ".s3cret"] {
         refused_file(pasted, "not shown, since it might be the key itself…begins with / or ./…No such file");

@@ -14,11 +14,8 @@ use socket2::SockRef;
 use std::{
     collections::BTreeMap,
     io::{self, Read, Write},
-    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, Ordering},
-    },
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Mutex, MutexGuard},
     thread,
     time::{Duration, Instant},
 };
@@ -122,7 +119,7 @@ impl Target {
 
 type Rule = Arc<dyn Fn(&Request) -> Option<Reply> + Send + Sync>;
 
-/// A running API; it ends when this is dropped.
+/// A running API; it runs until the process ends.
 pub struct Api {
     pub address: SocketAddr,
     shared: Arc<Shared>,
@@ -135,9 +132,6 @@ struct Shared {
     world: Mutex<World>,
     rules: Mutex<Vec<(Target, Rule)>>,
     log: Mutex<Vec<Request>>,
-    /// Whether connections are accepted.
-    open: AtomicBool,
-    connections: Mutex<Vec<(SocketAddr, TcpStream)>>,
 }
 
 struct World {
@@ -173,15 +167,15 @@ impl Api {
         let address = listener.local_addr().unwrap();
         let (authority, tls) = identity.map(|identity| (identity.authority, identity.server)).unzip();
         let repositories = repositories.into_iter().map(|repo| (repo.id, repo)).collect();
-        let shared = Arc::new(Shared {
-            tls,
-            world: Mutex::new(World { repositories, page_cap: 1000, key: KEY.into() }),
-            rules: Mutex::default(),
-            log: Mutex::default(),
-            open: AtomicBool::new(true),
-            connections: Mutex::default(),
+        let world = Mutex::new(World { repositories, page_cap: 1000, key: KEY.into() });
+        let shared = Arc::new(Shared { tls, world, rules: Mutex::default(), log: Mutex::default() });
+        let serving = shared.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let shared = serving.clone();
+                thread::spawn(move || shared.serve(&stream));
+            }
         });
-        shared.clone().accept(listener);
         Self { address, shared, authority }
     }
 
@@ -225,21 +219,6 @@ impl Api {
         lock(&self.shared.rules).clear();
     }
 
-    /// Refuses connections, and closes those there are, until [`Self::listen_again`].
-    pub fn refuse(&self) {
-        self.shared.open.store(false, Ordering::SeqCst);
-        // Wakes the thread that accepts; it drops the listener before it ends.
-        let _ = TcpStream::connect(self.address);
-        super::eventually("the port is closed", || TcpStream::connect(self.address).is_err().then_some(()));
-        self.shared.close_connections();
-    }
-
-    pub fn listen_again(&self) {
-        let listener = super::eventually("the port can be bound", || TcpListener::bind(self.address).ok());
-        self.shared.open.store(true, Ordering::SeqCst);
-        self.shared.clone().accept(listener);
-    }
-
     /// The requests received so far.
     pub fn requests(&self, target: Target) -> Vec<Request> {
         lock(&self.shared.log).iter().filter(|request| target.holds(request)).cloned().collect()
@@ -251,36 +230,9 @@ impl Api {
     }
 }
 
-impl Drop for Api {
-    fn drop(&mut self) {
-        self.shared.open.store(false, Ordering::SeqCst);
-        let _ = TcpStream::connect(self.address);
-        self.shared.close_connections();
-    }
-}
-
 impl Shared {
-    fn accept(self: Arc<Self>, listener: TcpListener) {
-        thread::spawn(move || {
-            while let Ok((stream, from)) = listener.accept() {
-                if !self.open.load(Ordering::SeqCst) {
-                    return;
-                }
-                lock(&self.connections).extend(stream.try_clone().map(|handle| (from, handle)));
-                let shared = self.clone();
-                thread::spawn(move || shared.serve(&stream, from));
-            }
-        });
-    }
-
-    fn close_connections(&self) {
-        for (_, connection) in lock(&self.connections).drain(..) {
-            let _ = connection.shutdown(Shutdown::Both);
-        }
-    }
-
     /// Serves one connection; how it ends is the peer's affair.
-    fn serve(&self, stream: &TcpStream, from: SocketAddr) {
+    fn serve(&self, stream: &TcpStream) {
         let _ = stream.set_nodelay(true);
         let mut plain = stream;
         let end = match &self.tls {
@@ -289,13 +241,10 @@ impl Shared {
                 .map_err(io::Error::other)
                 .and_then(|connection| self.answer_all(&mut StreamOwned::new(connection, plain))),
         };
-        // Another handle would keep the socket open.
-        lock(&self.connections).retain(|(other, _)| *other != from);
-        let _ = match end {
+        if let Ok(End::Reset) = end {
             // A socket that does not linger is closed with a reset.
-            Ok(End::Reset) => SockRef::from(stream).set_linger(Some(Duration::ZERO)),
-            _ => stream.shutdown(Shutdown::Both),
-        };
+            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+        }
     }
 
     /// Answers requests until one of the peers ends the connection, and returns how.

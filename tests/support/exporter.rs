@@ -8,17 +8,18 @@ use super::{
     http::{self, Response},
 };
 use std::{
-    fs,
-    io::{BufRead, BufReader},
+    fs::{self, File},
     net::SocketAddr,
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
 
 pub const OPENMETRICS: &str = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
+
+/// The file in the folder of the program that takes what it writes to stdout and stderr.
+const LOG: &str = "log";
 
 /// How the program is to be started: nothing of the test's own environment reaches it.
 #[derive(Debug)]
@@ -88,34 +89,21 @@ impl Setup {
         path.to_str().unwrap().into()
     }
 
-    fn command(&self) -> Command {
-        let program = env!("CARGO_BIN_EXE_translation-exporter");
-        let mut command = match &self.prelude {
-            None => Command::new(program),
-            Some(prelude) => {
-                let mut shell = Command::new("sh");
-                shell.args(["-c", &format!("{prelude}; exec \"$0\" \"$@\""), program]);
-                shell
-            }
-        };
-        command.args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
+    /// The program with its arguments, where `wrapper` has a program that starts it.
+    fn command(&self, wrapper: &[&str]) -> Command {
+        let prelude = self.prelude.as_ref().map(|prelude| format!("{prelude}; exec \"$0\" \"$@\""));
+        let shell = prelude.iter().flat_map(|script| ["sh", "-c", script]);
+        let mut words = wrapper.iter().copied().chain(shell).chain([env!("CARGO_BIN_EXE_translation-exporter")]);
+        let mut command = Command::new(words.next().expect("the program at least"));
+        command.args(words).args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
         command.current_dir(self.folder.path()).stdin(Stdio::null());
         command
     }
 
     /// Runs it to its end, which has to come.
     pub fn run(&self) -> Finished {
-        let child = self.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let pid = child.id();
-        let (done, ended) = std::sync::mpsc::channel();
-        let watch = thread::spawn(move || {
-            if ended.recv_timeout(super::PATIENCE).is_err() {
-                signal(pid, "KILL");
-            }
-        });
-        let output = child.wait_with_output().unwrap();
-        let _ = done.send(());
-        watch.join().unwrap();
+        let patience = super::PATIENCE.as_secs().to_string();
+        let output = self.command(&["timeout", "--foreground", "--signal=KILL", &patience]).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Finished { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
@@ -125,18 +113,16 @@ impl Setup {
         let mut exporter = self.spawn();
         exporter.address = eventually("the exporter listens", || {
             assert!(exporter.child.try_wait().unwrap().is_none(), "the exporter ended");
-            exporter.log.text().lines().find_map(listening_address)
+            exporter.log().lines().find_map(listening_address)
         });
         exporter
     }
 
     /// Starts it, whether or not it will ever listen: its address is not known.
     pub fn spawn(self) -> Exporter {
-        let mut child = self.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let log = Log::default();
-        log.collect(child.stdout.take().unwrap());
-        log.collect(child.stderr.take().unwrap());
-        Exporter { child, address: ([127, 0, 0, 1], 0).into(), log, folder: self.folder }
+        let log = File::create(self.folder.path().join(LOG)).unwrap();
+        let child = self.command(&[]).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+        Exporter { child, address: ([127, 0, 0, 1], 0).into(), folder: self.folder }
     }
 }
 
@@ -171,39 +157,18 @@ fn signal(pid: u32, name: &str) {
     status.expect("a shell to send signals with");
 }
 
-#[derive(Debug, Clone, Default)]
-struct Log(Arc<Mutex<String>>);
-
-impl Log {
-    fn collect(&self, from: impl std::io::Read + Send + 'static) {
-        let log = self.clone();
-        thread::spawn(move || {
-            for line in BufReader::new(from).lines().map_while(Result::ok) {
-                let mut text = log.0.lock().unwrap_or_else(PoisonError::into_inner);
-                *text += &line;
-                *text += "\n";
-            }
-        });
-    }
-
-    fn text(&self) -> String {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
 /// The running program; killed when this is dropped.
 #[derive(Debug)]
 pub struct Exporter {
     child: Child,
     pub address: SocketAddr,
-    log: Log,
     pub folder: TempDir,
 }
 
 impl Exporter {
     /// All that it has written to stdout and stderr.
     pub fn log(&self) -> String {
-        self.log.text()
+        fs::read_to_string(self.folder.path().join(LOG)).unwrap()
     }
 
     /// Waits for a line of the log that contains all these parts, and returns it.

@@ -21,7 +21,6 @@
 mod api;
 mod reply;
 mod tls;
-mod wait;
 
 use api::{Api, Repo, Target};
 use reply::Reply;
@@ -34,7 +33,6 @@ use std::{
     path::Path,
     sync::{Arc, Mutex},
 };
-use wait::eventually;
 
 /// One line of standard input.
 #[derive(Debug, Deserialize)]
