@@ -1,4 +1,4 @@
-//! The tables of the docs list what the program exposes, accepts and serves: no row too few, none too many.
+//! The tables of the docs list exactly what the program exposes, accepts and serves.
 
 use crate::support::{Api, Exporter, Exposition, Setup, http};
 use std::collections::{BTreeMap, BTreeSet};

@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-/// Names that expose wrong escapes; each is of the form owner/repo.
+/// Names that reveal wrong escaping; each has the form owner/repo.
 const NAMES: [&str; 13] = [
     "quotes/\"double\" 'single'",
     "backslash/at the end\\",
@@ -54,7 +54,7 @@ fn read_by_python(text: &str, format: &str) -> Exposition {
     Exposition { families: vec![Family { samples, ..Family::default() }] }
 }
 
-fn has_the_odd_names(metrics: &Exposition) {
+fn assert_has_the_odd_names(metrics: &Exposition) {
     for name in NAMES {
         assert_eq!(metrics.ratio(name, name), Some(0.125), "{name:?}");
         assert_eq!(metrics.ratio(name, "de"), Some(1.0), "{name:?}");
@@ -62,7 +62,7 @@ fn has_the_odd_names(metrics: &Exposition) {
     assert_eq!(metrics.count(RATIO), 2 * NAMES.len());
 }
 
-/// Runs a program that has to succeed with this on its stdin.
+/// Runs a program with this on its stdin; it must succeed.
 fn piped(command: &mut Command, input: &[u8]) -> String {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it is installed by tests/run.sh");
@@ -80,7 +80,7 @@ fn piped(command: &mut Command, input: &[u8]) -> String {
 fn odd_names_come_back_exactly_in_both_formats() {
     let (_api, exporter) = odd_names();
     for format in [Format::OpenMetrics, Format::Text] {
-        has_the_odd_names(&exporter.scrape(format));
+        assert_has_the_odd_names(&exporter.scrape(format));
     }
 }
 
@@ -92,7 +92,7 @@ fn the_official_python_parsers_read_what_the_api_reports() {
         let text = exporter.scrape_text(format);
         let own = exposition::parse(&text, format).unwrap();
         let read = read_by_python(&text, name);
-        has_the_odd_names(&read);
+        assert_has_the_odd_names(&read);
         let count =
             |exposition: &Exposition| exposition.families.iter().map(|family| family.samples.len()).sum::<usize>();
         assert_eq!(count(&read), count(&own));
@@ -108,7 +108,7 @@ fn promtool_accepts_the_text_format_and_curl_reads_the_whole_of_a_compressed_scr
     let mut curl = Command::new("curl");
     curl.args(["--silent", "--show-error", "--fail", "--noproxy", "*", "--compressed"]);
     curl.args(["--header", &format!("accept: {OPENMETRICS}"), &format!("http://{}/metrics", exporter.address)]);
-    has_the_odd_names(&exposition::parse(&piped(&mut curl, b""), Format::OpenMetrics).unwrap());
+    assert_has_the_odd_names(&exposition::parse(&piped(&mut curl, b""), Format::OpenMetrics).unwrap());
     let raw = http::get(exporter.address, "/metrics", &[("accept-encoding", "gzip")]).unwrap();
     assert!(raw.body.len() < text.len() / 2, "it is compressed");
 }
@@ -130,7 +130,7 @@ fn prometheus_stores_what_the_api_reports() {
     assert_eq!(prometheus.query("up == 1").len(), 1);
 }
 
-/// A real Prometheus, which scrapes every second and forgets all when it is dropped.
+/// A real Prometheus that scrapes every second; it is killed when this is dropped.
 struct Prometheus {
     child: Child,
     address: SocketAddr,
@@ -157,7 +157,7 @@ impl Prometheus {
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let listening = log.by_ref().find(|line| line.contains("Listening on")).expect("Prometheus listens");
         let address = listening.split_once("address=").unwrap().1.parse().unwrap();
-        // What is not read would stop it.
+        // If nothing read its log, it would stop.
         thread::spawn(move || log.for_each(drop));
         let prometheus = Self { child, address, _folder: folder };
         eventually("Prometheus is ready", || {

@@ -1,5 +1,5 @@
-//! What fails in the first ten minutes ends in a message with a hint, whichever command is used: in the terminal, in the
-//! log, on the status page and in the answer of `/-/ready`.
+//! What fails in the first ten minutes is reported with a hint by every command: in the terminal, in the log, on the status
+//! page and in the answer of `/-/ready`.
 
 use crate::support::{Api, Reply, Setup, Target, eventually, tls::Certificate, until};
 use std::{
@@ -33,7 +33,7 @@ fn tunnel(mut client: TcpStream, status: &str, api: Option<SocketAddr>) -> io::R
 }
 
 /// An address of this machine where nothing listens.
-fn nobody() -> SocketAddr {
+fn unused_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
@@ -96,7 +96,7 @@ fn a_wrong_address_is_reported_with_a_hint() {
         ),
         (with_tls.base_url(), ["invalid peer certificate: UnknownIssuer", "a private CA belongs in api.ca_file"]),
         (
-            format!("http://{}", nobody()),
+            format!("http://{}", unused_address()),
             ["Connection refused", "check api.base_url, the network, and HTTPS_PROXY if there is a proxy"],
         ),
     ] {
@@ -106,7 +106,7 @@ fn a_wrong_address_is_reported_with_a_hint() {
 }
 
 #[test]
-fn an_account_without_repositories_is_reported_as_such() {
+fn an_account_without_repositories_is_reported() {
     const NO_REPOSITORY: &str = "account of the key has no repositories";
     let api = Api::of(0);
     for arguments in [["check-config", "--online"], ["once", "--output=table"]] {
@@ -135,7 +135,7 @@ fn a_proxy_that_works_is_used() {
 }
 
 #[test]
-fn a_proxy_that_refuses_or_does_not_work_is_reported_as_such() {
+fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
     let api = Api::of(1);
     let refuses = "the proxy of HTTPS_PROXY refuses to connect to it";
     let cannot = "the proxy of HTTPS_PROXY cannot be used (";
@@ -151,7 +151,7 @@ fn a_proxy_that_refuses_or_does_not_work_is_reported_as_such() {
                 "set HTTPS_PROXY to http://user:password@host:port",
             ],
         ),
-        (format!("http://{}", nobody()), [cannot, "check HTTPS_PROXY and that the proxy runs"]),
+        (format!("http://{}", unused_address()), [cannot, "check HTTPS_PROXY and that the proxy runs"]),
         (format!("https://{}", api.address), [cannot, "check HTTPS_PROXY and that the proxy runs"]),
     ] {
         each_command_says(|| Setup::for_url("https://api.example.com").variable("HTTPS_PROXY", &proxy), &words);

@@ -17,15 +17,15 @@ fn make_pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Waits until the exporter reads from a pipe. As long as what this returns lives, nothing is written and no end comes.
+/// Waits until the exporter reads from a pipe. Until what this returns is dropped, nothing is written and the pipe has no end.
 fn wait_until_it_hangs(pipe: &Path) -> File {
-    // Opened so, a pipe without a reader is an error.
+    // With this flag, opening a pipe without a reader is an error.
     let opened = || File::options().write(true).custom_flags(O_NONBLOCK).open(pipe).ok();
     eventually("the exporter reads from the pipe", opened)
 }
 
 #[test]
-fn signals_end_a_start_that_hangs() {
+fn a_signal_ends_a_start_that_hangs() {
     for signal in ["TERM", "INT"] {
         for (arguments, ca_file) in [
             (&["serve", "--config.file=pipe"][..], ""),
@@ -43,7 +43,7 @@ fn signals_end_a_start_that_hangs() {
 }
 
 #[test]
-fn signals_end_a_reload_that_hangs() {
+fn a_signal_ends_a_reload_that_hangs() {
     let api = Api::of(1);
     for (signal, by_http, file) in [
         ("TERM", false, "config.yaml"),

@@ -1,4 +1,4 @@
-//! `health` asks the exporter of the same configuration, and says by its exit code how that went.
+//! `health` asks the exporter with the same configuration whether it is healthy, and reports that by its exit code.
 
 use crate::support::{Api, Exporter, Setup, exporter::Finished};
 use std::{
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Runs `health`, without anything of the API in its configuration; it has to end in time and with this code.
+/// Runs `health` with nothing of the API in its configuration; it must end in time and with this code.
 fn health(listen_address: &str, web_file: Option<&Path>, code: i32) -> Finished {
     let web_file = web_file.map_or("", |file| file.to_str().unwrap());
     let setup = Setup::new(&["health"]).set("web.listen_addresses", listen_address).set("web.config_file", web_file);
@@ -19,7 +19,7 @@ fn health(listen_address: &str, web_file: Option<&Path>, code: i32) -> Finished 
     output
 }
 
-/// An exporter with this web configuration file, beside which lie a certificate and its key.
+/// An exporter with this web configuration file and, beside it, a certificate and its key.
 fn protected(web_file: &str) -> Exporter {
     let setup = Setup::for_url("http://127.0.0.1:1");
     let certified = rcgen::generate_simple_self_signed(["elsewhere.test".to_owned()]).unwrap();
@@ -56,27 +56,27 @@ fn no_answer_no_listener_and_another_answer_than_200_are_not_healthy() {
     // The first never answers, the second does.
     health(&format!("{address},{}", exporter.address), None, 0);
     drop(silent);
-    health(&address, None, 1).failed(1, &[&address, "refused"]);
+    health(&address, None, 1).assert_failed(1, &[&address, "refused"]);
     let something_else = Api::of(1);
     health(&something_else.address.to_string(), None, 1);
-    Setup::new(&["health", "--config.file=none.yaml"]).run().failed(1, &["none.yaml"]);
+    Setup::new(&["health", "--config.file=none.yaml"]).run().assert_failed(1, &["none.yaml"]);
 }
 
 #[test]
-fn passwords_and_a_certificate_of_another_name_are_no_obstacle() {
+fn passwords_and_a_certificate_for_another_name_do_not_matter() {
     let hash = bcrypt::hash("secret", 4).unwrap();
     let exporter = protected(&format!(
         "tls_server_config: {{cert_file: cert.pem, key_file: key.pem}}\nbasic_auth_users: {{someone: {hash}}}\n"
     ));
     let file = exporter.folder.path().join("web.yaml");
     health(&exporter.address.to_string(), Some(&file), 0);
-    // As it is while it is being written.
+    // The file is read while it is being written.
     fs::write(&file, "torn: [").unwrap();
     health(&exporter.address.to_string(), Some(&file), 0);
 }
 
 #[test]
-fn where_certificates_are_mandatory_a_connection_is_enough() {
+fn where_client_certificates_are_mandatory_a_connection_is_enough() {
     for versions in ["", ", max_version: TLS12"] {
         let exporter = protected(&format!(
             "tls_server_config: {{cert_file: cert.pem, key_file: key.pem, client_ca_file: cert.pem, client_auth_type: \

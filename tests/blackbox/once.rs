@@ -1,4 +1,4 @@
-//! `once`: polls once, prints what was read, and says by its exit code whether that is everything.
+//! `once` polls once, prints what was read, and reports by its exit code whether that is everything.
 
 use crate::support::{
     Api, Exposition, Reply, Repo, Setup, Target, eventually,
@@ -120,7 +120,7 @@ fn the_progress_clock_and_the_last_good_data_outlive_a_run_with_a_state_file() {
 }
 
 #[test]
-fn beside_a_daemon_that_has_the_state_file_it_says_how_to_do_without() {
+fn beside_a_daemon_that_uses_the_state_file_it_says_how_to_run_without_one() {
     let api = two();
     let daemon = Setup::for_api(&api).set("state.file", "state.json").set("poll.interval", "12h").start();
     let path = daemon.folder.path().join("state.json");
@@ -130,7 +130,7 @@ fn beside_a_daemon_that_has_the_state_file_it_says_how_to_do_without() {
     let before = file();
     let beside = || once(&api, "text").set("state.file", path.to_str().unwrap());
     let refused = beside().run();
-    refused.failed(2, &[path.to_str().unwrap(), "in use by another process", "--state.file="]);
+    refused.assert_failed(2, &[path.to_str().unwrap(), "in use by another process", "--state.file="]);
     assert_eq!(refused.stdout, "");
     let without = beside().arguments(&["--state.file="]).run();
     assert_eq!(without.code, Some(0), "{}", without.stderr);
@@ -142,7 +142,7 @@ fn on_a_terminal_the_bar_begins_at_0_and_is_drawn_once_after_a_line_of_the_log()
     let api = Api::of(4);
     api.fault(Target::Languages(2), Reply::status(500));
     let terminal = "exec script -qfec \"$0 $* >/dev/null\" /dev/null";
-    // Slowly enough for each step to be drawn.
+    // Slow enough for each step to be drawn.
     let setup = once(&api, "json").set("api.requests_per_second", "10").set("api.concurrency", "1");
     let output = setup.variable("TERM", "xterm").after(terminal).run().stdout;
     let frames = output.split(['\r', '\n']).filter(|frame| frame.contains(" repositories read"));

@@ -45,7 +45,7 @@ impl Browser {
         let profile = tempfile::tempdir().unwrap();
         let (driver, port) = eventually("chromedriver listens", start_driver);
         let folder = profile.path().to_str().unwrap();
-        // A container has no sandbox to give, and little shared memory.
+        // A container has no sandbox, and little shared memory.
         let arguments =
             ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"];
         let arguments: Vec<String> =
@@ -80,7 +80,7 @@ impl Browser {
         self.client.find(Locator::Css(selector)).await.unwrap().text().await.unwrap()
     }
 
-    /// Looks into the page from outside; the page's own policy would let no script of its own run.
+    /// Runs a script from outside; the page's own policy forbids scripts of its own.
     async fn script(&self, script: &str) -> Value {
         self.client.execute(script, Vec::new()).await.unwrap()
     }
@@ -89,7 +89,7 @@ impl Browser {
         self.client.issue_cmd(DevTools(command, parameters)).await.unwrap();
     }
 
-    /// Keeps a picture for people in the folder that cargo gives tests.
+    /// Saves a picture, for people, in the folder that cargo provides for tests.
     async fn picture(&self, name: &str) {
         let picture = self.client.screenshot().await.unwrap();
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
@@ -123,7 +123,7 @@ impl WebDriverCompatibleCommand for DevTools {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "needs chromium and chromedriver"]
-async fn a_person_searches_sorts_turns_pages_and_switches_refreshing_on_and_off() {
+async fn a_person_searches_sorts_turns_pages_and_switches_refreshing() {
     let repositories = (1..=450u32).map(|number| {
         let owner = if number % 3 == 0 { "acme" } else { "other" };
         Repo::new(number.into(), &format!("{owner}/{number:03}")).languages(&[("de", f64::from(number) / 5.0)])
@@ -165,7 +165,7 @@ async fn a_person_searches_sorts_turns_pages_and_switches_refreshing_on_and_off(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "needs chromium and chromedriver"]
-async fn the_demo_looks_as_it_should_in_light_and_in_dark() {
+async fn the_demo_has_its_colours_in_light_and_in_dark() {
     let exporter = Setup::new(&["demo"]).set("web.listen_addresses", "127.0.0.1:0").start();
     exporter.wait_for("a poll has ended", |metrics| metrics.polls() > 0.0);
     let browser = Browser::open().await;
@@ -184,7 +184,7 @@ async fn the_demo_looks_as_it_should_in_light_and_in_dark() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "needs chromium and chromedriver"]
-async fn all_of_25_languages_and_200_rows_are_seen_by_scrolling_down_the_page_and_nothing_else() {
+async fn scrolling_down_the_page_alone_shows_all_of_25_languages_and_200_rows() {
     let codes: Vec<String> = (0..25u8).map(|number| format!("l{}", char::from(b'a' + number))).collect();
     let languages: Vec<_> =
         codes.iter().zip(0..).map(|(code, completion)| (code.as_str(), f64::from(completion) * 4.0)).collect();

@@ -7,7 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Root may read and write anything; where this runs as root, the program runs as nobody, who may start a copy of it.
+/// Root may read and write anything. If the test runs as root, the program runs as the user nobody, from a copy that this
+/// user can execute.
 const AS_NOBODY: &str = "[ $(id -u) -ne 0 ] || { cp \"$0\" program; chmod 755 .; \
                          exec setpriv --reuid=65534 --regid=65534 --clear-groups ./program \"$@\"; }";
 
@@ -58,7 +59,7 @@ fn a_folder_or_file_without_permission_is_refused_with_a_hint_and_nothing_is_cha
         set_mode(&once.folder, folder);
         let output = once.setup.run();
         set_mode(&once.folder, 0o755);
-        output.failed(2, &[&format!("cannot {action} the state file"), "state/state.json", hint]);
+        output.assert_failed(2, &[&format!("cannot {action} the state file"), "state/state.json", hint]);
         set_mode(&once.file, 0o600);
         assert_eq!(fs::read(&once.file).unwrap(), before);
         fs::remove_file(once.lock()).ok();
@@ -71,10 +72,10 @@ fn a_folder_that_cannot_be_synced_is_not_reported_as_if_the_previous_state_were_
     let api = Api::of(1);
     let once = Once::new(&api);
     api.put([repo(1).languages(&[("new", 60.0)])]);
-    // Whoever may write to a folder but not list it can replace a file there, but cannot open the folder to sync it.
+    // Without the permission to read it, the program can replace a file in the folder, but cannot open the folder to sync it.
     set_mode(&once.folder, 0o333);
     let output = once.setup.run();
     set_mode(&once.folder, 0o755);
-    output.failed(1, &["the state file", "is replaced", "let the user that runs the exporter read its folder"]);
+    output.assert_failed(1, &["the state file", "is replaced", "let the user that runs the exporter read its folder"]);
     assert!(fs::read_to_string(&once.file).unwrap().contains("\"new\""));
 }

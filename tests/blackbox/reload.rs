@@ -105,7 +105,7 @@ fn sighup_puts_a_good_change_in_force_without_a_lost_series_or_a_failed_scrape()
 }
 
 #[test]
-fn a_faster_rate_a_shorter_interval_and_a_new_key_are_in_force_before_the_old_wait_is_over() {
+fn a_faster_rate_a_shorter_interval_and_a_new_key_take_effect_at_once() {
     let api = Api::of(3);
     let slow = [("api.requests_per_second", "0.001"), ("poll.interval", "12h")];
     let daemon = Reloadable::start(&api, &slow);
@@ -123,7 +123,7 @@ fn a_faster_rate_a_shorter_interval_and_a_new_key_are_in_force_before_the_old_wa
 }
 
 #[test]
-fn level_and_format_of_the_log_the_scale_and_the_path_of_the_metrics_change_and_the_changes_are_logged() {
+fn a_reload_changes_the_log_the_scale_and_the_path_of_the_metrics_and_logs_the_changes() {
     let api = Api::of(3);
     let daemon = Reloadable::start(&api, &[]);
     daemon.exporter.wait_until_fresh(3);

@@ -17,13 +17,13 @@ fn a_hundred_scrapers_get_whole_answers_while_10000_repositories_are_polled() {
     thread::scope(|scope| {
         for _ in 0..100 {
             scope.spawn(|| {
-                // The second bound ends them where the test has failed.
+                // The second bound ends them if the test has failed.
                 while !done.load(Ordering::Relaxed) && begin.elapsed() < 2 * PATIENCE {
                     let headers = [("accept", OPENMETRICS), ("accept-encoding", "gzip")];
                     let response = http::get(exporter.address, "/metrics", &headers).expect("an answer");
                     match response.status {
                         200 => {
-                            // Decompressed it is one whole gzip member; whole OpenMetrics ends so.
+                            // `text` requires one whole gzip member, and whole OpenMetrics ends like this.
                             assert!(response.text().ends_with("# EOF\n"));
                             served.fetch_add(1, Ordering::Relaxed);
                         }

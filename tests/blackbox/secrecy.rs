@@ -71,7 +71,7 @@ fn no_redirect_is_followed() {
 fn a_key_in_place_of_its_file_is_shown_nowhere() {
     let setup = Setup::for_api(&Api::of(1)).set("api.key", "").set("api.key_file", "sk-live.a-key-that-was-pasted");
     let output = setup.run();
-    output.failed(2, &["api.key_file", "not shown"]);
+    output.assert_failed(2, &["api.key_file", "not shown"]);
     assert!(!output.stderr.contains("pasted"), "{}", output.stderr);
     // A file of that name may be there at the start, and be gone at the next poll.
     let file = setup.file("sk-live.a-key-that-was-pasted", KEY);

@@ -44,7 +44,7 @@ fn clients_that_never_finish_a_request_or_never_take_an_answer_delay_neither_scr
 fn when_all_places_are_taken_the_connection_that_was_idle_for_longest_makes_room() {
     let (_api, exporter) = started();
     let mut held = vec![slow_client(&exporter, b"GET ")];
-    // By then its bytes have been read, before those of all others.
+    // After these requests its bytes have been read, before those of all others.
     for _ in 0..20 {
         assert_eq!(exporter.status("/-/healthy"), 200);
     }
@@ -54,7 +54,7 @@ fn when_all_places_are_taken_the_connection_that_was_idle_for_longest_makes_room
     }
     let is_open = |mut stream: &TcpStream| {
         stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-        // Closed in order or reset: either way it answers at once.
+        // Whether it was closed or reset, the read returns immediately.
         stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
     };
     assert!(!is_open(&held[0]), "the first has been idle for longest");
@@ -62,13 +62,13 @@ fn when_all_places_are_taken_the_connection_that_was_idle_for_longest_makes_room
 }
 
 #[test]
-fn a_lack_of_file_descriptors_is_logged_when_it_begins_and_when_it_ends() {
+fn a_shortage_of_file_descriptors_is_logged_when_it_begins_and_when_it_ends() {
     let api = Api::of(1);
     let setup = Setup::for_api(&api).set("poll.interval", "1h").set("log.level", "debug");
     let exporter = setup.after("ulimit -n 64").start();
     let held: Vec<_> = (0..100).map(|_| slow_client(&exporter, b"GET ")).collect();
     let lines = |part: &str| exporter.log().lines().filter(|line| line.contains(part)).count();
-    until("it lasts", || lines("accepting failed again") >= 3);
+    until("the shortage lasts", || lines("accepting failed again") >= 3);
     drop(held);
     until("its end is logged", || {
         http::get(exporter.address, "/-/healthy", &[]).ok();

@@ -31,5 +31,5 @@ fn an_address_in_use_is_an_error_that_names_it() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output = Setup::for_url("http://127.0.0.1:1").set("web.listen_addresses", &address).run();
-    output.failed(1, &[&address, "web.listen_addresses", "in use"]);
+    output.assert_failed(1, &[&address, "web.listen_addresses", "in use"]);
 }

@@ -1,4 +1,4 @@
-//! The API that the other tests use does what they ask of it.
+//! The API for tests does what the other tests rely on.
 
 use crate::support::{Api, Reply, Target};
 use std::{
@@ -7,7 +7,7 @@ use std::{
 };
 
 #[test]
-fn a_reply_ends_and_is_as_long_as_its_name_says() {
+fn each_reply_has_the_length_and_the_end_that_its_name_says() {
     let api = Api::of(1);
     let outcome = |reply: Reply| {
         api.heal();

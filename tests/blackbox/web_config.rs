@@ -1,5 +1,5 @@
-//! The web configuration file of a running exporter: what weakens its protection waits for a reload, and a certificate
-//! that was replaced ends the connections made with it.
+//! The web configuration file of a running exporter: what weakens its protection waits for a reload, and connections
+//! end when their certificate was replaced.
 
 use crate::support::{Api, Exporter, Setup, eventually};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -98,7 +98,7 @@ impl Protected {
         StreamOwned::new(ClientConnection::new(Arc::new(config), name).unwrap(), tcp)
     }
 
-    /// The body of a GET on a connection of its own; `None` where it is refused.
+    /// The body of a GET on a connection of its own; `None` if it is refused.
     fn get(&self, path: &str, with_certificate: bool) -> Option<String> {
         let mut stream = self.connect(with_certificate, true, &[]);
         stream
@@ -145,7 +145,7 @@ fn a_reload_that_takes_passwords_away_warns_of_it() {
     protected.exporter.wait_for_line(&["level=warn", "basic_auth_users"]);
 }
 
-/// A HTTP/2 frame that requests /-/healthy on the stream of this number.
+/// An HTTP/2 frame that requests /-/healthy on the stream with this number.
 fn request(stream: u32) -> Vec<u8> {
     let path = b"/-/healthy";
     // GET and https are the second and seventh entry of the static table; the path and the authority are written out.
@@ -159,7 +159,7 @@ fn request(stream: u32) -> Vec<u8> {
 }
 
 #[test]
-fn an_http2_client_that_answers_no_ping_is_not_answered_long_after_its_certificate_was_replaced() {
+fn an_http2_connection_without_pings_ends_soon_after_the_certificate_was_replaced() {
     let protected = Protected::start(TLS);
     let mut stream = protected.connect(false, true, &[b"h2"]);
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
@@ -189,7 +189,7 @@ fn an_http2_client_that_answers_no_ping_is_not_answered_long_after_its_certifica
 }
 
 #[test]
-fn handshakes_that_fail_are_counted_by_reason_from_zero_on() {
+fn failed_handshakes_are_counted_by_reason_and_start_at_0() {
     let protected = Protected::start(&format!("{TLS}{CLIENTS}"));
     let counter = |reason: &str| format!("translation_exporter_tls_handshake_failures_total{{reason=\"{reason}\"}}");
     for reason in ["timeout", "not_tls", "protocol", "no_certificate", "bad_certificate", "closed"] {

@@ -84,7 +84,7 @@ fn an_empty_option_or_value_in_the_file_means_none() {
     assert_eq!(row(&by_file, "api.ca_file"), "- exporter.yml:4");
     assert_eq!(row(&by_file, "filter.include"), "- exporter.yml:6");
     assert_eq!(row(&by_file, "poll.stale_after"), "1h default");
-    // What a layer before it set is taken back.
+    // It removes what an earlier layer set.
     let key_file = "api:\n  base_url: https://api.example.com\n  key_file: ./none\n";
     accepted(Some(key_file), &[("TRANSLATION_EXPORTER_API__KEY", "1234567890")], &["--api.key-file="]);
 }

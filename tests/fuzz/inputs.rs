@@ -1,7 +1,7 @@
-//! What is done with the bytes of a stranger: one function for each of the doors that they come in by.
+//! What is done with bytes from outside: one function for each way in.
 //!
-//! The fuzz targets call these with what they invent, and the ordinary tests with the committed corpus. They panic
-//! where a promise is broken, and nowhere else.
+//! The fuzz targets call these with what they invent, and an ordinary test with the committed corpus. They panic only
+//! if a promise is broken.
 
 use std::{fs, path::Path};
 use translation_exporter::{
@@ -62,14 +62,14 @@ fn start_with(content: &[u8]) {
     fs::write(&path, content).expect("a file");
     let now = Timestamp::from_millis(1_800_000_000_000);
     let open = |path: &Path| {
-        // A process that another test is about to start holds every lock for the instant between fork and exec.
+        // A process that another test starts holds every lock between fork and exec.
         for _ in 0..1000 {
             match StateFile::open(path, "https://api.example.com/", now) {
                 Err(StateError::Held { .. }) => std::thread::sleep(std::time::Duration::from_millis(10)),
                 opened => return opened.expect("a path that can be a file"),
             }
         }
-        panic!("somebody holds the lock")
+        panic!("another process holds the lock")
     };
     let mut opened = open(&path);
     assert!(opened.memory.is_some() || opened.set_aside.is_some(), "what is set aside is reported");

@@ -1,7 +1,7 @@
-//! An API whose every answer a test can choose, over raw sockets.
+//! An API over raw sockets, each answer of which a test can choose.
 //!
 //! By default it does what the specification says, with the repositories it was given. A rule may do anything else
-//! ([`Reply`]) to the requests it picks. Whatever it receives is kept, in the order of arrival.
+//! ([`Reply`]) to the requests it picks. All requests are kept, in the order of arrival.
 
 use super::{
     Reply,
@@ -97,7 +97,7 @@ impl Request {
     }
 }
 
-/// Which requests are meant.
+/// A choice of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Listing,
@@ -123,7 +123,7 @@ type Rule = Arc<dyn Fn(&Request) -> Option<Reply> + Send + Sync>;
 pub struct Api {
     pub address: SocketAddr,
     shared: Arc<Shared>,
-    /// The root to trust where it speaks TLS, in PEM.
+    /// The root to trust, in PEM, if it speaks TLS.
     pub authority: Option<String>,
 }
 
@@ -184,7 +184,7 @@ impl Api {
         format!("{scheme}://{}", self.address)
     }
 
-    /// The most repositories on a page, whatever is asked for.
+    /// The most repositories on a page, whatever the limit of a request.
     pub fn cap_pages(&self, cap: usize) {
         lock(&self.shared.world).page_cap = cap;
     }
@@ -208,7 +208,7 @@ impl Api {
         self.script(target, move |_| Some(reply.clone()));
     }
 
-    /// Asks `rule` what to do to the chosen requests; `None` leaves it to the rules before it, and at last to the
+    /// Asks `rule` what to do to the chosen requests; if it returns `None`, earlier rules decide, and in the end the
     /// specification.
     pub fn script(&self, target: Target, rule: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static) {
         lock(&self.shared.rules).push((target, Arc::new(rule)));
@@ -231,7 +231,7 @@ impl Api {
 }
 
 impl Shared {
-    /// Serves one connection; how it ends is the peer's affair.
+    /// Serves one connection; errors show on the other side.
     fn serve(&self, stream: &TcpStream) {
         let _ = stream.set_nodelay(true);
         let mut plain = stream;
@@ -324,7 +324,7 @@ impl Request {
     }
 }
 
-/// The head of the next request; none where what comes is not HTTP.
+/// The head of the next request; `None` if what comes is not HTTP.
 fn read_head(stream: &mut impl Read) -> io::Result<Option<String>> {
     let mut bytes = Vec::<u8>::new();
     loop {

@@ -21,7 +21,7 @@ pub const OPENMETRICS: &str = "application/openmetrics-text;version=1.0.0,text/p
 /// The file in the folder of the program that takes what it writes to stdout and stderr.
 const LOG: &str = "log";
 
-/// How the program is to be started: nothing of the test's own environment reaches it.
+/// How to start the program: nothing of the test's own environment reaches it.
 #[derive(Debug)]
 pub struct Setup {
     arguments: Vec<String>,
@@ -89,7 +89,7 @@ impl Setup {
         path.to_str().unwrap().into()
     }
 
-    /// The program with its arguments, where `wrapper` has a program that starts it.
+    /// The program with its arguments; `wrapper` is a command that starts it, if there is one.
     fn command(&self, wrapper: &[&str]) -> Command {
         let prelude = self.prelude.as_ref().map(|prelude| format!("{prelude}; exec \"$0\" \"$@\""));
         let shell = prelude.iter().flat_map(|script| ["sh", "-c", script]);
@@ -100,7 +100,7 @@ impl Setup {
         command
     }
 
-    /// Runs it to its end, which has to come.
+    /// Runs it to its end; it is killed if that does not come.
     pub fn run(&self) -> Finished {
         let patience = super::PATIENCE.as_secs().to_string();
         let output = self.command(&["timeout", "--foreground", "--signal=KILL", &patience]).output().unwrap();
@@ -135,8 +135,8 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// It failed with this code, and its message has each of these parts.
-    pub fn failed(&self, code: i32, parts: &[&str]) {
+    /// Asserts that it failed with this code and a message that contains each of these parts.
+    pub fn assert_failed(&self, code: i32, parts: &[&str]) {
         assert_eq!(self.code, Some(code), "{}", self.stderr);
         for part in parts {
             assert!(self.stderr.contains(part), "{:?} does not contain {part:?}", self.stderr);
@@ -151,7 +151,7 @@ fn listening_address(line: &str) -> Option<SocketAddr> {
     address.split(['"', ' ', ',']).next()?.parse().ok()
 }
 
-/// Sends a signal; the shell's own `kill` is there on every system.
+/// Sends a signal; every system has the shell's own `kill`.
 fn signal(pid: u32, name: &str) {
     let status = Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).stderr(Stdio::null()).status();
     status.expect("a shell to send signals with");
@@ -187,7 +187,7 @@ impl Exporter {
         self.get(path).status
     }
 
-    /// A scrape, read strictly.
+    /// A scrape in OpenMetrics.
     pub fn metrics(&self) -> Exposition {
         self.scrape(Format::OpenMetrics)
     }
@@ -229,7 +229,7 @@ impl Exporter {
         signal(self.child.id(), name);
     }
 
-    /// Sends a signal that ends it, which has to happen in time and with code 0.
+    /// Sends a signal that must end it in time and with code 0.
     pub fn end(&mut self, signal: &str) {
         let begin = Instant::now();
         self.signal(signal);

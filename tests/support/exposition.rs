@@ -81,7 +81,7 @@ impl Exposition {
         self.value(CLOCK, &[("repo", repo), ("language", language)])
     }
 
-    /// Whether the last poll could list all repositories; none before a first poll has ended.
+    /// Whether the last poll could list all repositories; `None` before the first poll has ended.
     pub fn up(&self) -> Option<f64> {
         self.value("translation_up", &[])
     }

@@ -1,4 +1,4 @@
-//! An HTTP/1.0 client of some lines: one request, one connection, every byte of the answer as it came.
+//! A minimal HTTP/1.0 client: one request a connection, and every byte of the answer as it came.
 
 use flate2::read::GzDecoder;
 use std::{
@@ -21,7 +21,7 @@ impl Response {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
     }
 
-    /// The body, decompressed where it says that it is compressed: as one gzip member and nothing after it.
+    /// The body, decompressed if need be: one gzip member and nothing after it.
     pub fn text(&self) -> String {
         let bytes = match self.header("content-encoding") {
             None => self.body.clone(),

@@ -1,6 +1,6 @@
-//! The tests' API as a program, for scripts: it prints its address, then takes one JSON command a line on standard input
-//! and answers each with one line. It accepts the key `key-of-the-black-box-tests` at first. It ends when its input does,
-//! so that no test leaves it behind.
+//! The tests' API as a program, for scripts: it prints its address, then reads one JSON command a line on standard input
+//! and answers each with one line. At first it accepts the key `key-of-the-black-box-tests`. It ends when its input does,
+//! so that no test leaves it running.
 //!
 //! With the arguments FOLDER HOST it speaks TLS at port 443 of 127.0.0.1. Its certificate for that host and the key are then
 //! `FOLDER/api.pem` and `api.key`; `FOLDER/ca.pem` is the root to trust.
@@ -11,7 +11,7 @@
 //! | `{"rise": {"id": 1, "code": "de", "by": 0.1}}` | that repository has this language alone, higher at each read |
 //! | `{"lose": [1]}` | answers 404 to requests for their languages |
 //! | `{"key": "…"}` | the only key that is accepted from now on; `null` refuses every key |
-//! | `{"status": 503}` | answers everything so; `null` ends that |
+//! | `{"status": 503}` | answers every request with this status; `null` ends that |
 //! | `{"keys": true}` | answers with the keys that were sent so far, in order |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end")]

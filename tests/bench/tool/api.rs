@@ -1,4 +1,5 @@
-//! An API of any size whose answers are made before the first request: it costs next to nothing beside its clients.
+//! An API of any size whose answers are made before the first request, so that it takes little time compared with its
+//! clients.
 
 use crate::Outcome;
 use axum::{
@@ -29,7 +30,7 @@ const LANGUAGES: &str = "ar=Arabic, bg=Bulgarian, cs=Czech, da=Danish, de=German
 
 struct Api {
     repositories: Vec<serde_json::Value>,
-    /// By the place of the repository; in turns, so that every poll finds every completion changed.
+    /// By the index of the repository; two that alternate, so that every poll finds every completion changed.
     languages: Vec<[Bytes; 2]>,
     asked: AtomicUsize,
 }
@@ -85,7 +86,7 @@ pub fn serve(repositories: &str, languages: &str) -> Outcome {
     })
 }
 
-/// The ids are 1, 2, 3 and so on: the cursor is the place of the next.
+/// The ids are 1, 2, 3 and so on, so the cursor is the index of the next.
 async fn list(State(api): State<Arc<Api>>, Query(Listing { limit, after }): Query<Listing>) -> Response {
     let page = api.repositories.get(after..).unwrap_or_default();
     let page = &page[..page.len().min(limit.min(most()))];

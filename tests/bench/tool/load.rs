@@ -9,13 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Takes 8 KiB a time and more at once, so that the client is no bottleneck.
+/// The size of a read, large enough that the client is not the bottleneck.
 const BUFFER: usize = 1024 * 1024;
 
 /// What Prometheus asks for.
 const ACCEPT: &str = "Accept: application/openmetrics-text;version=1.0.0\r\n";
 
-/// Asks for at least this many answers, however long they take.
+/// The least number of measured answers, however long they take.
 const LEAST: usize = 5;
 
 pub fn run(url: &str, seconds: &str, gzip: bool) -> Outcome {
@@ -55,7 +55,7 @@ enum End {
 }
 
 impl Client<'_> {
-    /// Takes one answer whole and returns the size of its body, framing included.
+    /// Reads one whole answer and returns the size of its body, including its framing.
     fn scrape(&mut self, request: &str) -> Result<usize, Box<dyn Error>> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,

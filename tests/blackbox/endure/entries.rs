@@ -1,11 +1,11 @@
-//! One bad entry, or one bad field, costs what is made of it and nothing else.
+//! A bad entry, or a bad field, affects what is made of it and nothing else.
 
 use crate::support::{
     Api, Exposition, Reply, Repo, Setup, Target,
     exposition::{CLOCK, INFO},
 };
 
-/// The reasons for which entries were counted as invalid, and how many.
+/// How many entries were counted as invalid, by reason.
 fn invalid(metrics: &Exposition, operation: &str) -> Vec<(String, f64)> {
     let samples = metrics.samples("translation_exporter_invalid_entries_total");
     let samples = samples.filter(|sample| sample.labels["operation"] == operation && sample.value > 0.0);
@@ -19,7 +19,7 @@ fn reasons(expected: &[(&str, f64)]) -> Vec<(String, f64)> {
 }
 
 #[test]
-fn bad_repositories_cost_themselves_alone_and_are_logged_once() {
+fn a_bad_repository_affects_nothing_else_and_is_logged_once() {
     let whole = r#""private":false,"created_at":"2024-05-06T07:08:09Z""#;
     let mut entries = vec!["null".into(), "7".into(), "[]".into(), "\"x\"".into()];
     let bad_ids = ["0", "-1", "9223372036854775808", "1.5", "\"\"", "\"1e3\"", "\" 1\"", "null", "true", "{}"];
@@ -80,7 +80,7 @@ fn bad_repositories_cost_themselves_alone_and_are_logged_once() {
 }
 
 #[test]
-fn bad_languages_cost_themselves_alone_and_only_a_number_becomes_a_ratio_and_a_clock() {
+fn a_bad_language_affects_nothing_else_and_only_a_number_becomes_a_ratio_and_a_clock() {
     let body = r#"[
         null, 7, [], "x",
         {"name": "No code", "completion": 1}, {"code": null}, {"code": 7}, {"code": ""}, {"code": "a", "code": "b"},

@@ -33,7 +33,7 @@ fn a_key_file_that_is_emptied_removed_or_unreadable_stops_the_polls_until_it_is_
     let breakages: [fn(&str); 3] = [
         |file| fs::write(file, "\n").unwrap(),
         |file| fs::remove_file(file).unwrap(),
-        // Root may read any file, but nobody can read a folder as one.
+        // Root can read any file, but not even root can read a folder as a file.
         |file| fs::remove_file(file).and_then(|()| fs::create_dir(file)).unwrap(),
     ];
     for (number, breakage) in breakages.into_iter().enumerate() {
@@ -69,7 +69,7 @@ fn a_key_that_is_replaced_in_the_middle_of_a_poll_is_used_at_once() {
 }
 
 #[test]
-fn a_key_that_is_revoked_keeps_the_data_and_costs_one_request_a_poll() {
+fn after_a_key_is_revoked_the_data_stay_and_each_poll_makes_one_request() {
     let run = started();
     run.api.accept_key("another");
     run.wait_until_up_is(0.0);

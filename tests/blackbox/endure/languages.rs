@@ -8,7 +8,7 @@ use crate::support::{
 use std::collections::BTreeMap;
 
 #[test]
-fn a_fault_of_one_repository_costs_it_nothing_that_was_known_and_the_others_nothing_at_all() {
+fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
     // Every faulty repository lies between two good ones, so that ten failures never come in a row.
     let rows = || (2..).step_by(2).zip(FAULTS);
     let good = || (1..=FAULTS.len() as u64 * 2 + 1).step_by(2).map(|id| Repo::new(id, &format!("good/{id}")));

@@ -22,9 +22,9 @@ fn wait_until_up_is(up: f64, exporter: &Exporter, name: &str) -> Exposition {
     })
 }
 
-/// All faults meet the languages of a repository; here it is one for each reason.
+/// The test of the languages goes through all faults; here there is one for each reason.
 #[test]
-fn a_fault_of_the_listing_loses_nothing_is_counted_by_its_reason_and_is_over_an_interval_after_its_end() {
+fn a_listing_that_fails_loses_nothing_and_is_counted_by_its_reason() {
     let names = [
         "reset",
         "reset in the middle of the body",

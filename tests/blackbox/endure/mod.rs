@@ -1,7 +1,7 @@
-//! What the exporter does when the API, or what lies between them, fails in every known way.
+//! What the exporter does when the API, or the network in between, fails in any known way.
 //!
-//! Each row of a table is a fault, and what the metrics must say of it. In all that time no series is lost, and one interval
-//! after the end of the fault everything is fresh again.
+//! Each row of a table is a fault, and what the metrics must say of it. No series is lost in the meantime, and within one
+//! interval after the end of the fault everything is fresh again.
 
 mod entries;
 mod key;
@@ -16,13 +16,13 @@ use crate::support::{Reply, api::Request};
 /// Makes the reply to a request.
 type Fault = fn(&Request) -> Reply;
 
-/// A fault, its name, and the reason that it is counted under.
+/// The name of a fault, the fault, and the reason under which it is counted.
 type Row = (&'static str, Fault, &'static str);
 
 const LIST: &str =
     r#"[{"id":1,"code":"de","name":"owner/repo","completion":77.0,"created_at":"2024-05-06T07:08:09Z"}]"#;
 
-/// The faults that any request can meet and that do not end the poll.
+/// The faults that any request can meet and that do not end the poll by themselves.
 const FAULTS: [Row; 40] = [
     ("reset", |_| Reply::reset(), "connect"),
     ("closed before headers", |_| Reply::close(), "connect"),

@@ -1,11 +1,11 @@
-//! 429, with every kind of Retry-After.
+//! Status 429 with every kind of Retry-After.
 
 use crate::support::{Api, Reply, Setup, Target, exposition::RATIO};
 use std::time::{Duration, SystemTime};
 
 const YEAR: &str = "31536000";
 
-/// Answers the first request with 429 and this Retry-After; how long it took until the next request came.
+/// Answers the first request with 429 and this Retry-After, and returns how long it took until the next request came.
 fn pause_after(target: Target, retry_after: &str, max_retry_after: &str) -> Duration {
     let api = Api::of(3);
     let retry_after = retry_after.to_owned();
@@ -23,11 +23,11 @@ fn pause_after(target: Target, retry_after: &str, max_retry_after: &str) -> Dura
 
 #[test]
 fn retry_after_in_seconds_or_as_a_date_is_obeyed_up_to_max_retry_after() {
-    // A date has whole seconds: two from now are between one and two.
-    let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(2));
+    // A date has whole seconds: what is written as three seconds from now is between two and three.
+    let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(3));
     for (target, retry_after, most, least) in [
-        (Target::Listing, "1", "1h", 990),
         (Target::Languages(2), &*date, "1h", 500),
+        (Target::Listing, "1", "1h", 990),
         (Target::Listing, YEAR, "1s", 990),
     ] {
         let pause = pause_after(target, retry_after, most);
@@ -44,7 +44,7 @@ fn a_retry_after_of_a_year_ends_the_poll_keeps_what_is_known_and_outlives_a_relo
     let metrics = exporter.wait_until_up_is(0.0);
     assert!(metrics.polls() > before.polls(), "the poll that was asked to wait has ended");
     assert_eq!(metrics.count(RATIO), 3);
-    // It waits for as long as api.max_retry_after; the page shows the rest of that in whole hours.
+    // It waits for api.max_retry_after; the page shows the rest of that time in whole hours.
     let page = exporter.get("/").text();
     assert!(page.contains(">in 23 h<") || page.contains(">in 24 h<"), "until when it waits: {page}");
     assert!(exporter.log().contains("Retry-After"), "the log says why it waits");

@@ -1,4 +1,4 @@
-//! Under random faults for a long time nothing grows.
+//! Under random faults, nothing grows in the long run.
 
 use crate::support::{Api, Reply, Setup, Target, exposition::RATIO};
 use std::{
@@ -18,7 +18,7 @@ fn fault(random: &mut fastrand::Rng) -> Option<Reply> {
         30..32 => Reply::html(),
         32..34 => Reply::redirect("/"),
         34 => Reply::never(),
-        // Longer than the timeout: a whole empty list would be an answer.
+        // Takes longer than the timeout; a complete list would be an answer.
         35 => Reply::drip("[1,2,3]"),
         36 => Reply::gzip_bomb(),
         37 => Reply::status(429).header("retry-after", "1"),
@@ -27,7 +27,7 @@ fn fault(random: &mut fastrand::Rng) -> Option<Reply> {
     })
 }
 
-/// Two minutes, or as many seconds as `TRANSLATION_EXPORTER_SOAK_SECONDS` says.
+/// Takes two minutes, or as many seconds as `TRANSLATION_EXPORTER_SOAK_SECONDS` says.
 ///
 /// Prints its figures: `cargo test soak -- --include-ignored --nocapture`.
 #[test]

@@ -1,4 +1,4 @@
-//! What can be wrong with the way to the API.
+//! Certificates that must not be trusted, and systems that trust none.
 
 use crate::support::{Api, Setup, Target, tls::Certificate};
 
@@ -16,5 +16,5 @@ fn a_bad_certificate_gets_no_key() {
 #[test]
 fn a_system_without_roots_is_an_error_that_says_why_there_are_none() {
     let setup = Setup::for_url("https://api.example.com").variable("SSL_CERT_FILE", "/no/such/roots.pem");
-    setup.arguments(&["check-config"]).run().failed(2, &["/no/such/roots.pem", "api.ca_file"]);
+    setup.arguments(&["check-config"]).run().assert_failed(2, &["/no/such/roots.pem", "api.ca_file"]);
 }
