@@ -32,12 +32,12 @@ const NAMES: [&str; 13] = [
 ];
 
 /// An exporter of repositories with these names.
-fn odd_names() -> (Api, Exporter) {
+fn odd_names() -> Exporter {
     let repo = |(id, name): (u64, &str)| Repo::new(id, name).languages(&[(name, 12.5), ("de", 100.0)]);
     let api = Api::start((1..).zip(NAMES).map(repo));
     let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
     exporter.wait_until_fresh(13);
-    (api, exporter)
+    exporter
 }
 
 /// The scrape as the official Python parser of this format reads it.
@@ -78,7 +78,7 @@ fn piped(command: &mut Command, input: &[u8]) -> String {
 
 #[test]
 fn odd_names_come_back_exactly_in_both_formats() {
-    let (_api, exporter) = odd_names();
+    let exporter = odd_names();
     for format in [Format::OpenMetrics, Format::Text] {
         assert_has_the_odd_names(&exporter.scrape(format));
     }
@@ -87,7 +87,7 @@ fn odd_names_come_back_exactly_in_both_formats() {
 #[test]
 #[ignore = "needs Python's prometheus_client: tests/run.sh installs it"]
 fn the_official_python_parsers_read_what_the_api_reports() {
-    let (_api, exporter) = odd_names();
+    let exporter = odd_names();
     for (format, name) in [(Format::OpenMetrics, "openmetrics"), (Format::Text, "text")] {
         let text = exporter.scrape_text(format);
         let own = exposition::parse(&text, format).unwrap();
@@ -102,7 +102,7 @@ fn the_official_python_parsers_read_what_the_api_reports() {
 #[test]
 #[ignore = "needs promtool and curl: tests/run.sh installs them"]
 fn promtool_accepts_the_text_format_and_curl_reads_the_whole_of_a_compressed_scrape() {
-    let (_api, exporter) = odd_names();
+    let exporter = odd_names();
     let text = exporter.scrape_text(Format::Text);
     assert_eq!(piped(Command::new("promtool").args(["check", "metrics"]), text.as_bytes()), "");
     let mut curl = Command::new("curl");
@@ -116,7 +116,7 @@ fn promtool_accepts_the_text_format_and_curl_reads_the_whole_of_a_compressed_scr
 #[test]
 #[ignore = "needs Prometheus: tests/run.sh installs it"]
 fn prometheus_stores_what_the_api_reports() {
-    let (_api, exporter) = odd_names();
+    let exporter = odd_names();
     let prometheus = Prometheus::start(exporter.address);
     let series = eventually("the ratios are stored", || {
         Some(prometheus.query(RATIO)).filter(|series| series.len() == 2 * NAMES.len())

@@ -10,11 +10,10 @@ use std::{
 /// The most connections that the exporter keeps.
 const MOST_CONNECTIONS: usize = 512;
 
-fn started() -> (Api, Exporter) {
-    let api = Api::of(1);
-    let exporter = Setup::for_api(&api).after("ulimit -n 4096").start();
+fn started() -> Exporter {
+    let exporter = Setup::for_api(&Api::of(1)).after("ulimit -n 4096").start();
     exporter.wait_until_fresh(1);
-    (api, exporter)
+    exporter
 }
 
 fn slow_client(exporter: &Exporter, begin: &[u8]) -> TcpStream {
@@ -25,7 +24,7 @@ fn slow_client(exporter: &Exporter, begin: &[u8]) -> TcpStream {
 
 #[test]
 fn clients_that_never_finish_a_request_or_never_take_an_answer_delay_neither_scrapes_nor_the_end() {
-    let (_api, mut exporter) = started();
+    let mut exporter = started();
     let begins: [&[u8]; 4] = [
         b"",
         b"GET /metrics HTTP/1.1\r\nx: ",
@@ -42,7 +41,7 @@ fn clients_that_never_finish_a_request_or_never_take_an_answer_delay_neither_scr
 
 #[test]
 fn when_all_places_are_taken_the_connection_that_was_idle_for_longest_makes_room() {
-    let (_api, exporter) = started();
+    let exporter = started();
     let mut held = vec![slow_client(&exporter, b"GET ")];
     // After these requests its bytes have been read, before those of all others.
     for _ in 0..20 {
