@@ -6,11 +6,10 @@ use crate::support::{
     exposition::{self, Family, Format, RATIO, Sample},
     http,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
-    io::{BufRead, BufReader, Write},
-    net::SocketAddr,
-    process::{Child, Command, Stdio},
+    io::Write,
+    process::{Command, Stdio},
     thread,
 };
 
@@ -117,69 +116,24 @@ fn promtool_accepts_the_text_format_and_curl_reads_the_whole_of_a_compressed_scr
 #[ignore = "needs Prometheus: tests/run.sh installs it"]
 fn prometheus_stores_what_the_api_reports() {
     let exporter = odd_names();
-    let prometheus = Prometheus::start(exporter.address);
-    let series = eventually("the ratios are stored", || {
-        Some(prometheus.query(RATIO)).filter(|series| series.len() == 2 * NAMES.len())
-    });
+    let setup = Setup::of("prometheus").arguments(&["--config.file=config.yml", "--web.listen-address=127.0.0.1:0"]);
+    let targets = format!("[{{targets: [\"{}\"]}}]", exporter.address);
+    let jobs = format!("scrape_configs: [{{job_name: odd, scrape_interval: 1s, static_configs: {targets}}}]\n");
+    setup.file("config.yml", &jobs);
+    let prometheus = setup.start();
+    let query = |name: &str| -> Vec<Value> {
+        let answer: Value =
+            serde_json::from_str(&prometheus.get(&format!("/api/v1/query?query={name}")).text()).unwrap();
+        answer["data"]["result"].as_array().cloned().unwrap_or_default()
+    };
+    let series =
+        eventually("the ratios are stored", || Some(query(RATIO)).filter(|series| series.len() == 2 * NAMES.len()));
     for name in NAMES {
         for (language, value) in [(name, "0.125"), ("de", "1")] {
             let is_it = |labels: &Value| labels["repo"] == name && labels["language"] == language;
-            assert!(series.iter().any(|(labels, stored)| is_it(labels) && stored == value), "{name:?} {language:?}");
+            let stored = series.iter().find(|series| is_it(&series["metric"])).map(|series| &series["value"][1]);
+            assert_eq!(stored, Some(&json!(value)), "{name:?} {language:?}");
         }
     }
-    assert_eq!(prometheus.query("up == 1").len(), 1);
-}
-
-/// A real Prometheus that scrapes every second; it is killed when this is dropped.
-struct Prometheus {
-    child: Child,
-    address: SocketAddr,
-    _folder: tempfile::TempDir,
-}
-
-impl Prometheus {
-    fn start(target: SocketAddr) -> Self {
-        let folder = tempfile::TempDir::new().unwrap();
-        let config = format!(
-            "global: {{scrape_interval: 1s, scrape_timeout: 1s}}\n\
-             scrape_configs: [{{job_name: odd, static_configs: [{{targets: [\"{target}\"]}}]}}]\n"
-        );
-        let file = folder.path().join("prometheus.yml");
-        std::fs::write(&file, config).unwrap();
-        let mut child = Command::new("prometheus")
-            .arg(format!("--config.file={}", file.display()))
-            .arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()))
-            .args(["--web.listen-address=127.0.0.1:0", "--storage.tsdb.retention.time=1d"])
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it is installed by tests/run.sh");
-        let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        let listening = log.by_ref().find(|line| line.contains("Listening on")).expect("Prometheus listens");
-        let address = listening.split_once("address=").unwrap().1.parse().unwrap();
-        // If nothing read its log, it would stop.
-        thread::spawn(move || log.for_each(drop));
-        let prometheus = Self { child, address, _folder: folder };
-        eventually("Prometheus is ready", || {
-            http::get(address, "/-/ready", &[]).ok().filter(|response| response.status == 200)
-        });
-        prometheus
-    }
-
-    /// The series of an instant query: labels and value.
-    fn query(&self, query: &str) -> Vec<(Value, String)> {
-        let encoded = query.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat();
-        let response = http::get(self.address, &format!("/api/v1/query?query={encoded}"), &[]).unwrap();
-        let answer: Value = serde_json::from_str(&response.text()).unwrap();
-        assert_eq!(answer["status"], "success", "{query}: {answer}");
-        let series = answer["data"]["result"].as_array().unwrap().iter();
-        series.map(|series| (series["metric"].clone(), series["value"][1].as_str().unwrap().to_owned())).collect()
-    }
-}
-
-impl Drop for Prometheus {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+    assert_eq!(query("up")[0]["value"][1], "1");
 }

@@ -1,17 +1,11 @@
 //! `once` polls once, prints what was read, and reports by its exit code whether that is everything.
 
 use crate::support::{
-    Api, Exposition, Reply, Repo, Setup, Target, eventually,
+    Api, Exposition, Reply, Repo, Setup, Target,
     exporter::Finished,
     exposition::{self, Format, INFO},
-    http,
 };
-use std::{
-    fs,
-    io::{BufRead, BufReader},
-    process::{Command, Stdio},
-    thread,
-};
+use std::fs;
 
 fn two() -> Api {
     Api::start([Repo::new(1, "owner/one"), Repo::new(2, "owner/two \"\\\n").languages(&[("fr", 12.5)])])
@@ -158,21 +152,10 @@ fn the_textfile_collector_of_node_exporter_exposes_what_is_printed() {
     let api = two();
     let setup = once(&api, "text");
     setup.file("translations.prom", &setup.run().stdout);
-    let mut node_exporter = Command::new("prometheus-node-exporter")
-        .args(["--collector.disable-defaults", "--collector.textfile", "--web.listen-address=127.0.0.1:0"])
-        .arg(format!("--collector.textfile.directory={}", setup.folder.path().display()))
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("prometheus-node-exporter: tests/run.sh installs it");
-    let mut log = BufReader::new(node_exporter.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let address = log.find_map(|line| line.split_once("address=")?.1.split(' ').next()?.parse().ok());
-    thread::spawn(move || log.for_each(drop));
-    let scrape = address.map(|address| {
-        eventually("node_exporter answers", || http::get(address, "/metrics", &[("accept", "text/plain")]).ok())
-    });
-    node_exporter.kill().unwrap();
-    node_exporter.wait().unwrap();
-    let scrape = scrape.expect("the address of node_exporter");
+    let directory = format!("--collector.textfile.directory={}", setup.folder.path().display());
+    let arguments = ["--collector.disable-defaults", "--collector.textfile", "--web.listen-address=127.0.0.1:0"];
+    let node_exporter = Setup::of("prometheus-node-exporter").arguments(&arguments).arguments(&[&directory]).start();
+    let scrape = node_exporter.get("/metrics");
     let text = scrape.text();
     assert_eq!(scrape.status, 200, "{text}");
     assert!(text.contains("\nnode_textfile_scrape_error 0\n"), "{text}");

@@ -1,4 +1,4 @@
-//! The built program: started in an environment of its own, watched, and ended.
+//! The built program: started in an environment of its own, watched, and ended. Programs that it is tested with, too.
 
 use super::{
     Api, Exposition,
@@ -24,6 +24,7 @@ const LOG: &str = "log";
 /// How to start the program: nothing of the test's own environment reaches it.
 #[derive(Debug)]
 pub struct Setup {
+    program: &'static str,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     /// Shell commands that run before it, in its process.
@@ -34,8 +35,13 @@ pub struct Setup {
 
 impl Setup {
     pub fn new(arguments: &[&str]) -> Self {
+        Self::of(env!("CARGO_BIN_EXE_translation-exporter")).arguments(arguments)
+    }
+
+    /// Another program that logs its address as the exporter does.
+    pub fn of(program: &'static str) -> Self {
         let folder = TempDir::new().unwrap();
-        Self { arguments: Vec::new(), environment: Vec::new(), prelude: None, folder }.arguments(arguments)
+        Self { program, arguments: Vec::new(), environment: Vec::new(), prelude: None, folder }
     }
 
     /// Polls this API every second, as fast as it answers.
@@ -93,7 +99,7 @@ impl Setup {
     fn command(&self, wrapper: &[&str]) -> Command {
         let prelude = self.prelude.as_ref().map(|prelude| format!("{prelude}; exec \"$0\" \"$@\""));
         let shell = prelude.iter().flat_map(|script| ["sh", "-c", script]);
-        let mut words = wrapper.iter().copied().chain(shell).chain([env!("CARGO_BIN_EXE_translation-exporter")]);
+        let mut words = wrapper.iter().copied().chain(shell).chain([self.program]);
         let mut command = Command::new(words.next().expect("the program at least"));
         command.args(words).args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
         command.current_dir(self.folder.path()).stdin(Stdio::null());
@@ -146,9 +152,9 @@ impl Finished {
 
 /// The address in a line that shows it, in either log format.
 fn listening_address(line: &str) -> Option<SocketAddr> {
-    let (_, after) = line.contains("listening").then(|| line.split_once("address"))??;
+    let (_, after) = line.to_lowercase().contains("listening").then(|| line.split_once("address"))??;
     let address = after.trim_start_matches(['=', '"', ':']);
-    address.split(['"', ' ', ',']).next()?.parse().ok()
+    address.split(['"', ' ', ',']).next()?.parse().ok().filter(|address: &SocketAddr| address.port() != 0)
 }
 
 /// Sends a signal; every system has the shell's own `kill`.
