@@ -10,7 +10,6 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod corpus;
 mod docs;
 mod endure;
 mod exposition_roundtrip;

@@ -2,7 +2,6 @@
 
 use std::{fs, path::Path};
 
-#[path = "../fuzz/inputs.rs"]
 mod inputs;
 
 #[test]
