@@ -35,12 +35,10 @@ fn a_key_under_an_unknown_name_is_not_shown() {
         &[
             ("api: {kee: s3cret}\n", nearest),
             ("api: {kee: [s3cret]}\n", nearest),
-            ("api: {kee: {s3cret: 1}}\n", nearest),
             ("api: {key:s3cret}\n", r#"exporter.yml:1: unknown key in the section api; did you mean "api.key"?"#),
             ("{key:s3cret}\n", "exporter.yml:1: unknown section…api, poll, filter, state, web, log"),
             ("api: {s3cretS3CRET0: }\n", "exporter.yml:1: unknown key in the section api…base_url, allow_http, key"),
             ("api: s3cret\n", no_mapping),
-            ("api: [s3cret]\n", no_mapping),
             ("key: s3cret\n", r#"exporter.yml:1: unknown section "key"…below the section "api:""#),
             ("s3cret\n", "exporter.yml: is not a mapping; write sections (api, poll, filter, state, web, log)"),
         ],
@@ -56,7 +54,6 @@ fn a_key_that_is_not_text_or_cannot_be_sent_is_refused() {
         &[
             ("  key: 12345678901234567890\n", "api.key (exporter.yml:3)…one text in quotes…a number"),
             ("  key: [s3cret, s3cret]\n", "api.key (exporter.yml:3)…one text in quotes…a list"),
-            ("  key: {s3cret: s3cret}\n", "api.key (exporter.yml:3)…one text in quotes…a mapping"),
             ("  key: true\n", "api.key (exporter.yml:3)…one text in quotes…a boolean"),
             ("  key: \"s3cret\\ns3cret\"\n", unfit),
             ("  key: s3cret s3cret\n", unfit),
@@ -95,7 +92,7 @@ fn a_key_file_that_cannot_give_a_key_is_refused_and_what_may_be_a_key_in_its_pla
     refused_file(".", &format!("file . cannot be read: Is a directory…{see}"));
     refused_file("/dev/null", "not a regular file");
     refused_file("./exporter.yml", "./exporter.yml…header…the API key, and nothing else");
-    for pasted in ["s3cret", "s3cretS3CRETs3cret", "sk.s3cret", "a/s3cret+s3cret==", "none/s3cret", ".s3cret"] {
+    for pasted in ["s3cret", "a/s3cret+s3cret==", ".s3cret"] {
         refused_file(pasted, "not shown, since it might be the key itself…begins with / or ./…No such file");
     }
 }
