@@ -1,7 +1,7 @@
 //! What fails in the first ten minutes is reported with a hint by every command: in the terminal, in the log, on the status
 //! page and in the answer of `/-/ready`.
 
-use crate::support::{Api, Reply, Setup, Target, eventually, tls::Certificate, until};
+use crate::support::{Api, Reply, Setup, Target, eventually, http, tls::Certificate, until};
 use std::{
     io::{self, BufRead, BufReader, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
@@ -32,11 +32,6 @@ fn tunnel(mut client: TcpStream, status: &str, api: Option<SocketAddr>) -> io::R
     server.shutdown(Shutdown::Both)
 }
 
-/// An address of this machine where nothing listens.
-fn unused_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}
-
 /// Each command that cannot go on says each of `words`.
 fn each_command_says(setup: impl Fn() -> Setup, words: &[&str]) {
     let setup = || setup().set("api.max_attempts", "1").set("poll.interval", "1h");
@@ -64,14 +59,15 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
     let api = Api::of(1);
     let not_an_api = ["the body is not a JSON array", "check that api.base_url is the API and not a page or proxy"];
     let forbidden = ["status 403", "give the account of the key access to the API, or use the key of another account"];
+    let failing = ["status 503", "the API itself fails", "wait"];
     for (target, reply, words) in [
-        (Target::Everything, Reply::json("<html>a page</html>"), not_an_api),
-        (Target::Listing, Reply::status(403), forbidden),
-        (Target::Everything, Reply::status(503), ["status 503", "the API itself fails"]),
+        (Target::Everything, Reply::json("<html>a page</html>"), &not_an_api[..]),
+        (Target::Listing, Reply::status(403), &forbidden),
+        (Target::Everything, Reply::status(503), &failing),
     ] {
         api.heal();
         api.fault(target, reply);
-        each_command_says(|| Setup::for_api(&api), &words);
+        each_command_says(|| Setup::for_api(&api), words);
     }
     api.heal();
     api.accept_key("another");
@@ -96,7 +92,7 @@ fn a_wrong_address_is_reported_with_a_hint() {
         ),
         (with_tls.base_url(), ["invalid peer certificate: UnknownIssuer", "a private CA belongs in api.ca_file"]),
         (
-            format!("http://{}", unused_address()),
+            format!("http://{}", http::refusing_address()),
             ["Connection refused", "check api.base_url, the network, and HTTPS_PROXY if there is a proxy"],
         ),
     ] {
@@ -151,7 +147,7 @@ fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
                 "set HTTPS_PROXY to http://user:password@host:port",
             ],
         ),
-        (format!("http://{}", unused_address()), [cannot, "check HTTPS_PROXY and that the proxy runs"]),
+        (format!("http://{}", http::refusing_address()), [cannot, "check HTTPS_PROXY and that the proxy runs"]),
         (format!("https://{}", api.address), [cannot, "check HTTPS_PROXY and that the proxy runs"]),
     ] {
         each_command_says(|| Setup::for_url("https://api.example.com").variable("HTTPS_PROXY", &proxy), &words);

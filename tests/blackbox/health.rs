@@ -1,6 +1,6 @@
 //! `health` asks the exporter with the same configuration whether it is healthy, and reports that by its exit code.
 
-use crate::support::{Api, Exporter, Setup, exporter::Finished};
+use crate::support::{Api, Exporter, Setup, exporter::Finished, http};
 use std::{
     fs,
     net::TcpListener,
@@ -55,8 +55,8 @@ fn no_answer_no_listener_and_another_answer_than_200_are_not_healthy() {
     let exporter = Setup::for_url("http://127.0.0.1:1").start();
     // The first never answers, the second does.
     health(&format!("{address},{}", exporter.address), None, 0);
-    drop(silent);
-    health(&address, None, 1).assert_failed(1, &[&address, "refused"]);
+    let refusing = http::refusing_address().to_string();
+    health(&refusing, None, 1).assert_failed(1, &[&refusing, "refused"]);
     let something_else = Api::of(1);
     health(&something_else.address.to_string(), None, 1);
     Setup::new(&["health", "--config.file=none.yaml"]).run().assert_failed(1, &["none.yaml"]);

@@ -1,6 +1,7 @@
 //! A minimal HTTP/1.0 client: one request a connection, and every byte of the answer as it came.
 
 use flate2::read::GzDecoder;
+use socket2::{Domain, Socket, Type};
 use std::{
     io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
@@ -36,6 +37,15 @@ impl Response {
         };
         String::from_utf8(bytes).expect("UTF-8")
     }
+}
+
+/// An address of this machine that is taken until the process ends, but where nothing listens.
+pub fn refusing_address() -> SocketAddr {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    std::mem::forget(socket);
+    address
 }
 
 /// GET `path`, with these headers.
