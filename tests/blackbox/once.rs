@@ -63,7 +63,7 @@ fn a_poll_that_fails_ends_with_1_and_what_was_read_is_printed() {
         (language, 1.0, Some(0.5), &["1 of 2 repositories cannot be read"][..]),
         (page_2, 0.0, Some(0.5), &["list of repositories could not be read", "503"]),
         (|api| api.fault(Target::Everything, Reply::close()), 0.0, None, &["api.base_url"]),
-        (|api| api.accept_key("another"), 0.0, None, &["401"]),
+        (|api| api.accept_key("another"), 0.0, None, &["status 401"]),
     ] {
         api.heal();
         fail(&api);
