@@ -4,7 +4,7 @@ use crate::support::{
     Api, Exporter, Exposition, Repo, Setup, eventually,
     exporter::OPENMETRICS,
     exposition::{self, Family, Format, RATIO, Sample},
-    http,
+    http, until,
 };
 use serde_json::{Value, json};
 use std::{
@@ -121,6 +121,7 @@ fn prometheus_stores_what_the_api_reports() {
     let jobs = format!("scrape_configs: [{{job_name: odd, scrape_interval: 1s, static_configs: {targets}}}]\n");
     setup.file("config.yml", &jobs);
     let prometheus = setup.start();
+    until("Prometheus is ready", || prometheus.status("/-/ready") == 200);
     let query = |name: &str| -> Vec<Value> {
         let answer: Value =
             serde_json::from_str(&prometheus.get(&format!("/api/v1/query?query={name}")).text()).unwrap();

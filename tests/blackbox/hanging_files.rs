@@ -78,7 +78,7 @@ fn a_key_file_that_hangs_does_not_delay_the_end() {
     let file = setup.file("key", KEY);
     let mut exporter = setup.set("api.key_file", &file).start();
     exporter.wait_until_fresh(1);
-    // While the lease is held, for 45 s at most, opening the file hangs. It ends with this test, and its input with it.
+    // Opening the file hangs while this script holds a lease on it, which Linux allows for 45 s. It ends with its input.
     let lease = "import fcntl, signal, sys\n\
         signal.signal(signal.SIGIO, signal.SIG_IGN)\n\
         file = open(sys.argv[1], 'r+')\n\
