@@ -160,5 +160,5 @@ fn the_textfile_collector_of_node_exporter_exposes_what_is_printed() {
     assert_eq!(scrape.status, 200, "{text}");
     assert!(text.contains("\nnode_textfile_scrape_error 0\n"), "{text}");
     assert!(text.contains("translation_completion_ratio{language=\"de\",repo=\"owner/one\"} 0.5\n"), "{text}");
-    assert_eq!(text.matches("\nprocess_start_time_seconds ").count(), 1, "its own alone");
+    assert_eq!(text.matches("\nprocess_start_time_seconds ").count(), 1, "it shows only its own");
 }

@@ -141,7 +141,7 @@ fn a_connection_ends_when_its_certificate_was_replaced() {
     protected.write("server.key", &key);
     protected.write("server.pem", &certificate);
     protected.reload();
-    assert_eq!(stream.read(&mut [0]).unwrap(), 0, "it is closed in order");
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0, "it is closed, not reset");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn a_retry_after_of_a_year_ends_the_poll_keeps_what_is_known_and_outlives_a_relo
     assert_eq!(metrics.count(RATIO), 3);
     // It waits for api.max_retry_after; the page shows the rest of that time in whole hours.
     let page = exporter.get("/").text();
-    assert!(page.contains(">in 23 h<") || page.contains(">in 24 h<"), "until when it waits: {page}");
+    assert!(page.contains(">in 23 h<") || page.contains(">in 24 h<"), "the page shows until when it waits: {page}");
     assert!(exporter.log().contains("Retry-After"), "the log says why it waits");
     api.heal();
     api.forget();
