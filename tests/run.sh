@@ -46,22 +46,20 @@ supply() {
     return "$status"
 }
 
-# Tests marked #[ignore] take minutes or need programs, which are installed here. `the_child` is left out: it is not a test but
-# what a child process of tests/state_file.rs runs.
+# The tests marked #[ignore] need something installed, which is done here, or minutes.
 cargo_tests() {
     need_debian prometheus=prometheus promtool=prometheus prometheus-node-exporter=prometheus-node-exporter curl=curl || return 1
-    # Ubuntu has Chromium under other names.
+    # Ubuntu has Chromium under another name.
     if grep -q '^ID=ubuntu' /etc/os-release 2>/dev/null; then
-        need_debian chromium-browser=chromium-browser chromedriver=chromium-chromedriver || return 1
+        need_debian chromium-browser=chromium-browser || return 1
     else
-        need_debian chromium=chromium chromedriver=chromium-driver || return 1
+        need_debian chromium=chromium || return 1
     fi
-    need_python python || return 1
+    need_python python && need_npm || return 1
     local status=0
-    # Tests mostly wait, so more of them than there are cores run at once.
-    RUST_TEST_THREADS=6 PATH="$tools/python/bin:$PATH" \
-        cargo test --locked --no-fail-fast --lib --bins --tests -- --include-ignored \
-        --skip the_child || status=1
+    # Most of these tests wait for something most of the time.
+    RUST_TEST_THREADS=6 PATH="$tools/python/bin:$PATH" CHROMIUM=$(command -v chromium chromium-browser | head -n 1) \
+        cargo test --locked --no-fail-fast --lib --bins --tests -- --include-ignored || status=1
     cargo test --locked --no-fail-fast --doc || status=1
     return "$status"
 }

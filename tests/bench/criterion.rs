@@ -3,7 +3,8 @@
 //!     cargo bench --bench exposition
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use std::{fmt::Write as _, hint::black_box, sync::Arc, time::Duration};
+use serde_json::{Value, json};
+use std::{hint::black_box, sync::Arc, time::Duration};
 use translation_exporter::{
     api::wire::{decode_languages, decode_page},
     exposition::{Format, Published},
@@ -92,27 +93,18 @@ fn exposition(criterion: &mut Criterion) {
 
 fn decode(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode");
-    let mut languages = String::from("[");
-    for n in 0..LANGUAGES {
-        let comma = if n == 0 { "" } else { "," };
-        let _ = write!(languages, "{comma}{{\"code\":\"l{n:02}\",\"name\":\"Language {n}\",\"completion\":{n}.5}}");
-    }
-    languages.push(']');
+    let language = |n| json!({"code": format!("l{n:02}"), "name": format!("Language {n}"), "completion": 12.5});
+    let languages = (0..LANGUAGES).map(language).collect::<Value>().to_string();
     let interner = Interner::default();
     group.throughput(Throughput::Elements(LANGUAGES as u64));
     group.bench_function("languages", |bencher| {
         bencher.iter(|| decode_languages(black_box(languages.as_bytes()), &interner).expect("an array"));
     });
-    let mut page = String::from("[");
-    for id in 1..=1000 {
-        let comma = if id == 1 { "" } else { "," };
-        let _ = write!(
-            page,
-            "{comma}{{\"id\":\"{id}\",\"name\":\"organisation/project-{id}\",\"private\":false,\
-             \"created_at\":\"2024-05-17T09:30:00Z\"}}"
-        );
-    }
-    page.push(']');
+    let repository = |id: u64| {
+        let (id, name) = (id.to_string(), format!("organisation/project-{id}"));
+        json!({"id": id, "name": name, "private": false, "created_at": "2024-05-17T09:30:00Z"})
+    };
+    let page = (1..=1000).map(repository).collect::<Value>().to_string();
     group.throughput(Throughput::Elements(1000));
     group.bench_function("repositories", |bencher| {
         bencher.iter(|| decode_page(black_box(page.as_bytes())).expect("an array"));

@@ -1,33 +1,25 @@
-//! `health` asks the exporter of the same configuration, and says by its exit code how that went.
+//! `health` asks the exporter with the same configuration whether it is healthy, and reports that by its exit code.
 
-use crate::support::{Api, Exporter, Repo, Setup};
+use crate::support::{Api, Exporter, Setup, exporter::Finished, http};
 use std::{
     fs,
     net::TcpListener,
     path::Path,
-    process::Output,
     time::{Duration, Instant},
 };
 
-const LIMIT: Duration = Duration::from_secs(3);
-
-/// What `health` says with this configuration, and nothing of the API in it.
-fn health(listen_address: &str, web_file: Option<&Path>) -> Output {
-    let mut setup = Setup::new(&["health"]).set("web.listen_addresses", listen_address);
-    if let Some(file) = web_file {
-        setup = setup.set("web.config_file", file.to_str().unwrap());
-    }
+/// Runs `health` with nothing of the API in its configuration; it must end in time and with this code.
+fn health(listen_address: &str, web_file: Option<&Path>, code: i32) -> Finished {
+    let web_file = web_file.map_or("", |file| file.to_str().unwrap());
+    let setup = Setup::new(&["health"]).set("web.listen_addresses", listen_address).set("web.config_file", web_file);
     let begin = Instant::now();
     let output = setup.run();
-    assert!(begin.elapsed() < LIMIT, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(3), "{listen_address}: {:?}", begin.elapsed());
+    assert_eq!(output.code, Some(code), "{listen_address}: {}", output.stderr);
     output
 }
 
-fn assert_code(output: &Output, code: i32, what: &str) {
-    assert_eq!(output.status.code(), Some(code), "{what}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// An exporter with this web configuration file, beside which lie a certificate and its key.
+/// An exporter with this web configuration file and, beside it, a certificate and its key.
 fn protected(web_file: &str) -> Exporter {
     let setup = Setup::for_url("http://127.0.0.1:1");
     let certified = rcgen::generate_simple_self_signed(["elsewhere.test".to_owned()]).unwrap();
@@ -43,7 +35,7 @@ fn a_running_exporter_is_healthy_whatever_the_api_does() {
     let port = exporter.address.port();
     for address in [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("127.0.0.1:1, 127.0.0.1:{port}")]
     {
-        assert_code(&health(&address, None), 0, &address);
+        health(&address, None, 0);
     }
 }
 
@@ -51,60 +43,46 @@ fn a_running_exporter_is_healthy_whatever_the_api_does() {
 fn a_wildcard_is_asked_on_loopback() {
     for host in ["", "0.0.0.0"] {
         let exporter = Setup::for_url("http://127.0.0.1:1").set("web.listen_addresses", &format!("{host}:0")).start();
-        assert_code(&health(&format!("{host}:{}", exporter.address.port()), None), 0, host);
+        health(&format!("{host}:{}", exporter.address.port()), None, 0);
     }
 }
 
 #[test]
-fn nobody_and_somebody_who_never_answers_are_not_healthy() {
+fn no_answer_no_listener_and_another_answer_than_200_are_not_healthy() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
-    assert_code(&health(&address, None), 1, "who never answers");
+    health(&address, None, 1);
     let exporter = Setup::for_url("http://127.0.0.1:1").start();
-    assert_code(&health(&format!("{address},{}", exporter.address), None), 0, "who never answers, then one who does");
-    drop(silent);
-    let output = health(&address, None);
-    assert_code(&output, 1, "nobody");
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains(&address) && error.contains("refused"), "{error}");
+    // The first never answers, the second does.
+    health(&format!("{address},{}", exporter.address), None, 0);
+    let refusing = http::refusing_address().to_string();
+    health(&refusing, None, 1).assert_failed(1, &[&refusing, "refused"]);
+    let something_else = Api::of(1);
+    health(&something_else.address.to_string(), None, 1);
+    Setup::new(&["health", "--config.file=none.yaml"]).run().assert_failed(1, &["none.yaml"]);
 }
 
 #[test]
-fn another_answer_than_200_is_not_healthy() {
-    let api = Api::start([Repo::new(1, "owner/repo")]);
-    assert_code(&health(&api.address.to_string(), None), 1, "something else that speaks HTTP");
-}
-
-#[test]
-fn passwords_and_a_certificate_of_another_name_are_no_obstacle() {
+fn passwords_and_a_certificate_for_another_name_do_not_matter() {
     let hash = bcrypt::hash("secret", 4).unwrap();
     let exporter = protected(&format!(
         "tls_server_config: {{cert_file: cert.pem, key_file: key.pem}}\nbasic_auth_users: {{someone: {hash}}}\n"
     ));
     let file = exporter.folder.path().join("web.yaml");
-    assert_code(&health(&exporter.address.to_string(), Some(&file)), 0, "TLS");
+    health(&exporter.address.to_string(), Some(&file), 0);
+    // The file is read while it is being written.
     fs::write(&file, "torn: [").unwrap();
-    assert_code(&health(&exporter.address.to_string(), Some(&file)), 0, "a file that is being written");
+    health(&exporter.address.to_string(), Some(&file), 0);
 }
 
 #[test]
-fn where_certificates_are_mandatory_a_connection_is_enough() {
+fn where_client_certificates_are_mandatory_a_connection_is_enough() {
     for versions in ["", ", max_version: TLS12"] {
         let exporter = protected(&format!(
             "tls_server_config: {{cert_file: cert.pem, key_file: key.pem, client_ca_file: cert.pem, client_auth_type: \
              RequireAndVerifyClientCert{versions}}}\n"
         ));
         let file = exporter.folder.path().join("web.yaml");
-        assert_code(&health(&exporter.address.to_string(), Some(&file)), 0, versions);
-        let address = exporter.address.to_string();
-        drop(exporter);
-        assert_code(&health(&address, None), 1, "nobody");
+        health(&exporter.address.to_string(), Some(&file), 0);
     }
-}
-
-#[test]
-fn a_configuration_that_cannot_be_read_ends_with_1_as_docker_wants_it() {
-    let output = Setup::new(&["health", "--config.file=none.yaml"]).run();
-    assert_code(&output, 1, "no file");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("none.yaml"));
 }

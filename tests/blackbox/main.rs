@@ -3,26 +3,23 @@
 //! One binary for all of them, so that they are linked once and run beside each other. Those marked `#[ignore]` need
 //! something installed; `tests/run.sh` installs it and runs them too.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end; helpers do so for it")]
-#![expect(clippy::float_cmp, reason = "counts and ratios are to come back exactly")]
-#![expect(clippy::format_push_string, reason = "an allocation more costs a test nothing")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end, helpers included")]
+#![expect(clippy::float_cmp, reason = "counts and ratios have to come back exactly")]
+#![expect(clippy::format_push_string, reason = "one more allocation costs a test nothing")]
 
 #[path = "../support/mod.rs"]
 mod support;
 
-mod completions;
-mod corpus;
 mod docs;
 mod endure;
 mod exposition_roundtrip;
 mod first_steps;
 mod hanging_files;
 mod health;
-mod ids;
-mod lifetime;
 mod once;
 mod page;
 mod pagination;
+mod permissions;
 mod politeness;
 mod reload;
 mod scrapers;

@@ -1,43 +1,54 @@
-//! The listing is read to its end, whatever the server does to the size of its pages.
+//! The listing is read to its end, whatever the server does to the size of its pages and however ids are spelled.
 
-use crate::support::{Api, Reply, Repo, Setup, Target};
+use crate::support::{Api, Reply, Repo, Setup, Target, exposition::INFO};
 
 #[test]
 fn reads_every_page_of_a_server_that_caps_them_below_the_limit() {
-    let api = Api::start((1..=2503).map(|id| Repo::new(id * 7, &format!("owner/repo-{id}"))));
+    let api = Api::of(503);
     api.cap_pages(100);
     let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
-    let metrics = exporter
-        .wait_for("all are read", |metrics| metrics.repositories("fresh") + metrics.repositories("pending") > 2502.0);
-
-    let mut expected: Vec<_> = (1..=2503).map(|id| format!("owner/repo-{id}")).collect();
+    let metrics = exporter.wait_until_fresh(503);
+    let mut expected: Vec<_> = (1..=503).map(|id| format!("owner/repo-{id}")).collect();
     expected.sort();
-    assert_eq!(metrics.label_values("translation_repository_info", "repo"), expected);
+    assert_eq!(metrics.label_values(INFO, "repo"), expected);
 
     let listing = api.requests(Target::Listing);
-    let limits: Vec<_> = listing.iter().map(|request| request.query("limit").unwrap()).collect();
-    assert_eq!(limits, ["1000"; 27]);
     let cursors: Vec<_> = listing.iter().map(|request| request.query("after")).collect();
-    assert_eq!(cursors[0], None);
-    assert_eq!(cursors[1], Some("700"));
-    assert_eq!(cursors[25], Some("17500"));
-    assert_eq!(cursors[26], Some("17521"), "one more request, which gets the empty page");
-    exporter.wait_for("every repository is read", |metrics| metrics.repositories("fresh") > 2502.0);
-    assert_eq!(api.requests(Target::AllLanguages).len(), 2503);
+    // One more request gets the empty page.
+    assert_eq!(cursors, [None, Some("100"), Some("200"), Some("300"), Some("400"), Some("500"), Some("503")]);
+    assert!(listing.iter().all(|request| request.query("limit") == Some("1000")));
+    assert_eq!(api.requests(Target::AllLanguages).len(), 503);
 }
 
 #[test]
-fn asks_with_the_page_size_that_is_configured() {
-    let api = Api::start((1..=5).map(|id| Repo::new(id, &format!("owner/repo-{id}"))));
+fn the_page_size_is_as_configured_and_ids_are_exact_however_they_are_spelled() {
+    let spelled = |id: u64, json: &str| {
+        let entry = format!(r#"{{"id":{json},"name":"ids/{id}","created_at":"2024-05-06T07:08:09Z"}}"#);
+        Repo::new(id, "").entry(&entry)
+    };
+    let api = Api::start([
+        spelled(1, "1"),
+        spelled(2, "\"2\""),
+        // Doubles are exact up to 2^53.
+        spelled(9_007_199_254_740_993, "9007199254740993"),
+        spelled(9_223_372_036_854_775_806, "\"9223372036854775806\""),
+        spelled(9_223_372_036_854_775_807, "9223372036854775807"),
+    ]);
     let exporter = Setup::for_api(&api).set("api.page_size", "2").set("poll.interval", "1h").start();
-    exporter.wait_for("all are read", |metrics| metrics.repositories("fresh") > 4.0);
+    let metrics = exporter.wait_until_fresh(5);
+    for id in ["1", "2", "9007199254740993", "9223372036854775806", "9223372036854775807"] {
+        let labels = [("repo", &*format!("ids/{id}")), ("id", id), ("private", "unknown")];
+        assert_eq!(metrics.value(INFO, &labels), Some(1.0), "{id}");
+        assert_eq!(api.requests(Target::Languages(id.parse().unwrap())).len(), 1, "{id}");
+    }
     let targets: Vec<_> = api.requests(Target::Listing).into_iter().map(|request| request.target).collect();
     let page = |after: &str| format!("/v1/repositories?limit=2{after}");
-    assert_eq!(targets, [page(""), page("&after=2"), page("&after=4"), page("&after=5")]);
+    let cursors = ["", "&after=2", "&after=9223372036854775806", "&after=9223372036854775807"];
+    assert_eq!(targets, cursors.map(page));
 }
 
 #[test]
-fn keeps_the_path_prefix_of_the_base_url() {
+fn the_path_prefix_of_the_base_url_is_kept() {
     let api = Api::start([]);
     api.script(Target::Everything, |request| {
         Some(match &*request.target {

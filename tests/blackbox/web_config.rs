@@ -1,8 +1,10 @@
-//! The web configuration file of a running exporter: what weakens its protection waits for a reload, and what does not
-//! change TLS ends no connection.
+//! The web configuration file of a running exporter: what weakens its protection waits for a reload, and connections
+//! end when their certificate was replaced.
 
-use crate::support::{Api, Exporter, Repo, Setup, eventually};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use crate::support::{
+    Exporter, Setup, eventually,
+    tls::{self, Certificate, Identity},
+};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
     crypto::ring,
@@ -14,70 +16,49 @@ use std::{
     net::TcpStream,
     path::PathBuf,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 const TLS: &str = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n";
 const CLIENTS: &str = "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.pem\n";
 
-/// An exporter with a certificate, and what its clients need.
+/// An exporter with a certificate, which its clients show too.
 struct Protected {
     exporter: Exporter,
-    _api: Api,
-    authority: Issuer<'static, KeyPair>,
     root: String,
-    client: (String, String),
-}
-
-fn issue(authority: &Issuer<'static, KeyPair>) -> (String, String) {
-    let key = KeyPair::generate().unwrap();
-    let parameters = CertificateParams::new(["localhost".to_owned()]).unwrap();
-    (parameters.signed_by(&key, authority).unwrap().pem(), key.serialize_pem())
+    certificate: String,
+    key: String,
 }
 
 impl Protected {
     fn start(web_config: &str) -> Self {
-        let api = Api::start([Repo::new(1, "owner/repo")]);
-        let key = KeyPair::generate().unwrap();
-        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let root = parameters.self_signed(&key).unwrap().pem();
-        let authority = Issuer::new(parameters, key);
-        let (server, client) = (issue(&authority), issue(&authority));
-        let setup = Setup::for_api(&api);
+        let (Identity { authority: root, .. }, [certificate, key]) = tls::identity(Certificate::Good, "localhost");
+        let setup = Setup::for_url("http://127.0.0.1:1");
         setup.file("ca.pem", &root);
-        setup.file("server.pem", &server.0);
-        setup.file("server.key", &server.1);
+        setup.file("server.pem", &certificate);
+        setup.file("server.key", &key);
         let file = setup.file("web.yml", web_config);
         let exporter = setup.set("web.config_file", &file).start();
-        Self { exporter, _api: api, authority, root, client }
+        Self { exporter, root, certificate, key }
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.exporter.folder.path().join(name)
     }
 
-    /// Replaces a file at once, as who manages configurations does.
+    /// Replaces a file in one step, as tools that manage configurations do.
     fn write(&self, name: &str, text: &str) {
         fs::write(self.path("new"), text).unwrap();
         fs::rename(self.path("new"), self.path(name)).unwrap();
     }
 
-    /// SIGHUP, and waits until it has been answered so many times.
-    fn reload(&self, times: usize) {
+    fn reload(&self) {
         self.exporter.signal("HUP");
-        eventually("it reloads", || {
-            (self.exporter.log().matches("the configuration was read again").count() >= times).then_some(())
-        });
+        self.exporter.wait_for_line(&["the configuration was read again"]);
     }
 
-    /// A TLS connection, which may show its certificate and trust the exporter's; not yet shaken hands.
-    fn connect(
-        &self,
-        with_certificate: bool,
-        trusting: bool,
-        alpn: &[&[u8]],
-    ) -> StreamOwned<ClientConnection, TcpStream> {
+    /// A TLS connection that may show its certificate and trust the exporter's; the handshake follows with its first use.
+    fn connect(&self, with_certificate: bool, trusting: bool) -> StreamOwned<ClientConnection, TcpStream> {
         let mut roots = RootCertStore::empty();
         if trusting {
             roots.add(CertificateDer::from_pem_slice(self.root.as_bytes()).unwrap()).unwrap();
@@ -86,24 +67,21 @@ impl Protected {
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_root_certificates(roots);
-        let mut config = if with_certificate {
-            let chain = vec![CertificateDer::from_pem_slice(self.client.0.as_bytes()).unwrap()];
-            builder
-                .with_client_auth_cert(chain, PrivateKeyDer::from_pem_slice(self.client.1.as_bytes()).unwrap())
-                .unwrap()
+        let config = if with_certificate {
+            let chain = vec![CertificateDer::from_pem_slice(self.certificate.as_bytes()).unwrap()];
+            builder.with_client_auth_cert(chain, PrivateKeyDer::from_pem_slice(self.key.as_bytes()).unwrap()).unwrap()
         } else {
             builder.with_no_client_auth()
         };
-        config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
         let tcp = TcpStream::connect(self.exporter.address).unwrap();
         tcp.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let name = ServerName::try_from("localhost").unwrap();
         StreamOwned::new(ClientConnection::new(Arc::new(config), name).unwrap(), tcp)
     }
 
-    /// The body of a GET on a connection of its own; `None` where it is refused.
+    /// The body of a GET on a connection of its own; `None` if it is refused.
     fn get(&self, path: &str, with_certificate: bool) -> Option<String> {
-        let mut stream = self.connect(with_certificate, true, &[]);
+        let mut stream = self.connect(with_certificate, true);
         stream
             .write_all(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").as_bytes())
             .ok()?;
@@ -126,96 +104,48 @@ impl Protected {
 const SUCCESSFUL: &str = "translation_exporter_config_last_reload_successful";
 
 #[test]
-fn a_torn_file_that_no_longer_asks_for_client_certificates_is_taken_only_by_a_reload() {
+fn a_torn_file_without_client_certificates_takes_effect_only_at_a_reload() {
     let protected = Protected::start(&format!("{TLS}{CLIENTS}"));
     assert!(protected.get("/-/healthy", true).is_some());
     assert_eq!(protected.get("/-/healthy", false), None);
     protected.write("web.yml", TLS);
     protected.wait_for_metric(SUCCESSFUL, "0");
     assert_eq!(protected.get("/metrics", false), None);
-    let log = protected.exporter.log();
-    let said = log.lines().find(|line| line.contains("level=error") && line.contains("client_auth_type"));
-    assert!(said.is_some_and(|line| line.contains("reload")), "{log}");
-    protected.reload(1);
+    protected.exporter.wait_for_line(&["level=error", "client_auth_type", "reload"]);
+    protected.reload();
     assert!(protected.get("/metrics", false).is_some());
     protected.wait_for_metric(SUCCESSFUL, "1");
 }
 
 #[test]
-fn a_reload_that_changes_nothing_of_tls_ends_no_connection_and_one_that_does_ends_all() {
+fn a_reload_that_takes_passwords_away_warns_of_it() {
+    let users = format!("basic_auth_users: {{someone: {}}}\n", bcrypt::hash("secret", 4).unwrap());
+    let protected = Protected::start(&format!("{TLS}{users}"));
+    protected.write("web.yml", TLS);
+    protected.exporter.signal("HUP");
+    protected.exporter.wait_for_line(&["level=warn", "basic_auth_users"]);
+}
+
+#[test]
+fn a_connection_ends_when_its_certificate_was_replaced() {
     let protected = Protected::start(TLS);
-    let mut stream = protected.connect(false, true, &[]);
-    let mut ask = || {
-        stream.write_all(b"GET /-/healthy HTTP/1.1\r\nhost: localhost\r\n\r\n").ok()?;
-        let mut answer = Vec::new();
+    let mut stream = protected.connect(false, true);
+    stream.write_all(b"GET /-/healthy HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"healthy\n") {
         let mut byte = [0];
-        while !answer.ends_with(b"healthy\n") {
-            stream.read_exact(&mut byte).ok()?;
-            answer.push(byte[0]);
-        }
-        Some(())
-    };
-    assert_eq!(ask(), Some(()));
-    protected.write(
-        "web.yml",
-        &format!(
-            "# Nothing but a comment and a header.\nhttp_server_config: {{headers: {{X-Frame-Options: deny}}}}\n{TLS}"
-        ),
-    );
-    protected.reload(1);
-    assert_eq!(ask(), Some(()));
-    let (certificate, key) = issue(&protected.authority);
-    protected.write("server.key", &key);
-    protected.write("server.pem", &certificate);
-    protected.reload(2);
-    eventually("it is ended", || ask().is_none().then_some(()));
-}
-
-/// A frame that asks for /-/healthy on an HTTP/2 stream of this number.
-fn request(stream: u32) -> Vec<u8> {
-    let path = b"/-/healthy";
-    // GET and https are the second and seventh entry of the static table; the path and the authority are written out.
-    let mut head = vec![0x82, 0x87, 0x44, u8::try_from(path.len()).unwrap()];
-    head.extend(path);
-    head.extend(b"\x41\x01a");
-    let mut frame = vec![0, 0, u8::try_from(head.len()).unwrap(), 1, 0x5];
-    frame.extend(stream.to_be_bytes());
-    frame.extend(head);
-    frame
-}
-
-#[test]
-fn an_http2_client_that_answers_no_ping_is_not_answered_long_after_its_certificate_was_replaced() {
-    let protected = Protected::start(TLS);
-    let mut stream = protected.connect(false, true, &[b"h2"]);
-    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
-    stream.write_all(&request(1)).unwrap();
-    let mut answer = [0; 1024];
-    assert!(stream.read(&mut answer).unwrap() > 0);
-    stream.sock.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-    let (certificate, key) = issue(&protected.authority);
-    protected.write("server.key", &key);
-    protected.write("server.pem", &certificate);
-    protected.reload(1);
-    let begin = Instant::now();
-    for number in (3_u32..).step_by(2) {
-        let sent = stream.write_all(&request(number));
-        let closed = loop {
-            match stream.read(&mut answer) {
-                Ok(0) => break true,
-                Ok(_) => {}
-                Err(error) => break error.kind() != std::io::ErrorKind::WouldBlock,
-            }
-        };
-        if sent.is_err() || closed {
-            break;
-        }
-        assert!(begin.elapsed() < Duration::from_secs(20), "it is still answered");
+        stream.read_exact(&mut byte).unwrap();
+        answer.extend(byte);
     }
+    let (_, [certificate, key]) = tls::identity(Certificate::Good, "localhost");
+    protected.write("server.key", &key);
+    protected.write("server.pem", &certificate);
+    protected.reload();
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0, "it is closed, not reset");
 }
 
 #[test]
-fn handshakes_that_fail_are_counted_by_reason_from_zero_on() {
+fn failed_handshakes_are_counted_by_reason_and_start_at_0() {
     let protected = Protected::start(&format!("{TLS}{CLIENTS}"));
     let counter = |reason: &str| format!("translation_exporter_tls_handshake_failures_total{{reason=\"{reason}\"}}");
     for reason in ["timeout", "not_tls", "protocol", "no_certificate", "bad_certificate", "closed"] {
@@ -223,7 +153,7 @@ fn handshakes_that_fail_are_counted_by_reason_from_zero_on() {
     }
     assert_eq!(protected.get("/", false), None);
     protected.wait_for_metric(&counter("no_certificate"), "1");
-    let mut distrusting = protected.connect(true, false, &[]);
+    let mut distrusting = protected.connect(true, false);
     assert!(distrusting.write_all(b"GET / HTTP/1.1\r\n\r\n").is_err());
     protected.wait_for_metric(&counter("bad_certificate"), "1");
     let mut plain = TcpStream::connect(protected.exporter.address).unwrap();

@@ -1,28 +1,26 @@
-//! An API whose every answer a test can choose, over raw sockets.
+//! An API over raw sockets, each answer of which a test can choose.
 //!
-//! Left alone it does what the specification says, over the repositories it was given. A rule may do anything else
-//! ([`Reply`]) to the requests it picks. Whatever it receives is kept, in the order of arrival.
+//! By default it does what the specification says, with the repositories it was given. A rule may do anything else
+//! ([`Reply`]) to the requests it picks. All requests are kept, in the order of arrival.
 
 use super::{
     Reply,
     reply::End,
-    tls::{self, Flaw},
+    tls::{self, Certificate},
 };
 use rustls::{ServerConnection, StreamOwned};
 use serde_json::json;
+use socket2::SockRef;
 use std::{
     collections::BTreeMap,
     io::{self, Read, Write},
-    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Mutex, MutexGuard},
     thread,
     time::{Duration, Instant},
 };
 
-/// The key that the API accepts unless told otherwise; no real key looks like it.
+/// The key that the API accepts at first; no real key looks like it.
 pub const KEY: &str = "key-of-the-black-box-tests";
 
 /// A repository of the API.
@@ -31,7 +29,7 @@ pub struct Repo {
     pub id: u64,
     /// Its entry in the listing: any bytes.
     pub entry: String,
-    /// The answer to the question for its languages: any bytes.
+    /// The answer to a request for its languages: any bytes.
     pub languages: String,
 }
 
@@ -60,6 +58,11 @@ impl Repo {
         json.clone_into(&mut self.languages);
         self
     }
+}
+
+/// The public repository `owner/repo-{id}` with one language, `de` at 50.
+pub fn repo(id: u64) -> Repo {
+    Repo::new(id, &format!("owner/repo-{id}"))
 }
 
 /// A request that the API received.
@@ -94,7 +97,7 @@ impl Request {
     }
 }
 
-/// Which requests are meant.
+/// A choice of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Listing,
@@ -116,11 +119,11 @@ impl Target {
 
 type Rule = Arc<dyn Fn(&Request) -> Option<Reply> + Send + Sync>;
 
-/// A running API; it ends when this is dropped.
+/// A running API; it runs until the process ends.
 pub struct Api {
     pub address: SocketAddr,
     shared: Arc<Shared>,
-    /// The root to trust where it speaks TLS, in PEM.
+    /// The root to trust, in PEM, if it speaks TLS.
     pub authority: Option<String>,
 }
 
@@ -129,11 +132,6 @@ struct Shared {
     world: Mutex<World>,
     rules: Mutex<Vec<(Target, Rule)>>,
     log: Mutex<Vec<Request>>,
-    /// Counts how often the API began to accept; the connections of the times before are over.
-    open: AtomicBool,
-    connections: Mutex<Vec<TcpStream>>,
-    in_flight: AtomicUsize,
-    most_in_flight: AtomicUsize,
 }
 
 struct World {
@@ -147,12 +145,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Api {
+    /// With repositories of the ids 1 to `count`, named `owner/repo-1` and so on.
+    pub fn of(count: u64) -> Self {
+        Self::start((1..=count).map(repo))
+    }
+
     pub fn start(repositories: impl IntoIterator<Item = Repo>) -> Self {
         Self::start_at("127.0.0.1:0", repositories, None)
     }
 
-    pub fn start_tls(repositories: impl IntoIterator<Item = Repo>, flaw: Flaw) -> Self {
-        Self::start_at("127.0.0.1:0", repositories, Some(tls::identity(flaw, "localhost").0))
+    pub fn start_tls(certificate: Certificate) -> Self {
+        Self::start_at("127.0.0.1:0", [repo(1)], Some(tls::identity(certificate, "localhost").0))
     }
 
     pub fn start_at(
@@ -164,17 +167,15 @@ impl Api {
         let address = listener.local_addr().unwrap();
         let (authority, tls) = identity.map(|identity| (identity.authority, identity.server)).unzip();
         let repositories = repositories.into_iter().map(|repo| (repo.id, repo)).collect();
-        let shared = Arc::new(Shared {
-            tls,
-            world: Mutex::new(World { repositories, page_cap: 1000, key: KEY.into() }),
-            rules: Mutex::default(),
-            log: Mutex::default(),
-            open: AtomicBool::new(true),
-            connections: Mutex::default(),
-            in_flight: AtomicUsize::new(0),
-            most_in_flight: AtomicUsize::new(0),
+        let world = Mutex::new(World { repositories, page_cap: 1000, key: KEY.into() });
+        let shared = Arc::new(Shared { tls, world, rules: Mutex::default(), log: Mutex::default() });
+        let serving = shared.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let shared = serving.clone();
+                thread::spawn(move || shared.serve(&stream));
+            }
         });
-        shared.clone().accept(listener);
         Self { address, shared, authority }
     }
 
@@ -183,7 +184,7 @@ impl Api {
         format!("{scheme}://{}", self.address)
     }
 
-    /// The most repositories on a page, whatever is asked for.
+    /// The most repositories on a page, whatever the limit of a request.
     pub fn cap_pages(&self, cap: usize) {
         lock(&self.shared.world).page_cap = cap;
     }
@@ -207,7 +208,7 @@ impl Api {
         self.script(target, move |_| Some(reply.clone()));
     }
 
-    /// Asks `rule` what to do to the chosen requests; `None` leaves it to the rules before it, and at last to the
+    /// Asks `rule` what to do to the chosen requests; if it returns `None`, earlier rules decide, and in the end the
     /// specification.
     pub fn script(&self, target: Target, rule: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static) {
         lock(&self.shared.rules).push((target, Arc::new(rule)));
@@ -216,21 +217,6 @@ impl Api {
     /// Ends all faults and scripts.
     pub fn heal(&self) {
         lock(&self.shared.rules).clear();
-    }
-
-    /// Refuses connections, and closes those there are, until [`Self::listen_again`].
-    pub fn refuse(&self) {
-        self.shared.open.store(false, Ordering::SeqCst);
-        // Wakes the thread that accepts; it drops the listener before it ends.
-        let _ = TcpStream::connect(self.address);
-        super::eventually("the port is closed", || TcpStream::connect(self.address).is_err().then_some(()));
-        self.shared.close_connections();
-    }
-
-    pub fn listen_again(&self) {
-        let listener = super::eventually("the port can be bound", || TcpListener::bind(self.address).ok());
-        self.shared.open.store(true, Ordering::SeqCst);
-        self.shared.clone().accept(listener);
     }
 
     /// The requests received so far.
@@ -242,102 +228,44 @@ impl Api {
     pub fn forget(&self) {
         lock(&self.shared.log).clear();
     }
-
-    /// How many requests were under way at once, at most.
-    pub fn most_in_flight(&self) -> usize {
-        self.shared.most_in_flight.load(Ordering::SeqCst)
-    }
-}
-
-impl Drop for Api {
-    fn drop(&mut self) {
-        self.shared.open.store(false, Ordering::SeqCst);
-        let _ = TcpStream::connect(self.address);
-        self.shared.close_connections();
-    }
 }
 
 impl Shared {
-    fn accept(self: Arc<Self>, listener: TcpListener) {
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                if !self.open.load(Ordering::SeqCst) {
-                    return;
-                }
-                let Ok(stream) = stream else { continue };
-                let shared = self.clone();
-                lock(&self.connections).extend(stream.try_clone());
-                thread::spawn(move || shared.serve(stream));
-            }
-        });
-    }
-
-    fn close_connections(&self) {
-        for connection in lock(&self.connections).drain(..) {
-            let _ = connection.shutdown(Shutdown::Both);
-        }
-    }
-
-    /// Serves one connection; how it ends is the peer's affair.
-    fn serve(&self, stream: TcpStream) {
-        let address = stream.peer_addr();
+    /// Serves one connection; errors show on the other side.
+    fn serve(&self, stream: &TcpStream) {
         let _ = stream.set_nodelay(true);
-        let _ = match &self.tls {
-            None => self.serve_plain(stream),
+        let mut plain = stream;
+        let end = match &self.tls {
+            None => self.answer_all(&mut plain),
             Some(config) => ServerConnection::new(config.clone())
                 .map_err(io::Error::other)
-                .and_then(|connection| self.serve_tls(StreamOwned::new(connection, stream))),
+                .and_then(|connection| self.answer_all(&mut StreamOwned::new(connection, plain))),
         };
-        let mut connections = lock(&self.connections);
-        connections.retain(|other| other.peer_addr().ok() != address.as_ref().ok().copied());
+        if let Ok(End::Reset) = end {
+            // A socket that does not linger is closed with a reset.
+            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+        }
     }
 
-    fn serve_plain(&self, mut stream: TcpStream) -> io::Result<()> {
+    /// Answers requests until one of the peers ends the connection, and returns how.
+    fn answer_all(&self, stream: &mut (impl Read + Write)) -> io::Result<End> {
         loop {
-            // A reset is what Linux sends where a socket is closed with bytes unread: so the head is only looked at
-            // until it is known what becomes of the connection.
-            let head = match peek_head(&stream) {
-                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    return stream
-                        .write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-                }
-                head => head?,
+            let Some(head) = read_head(stream)? else {
+                stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")?;
+                return Ok(End::Close);
             };
-            let (reply, _in_flight) = self.receive(&head);
-            if reply.end() != End::Reset {
-                stream.read_exact(&mut vec![0; head.len()])?;
-            }
-            reply.send(&mut stream)?;
+            let reply = self.reply_to(&head);
+            reply.send(stream)?;
             match reply.end() {
-                End::Keep if !wants_close(&head) => {}
-                End::Keep | End::Close => return stream.shutdown(Shutdown::Both),
-                End::Reset => {
-                    // Another handle on the socket would keep it open.
-                    let address = stream.peer_addr()?;
-                    lock(&self.connections).retain(|other| other.peer_addr().ok() != Some(address));
-                    return Ok(());
-                }
-                End::Hang => return wait_for_end(&mut stream),
+                End::Keep if !head.to_ascii_lowercase().contains("\r\nconnection: close\r\n") => {}
+                End::Hang => while stream.read(&mut [0; 64])? > 0 {},
+                end => return Ok(end),
             }
         }
     }
 
-    fn serve_tls(&self, mut stream: StreamOwned<ServerConnection, TcpStream>) -> io::Result<()> {
-        loop {
-            let head = read_head(&mut stream)?;
-            let (reply, _in_flight) = self.receive(&head);
-            reply.send(&mut stream)?;
-            match reply.end() {
-                End::Keep if !wants_close(&head) => {}
-                End::Keep | End::Close | End::Reset => return stream.sock.shutdown(Shutdown::Both),
-                End::Hang => return wait_for_end(&mut stream),
-            }
-        }
-    }
-
-    /// Notes the request and decides what is done to it.
-    fn receive(&self, head: &str) -> (Reply, InFlight<'_>) {
-        let in_flight = InFlight::new(self);
+    /// Logs the request and decides what is done to it.
+    fn reply_to(&self, head: &str) -> Reply {
         let mut request = Request::parse(head);
         {
             let mut log = lock(&self.log);
@@ -347,23 +275,7 @@ impl Shared {
         let rules: Vec<_> = lock(&self.rules).clone();
         let scripted =
             rules.iter().rev().filter(|(target, _)| target.holds(&request)).find_map(|(_, rule)| rule(&request));
-        (scripted.unwrap_or_else(|| lock(&self.world).answer(&request)), in_flight)
-    }
-}
-
-struct InFlight<'a>(&'a Shared);
-
-impl<'a> InFlight<'a> {
-    fn new(shared: &'a Shared) -> Self {
-        let now = shared.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
-        shared.most_in_flight.fetch_max(now, Ordering::SeqCst);
-        Self(shared)
-    }
-}
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::SeqCst);
+        scripted.unwrap_or_else(|| lock(&self.world).answer(&request))
     }
 }
 
@@ -372,18 +284,20 @@ impl World {
         if request.authorization.as_deref() != Some(&*format!("Bearer {}", self.key)) {
             return Reply::status(401);
         }
+        if request.method != "GET" {
+            return Reply::status(405);
+        }
         if let Some(id) = request.repository() {
             let repository = id.parse().ok().and_then(|id: u64| self.repositories.get(&id));
             return repository.map_or_else(|| Reply::status(404), |repository| Reply::json(&*repository.languages));
         }
-        if !request.is_listing() || request.method != "GET" {
+        if !request.is_listing() {
             return Reply::status(404);
         }
-        let limit = request.query("limit").map_or(Some(self.page_cap), |limit| limit.parse().ok());
-        let after = request.query("after").map_or(Some(0), |after| after.parse().ok());
-        match (limit, after, request.query("after")) {
-            (Some(limit @ 1..=1000), Some(after), None) | (Some(limit @ 1..=1000), Some(after @ 1..), _) => {
-                let page = self.repositories.range(after + 1..).take(limit.min(self.page_cap));
+        let number = |name, missing| request.query(name).map_or(Some(missing), |text| text.parse().ok());
+        match (number("limit", 1000), number("after", 0)) {
+            (Some(limit @ 1..=1000), Some(after)) if after > 0 || request.query("after").is_none() => {
+                let page = self.repositories.range(after as u64 + 1..).take(limit.min(self.page_cap));
                 let page: Vec<_> = page.map(|(_, repository)| &*repository.entry).collect();
                 Reply::json(format!("[{}]", page.join(",")))
             }
@@ -410,52 +324,20 @@ impl Request {
     }
 }
 
-fn wants_close(head: &str) -> bool {
-    head.to_ascii_lowercase().contains("\r\nconnection: close\r\n")
-}
-
-fn closed() -> io::Error {
-    io::ErrorKind::UnexpectedEof.into()
-}
-
-fn head_of(bytes: &[u8]) -> Option<String> {
-    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
-    Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
-}
-
-/// The head of the request that comes next; invalid data where it is none of HTTP.
-fn peek_head(stream: &TcpStream) -> io::Result<String> {
-    let mut bytes = vec![0; 1 << 14];
-    let mut known = 0;
-    loop {
-        let length = stream.peek(&mut bytes)?;
-        match head_of(&bytes[..length]) {
-            Some(head) => return Ok(head),
-            None if length > 0 && !bytes[0].is_ascii_uppercase() => return Err(io::ErrorKind::InvalidData.into()),
-            None if length == 0 || length == bytes.len() => return Err(closed()),
-            // A peek gives at once what the one before gave.
-            None if length == known => thread::sleep(Duration::from_millis(1)),
-            None => known = length,
-        }
-    }
-}
-
-fn read_head(stream: &mut impl Read) -> io::Result<String> {
-    let mut bytes = Vec::new();
+/// The head of the next request; `None` if what comes is not HTTP.
+fn read_head(stream: &mut impl Read) -> io::Result<Option<String>> {
+    let mut bytes = Vec::<u8>::new();
     loop {
         let mut more = [0; 4096];
         match stream.read(&mut more)? {
-            0 => return Err(closed()),
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             length => bytes.extend(&more[..length]),
         }
-        if let Some(head) = head_of(&bytes) {
-            return Ok(head);
+        if !bytes[0].is_ascii_uppercase() {
+            return Ok(None);
+        }
+        if bytes.ends_with(b"\r\n\r\n") {
+            return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
         }
     }
-}
-
-fn wait_for_end(stream: &mut (impl Read + Write)) -> io::Result<()> {
-    let mut bytes = [0; 64];
-    while stream.read(&mut bytes)? > 0 {}
-    Ok(())
 }

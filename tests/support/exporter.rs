@@ -1,4 +1,4 @@
-//! The built program: started in an environment of its own, watched, and ended.
+//! The built program: started in an environment of its own, watched, and ended. Programs that it is tested with, too.
 
 use super::{
     Api, Exposition,
@@ -8,11 +8,9 @@ use super::{
     http::{self, Response},
 };
 use std::{
-    fs,
-    io::{BufRead, BufReader},
+    fs::{self, File},
     net::SocketAddr,
-    process::{Child, Command, ExitStatus, Output, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -20,9 +18,13 @@ use tempfile::TempDir;
 
 pub const OPENMETRICS: &str = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
 
-/// How the program is to be started: nothing of the test's own environment reaches it.
+/// The file in the folder of the program that takes what it writes to stdout and stderr.
+const LOG: &str = "log";
+
+/// How to start the program: nothing of the test's own environment reaches it.
 #[derive(Debug)]
 pub struct Setup {
+    program: &'static str,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     /// Shell commands that run before it, in its process.
@@ -33,19 +35,22 @@ pub struct Setup {
 
 impl Setup {
     pub fn new(arguments: &[&str]) -> Self {
-        let arguments = arguments.iter().map(ToString::to_string).collect();
-        Self { arguments, environment: Vec::new(), prelude: None, folder: TempDir::new().unwrap() }
+        Self::of(env!("CARGO_BIN_EXE_translation-exporter")).arguments(arguments)
     }
 
-    /// Polls this API every second, as fast as it answers, without pauses long enough to slow a test.
+    /// Another program that logs its address as the exporter does.
+    pub fn of(program: &'static str) -> Self {
+        let folder = TempDir::new().unwrap();
+        Self { program, arguments: Vec::new(), environment: Vec::new(), prelude: None, folder }
+    }
+
+    /// Polls this API every second, as fast as it answers.
     pub fn for_api(api: &Api) -> Self {
         let setup = Self::for_url(&api.base_url());
         match &api.authority {
             None => setup,
             Some(authority) => {
-                let file = setup.folder.path().join("authority.pem");
-                fs::write(&file, authority).unwrap();
-                let file = file.to_str().unwrap().to_owned();
+                let file = setup.file("authority.pem", authority);
                 setup.set("api.ca_file", &file)
             }
         }
@@ -60,16 +65,10 @@ impl Setup {
             .set("web.listen_addresses", "127.0.0.1:0")
     }
 
-    /// Sets a key of the configuration, by its variable.
+    /// Sets a key of the configuration, by its variable; an empty value counts as not set.
     pub fn set(self, key: &str, value: &str) -> Self {
         let name = format!("TRANSLATION_EXPORTER_{}", key.to_ascii_uppercase().replacen('.', "__", 1));
         self.variable(&name, value)
-    }
-
-    pub fn unset(mut self, key: &str) -> Self {
-        let name = format!("TRANSLATION_EXPORTER_{}", key.to_ascii_uppercase().replacen('.', "__", 1));
-        self.environment.retain(|(known, _)| *known != name);
-        self
     }
 
     pub fn variable(mut self, name: &str, value: &str) -> Self {
@@ -78,8 +77,8 @@ impl Setup {
         self
     }
 
-    pub fn argument(mut self, argument: &str) -> Self {
-        self.arguments.push(argument.into());
+    pub fn arguments(mut self, arguments: &[&str]) -> Self {
+        self.arguments.extend(arguments.iter().map(ToString::to_string));
         self
     }
 
@@ -96,35 +95,23 @@ impl Setup {
         path.to_str().unwrap().into()
     }
 
-    fn command(&self) -> Command {
-        let program = env!("CARGO_BIN_EXE_translation-exporter");
-        let mut command = match &self.prelude {
-            None => Command::new(program),
-            Some(prelude) => {
-                let mut shell = Command::new("sh");
-                shell.args(["-c", &format!("{prelude}; exec \"$0\" \"$@\""), program]);
-                shell
-            }
-        };
-        command.args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
+    /// The program with its arguments; `wrapper` is a command that starts it, if there is one.
+    fn command(&self, wrapper: &[&str]) -> Command {
+        let prelude = self.prelude.as_ref().map(|prelude| format!("{prelude}; exec \"$0\" \"$@\""));
+        let shell = prelude.iter().flat_map(|script| ["sh", "-c", script]);
+        let mut words = wrapper.iter().copied().chain(shell).chain([self.program]);
+        let mut command = Command::new(words.next().expect("the program at least"));
+        command.args(words).args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
         command.current_dir(self.folder.path()).stdin(Stdio::null());
         command
     }
 
-    /// Runs it to its end, which has to come.
-    pub fn run(&self) -> Output {
-        let child = self.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let pid = child.id();
-        let (done, ended) = std::sync::mpsc::channel();
-        let watch = thread::spawn(move || {
-            if ended.recv_timeout(super::PATIENCE).is_err() {
-                signal(pid, "KILL");
-            }
-        });
-        let output = child.wait_with_output().unwrap();
-        let _ = done.send(());
-        watch.join().unwrap();
-        output
+    /// Runs it to its end; it is killed if that does not come.
+    pub fn run(&self) -> Finished {
+        let patience = super::PATIENCE.as_secs().to_string();
+        let output = self.command(&["timeout", "--foreground", "--signal=KILL", &patience]).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Finished { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
     /// Starts it and waits until it listens.
@@ -132,69 +119,70 @@ impl Setup {
         let mut exporter = self.spawn();
         exporter.address = eventually("the exporter listens", || {
             assert!(exporter.child.try_wait().unwrap().is_none(), "the exporter ended");
-            exporter.log.text().lines().find_map(listening_address)
+            exporter.log().lines().find_map(listening_address)
         });
         exporter
     }
 
     /// Starts it, whether or not it will ever listen: its address is not known.
     pub fn spawn(self) -> Exporter {
-        let started = Instant::now();
-        let mut child = self.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let log = Log::default();
-        log.collect(child.stdout.take().unwrap());
-        log.collect(child.stderr.take().unwrap());
-        Exporter { child, started, address: ([127, 0, 0, 1], 0).into(), log, folder: self.folder }
+        let log = File::create(self.folder.path().join(LOG)).unwrap();
+        let child = self.command(&[]).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+        Exporter { child, address: ([127, 0, 0, 1], 0).into(), folder: self.folder }
     }
 }
 
-/// The address in a line that tells it, in either log format.
-fn listening_address(line: &str) -> Option<SocketAddr> {
-    let (_, after) = line.contains("listening").then(|| line.split_once("address"))??;
-    let address = after.trim_start_matches(['=', '"', ':']);
-    address.split(['"', ' ', ',']).next()?.parse().ok()
+/// What a program that has ended left behind.
+#[derive(Debug)]
+pub struct Finished {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
 }
 
-/// Sends a signal; the shell's own `kill` is there on every system.
+impl Finished {
+    /// Asserts that it failed with this code and a message that contains each of these parts.
+    pub fn assert_failed(&self, code: i32, parts: &[&str]) {
+        assert_eq!(self.code, Some(code), "{}", self.stderr);
+        for part in parts {
+            assert!(self.stderr.contains(part), "{:?} does not contain {part:?}", self.stderr);
+        }
+    }
+}
+
+/// The address in a line that shows it, in either log format.
+fn listening_address(line: &str) -> Option<SocketAddr> {
+    let (_, after) = line.to_lowercase().contains("listening").then(|| line.split_once("address"))??;
+    let address = after.trim_start_matches(['=', '"', ':']);
+    address.split(['"', ' ', ',']).next()?.parse().ok().filter(|address: &SocketAddr| address.port() != 0)
+}
+
+/// Sends a signal; every system has the shell's own `kill`.
 fn signal(pid: u32, name: &str) {
     let status = Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).stderr(Stdio::null()).status();
     status.expect("a shell to send signals with");
-}
-
-#[derive(Debug, Clone, Default)]
-struct Log(Arc<Mutex<String>>);
-
-impl Log {
-    fn collect(&self, from: impl std::io::Read + Send + 'static) {
-        let log = self.clone();
-        thread::spawn(move || {
-            for line in BufReader::new(from).lines().map_while(Result::ok) {
-                let mut text = log.0.lock().unwrap_or_else(PoisonError::into_inner);
-                *text += &line;
-                *text += "\n";
-            }
-        });
-    }
-
-    fn text(&self) -> String {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
 }
 
 /// The running program; killed when this is dropped.
 #[derive(Debug)]
 pub struct Exporter {
     child: Child,
-    pub started: Instant,
     pub address: SocketAddr,
-    log: Log,
     pub folder: TempDir,
 }
 
 impl Exporter {
     /// All that it has written to stdout and stderr.
     pub fn log(&self) -> String {
-        self.log.text()
+        fs::read_to_string(self.folder.path().join(LOG)).unwrap()
+    }
+
+    /// Waits for a line of the log that contains all these parts, and returns it.
+    pub fn wait_for_line(&self, parts: &[&str]) -> String {
+        let is_it = |line: &&str| parts.iter().all(|part| line.contains(part));
+        eventually(&format!("a line of the log contains {parts:?}"), || {
+            self.log().lines().find(is_it).map(str::to_owned)
+        })
     }
 
     pub fn get(&self, path: &str) -> Response {
@@ -205,7 +193,7 @@ impl Exporter {
         self.get(path).status
     }
 
-    /// A scrape, read strictly.
+    /// A scrape in OpenMetrics.
     pub fn metrics(&self) -> Exposition {
         self.scrape(Format::OpenMetrics)
     }
@@ -227,27 +215,33 @@ impl Exporter {
         eventually(what, || Some(self.metrics()).filter(&condition))
     }
 
+    /// Waits until so many repositories are fresh, and returns the scrape that shows it.
+    pub fn wait_until_fresh(&self, count: u32) -> Exposition {
+        self.wait_for("the repositories are read", |metrics| metrics.repositories("fresh") >= f64::from(count))
+    }
+
+    /// Waits until `translation_up` has this value, and returns the scrape that shows it.
+    pub fn wait_until_up_is(&self, up: f64) -> Exposition {
+        self.wait_for("translation_up changes", |metrics| metrics.up() == Some(up))
+    }
+
     /// Waits until so many more polls have ended than now, and returns the scrape that shows it.
     pub fn wait_for_polls(&self, more: f64) -> Exposition {
-        let polls = |metrics: &Exposition| metrics.value("translation_exporter_polls_total", &[]).unwrap_or_default();
-        let now = polls(&self.metrics());
-        self.wait_for("polls go on", |metrics| polls(metrics) >= now + more)
+        let now = self.metrics().polls();
+        self.wait_for("polls go on", |metrics| metrics.polls() >= now + more)
     }
 
     pub fn signal(&self, name: &str) {
         signal(self.child.id(), name);
     }
 
-    /// Waits for its end.
-    pub fn wait(&mut self) -> ExitStatus {
-        eventually("the exporter ends", || self.child.try_wait().unwrap())
-    }
-
-    /// SIGTERM; how it ended, and how long that took.
-    pub fn terminate(&mut self) -> (ExitStatus, Duration) {
+    /// Sends a signal that must end it in time and with code 0.
+    pub fn end(&mut self, signal: &str) {
         let begin = Instant::now();
-        self.signal("TERM");
-        (self.wait(), begin.elapsed())
+        self.signal(signal);
+        let status = eventually("the exporter ends", || self.child.try_wait().unwrap());
+        assert_eq!(status.code(), Some(0), "SIG{signal}");
+        assert!(begin.elapsed() < Duration::from_secs(5), "SIG{signal} took {:?}", begin.elapsed());
     }
 
     /// A figure of `/proc/PID/status` in KiB: `VmRSS` or `VmHWM`.
@@ -255,10 +249,6 @@ impl Exporter {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("a field of the status");
         line.trim_matches([':', ' ', '\t', 'k', 'B']).parse().unwrap()
-    }
-
-    pub fn threads(&self) -> usize {
-        fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().count()
     }
 
     pub fn open_files(&self) -> usize {

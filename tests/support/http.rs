@@ -1,6 +1,7 @@
-//! An HTTP client of some lines: one request, one connection, every byte of the answer as it came.
+//! A minimal HTTP/1.0 client: one request a connection, and every byte of the answer as it came.
 
 use flate2::read::GzDecoder;
+use socket2::{Domain, Socket, Type};
 use std::{
     io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
@@ -21,7 +22,7 @@ impl Response {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
     }
 
-    /// The body, decompressed where it says that it is compressed: as one gzip member and nothing after it.
+    /// The body, decompressed if need be: one gzip member and nothing after it.
     pub fn text(&self) -> String {
         let bytes = match self.header("content-encoding") {
             None => self.body.clone(),
@@ -38,6 +39,15 @@ impl Response {
     }
 }
 
+/// An address of this machine that is taken until the process ends, but where nothing listens.
+pub fn refusing_address() -> SocketAddr {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    std::mem::forget(socket);
+    address
+}
+
 /// GET `path`, with these headers.
 pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> io::Result<Response> {
     request("GET", address, path, headers)
@@ -47,7 +57,7 @@ pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> io::Res
 pub fn request(method: &str, address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> io::Result<Response> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
-    let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
+    let mut head = format!("{method} {path} HTTP/1.0\r\nhost: {address}\r\n");
     for (name, value) in headers {
         head += &format!("{name}: {value}\r\n");
     }
@@ -64,25 +74,10 @@ fn parse(bytes: &[u8], no_body: bool) -> Option<Response> {
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
     let headers = lines.filter_map(|line| line.split_once(':'));
     let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
-    let mut response = Response { status, headers, body: bytes[end + 4..].to_vec() };
-    if response.header("transfer-encoding") == Some("chunked") {
-        response.body = dechunk(&response.body)?;
-    } else if let Some(length) = response.header("content-length").filter(|_| !no_body) {
-        let length: usize = length.parse().ok()?;
-        (length == response.body.len()).then_some(())?;
-    }
-    Some(response)
-}
-
-fn dechunk(mut bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut body = Vec::new();
-    loop {
-        let end = bytes.windows(2).position(|window| window == b"\r\n")?;
-        let length = usize::from_str_radix(str::from_utf8(&bytes[..end]).ok()?.split(';').next()?, 16).ok()?;
-        if length == 0 {
-            return Some(body);
-        }
-        body.extend(bytes.get(end + 2..end + 2 + length)?);
-        bytes = bytes.get(end + 4 + length..)?;
-    }
+    let response = Response { status, headers, body: bytes[end + 4..].to_vec() };
+    let length = response
+        .header("content-length")
+        .filter(|_| !no_body)
+        .map_or(Some(response.body.len()), |length| length.parse().ok())?;
+    (length == response.body.len()).then_some(response)
 }

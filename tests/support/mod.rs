@@ -1,7 +1,7 @@
-//! What the black-box tests stand on: an API that can do anything, the built program, and readers of what it serves.
+//! What the black-box tests use: an API that can do anything, the built program, and readers of what it serves.
 //!
 //! Everything here uses blocking sockets and threads of its own, so that nothing of the program under test, its
-//! runtime and HTTP library included, is relied upon to judge it.
+//! runtime and HTTP library included, is used to judge it.
 
 pub mod api;
 pub mod exporter;
@@ -11,8 +11,8 @@ pub mod reply;
 pub mod tls;
 pub mod wait;
 
-pub use api::{Api, Repo, Target};
+pub use api::{Api, Repo, Target, repo};
 pub use exporter::{Exporter, Setup};
 pub use exposition::Exposition;
 pub use reply::Reply;
-pub use wait::{PATIENCE, eventually};
+pub use wait::{PATIENCE, eventually, until};

@@ -1,6 +1,6 @@
-//! The tests' API as a program, for scripts: it prints its address, then takes one JSON command a line on standard input
-//! and answers each with one line. It accepts the key `key-of-the-black-box-tests` at first. It ends when its input does,
-//! so that no test leaves it behind.
+//! The tests' API as a program, for scripts: it prints its address, then reads one JSON command a line on standard input
+//! and answers each with one line. At first it accepts the key `key-of-the-black-box-tests`. It ends when its input does,
+//! so that no test leaves it running.
 //!
 //! With the arguments FOLDER HOST it speaks TLS at port 443 of 127.0.0.1. Its certificate for that host and the key are then
 //! `FOLDER/api.pem` and `api.key`; `FOLDER/ca.pem` is the root to trust.
@@ -9,19 +9,18 @@
 //! |---|---|
 //! | `{"put": [{"id": 1, "name": "a/b", "languages": {"de": 40}}]}` | adds repositories, or replaces those with these ids; a language may have `null` |
 //! | `{"rise": {"id": 1, "code": "de", "by": 0.1}}` | that repository has this language alone, higher at each read |
-//! | `{"lose": [1]}` | answers 404 to the question for their languages |
+//! | `{"lose": [1]}` | answers 404 to requests for their languages |
 //! | `{"key": "…"}` | the only key that is accepted from now on; `null` refuses every key |
-//! | `{"status": 503}` | answers everything so; `null` ends that |
+//! | `{"status": 503}` | answers every request with this status; `null` ends that |
 //! | `{"keys": true}` | answers with the keys that were sent so far, in order |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end")]
-#![expect(clippy::format_push_string, reason = "an allocation more costs a test nothing")]
+#![expect(clippy::format_push_string, reason = "one more allocation costs a test nothing")]
 #![expect(dead_code, reason = "scripts use a part of what the tests in Rust use")]
 
 mod api;
 mod reply;
 mod tls;
-mod wait;
 
 use api::{Api, Repo, Target};
 use reply::Reply;
@@ -34,7 +33,6 @@ use std::{
     path::Path,
     sync::{Arc, Mutex},
 };
-use wait::eventually;
 
 /// One line of standard input.
 #[derive(Debug, Deserialize)]
@@ -67,7 +65,7 @@ fn main() {
     let api = match &*arguments {
         [] => Api::start([]),
         [folder, host] => {
-            let (identity, [certificate, key]) = tls::identity(tls::Flaw::None, host);
+            let (identity, [certificate, key]) = tls::identity(tls::Certificate::Good, host);
             for (name, text) in [("ca.pem", &identity.authority), ("api.pem", &certificate), ("api.key", &key)] {
                 fs::write(Path::new(folder).join(name), text).unwrap();
             }

@@ -1,32 +1,25 @@
-//! What a peer can do to a request, from a well-formed answer to a body without end.
+//! What a peer can do to a request, from a well-formed answer to an endless body.
 
 use flate2::{Compress, Compression, FlushCompress, write::GzEncoder};
 use std::{
-    io::{self, Write},
+    io::{self, Write as _},
+    sync::Arc,
     thread,
     time::Duration,
 };
 
 /// What is done to one request.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Reply {
     /// A response with a right `Content-Length`, after which the connection is kept.
     Answer { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
-    /// These parts, one after the other, then the end.
-    Wire(Vec<Part>, End),
+    /// What the function writes, then the end.
+    Wire(Write, End),
 }
 
-#[derive(Debug, Clone)]
-pub enum Part {
-    Bytes(Vec<u8>),
-    /// The same bytes so many times.
-    Repeat(Vec<u8>, u64),
-    /// One byte a second.
-    Drip(Vec<u8>),
-    Wait(Duration),
-}
+type Write = Arc<dyn Fn(&mut dyn io::Write) -> io::Result<()> + Send + Sync>;
 
-/// What becomes of the connection.
+/// How the connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Keep,
@@ -50,7 +43,7 @@ impl Reply {
         }
     }
 
-    /// This status and a JSON object that says so.
+    /// This status and a JSON object that contains it.
     pub fn status(status: u16) -> Self {
         Self::json(format!(r#"{{"message":"status {status}"}}"#)).with_status(status)
     }
@@ -79,70 +72,87 @@ impl Reply {
         Self::status(302).header("location", location)
     }
 
+    fn wire(end: End, write: impl Fn(&mut dyn io::Write) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        Self::Wire(Arc::new(write), end)
+    }
+
     /// Closed before a byte of the answer was sent.
     pub fn close() -> Self {
-        Self::Wire(Vec::new(), End::Close)
+        Self::wire(End::Close, |_| Ok(()))
     }
 
     /// Reset before a byte of the answer was sent.
     pub fn reset() -> Self {
-        Self::Wire(Vec::new(), End::Reset)
+        Self::wire(End::Reset, |_| Ok(()))
     }
 
     /// Accepted and never answered.
     pub fn never() -> Self {
-        Self::Wire(Vec::new(), End::Hang)
+        Self::wire(End::Hang, |_| Ok(()))
     }
 
     /// Half of `body` under a `Content-Length` for all of it, then closed.
     pub fn cut_short(body: &str) -> Self {
-        Self::Wire(vec![Part::Bytes(Self::half_of(body))], End::Close)
+        let half = format!("{HEAD}content-length: {}\r\n\r\n{}", body.len(), &body[..body.len() / 2]);
+        Self::wire(End::Close, move |to| to.write_all(half.as_bytes()))
     }
 
     /// Half of `body` under a `Content-Length` for all of it, then reset.
     pub fn reset_in_the_middle(body: &str) -> Self {
-        Self::Wire(vec![Part::Bytes(Self::half_of(body)), Part::Wait(Duration::from_millis(20))], End::Reset)
-    }
-
-    fn half_of(body: &str) -> Vec<u8> {
-        let mut bytes = format!("{HEAD}content-length: {}\r\n\r\n", body.len()).into_bytes();
-        bytes.extend(&body.as_bytes()[..body.len() / 2]);
-        bytes
+        let half = format!("{HEAD}content-length: {}\r\n\r\n{}", body.len(), &body[..body.len() / 2]);
+        Self::wire(End::Reset, move |to| {
+            to.write_all(half.as_bytes())?;
+            // A reset discards what has not arrived yet.
+            thread::sleep(Duration::from_millis(20));
+            Ok(())
+        })
     }
 
     pub fn garbage() -> Self {
-        Self::Wire(vec![Part::Bytes(b"SSH-2.0-OpenSSH_9.2\r\n\r\n".to_vec())], End::Close)
+        Self::wire(End::Close, |to| to.write_all(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"))
     }
 
     pub fn bad_chunk() -> Self {
         let bytes = format!("{HEAD}transfer-encoding: chunked\r\n\r\n2\r\n[]\r\nno-size\r\n\r\n");
-        Self::Wire(vec![Part::Bytes(bytes.into())], End::Close)
+        Self::wire(End::Close, move |to| to.write_all(bytes.as_bytes()))
     }
 
     /// `body`, one byte a second.
     pub fn drip(body: &str) -> Self {
-        let head = format!("{HEAD}content-length: {}\r\n\r\n", body.len());
-        Self::Wire(vec![Part::Bytes(head.into()), Part::Drip(body.into())], End::Keep)
+        let (head, body) = (format!("{HEAD}content-length: {}\r\n\r\n", body.len()), body.to_owned());
+        Self::wire(End::Keep, move |to| {
+            to.write_all(head.as_bytes())?;
+            body.bytes().try_for_each(|byte| {
+                to.write_all(&[byte])?;
+                to.flush()?;
+                thread::sleep(Duration::from_secs(1));
+                Ok(())
+            })
+        })
+    }
+
+    /// `head`, then `part` so many times.
+    fn repeat(head: String, part: Vec<u8>, times: u64) -> Self {
+        Self::wire(End::Close, move |to| {
+            to.write_all(head.as_bytes())?;
+            (0..times).try_for_each(|_| to.write_all(&part))
+        })
     }
 
     pub fn endless_headers() -> Self {
-        let line = format!("x-filler: {}\r\n", "f".repeat(1000));
-        Self::Wire(vec![Part::Bytes(HEAD.into()), Part::Repeat(line.into(), u64::MAX)], End::Close)
+        Self::repeat(HEAD.to_owned(), format!("x-filler: {}\r\n", "f".repeat(1000)).into(), u64::MAX)
     }
 
-    /// A body of chunks without end, which begins as a JSON array does.
+    /// An endless body in chunks, which begins as a JSON array does.
     pub fn endless_chunks() -> Self {
         let head = format!("{HEAD}transfer-encoding: chunked\r\n\r\n1\r\n[\r\n");
-        let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
-        Self::Wire(vec![Part::Bytes(head.into()), Part::Repeat(chunk.into(), u64::MAX)], End::Close)
+        Self::repeat(head, format!("10000\r\n{}\r\n", " ".repeat(0x10000)).into(), u64::MAX)
     }
 
-    /// 1 GiB of spaces within brackets: valid JSON, declared in `Content-Length`.
+    /// The start of an array of 1 GiB, as `Content-Length` says.
     pub fn gibibyte() -> Self {
-        let head = format!("{HEAD}content-length: {}\r\n\r\n[", GIBIBYTE + 2);
-        let filler = vec![b' '; 1 << 16];
-        let parts = vec![Part::Bytes(head.into()), Part::Repeat(filler, GIBIBYTE >> 16), Part::Bytes(b"]".to_vec())];
-        Self::Wire(parts, End::Keep)
+        let head = format!("{HEAD}content-length: {}\r\n\r\n[", GIBIBYTE + 1);
+        Self::repeat(head, vec![b' '; 1 << 16], GIBIBYTE >> 16)
     }
 
     /// A gzip of 1 GiB of zeros: about a mebibyte on the wire.
@@ -151,9 +161,11 @@ impl Reply {
         let mut block = Vec::with_capacity(1 << 13);
         Compress::new(Compression::best(), false).compress_vec(&zeros, &mut block, FlushCompress::Full).unwrap();
         let head = format!("{HEAD}content-encoding: gzip\r\nconnection: close\r\n\r\n");
-        let gzip = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-        let parts = vec![Part::Bytes(head.into()), Part::Bytes(gzip), Part::Repeat(block, GIBIBYTE >> 20)];
-        Self::Wire(parts, End::Close)
+        Self::wire(End::Close, move |to| {
+            to.write_all(head.as_bytes())?;
+            to.write_all(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])?;
+            (0..GIBIBYTE >> 20).try_for_each(|_| to.write_all(&block))
+        })
     }
 
     /// `body`, compressed.
@@ -170,36 +182,16 @@ impl Reply {
         }
     }
 
-    pub(super) fn send(&self, to: &mut impl Write) -> io::Result<()> {
+    pub(super) fn send(&self, to: &mut impl io::Write) -> io::Result<()> {
         match self {
             Self::Answer { status, headers, body } => {
-                let mut bytes = format!("HTTP/1.1 {status} Scripted\r\ncontent-length: {}\r\n", body.len());
+                let mut head = format!("HTTP/1.1 {status} Scripted\r\ncontent-length: {}\r\n", body.len());
                 for (name, value) in headers {
-                    bytes += &format!("{name}: {value}\r\n");
+                    head += &format!("{name}: {value}\r\n");
                 }
-                let mut bytes = (bytes + "\r\n").into_bytes();
-                bytes.extend(body);
-                to.write_all(&bytes)?;
+                to.write_all(&[head.as_bytes(), b"\r\n", body].concat())?;
             }
-            Self::Wire(parts, _) => parts.iter().try_for_each(|part| part.send(to))?,
-        }
-        to.flush()
-    }
-}
-
-impl Part {
-    fn send(&self, to: &mut impl Write) -> io::Result<()> {
-        match self {
-            Self::Bytes(bytes) => to.write_all(bytes)?,
-            Self::Repeat(bytes, times) => (0..*times).try_for_each(|_| to.write_all(bytes))?,
-            Self::Drip(bytes) => {
-                for byte in bytes {
-                    to.write_all(&[*byte])?;
-                    to.flush()?;
-                    thread::sleep(Duration::from_secs(1));
-                }
-            }
-            Self::Wait(duration) => thread::sleep(*duration),
+            Self::Wire(write, _) => write(to)?,
         }
         to.flush()
     }

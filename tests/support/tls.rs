@@ -8,16 +8,16 @@ use rustls::{
 };
 use std::sync::Arc;
 
-/// What is wrong with the certificate that the API shows.
+/// The certificate that the API shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flaw {
-    None,
+pub enum Certificate {
+    Good,
     Expired,
     SelfSigned,
     WrongName,
 }
 
-/// An authority of one test, and what a server needs that shows its certificate.
+/// An authority of one test, and the configuration of a server with its certificate.
 #[derive(Debug)]
 pub struct Identity {
     /// The root to trust, in PEM.
@@ -25,8 +25,8 @@ pub struct Identity {
     pub server: Arc<ServerConfig>,
 }
 
-/// A certificate for this host and 127.0.0.1 with this flaw; it and its key in PEM.
-pub fn identity(flaw: Flaw, host: &str) -> (Identity, [String; 2]) {
+/// A certificate of this kind for this host and 127.0.0.1; it and its key in PEM.
+pub fn identity(kind: Certificate, host: &str) -> (Identity, [String; 2]) {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -35,13 +35,13 @@ pub fn identity(flaw: Flaw, host: &str) -> (Identity, [String; 2]) {
     let issuer = Issuer::new(authority, &authority_key);
 
     let key = KeyPair::generate().unwrap();
-    let names = if flaw == Flaw::WrongName { vec!["elsewhere.test"] } else { vec![host, "127.0.0.1"] };
+    let names = if kind == Certificate::WrongName { vec!["elsewhere.test"] } else { vec![host, "127.0.0.1"] };
     let mut params = CertificateParams::new(names.into_iter().map(str::to_owned).collect::<Vec<_>>()).unwrap();
-    if flaw == Flaw::Expired {
+    if kind == Certificate::Expired {
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2020, 2, 1);
     }
-    let certificate = if flaw == Flaw::SelfSigned {
+    let certificate = if kind == Certificate::SelfSigned {
         params.self_signed(&key).unwrap()
     } else {
         params.signed_by(&key, &issuer).unwrap()

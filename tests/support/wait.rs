@@ -1,14 +1,14 @@
-//! Waiting for what has to happen.
+//! Waiting for conditions.
 
 use std::{
     thread,
     time::{Duration, Instant},
 };
 
-/// How long a test waits for something that has to happen before it fails: far longer than it should take.
+/// How long a test waits for a condition before it fails: far longer than it should take.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Waits until `attempt` gives a value; panics with `what` where it has not within [`PATIENCE`].
+/// Waits until `attempt` returns a value; panics with `what` if it does not within [`PATIENCE`].
 pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
@@ -18,4 +18,9 @@ pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
         assert!(begin.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
         thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Waits until the condition holds, as [`eventually`] does.
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    eventually(what, || condition().then_some(()));
 }

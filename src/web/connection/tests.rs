@@ -117,6 +117,16 @@ async fn a_connection_that_has_to_end_is_dropped_after_10_seconds_however_busy()
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_http2_connection_that_has_to_end_is_dropped_after_10_seconds_without_an_answer_to_a_ping() {
+    let Client { stream, task, leave } = connected(true);
+    let (mut reading, mut writing) = tokio::io::split(stream);
+    tokio::spawn(async move { while reading.read_u8().await.is_ok() {} });
+    writing.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
+    leave.cancel();
+    seconds(10..=10, task.await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_head_larger_than_64_kib_is_refused() {
     let Client { mut stream, .. } = connected(false);
     let head = format!("GET /{} HTTP/1.1\r\nhost: a\r\n\r\n", "a".repeat(BUFFER));

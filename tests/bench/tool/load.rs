@@ -9,13 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Takes 8 KiB a time and more at once, so that the client is no bottleneck.
+/// The size of a read, large enough that the client is not the bottleneck.
 const BUFFER: usize = 1024 * 1024;
 
 /// What Prometheus asks for.
 const ACCEPT: &str = "Accept: application/openmetrics-text;version=1.0.0\r\n";
 
-/// Asks for at least this many answers, however long they take.
+/// The least number of measured answers, however long they take.
 const LEAST: usize = 5;
 
 pub fn run(url: &str, seconds: &str, gzip: bool) -> Outcome {
@@ -47,15 +47,8 @@ struct Client<'a> {
     buffer: Vec<u8>,
 }
 
-/// Where a body ends.
-enum End {
-    Length(usize),
-    Chunks,
-    Close,
-}
-
 impl Client<'_> {
-    /// Takes one answer whole and returns the size of its body, framing included.
+    /// Reads one whole answer and returns the size of its body.
     fn scrape(&mut self, request: &str) -> Result<usize, Box<dyn Error>> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
@@ -78,31 +71,18 @@ impl Client<'_> {
         if headers.split_whitespace().nth(1) != Some("200") {
             return Err(format!("the server answered {}", headers.lines().next().unwrap_or_default()).into());
         }
-        let end = if let Some((_, length)) = headers.split_once("content-length:") {
-            End::Length(length.split_whitespace().next().unwrap_or_default().parse()?)
-        } else if headers.contains("transfer-encoding: chunked") {
-            End::Chunks
-        } else {
-            End::Close
+        // Without a length, the body ends with the connection.
+        let length: Option<usize> = match headers.split_once("content-length:") {
+            Some((_, rest)) => Some(rest.split_whitespace().next().unwrap_or_default().parse()?),
+            None => None,
         };
         let mut size = head.len() - body_start;
-        let mut tail = head;
-        loop {
-            let is_whole = match end {
-                End::Length(length) => size >= length,
-                End::Chunks => tail.ends_with(b"\r\n0\r\n\r\n"),
-                End::Close => false,
-            };
-            if is_whole {
-                break;
+        while length.is_none_or(|length| size < length) {
+            match stream.read(&mut self.buffer)? {
+                0 if length.is_none() => return Ok(size),
+                0 => return Err("the body was cut short".into()),
+                read => size += read,
             }
-            let read = stream.read(&mut self.buffer)?;
-            if read == 0 {
-                return if matches!(end, End::Close) { Ok(size) } else { Err("the body was cut short".into()) };
-            }
-            size += read;
-            tail.drain(..tail.len().saturating_sub(8));
-            tail.extend_from_slice(&self.buffer[read.saturating_sub(8)..read]);
         }
         if !headers.contains("connection: close") && !headers.starts_with("http/1.0") {
             self.stream = Some(stream);

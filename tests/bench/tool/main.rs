@@ -1,10 +1,10 @@
 //! What the comparisons of `compare.sh` need besides the exporter, in one program:
 //!
 //!     bench-tool api REPOSITORIES LANGUAGES      serve an API of that size; prints its root
-//!     bench-tool load URL SECONDS [gzip]         ask for URL over one connection, one request after another
+//!     bench-tool load URL SECONDS [gzip]         scrape URL over one connection, one request after another
 //!     bench-tool poll ROOT CONCURRENCY           poll an API with bare reqwest calls, once
 //!
-//! All but the servers print their figures as JSON.
+//! `load` and `poll` print their figures as JSON.
 
 mod api;
 mod load;

@@ -1,4 +1,4 @@
-//! A poll with bare reqwest calls: no pacing, no retries, no checks, nothing kept. The least that any poll can cost.
+//! A poll with bare reqwest calls: no pacing, no retries, no checks, nothing kept. No poll can cost less.
 
 use crate::Outcome;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -27,7 +27,7 @@ struct Language {
 
 pub fn run(root: &str, concurrency: &str) -> Outcome {
     let concurrency: usize = concurrency.parse()?;
-    // As the exporter does: the provider of cryptography is ring's, whether or not it is used.
+    // As in the exporter, ring provides the cryptography, whether or not it is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     crate::block_on(async {
         let client = &reqwest::Client::builder().tls_certs_only([]).build()?;

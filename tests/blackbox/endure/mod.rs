@@ -1,7 +1,7 @@
-//! What the exporter does when the API, or what stands between, does its worst.
+//! What the exporter does when the API, or the network in between, fails in any known way.
 //!
-//! Each row of a table is a fault, and what the metrics must say of it. Throughout, each scrape is read strictly, the
-//! series that should be there are there, and after the fault ends one interval brings everything back.
+//! Each row of a table is a fault, and what the metrics must say of it. No series is lost in the meantime, and within one
+//! interval after the end of the fault everything is fresh again.
 
 mod entries;
 mod key;
@@ -11,18 +11,18 @@ mod rate_limit;
 mod soak;
 mod tls;
 
-use crate::support::{Exposition, Reply, api::Request};
+use crate::support::{Reply, api::Request};
 
-/// Builds what is done to a request.
+/// Makes the reply to a request.
 type Fault = fn(&Request) -> Reply;
 
-/// A fault, its name, and the reason that it is counted under.
+/// The name of a fault, the fault, and the reason under which it is counted.
 type Row = (&'static str, Fault, &'static str);
 
 const LIST: &str =
     r#"[{"id":1,"code":"de","name":"owner/repo","completion":77.0,"created_at":"2024-05-06T07:08:09Z"}]"#;
 
-/// The faults that can befall any request and leave the poll to go on.
+/// The faults that any request can meet and that do not end the poll by themselves.
 const FAULTS: [Row; 40] = [
     ("reset", |_| Reply::reset(), "connect"),
     ("closed before headers", |_| Reply::close(), "connect"),
@@ -30,8 +30,8 @@ const FAULTS: [Row; 40] = [
     ("reset in the middle of the body", |_| Reply::reset_in_the_middle(LIST), "truncated"),
     ("never answered", |_| Reply::never(), "timeout"),
     ("one byte a second", |_| Reply::drip(LIST), "timeout"),
-    ("headers without end", |_| Reply::endless_headers(), "decode"),
-    ("no HTTP at all", |_| Reply::garbage(), "decode"),
+    ("endless headers", |_| Reply::endless_headers(), "decode"),
+    ("not HTTP", |_| Reply::garbage(), "decode"),
     ("status 204", |_| Reply::json("").with_status(204), "decode"),
     ("status 400", |_| Reply::status(400), "client_error"),
     ("status 404", |_| Reply::status(404), "not_found"),
@@ -55,22 +55,13 @@ const FAULTS: [Row; 40] = [
     ("null", |_| Reply::json("null"), "decode"),
     ("a string", |_| Reply::json("\"[]\""), "decode"),
     ("two arrays", |_| Reply::json("[] []"), "decode"),
-    ("brackets without end", |_| Reply::json("[".repeat(100_000)), "decode"),
+    ("brackets that never close", |_| Reply::json("[".repeat(100_000)), "decode"),
     ("invalid UTF-8", |_| Reply::json(*b"[{\"code\":\"d\xffe\",\"id\":\"\xc3\"}]"), "decode"),
     ("a zero byte", |_| Reply::json(*b"[]\0"), "decode"),
     ("NaN", |_| Reply::json(r#"[{"id":1,"code":"de","completion":NaN}]"#), "decode"),
-    ("no gzip though it says so", |_| Reply::json(LIST).header("content-encoding", "gzip"), "decode"),
+    ("not gzip, though it says so", |_| Reply::json(LIST).header("content-encoding", "gzip"), "decode"),
     ("a body of 1 GiB", |_| Reply::gibibyte(), "too_large"),
     ("gzip of 1 GiB of zeros", |_| Reply::gzip_bomb(), "too_large"),
-    ("chunks without end", |_| Reply::endless_chunks(), "too_large"),
-    ("a chunk size that is none", |_| Reply::bad_chunk(), "decode"),
+    ("endless chunks", |_| Reply::endless_chunks(), "too_large"),
+    ("a bad chunk size", |_| Reply::bad_chunk(), "decode"),
 ];
-
-fn failures(metrics: &Exposition, operation: &str, reason: &str) -> f64 {
-    let labels = [("operation", operation), ("reason", reason)];
-    metrics.value("translation_exporter_api_request_failures_total", &labels).expect("it starts at 0")
-}
-
-fn polls(metrics: &Exposition) -> f64 {
-    metrics.value("translation_exporter_polls_total", &[]).expect("it starts at 0")
-}

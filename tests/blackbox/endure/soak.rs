@@ -1,15 +1,13 @@
-//! Under random faults for a long time nothing grows.
+//! Under random faults, nothing grows in the long run.
 
-use crate::support::{Api, Exporter, Reply, Repo, Setup, Target};
+use crate::support::{Api, Reply, Setup, Target, exposition::RATIO};
 use std::{
     env, thread,
     time::{Duration, Instant},
 };
 
-const REPOSITORIES: u64 = 60;
-
-/// What befalls a request: most of the time nothing.
-fn luck(random: &mut fastrand::Rng) -> Option<Reply> {
+/// What happens to a request: most of the time nothing.
+fn fault(random: &mut fastrand::Rng) -> Option<Reply> {
     Some(match random.u32(0..400) {
         0..4 => Reply::reset(),
         4..8 => Reply::close(),
@@ -20,7 +18,7 @@ fn luck(random: &mut fastrand::Rng) -> Option<Reply> {
         30..32 => Reply::html(),
         32..34 => Reply::redirect("/"),
         34 => Reply::never(),
-        // Longer than the timeout: a whole empty list would be an answer.
+        // Takes longer than the timeout; a complete list would be an answer.
         35 => Reply::drip("[1,2,3]"),
         36 => Reply::gzip_bomb(),
         37 => Reply::status(429).header("retry-after", "1"),
@@ -29,7 +27,7 @@ fn luck(random: &mut fastrand::Rng) -> Option<Reply> {
     })
 }
 
-/// Two minutes, or as many seconds as `TRANSLATION_EXPORTER_SOAK_SECONDS` says.
+/// Takes two minutes, or as many seconds as `TRANSLATION_EXPORTER_SOAK_SECONDS` says.
 ///
 /// Prints its figures: `cargo test soak -- --include-ignored --nocapture`.
 #[test]
@@ -37,18 +35,18 @@ fn luck(random: &mut fastrand::Rng) -> Option<Reply> {
 fn memory_and_open_files_stay_flat_under_random_faults() {
     let seconds = env::var("TRANSLATION_EXPORTER_SOAK_SECONDS").map_or(120, |seconds| seconds.parse().unwrap());
     let duration = Duration::from_secs(seconds);
-    let api = Api::start((1..=REPOSITORIES).map(|id| Repo::new(id, &format!("owner/repo-{id}"))));
+    let api = Api::of(60);
     api.cap_pages(25);
     let exporter = Setup::for_api(&api).set("api.timeout", "1s").set("api.max_response_size", "1MiB").start();
-    exporter.wait_for("all are read", |metrics| metrics.samples("translation_completion_ratio").count() == 60);
+    exporter.wait_until_fresh(60);
     let random = std::sync::Mutex::new(fastrand::Rng::with_seed(5));
-    api.script(Target::Everything, move |_| luck(&mut random.lock().unwrap()));
+    api.script(Target::Everything, move |_| fault(&mut random.lock().unwrap()));
 
     let begin = Instant::now();
     let mut marks = Vec::new();
     while begin.elapsed() < duration {
         let metrics = exporter.metrics();
-        assert_eq!(metrics.samples("translation_completion_ratio").count(), 60, "nothing is lost");
+        assert_eq!(metrics.count(RATIO), 60, "nothing is lost");
         assert_eq!(exporter.status("/"), 200);
         marks.push((exporter.memory("VmRSS"), exporter.open_files()));
         api.forget();
@@ -60,7 +58,7 @@ fn memory_and_open_files_stay_flat_under_random_faults() {
         marks.iter().map(|(memory, _)| memory).sum::<u64>() / u64::try_from(marks.len()).unwrap()
     };
     let most_files = |marks: &[(u64, usize)]| marks.iter().map(|(_, files)| *files).max().unwrap();
-    let polls = exporter.metrics().value("translation_exporter_polls_total", &[]).unwrap();
+    let polls = exporter.metrics().polls();
     println!(
         "{seconds} s, {polls} polls: memory {} then {} KiB, open files {} then {} at most",
         mean(warm),
@@ -71,11 +69,5 @@ fn memory_and_open_files_stay_flat_under_random_faults() {
     assert!(mean(last) * 10 <= mean(warm) * 11, "memory grows: {} then {} KiB", mean(warm), mean(last));
     assert!(most_files(last) <= most_files(warm) + 4, "open files grow");
     api.heal();
-    recovers(&exporter);
-}
-
-fn recovers(exporter: &Exporter) {
-    exporter.wait_for("it recovers", |metrics| {
-        metrics.value("translation_up", &[]) == Some(1.0) && metrics.repositories("failing") < 1.0
-    });
+    exporter.wait_for("it recovers", |metrics| metrics.up() == Some(1.0) && metrics.repositories("failing") < 1.0);
 }

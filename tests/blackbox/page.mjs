@@ -1,0 +1,97 @@
+// What page.rs has Chromium do with the status page, whose own policy allows no script:
+//
+//     node page.mjs FOLDER-OF-NODE-MODULES TEST URL
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+
+const [folder, test, url] = process.argv.slice(2);
+const { chromium } = createRequire(`${resolve(folder)}/`)("playwright-core");
+
+const tests = {
+    async person(page) {
+        const names = () => page.locator("tbody bdi.name").allTextContents();
+        const click = (link) => page.getByRole("link", { name: link }).first().click();
+        await page.goto(url);
+        assert.equal(await page.locator("h2#state").innerText(), "All is well: the last poll read every repository.");
+        assert.equal(await page.locator(".found").innerText(), "450 repositories, 1 to 200 shown");
+        assert.deepEqual((await names()).slice(0, 2), ["other/001", "other/002"], "the least complete first");
+
+        await click("Next");
+        await click("Next");
+        assert.equal(await page.locator("[aria-current=page]").innerText(), "Page 3 of 3");
+        assert.equal((await names()).length, 50);
+
+        await click("Repository");
+        assert.equal((await names())[0], "acme/003");
+        assert.match(await page.locator("th[aria-sort=ascending]").innerText(), /^Repository/);
+        await click("Repository");
+        assert.equal((await names())[0], "other/449");
+
+        await page.locator("#q").fill("ACME/00");
+        await page.locator("#q").press("Enter");
+        await page.getByRole("link", { name: "Show all" }).waitFor();
+        assert.deepEqual(await names(), ["acme/009", "acme/006", "acme/003"], "the order stays");
+        await click("Show all");
+        assert.equal((await names())[0], "other/449");
+
+        await page.goto(`${url}/?sort=name`);
+        await click("Refresh every minute");
+        assert.equal(new URL(page.url()).search, "?sort=name&refresh=60");
+        await click("stop");
+        assert.equal(new URL(page.url()).search, "?sort=name");
+    },
+
+    async colours(page) {
+        const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+        await page.goto(url);
+        assert.equal(await background(), "rgb(250, 248, 245)", "the stylesheet is in force under the page's own policy");
+        await page.emulateMedia({ colorScheme: "dark" });
+        assert.notEqual(await background(), "rgb(250, 248, 245)");
+    },
+
+    async scrolling(page) {
+        const scrollers = () =>
+            [...document.querySelectorAll("body *")].filter(
+                (element) =>
+                    /auto|scroll/.test(getComputedStyle(element).overflow) && element.scrollHeight > element.clientHeight,
+            ).length;
+        const outside = () =>
+            [...document.querySelectorAll("td, tbody th")].filter((cell) => {
+                const box = cell.getBoundingClientRect();
+                return box.left < 0 || box.right > document.documentElement.clientWidth;
+            }).length;
+        for (const width of [1280, 1000, 390]) {
+            await page.setViewportSize({ width, height: 844 });
+            await page.goto(url);
+            assert.equal(await page.locator("tbody bdi.name").count(), 200);
+            assert.equal(await page.evaluate(scrollers), 0, `nothing scrolls within the page at ${width}`);
+            assert.equal(await page.evaluate(outside), 0, `nothing is cut off at ${width}`);
+        }
+        const labels = await page.evaluate(() =>
+            [...document.querySelectorAll("tbody tr:last-child td[data-code]")].map((tile) =>
+                getComputedStyle(tile, "::before").content.slice(1, -1),
+            ),
+        );
+        const codes = [..."abcdefghijklmnopqrstuvwxy"].map((letter) => `l${letter}`);
+        assert.deepEqual(labels, ["All", ...codes], "each tile shows its language");
+        const name = await page.evaluate(() => document.querySelector("tbody th").clientWidth);
+        assert.ok(name > 0.8 * 390, "a name has the width of the screen");
+        await page.setViewportSize({ width: 1280, height: 844 });
+        const heading = await page.evaluate(() => {
+            scrollTo(0, document.body.scrollHeight / 2);
+            return document.querySelector("thead th").getBoundingClientRect().top;
+        });
+        assert.equal(heading, 0, "the heading stays in sight");
+    },
+};
+
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+// A container has no sandbox, and little shared memory.
+const args = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"];
+const browser = await chromium.launch({ executablePath, args });
+try {
+    await tests[test](await browser.newPage({ viewport: { width: 1400, height: 1100 }, javaScriptEnabled: test !== "person" }));
+} finally {
+    await browser.close();
+}

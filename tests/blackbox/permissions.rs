@@ -1,0 +1,81 @@
+//! The state file of a process that lacks permissions.
+
+use crate::support::{Api, Setup, repo};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt, chown},
+    path::{Path, PathBuf},
+};
+
+/// Root may read and write anything. If the test runs as root, the program runs as the user nobody, from a copy that this
+/// user can execute.
+const AS_NOBODY: &str = "[ $(id -u) -ne 0 ] || { cp \"$0\" program; chmod 755 .; \
+                         exec setpriv --reuid=65534 --regid=65534 --clear-groups ./program \"$@\"; }";
+
+/// Runs `once` with a state file that it has written before and a folder that belongs to its user.
+struct Once {
+    setup: Setup,
+    folder: PathBuf,
+    file: PathBuf,
+}
+
+impl Once {
+    fn new(api: &Api) -> Self {
+        let setup = Setup::for_api(api).arguments(&["once"]).set("state.file", "state/state.json").after(AS_NOBODY);
+        let folder = setup.folder.path().join("state");
+        fs::create_dir(&folder).unwrap();
+        if fs::metadata("/proc/self").unwrap().uid() == 0 {
+            chown(&folder, Some(65_534), Some(65_534)).unwrap();
+        }
+        let output = setup.run();
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        Self { setup, file: folder.join("state.json"), folder }
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.folder.join("state.json.lock")
+    }
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_folder_or_file_without_permission_is_refused_with_a_hint_and_nothing_is_changed() {
+    let api = Api::of(1);
+    for (folder, file, lock, action, hint) in [
+        (0o555, 0o600, None, "lock", "let the user that runs the exporter write to its folder"),
+        (0o755, 0o000, None, "read", "let the user that runs the exporter read it"),
+        (0o755, 0o600, Some(0o000), "lock", "another user created it: remove it"),
+    ] {
+        let once = Once::new(&api);
+        let before = fs::read(&once.file).unwrap();
+        match lock {
+            Some(mode) => set_mode(&once.lock(), mode),
+            None => fs::remove_file(once.lock()).unwrap(),
+        }
+        set_mode(&once.file, file);
+        set_mode(&once.folder, folder);
+        let output = once.setup.run();
+        set_mode(&once.folder, 0o755);
+        output.assert_failed(2, &[&format!("cannot {action} the state file"), "state/state.json", hint]);
+        set_mode(&once.file, 0o600);
+        assert_eq!(fs::read(&once.file).unwrap(), before);
+        fs::remove_file(once.lock()).ok();
+        assert_eq!(fs::read_dir(&once.folder).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_synced_is_not_reported_as_if_the_previous_state_were_still_there() {
+    let api = Api::of(1);
+    let once = Once::new(&api);
+    api.put([repo(1).languages(&[("new", 60.0)])]);
+    // Without the permission to read it, the program can replace a file in the folder, but cannot open the folder to sync it.
+    set_mode(&once.folder, 0o333);
+    let output = once.setup.run();
+    set_mode(&once.folder, 0o755);
+    output.assert_failed(1, &["the state file", "is replaced", "let the user that runs the exporter read its folder"]);
+    assert!(fs::read_to_string(&once.file).unwrap().contains("\"new\""));
+}
