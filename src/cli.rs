@@ -74,11 +74,14 @@ const CONFIG_FILE: &str = "config.file";
 /// The poll interval of `demo`, unless another is set.
 pub(crate) const DEMO_INTERVAL: &str = "5s";
 
+/// With the version, as Prometheus prints its own.
+const DISPLAY_NAME: &str = "translation-exporter,";
+
 /// The complete command line, also for help, completions and a man page.
 #[must_use]
 pub fn command() -> clap::Command {
     let command = clap::Command::new("translation-exporter")
-        .display_name("translation-exporter,")
+        .display_name(DISPLAY_NAME)
         .version(VERSION)
         .disable_help_subcommand(true)
         .subcommand_value_name("COMMAND")
@@ -91,7 +94,7 @@ pub fn command() -> clap::Command {
     let command = Command::augment_subcommands(command).about(about);
     command.mut_subcommands(|command| {
         let options = options(command.get_name());
-        command.args(options)
+        command.display_name(DISPLAY_NAME).version(VERSION).args(options)
     })
 }
 

@@ -9,7 +9,7 @@ mod log;
 use crate::{
     instruments::Facts,
     model::{Failure, PollFailure, Timestamp},
-    snapshot::{Condition, PollOutcome, PollStatus, Shown, Snapshot},
+    snapshot::{Condition, PollOutcome, PollStatus, Running, Snapshot},
     words::{Rough, counted, grouped, repositories},
 };
 pub use log::Watch;
@@ -18,14 +18,17 @@ use std::{sync::Arc, time::Duration};
 /// How long before its expiry a certificate is reported; the alert `TranslationCertificateExpiring` has the same limit.
 pub const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
+/// The hint where a poll decides.
+const WAIT: &str = "nothing to do: wait for the poll to end";
+
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Polls fail, or data are no longer shown.
+    /// The API cannot be read, or data can no longer be shown.
     Error,
-    /// Something needs attention.
+    /// Something needs attention; polls go on.
     Warning,
-    /// Nothing is wrong.
+    /// Nothing needs attention.
     Notice,
 }
 
@@ -34,11 +37,11 @@ pub enum Severity {
 pub enum Kind {
     KeyRefused,
     KeyFileUnreadable,
-    Held,
     ApiUnavailable,
     ListingIncomplete,
     DataStale,
     CertificateExpired,
+    Held,
     RepositoriesFailing,
     NoRepositories,
     NothingSelected,
@@ -73,7 +76,12 @@ impl Kind {
 
     /// Whether the last poll could not list or request everything because of it.
     fn stops_polls(self) -> bool {
-        self <= Self::ListingIncomplete || self == Self::Recovering
+        self.is_outage() || matches!(self, Self::ListingIncomplete | Self::Recovering)
+    }
+
+    /// Whether it concerns the API as a whole.
+    fn is_outage(self) -> bool {
+        matches!(self, Self::KeyRefused | Self::KeyFileUnreadable | Self::ApiUnavailable | Self::Held)
     }
 }
 
@@ -124,16 +132,24 @@ impl Finding {
 pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(polling(snapshot, status, now));
-    findings.extend(reading(snapshot, status));
+    let reading = reading(snapshot, status, outage(&findings));
+    findings.extend(reading);
     findings.extend(scale(snapshot));
     findings.extend(itself(status, facts, now));
-    // An outage is one thing: not one for each repository, and no reason to poll more slowly.
-    if findings.iter().any(|finding| finding.kind <= Kind::ApiUnavailable || finding.kind == Kind::Recovering) {
-        findings.retain(|finding| !matches!(finding.kind, Kind::RepositoriesFailing | Kind::PollsOverrun));
+    // An outage is no reason to poll more slowly.
+    if findings.iter().any(|finding| finding.kind.is_outage() || finding.kind == Kind::Recovering) {
+        findings.retain(|finding| finding.kind != Kind::PollsOverrun);
     }
     findings.sort_by_key(|finding| finding.kind);
     findings.dedup_by_key(|finding| finding.kind);
     findings
+}
+
+/// The finding that concerns the API as a whole. What has the same hint is the same failure: an outage is one thing, not one
+/// for each repository.
+#[must_use]
+pub fn outage(findings: &[Finding]) -> Option<&Finding> {
+    findings.iter().find(|finding| finding.kind.is_outage())
 }
 
 /// The worst finding, or that all is well.
@@ -183,29 +199,22 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
         _ => (Kind::RepositoriesFailing, format!("The API refuses repositories: {}", ended())),
     };
     let failure = failure?;
-    let read_since = read_under_way(snapshot, status);
-    if kind <= Kind::ApiUnavailable && read_since > 0 {
-        let so_far = counted(read_since, "repository", "repositories");
-        let what = format!("The last poll failed; the one under way has read {so_far} so far");
-        let hint = "nothing to do: wait for the poll to end";
-        return Some(Finding { hint: hint.into(), ..Finding::of(Kind::Recovering, what, failure) });
-    }
-    Some(Finding::of(kind, what, failure))
-}
-
-/// How many repositories the poll under way has read: if any, the key is accepted and the API answers.
-fn read_under_way(snapshot: &Snapshot, status: &PollStatus) -> usize {
-    let Some(began) = status.running_since else { return 0 };
-    let is_read =
-        |shown: &&Shown| matches!(&shown.condition, Condition::Fresh(languages) if languages.read_at >= began);
-    snapshot.repositories.iter().filter(is_read).count()
+    // If the poll under way could list everything, the key is accepted and the API answers.
+    let recovering = status.running.filter(|running| running.is_listed && kind.is_outage());
+    Some(match recovering {
+        Some(Running { read, .. }) => {
+            let so_far = format!("{} of {}", grouped(read), repositories(snapshot.repositories.len()));
+            let what = format!("The last poll failed; the one under way could list everything and has read {so_far}");
+            Finding::new(Kind::Recovering, what, WAIT).since(Some(failure.since))
+        }
+        None => Finding::of(kind, what, failure),
+    })
 }
 
 fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
-    let hint = "nothing to do: wait for the poll to end";
     let all = snapshot.repositories.len();
     let shown = snapshot.repositories.iter().filter(|shown| shown.condition.languages().is_some()).count();
-    let (kind, what) = match status.running_since {
+    let (kind, what) = match status.running {
         _ if status.is_restored && shown > 0 => {
             let what = "Data from before the restart are shown; the first poll has not ended yet";
             (Kind::DataFromBefore, what.to_owned())
@@ -217,7 +226,7 @@ fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
         Some(_) => (Kind::FirstPoll, "The first poll is under way".to_owned()),
         None => (Kind::FirstPoll, "The first poll is about to begin".to_owned()),
     };
-    Finding::new(kind, what, hint).since(status.running_since)
+    Finding::new(kind, what, WAIT).since(status.running.map(|running| running.since))
 }
 
 fn held(failure: Option<&Failure>, until: Timestamp, rest: &str) -> Finding {
@@ -243,20 +252,24 @@ fn rest(snapshot: &Snapshot, read: usize) -> &'static str {
 }
 
 /// What is wrong with the repositories.
-fn reading(snapshot: &Snapshot, status: &PollStatus) -> Vec<Finding> {
+fn reading(snapshot: &Snapshot, status: &PollStatus, outage: Option<&Finding>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let conditions = || snapshot.repositories.iter().map(|shown| &shown.condition);
     let stale = conditions().filter(|condition| matches!(condition, Condition::Stale { .. })).count();
-    let failing: Vec<_> = conditions().filter_map(Condition::failure).collect();
+    let mut failing: Vec<_> = conditions().filter_map(Condition::failure).collect();
+    failing.retain(|failure| outage.is_none_or(|outage| outage.hint != failure.hint));
     let hint = "see why their reads fail; they are shown again as soon as they are read";
     if stale > 0 {
         let what = format!("The data of {} are stale and no longer shown", repositories(stale));
         findings.push(Finding::new(Kind::DataStale, what, hint));
     }
     if !failing.is_empty() {
+        let reason = if outage.is_some() { " for another reason" } else { "" };
         let what = match snapshot.repositories.len() {
-            all if all > failing.len() => format!("{} of {} cannot be read", grouped(failing.len()), repositories(all)),
-            all => format!("{} cannot be read", repositories(all)),
+            all if all > failing.len() => {
+                format!("{} of {} cannot be read{reason}", grouped(failing.len()), repositories(all))
+            }
+            all => format!("{} cannot be read{reason}", repositories(all)),
         };
         let longest = failing.iter().min_by_key(|failure| failure.since);
         findings.extend(longest.map(|failure| Finding::of(Kind::RepositoriesFailing, what, failure)));
@@ -285,6 +298,9 @@ pub fn selection(snapshot: &Snapshot) -> Option<Finding> {
     Some(if snapshot.filtered > 0 {
         let what = format!("The filters leave out every repository, {} in all", grouped(snapshot.filtered));
         Finding::new(Kind::NothingSelected, what, "change filter.include, filter.exclude or filter.private")
+    } else if snapshot.unnamed > 0 {
+        let what = format!("No entry of the listing has a name that can be read, {} in all", grouped(snapshot.unnamed));
+        Finding::new(Kind::NothingSelected, what, "report it to the API's operators: the log says what is wrong")
     } else {
         let hint = "connect some to it, or use the key of another account";
         Finding::new(Kind::NoRepositories, "The account of the key has no repositories", hint)

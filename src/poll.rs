@@ -21,7 +21,7 @@ use crate::{
     config::FilterConfig,
     instruments::Instruments,
     model::{Failure, PollFailure, Timestamp},
-    snapshot::{PollOutcome, PollStatus, Snapshot, staleness_limit},
+    snapshot::{PollOutcome, PollStatus, Running, Snapshot, staleness_limit},
     state::Memory,
     words::Rough,
 };
@@ -96,7 +96,7 @@ where
         let is_restored = memory.as_ref().is_some_and(|memory| !memory.repositories.is_empty());
         let status = PollStatus {
             interval: settings.borrow().interval,
-            running_since: None,
+            running: None,
             next_poll_at: None,
             last: None,
             last_success_at: None,
@@ -146,7 +146,7 @@ where
         let started = Instant::now();
         self.began = Some(started);
         self.status.interval = settings.interval;
-        self.status.running_since = Some(self.clock.now());
+        self.status.running = Some(Running { since: self.clock.now(), is_listed: false, read: 0 });
         self.status.next_poll_at = None;
         self.progress.send_replace(PollProgress::default());
         if self.status.last.is_none() {
@@ -211,7 +211,7 @@ where
         work.log.end();
         log::outcome(self.status.last.as_ref(), &outcome);
         self.began = None;
-        self.status.running_since = None;
+        self.status.running = None;
         self.status.last = Some(outcome.clone());
         self.publish();
         outcome

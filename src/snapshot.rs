@@ -132,6 +132,8 @@ pub struct Snapshot {
     pub repositories: Vec<Shown>,
     /// How many repositories of the listing are left out, by the filters or because another one has the same name.
     pub filtered: usize,
+    /// How many entries of the last complete listing are not shown, as they have no name that can be read.
+    pub unnamed: usize,
     /// How many repositories the last complete listing lacked, if so many that the next one must confirm it.
     pub unconfirmed: usize,
     /// `api.completion_scale`: the completion that means finished.
@@ -187,13 +189,22 @@ impl PollOutcome {
     }
 }
 
+/// The poll under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    pub since: Timestamp,
+    /// Whether its listing has reached its end.
+    pub is_listed: bool,
+    /// How many repositories it has read in full.
+    pub read: usize,
+}
+
 /// The state of polling; published with the snapshot, so that readiness and the page can distinguish a refused key from a
 /// slow start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PollStatus {
     pub interval: Duration,
-    /// When the poll under way began.
-    pub running_since: Option<Timestamp>,
+    pub running: Option<Running>,
     /// When the next poll begins, while none is under way.
     pub next_poll_at: Option<Timestamp>,
     /// The last poll that has ended.

@@ -38,9 +38,13 @@ impl Provider for Entry {
 
 /// The items of a list that is written as one text. A comma within the braces of a glob is the glob's own.
 fn split(text: &str) -> Vec<String> {
-    let mut depth = 0;
+    let mut depth = 0_usize;
     let items = text.split(|c| {
-        depth += i32::from(c == '{') - i32::from(c == '}');
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
         c == ',' && depth == 0
     });
     items.map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()

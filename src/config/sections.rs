@@ -63,8 +63,11 @@ fn base_url(read: &mut Reader) -> Option<Url> {
     let allow_http = read.switch("api.allow_http");
     let expected = "the root of the API, such as https://api.example.com";
     let text = read.text(PATH, expected)?;
+    let neither = || format!("is neither an https nor an http URL; give {expected}");
     let problem = match Url::parse(&text) {
-        Err(error) if text.contains("://") => format!("is not a URL: {error}; give {expected}"),
+        // The standard of URLs would supply missing slashes.
+        _ if !text.contains("://") => neither(),
+        Err(error) => format!("is not a URL: {error}; give {expected}"),
         Ok(url) if holds_more_than_a_root(&url) => {
             let parts = "a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on)";
             format!("holds {parts}, which is not allowed; give {expected}")
@@ -77,7 +80,7 @@ fn base_url(read: &mut Reader) -> Option<Url> {
             let hint = "write https://, or set api.allow_http to true";
             format!("would send the key in the clear: http to a host that is not loopback; {hint}")
         }
-        _ => format!("is neither an https nor an http URL; give {expected}"),
+        Ok(_) => neither(),
     };
     read.mistake(PATH, problem);
     None
@@ -198,7 +201,10 @@ fn check_address(text: &str) -> Result<(), &'static str> {
             Err("has a port that is not a number from 0 to 65535")
         }
         "" => Ok(()),
-        _ => Host::parse(host).map(drop).map_err(|_| "has a host that is neither a name nor an address"),
+        // The standard of URLs would decode a percent sign, and take an asterisk.
+        _ if host.starts_with('[') && Host::parse(host).is_ok() => Ok(()),
+        _ if host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)) => Ok(()),
+        _ => Err("has a host that is neither a name nor an address"),
     }
 }
 

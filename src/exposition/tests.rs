@@ -41,14 +41,14 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
-    Snapshot { taken_at: at(0), repositories, filtered: 0, unconfirmed: 0, completion_scale: 100.0 }
+    Snapshot { taken_at: at(0), repositories, filtered: 0, unnamed: 0, unconfirmed: 0, completion_scale: 100.0 }
 }
 
 /// Before a first poll has ended.
 fn starting() -> PollStatus {
     PollStatus {
         interval: Duration::from_secs(300),
-        running_since: None,
+        running: None,
         next_poll_at: None,
         last: None,
         last_success_at: None,

@@ -79,7 +79,7 @@ impl Kind {
             Self::CertificateExpired | Self::CertificateExpiring => "the TLS certificate is no longer about to expire",
             Self::RepositoriesFailing => "no repository fails any more",
             Self::NoRepositories => "the account has repositories now",
-            Self::NothingSelected => "the filters no longer leave out every repository",
+            Self::NothingSelected => "there are repositories to show again",
             Self::RemovalUnconfirmed => "no removal waits for confirmation any more",
             Self::ScaleSuspect => "the completions no longer look as if api.completion_scale were wrong",
             Self::CompletionsOutOfScale => "no completion is outside api.completion_scale any more",

@@ -52,10 +52,17 @@ impl Known {
     fn new() -> Self {
         let repositories = (1..=2).map(|id| repository(id, Condition::Fresh(read_at(NOW, 50.0)))).collect();
         Self {
-            snapshot: Snapshot { taken_at: NOW, repositories, filtered: 0, unconfirmed: 0, completion_scale: 100.0 },
+            snapshot: Snapshot {
+                taken_at: NOW,
+                repositories,
+                filtered: 0,
+                unnamed: 0,
+                unconfirmed: 0,
+                completion_scale: 100.0,
+            },
             status: PollStatus {
                 interval: Duration::from_secs(300),
-                running_since: None,
+                running: None,
                 next_poll_at: None,
                 last: Some(poll()),
                 last_success_at: Some(NOW),
@@ -84,6 +91,10 @@ impl Known {
     }
 }
 
+fn running(since: Timestamp, is_listed: bool, read: usize) -> Running {
+    Running { since, is_listed, read }
+}
+
 fn refused(reason: PollFailure) -> PollOutcome {
     PollOutcome { listing: Some(failure()), read: 0, unreached: 2, failure: Some(reason), ..poll() }
 }
@@ -109,14 +120,6 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["from its file", "no requests are sent"],
         ),
         (
-            Kind::Held,
-            Known::with(|known| {
-                known.status.last = Some(ended_early(PollFailure::Held));
-                known.status.held_until = Some(NOW.saturating_add(HOUR));
-            }),
-            &["until 2026-11-21T02:30:45Z", "the rest is shown as last read"],
-        ),
-        (
             Kind::ApiUnavailable,
             Known::ended(ended_early(PollFailure::Unavailable)),
             &["unavailable", "1 repository was"],
@@ -135,6 +138,14 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             Kind::CertificateExpired,
             Known::with(|known| known.facts.certificate_expires_at = Some(ago(1))),
             &["certificate", "expired"],
+        ),
+        (
+            Kind::Held,
+            Known::with(|known| {
+                known.status.last = Some(ended_early(PollFailure::Held));
+                known.status.held_until = Some(NOW.saturating_add(HOUR));
+            }),
+            &["until 2026-11-21T02:30:45Z", "the rest is shown as last read"],
         ),
         (
             Kind::RepositoriesFailing,
@@ -192,16 +203,15 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             Kind::Recovering,
             Known::with(|known| {
                 known.status.last = Some(refused(PollFailure::Unauthorized));
-                known.status.running_since = Some(NOW);
-                known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+                known.status.running = Some(running(NOW, true, 1));
             }),
-            &["last poll failed", "under way has read 1 repository"],
+            &["last poll failed", "could list everything", "read 1 of 2 repositories"],
         ),
         (
             Kind::DataFromBefore,
             Known::with(|known| {
                 (known.status.last, known.status.is_restored) = (None, true);
-                known.status.running_since = Some(NOW);
+                known.status.running = Some(running(NOW, false, 0));
             }),
             &["from before the restart"],
         ),
@@ -210,7 +220,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             Known::with(|known| {
                 // The listing is complete, and one of two repositories is read.
                 known.snapshot.repositories[1].condition = Condition::Pending(None);
-                (known.status.last, known.status.running_since) = (None, Some(NOW));
+                (known.status.last, known.status.running) = (None, Some(running(NOW, true, 1)));
             }),
             &["first poll is under way", "1 of 2 repositories read"],
         ),
@@ -249,11 +259,24 @@ fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
 }
 
 #[test]
+fn what_fails_is_reported_while_polls_recover() {
+    let known = Known::with(|known| {
+        known.status.last = Some(refused(PollFailure::Unauthorized));
+        known.status.running = Some(running(NOW, true, 1));
+        known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+    });
+    let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [Kind::RepositoriesFailing, Kind::Recovering]);
+    let unlisted = Known { status: PollStatus { running: Some(running(NOW, false, 0)), ..known.status }, ..known };
+    assert_eq!(unlisted.findings()[0].kind, Kind::KeyRefused, "nothing shows yet that it is over");
+}
+
+#[test]
 fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
     let first = Known::with(|known| {
         (known.status.last, known.status.has_data) = (None, false);
         known.snapshot.repositories.clear();
-        known.status.running_since = Some(ago(1));
+        known.status.running = Some(running(ago(1), false, 0));
         known.status.held_until = Some(NOW.saturating_add(HOUR));
     });
     assert_eq!(why_not_ready(&first.findings()).unwrap().kind, Kind::Held);
@@ -276,6 +299,27 @@ fn what_does_not_keep_data_away_is_no_reason_for_not_being_ready() {
     let findings = known.findings();
     assert_eq!(findings[0].kind, Kind::CertificateExpired);
     assert_eq!(why_not_ready(&findings).unwrap().kind, Kind::FirstPoll);
+}
+
+#[test]
+fn a_listing_without_names_is_no_empty_account() {
+    let known = Known::with(|known| {
+        known.snapshot.repositories.clear();
+        known.snapshot.unnamed = 3;
+    });
+    assert!(headline(&known.findings()).contains("No entry of the listing has a name"));
+}
+
+#[test]
+fn an_outage_hides_only_what_fails_as_it_does() {
+    let mut known = Known::ended(ended_early(PollFailure::Unavailable));
+    let other = Failure::new(ago(3), "404", "look for it");
+    known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+    known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
+    let findings = known.findings();
+    let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [Kind::ApiUnavailable, Kind::RepositoriesFailing]);
+    assert_eq!(findings[1].what, "1 of 2 repositories cannot be read for another reason");
 }
 
 #[test]

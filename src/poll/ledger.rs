@@ -48,6 +48,8 @@ pub(super) struct Ledger {
     departed: BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>,
     /// Missing from the last complete listing, but so many that the next must confirm it.
     missed: BTreeSet<RepositoryId>,
+    /// How many entries of the last complete listing have no name that can be read.
+    unnamed: usize,
     attempts: u64,
     /// Whether it was logged that too many clocks departed.
     has_logged_excess: bool,
@@ -171,6 +173,7 @@ impl Ledger {
             taken_at: now.wall,
             repositories,
             filtered: self.filtered(),
+            unnamed: self.unnamed,
             unconfirmed: self.missed.len(),
             completion_scale: scale,
         }

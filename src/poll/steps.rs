@@ -82,6 +82,9 @@ where
         }
         self.unsaved |= is_complete;
         self.status.has_data |= is_complete;
+        if let Some(running) = &mut self.status.running {
+            running.is_listed = is_complete;
+        }
     }
 
     /// Reads the listing to its end; the error is why it could not.
@@ -164,6 +167,9 @@ where
         match answer {
             Ok(list) => {
                 work.read += 1;
+                if let Some(running) = &mut self.status.running {
+                    running.read = work.read;
+                }
                 self.unsaved = true;
                 if self.ledger.bad_entries_changed(id, log::digest(&list.bad)) {
                     work.log.bad_entries(self.ledger.name(id), &list.bad);

@@ -35,7 +35,7 @@ fn unread(id: u64, name: &str, what: &str, hint: &str) -> Shown {
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
-    Snapshot { taken_at: NOW, repositories, filtered: 0, unconfirmed: 0, completion_scale: 100.0 }
+    Snapshot { taken_at: NOW, repositories, filtered: 0, unnamed: 0, unconfirmed: 0, completion_scale: 100.0 }
 }
 
 fn poll(failed: usize) -> PollOutcome {

@@ -24,17 +24,16 @@ pub(super) async fn check(options: Options) -> Result<(), RunError> {
     Ok(result.unwrap_or_else(|_| Err(anyhow!("the exporter does not answer within {LIMIT:?}")))?)
 }
 
-/// The addresses of the exporter, and the scheme of its URLs; `None` where a connection must be enough: without a
-/// certificate nothing more can be learned, nor if the file cannot be used now, since the previous one is still in force.
-fn where_to_ask(options: &Options) -> anyhow::Result<(Vec<String>, Option<&'static str>)> {
+/// The addresses of the exporter, and the scheme of its URLs: https if the web configuration file cannot be used now, since
+/// the previous one is still in force.
+fn where_to_ask(options: &Options) -> anyhow::Result<(Vec<String>, &'static str)> {
     let (addresses, web_file) = config::load_address(options, &environment())?;
-    let file = web::WebConfigFile::load(web_file.as_deref()).ok();
-    let scheme = file.filter(|file| !file.requires_certificates()).map(|file| file.scheme());
+    let scheme = web::WebConfigFile::load(web_file.as_deref()).map_or("https", |file| file.scheme());
     Ok((addresses, scheme))
 }
 
 /// One healthy address is enough: those that this machine lacks are not served.
-async fn ask_any(addresses: &[String], scheme: Option<&str>) -> anyhow::Result<()> {
+async fn ask_any(addresses: &[String], scheme: &str) -> anyhow::Result<()> {
     let mut result = Err(anyhow!("web.listen_addresses is empty"));
     for address in addresses {
         let (host, port) = address.rsplit_once(':').unwrap_or(("", address));
@@ -54,13 +53,16 @@ async fn ask_any(addresses: &[String], scheme: Option<&str>) -> anyhow::Result<(
     result
 }
 
-async fn ask(address: &str, scheme: Option<&str>) -> anyhow::Result<()> {
-    let Some(scheme) = scheme else { return Ok(TcpStream::connect(address).await.map(drop)?) };
+async fn ask(address: &str, scheme: &str) -> anyhow::Result<()> {
     // reqwest takes its cryptography from here. It fails only if that is set already.
     let _ = ring::default_provider().install_default();
     // Any server is trusted: it is the one on this machine, and its certificate is for another name.
     let client = reqwest::Client::builder().tls_danger_accept_invalid_certs(true).redirect(Policy::none()).no_proxy();
-    let answer = client.build()?.get(format!("{scheme}://{address}/-/healthy")).send().await?;
+    let answer = match client.build()?.get(format!("{scheme}://{address}/-/healthy")).send().await {
+        // It ended the handshake, as one does that requires a certificate: a process that hangs does nothing.
+        Err(_) if scheme == "https" => return Ok(TcpStream::connect(address).await.map(drop)?),
+        answer => answer?,
+    };
     ensure!(answer.status() == StatusCode::OK, "its answer has status {}", answer.status().as_u16());
     Ok(())
 }

@@ -36,7 +36,9 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     let (now, scale) = (Clock::system().now(), api.completion_scale);
     let shown = polled.values().map(|one| Shown::new(Arc::clone(one), Condition::Pending(None))).collect();
     let filtered = listed.len() - polled.len();
-    let mut known = Snapshot { taken_at: now, repositories: shown, filtered, unconfirmed: 0, completion_scale: scale };
+    let unnamed = page.nameless.len();
+    let mut known =
+        Snapshot { taken_at: now, repositories: shown, filtered, unnamed, unconfirmed: 0, completion_scale: scale };
     let mut findings = Vec::from_iter(health::selection(&known));
     // Also if the filters leave nothing, to find out whether the key can read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {

@@ -68,6 +68,7 @@ struct Place {
 
 impl Server {
     async fn accept(self: Arc<Self>, listener: TcpListener) {
+        let address = listener.local_addr().ok().map(|address| address.to_string());
         let (mut failed, mut last_failed) = (0_u64, Instant::now());
         loop {
             let accepted = tokio::select! {
@@ -77,7 +78,7 @@ impl Server {
             match accepted {
                 Ok((stream, peer)) => {
                     if failed > 0 && last_failed.elapsed() >= CALM {
-                        tracing::info!(failed, "connections are accepted again");
+                        tracing::info!(address, failed, "connections are accepted again");
                         failed = 0;
                     }
                     self.admit(stream, peer);
@@ -86,9 +87,9 @@ impl Server {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
                     if failed == 0 {
-                        tracing::warn!(%error, "cannot accept connections; trying again until it works");
+                        tracing::warn!(address, %error, "cannot accept connections; trying again until it works");
                     } else {
-                        tracing::debug!(%error, "accepting failed again");
+                        tracing::debug!(address, %error, "accepting failed again");
                     }
                     (failed, last_failed) = (failed + 1, Instant::now());
                     sleep(PAUSE).await;

@@ -31,8 +31,8 @@ const MAX_AGE: Duration = Duration::from_secs(600);
 /// How long the requests under way may take once a connection must close.
 const GOODBYE: Duration = Duration::from_secs(10);
 
-/// The largest head of a request, and what is read and written at once, in bytes.
-const BUFFER: usize = 64 * 1024;
+/// What is read and written at once over HTTP/1, in bytes. A head may be as large, and no larger than twice that.
+const BUFFER: usize = 16 * 1024;
 
 /// HTTP/2 streams of one connection.
 const MAX_STREAMS: u32 = 32;

@@ -82,7 +82,7 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
 mod tests {
     use super::super::testing::{Fixture, body, status};
     use crate::model::{Failure, Timestamp};
-    use crate::snapshot::PollOutcome;
+    use crate::snapshot::{PollOutcome, Running};
     use std::time::Duration;
 
     #[tokio::test]
@@ -162,13 +162,15 @@ mod tests {
             body(fixture.ask("GET /-/ready").await).await,
             "not ready: The first poll is about to begin; nothing to do: wait for the poll to end\n"
         );
-        fixture.publish(|status| status.running_since = Some(Timestamp::from_millis(0)));
+        fixture.publish(|status| {
+            status.running = Some(Running { since: Timestamp::from_millis(0), is_listed: false, read: 0 });
+        });
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
             "not ready: The first poll is under way; nothing to do: wait for the poll to end (since 1970-01-01T00:00:00Z)\n"
         );
         fixture.publish(|status| {
-            status.running_since = None;
+            status.running = None;
             status.next_poll_at = Some(Timestamp::from_millis(300_000));
             status.last = Some(PollOutcome {
                 ended_at: Timestamp::from_millis(1000),

@@ -9,7 +9,13 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::stream;
-use std::{convert::Infallible, sync::Arc};
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
     let format = negotiate::format(&headers);
@@ -19,30 +25,44 @@ pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) ->
     let vary = [(header::VARY, "Accept, Accept-Encoding")];
     let headers = (vary, [(header::CONTENT_TYPE, negotiate::content_type(format))], encoding);
     let limit = site.settings.max_requests;
-    // A reference is a place: each scrape keeps one until its body has been sent or dropped.
-    let place = Arc::clone(&site.shared.scrapes);
-    if Arc::strong_count(&place) - 1 > limit {
+    let Some(place) = Place::take(&site.shared.scrapes, limit) else {
         let message = format!("{limit} scrapes are being served already (web.max_requests); try again\n");
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
-    }
+    };
     let instruments = &site.shared.sources.instruments;
     let (length, body) = if gzip {
         let chunks = published.gzip(format, instruments);
-        (chunks.iter().map(|chunk| chunk.len() as u64).sum(), body(chunks.into_iter(), place))
+        (chunks.iter().map(|chunk| chunk.len() as u64).sum(), place.kept_by(chunks.into_iter()))
     } else {
         let chunks = published.identity(format, instruments);
-        (chunks.remaining(), body(chunks, place))
+        (chunks.remaining(), place.kept_by(chunks))
     };
     (headers, [(header::CONTENT_LENGTH, HeaderValue::from(length))], body).into_response()
 }
 
-/// A body that keeps `place` for as long as it lives.
-fn body(chunks: impl Iterator<Item = Bytes> + Send + 'static, place: Arc<()>) -> Body {
-    Body::from_stream(stream::iter(chunks.map(move |chunk| {
-        // So that the closure, and with it the body, owns it.
-        let _ = &place;
-        Ok::<_, Infallible>(chunk)
-    })))
+/// One of the places of `web.max_requests`.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn take(taken: &Arc<AtomicUsize>, limit: usize) -> Option<Self> {
+        let more = |taken: usize| (taken < limit).then_some(taken + 1);
+        taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        Some(Self(Arc::clone(taken)))
+    }
+
+    /// A body that keeps the place until it has been sent or dropped.
+    fn kept_by(self, chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
+        Body::from_stream(stream::iter(chunks.map(move |chunk| {
+            let _kept = &self;
+            Ok::<_, Infallible>(chunk)
+        })))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]

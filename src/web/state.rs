@@ -8,7 +8,7 @@ use crate::{
     health::{self, Finding},
     instruments::Instruments,
 };
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicUsize};
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// What the web side reads, and where it sends requests for a reload.
@@ -28,8 +28,8 @@ pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub sources: Sources,
-    /// Has one more reference for each scrape that is being served.
-    pub scrapes: Arc<()>,
+    /// How many scrapes are being served.
+    pub scrapes: Arc<AtomicUsize>,
     pub bucket: Bucket,
     pub verifier: Verifier,
 }

@@ -46,7 +46,7 @@ impl Fixture {
         };
         let status = PollStatus {
             interval: Duration::from_secs(300),
-            running_since: None,
+            running: None,
             next_poll_at: None,
             last: None,
             last_success_at: None,
@@ -56,8 +56,14 @@ impl Fixture {
             state_is_kept: true,
         };
         let (reload, reloads) = mpsc::channel(1);
-        let snapshot =
-            Snapshot { taken_at: NOW, repositories: Vec::new(), filtered: 0, unconfirmed: 0, completion_scale: 100.0 };
+        let snapshot = Snapshot {
+            taken_at: NOW,
+            repositories: Vec::new(),
+            filtered: 0,
+            unnamed: 0,
+            unconfirmed: 0,
+            completion_scale: 100.0,
+        };
         let published = watch::Sender::new(published(&snapshot, &status));
         let sources = Sources {
             published: published.subscribe(),

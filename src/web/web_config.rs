@@ -49,7 +49,12 @@ impl fmt::Debug for WebConfigFile {
 impl WebConfigFile {
     /// Reads and validates the file and all that it refers to. Blocks for as long as its files do.
     pub fn load(config_file: Option<&Path>) -> Result<Self, WebConfigError> {
-        config_file.map_or_else(|| Ok(Self::default()), |path| Self::load_with_files(path).0)
+        let Some(path) = config_file else { return Ok(Self::default()) };
+        match Self::load_with_files(path) {
+            // A certificate and its key may have been replaced between the two reads.
+            (Err(_), files) if files.now() != files => Self::load_with_files(path).0,
+            (loaded, _) => loaded,
+        }
     }
 
     /// As [`Self::load`]; also returns what was read, so that a change of it can be noticed even after a failure.
@@ -72,12 +77,6 @@ impl WebConfigFile {
     #[must_use]
     pub fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
-    }
-
-    /// Whether only clients with a certificate get an answer.
-    #[must_use]
-    pub fn requires_certificates(&self) -> bool {
-        self.tls.as_ref().is_some_and(Tls::requires_certificates)
     }
 
     /// The keys by which `next` would protect less than this.

@@ -51,6 +51,7 @@ fn snapshot(series: usize) -> Snapshot {
         taken_at: Timestamp::from_millis(1_795_224_645_123),
         repositories: repositories.collect(),
         filtered: 0,
+        unnamed: 0,
         unconfirmed: 0,
         completion_scale: 100.0,
     }
@@ -59,7 +60,7 @@ fn snapshot(series: usize) -> Snapshot {
 fn status() -> PollStatus {
     PollStatus {
         interval: Duration::from_secs(300),
-        running_since: None,
+        running: None,
         next_poll_at: None,
         last: None,
         last_success_at: None,

@@ -84,5 +84,11 @@ fn where_client_certificates_are_mandatory_a_connection_is_enough() {
         ));
         let file = exporter.folder.path().join("web.yaml");
         health(&exporter.address.to_string(), Some(&file), 0);
+        // What weakens the protection is not in force.
+        fs::write(&file, "tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n").unwrap();
+        health(&exporter.address.to_string(), Some(&file), 0);
+        exporter.signal("STOP");
+        health(&exporter.address.to_string(), Some(&file), 1);
+        exporter.signal("CONT");
     }
 }

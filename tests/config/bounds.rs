@@ -53,6 +53,7 @@ fn an_address_or_path_that_cannot_be_served_is_refused() {
         ("web.listen_addresses", &["['::1:80']"], "IPv6 address without brackets…\"[::1]:10018\""),
         ("web.listen_addresses", &["[':65536']"], "\":65536\"…0 to 65535"),
         ("web.listen_addresses", &["['http://x:1']"], "\"http://x:1\"…host…host:port"),
+        ("web.listen_addresses", &["['*:1']", "['%31:1']", "['[x]:1']"], "neither a name nor an address"),
         ("web.listen_addresses", &["[':1', ':1']"], "\":1\" is given twice; remove one"),
         ("web.telemetry_path", &["metrics", "''"], "\"{}\"…slash…such as /metrics"),
         ("web.telemetry_path", &["/", "/-/ready"], "\"{}\" is already a path of the exporter"),

@@ -134,6 +134,7 @@ fn a_base_url_that_cannot_be_used_is_refused_without_being_quoted() {
         ("https://", "not a URL"),
         ("https://[::1", "not a URL"),
         ("api.example.com", "neither an https nor an http URL"),
+        ("https:api.example.com", "neither an https nor an http URL"),
         ("localhost:80", "neither an https nor an http URL"),
     ] {
         with(url, &format!("{problem}…{root}"));

@@ -184,6 +184,8 @@ fn a_list_may_be_one_text_that_is_split_at_commas() {
         let table = accepted(Some(&format!("{GOOD}filter:\n  include: {written}\n")), &[], &[]);
         assert_eq!(row(&table, "filter.include"), "a/*, b/{c,d} exporter.yml:5");
     }
+    let table = accepted(Some(&format!("{GOOD}filter:\n  exclude: 'a/[}}]*,b/*'\n")), &[], &[]);
+    assert_eq!(row(&table, "filter.exclude"), "a/[}]*, b/* exporter.yml:5");
 }
 
 #[test]

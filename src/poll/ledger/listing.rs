@@ -100,6 +100,7 @@ impl Ledger {
     ) -> (Changes, Vec<BadEntry>) {
         if is_complete {
             self.remove_missing(&listing, now);
+            self.unnamed = listing.nameless.len();
         }
         for (id, repository) in listing.seen {
             if self.listed.get(&id) != Some(&repository) {

@@ -127,9 +127,9 @@ async fn an_http2_connection_that_has_to_end_is_dropped_after_10_seconds_without
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_larger_than_64_kib_is_refused() {
+async fn a_head_larger_than_32_kib_is_refused() {
     let Client { mut stream, .. } = connected(false);
-    let head = format!("GET /{} HTTP/1.1\r\nhost: a\r\n\r\n", "a".repeat(BUFFER));
+    let head = format!("GET /{} HTTP/1.1\r\nhost: a\r\n\r\n", "a".repeat(2 * BUFFER));
     let (mut reading, mut writing) = tokio::io::split(&mut stream);
     let (_, answer) = tokio::join!(writing.write_all(head.as_bytes()), async {
         let mut answer = [0; 12];

@@ -128,7 +128,7 @@ fn last_poll(status: &PollStatus, now: Timestamp) -> Markup {
 fn next_poll(status: &PollStatus, now: Timestamp) -> Markup {
     let every = format!("every {}", humantime::format_duration(status.interval));
     html! {
-        @match (status.running_since, status.next_poll_at) {
+        @match (status.running.map(|running| running.since), status.next_poll_at) {
             (Some(since), _) => { "under way" span.detail { "since " (moment(since, &ago(since, now))) } },
             (None, Some(at)) => { (moment(at, &ahead(at, now))) span.detail { (every) } },
             (None, None) => { "soon" span.detail { (every) } },
@@ -141,6 +141,12 @@ const MOST_NAMED: usize = 5;
 
 /// What is wrong, the worst first; the headline covers a notice. Why repositories fail is listed by cause.
 fn attention(findings: &[Finding], snapshot: &Snapshot, now: Timestamp) -> Markup {
+    let outage = health::outage(findings);
+    let causes = |snapshot| {
+        let mut causes = summary::causes(snapshot);
+        causes.retain(|cause| outage.is_none_or(|outage| outage.hint != cause.failure.hint));
+        causes
+    };
     let mut findings = findings.iter().filter(|finding| finding.kind.severity() != Severity::Notice).peekable();
     html! {
         @if findings.peek().is_some() {
@@ -148,7 +154,7 @@ fn attention(findings: &[Finding], snapshot: &Snapshot, now: Timestamp) -> Marku
                 h2 #attention { "What needs attention" }
                 ul {
                     @for Finding { kind, what, since, detail, hint } in findings {
-                        @let causes = if *kind == Kind::RepositoriesFailing { summary::causes(snapshot) } else { Vec::new() };
+                        @let causes = if *kind == Kind::RepositoriesFailing { causes(snapshot) } else { Vec::new() };
                         @let is_a_cause = causes.iter().any(|cause| Some(&cause.failure.what) == detail.as_ref());
                         li {
                             p { span.subject { (what) } (lasting(*since, now)) }

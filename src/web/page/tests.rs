@@ -42,7 +42,7 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
-    Snapshot { taken_at: NOW, repositories, filtered: 0, unconfirmed: 0, completion_scale: 100.0 }
+    Snapshot { taken_at: NOW, repositories, filtered: 0, unnamed: 0, unconfirmed: 0, completion_scale: 100.0 }
 }
 
 /// Of names, each with the completion of its one language.
@@ -158,12 +158,12 @@ async fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_f
 #[tokio::test(start_paused = true)]
 async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
     let snapshot = snapshot((1..=10).map(|id| failing(id, &format!("GET {id}: 503"), 1)).collect());
-    let listing = Failure { hint: "wait".into(), ..failure("GET /v1/repositories: 503", 1) };
-    let outcome = PollOutcome { listing: Some(listing), read: 0, failure: Some(PollFailure::Unavailable), ..outcome() };
+    let listing = Some(failure("GET /v1/repositories: 503", 1));
+    let outcome = PollOutcome { listing, read: 0, failure: Some(PollFailure::Unavailable), ..outcome() };
     assert_eq!(
         attention(snapshot, outcome).await,
         ["The API is unavailable: the last poll read nothing; the data shown were read before for 24 h\n\
-          GET /v1/repositories: 503\nwait"]
+          GET /v1/repositories: 503\nfix it"]
     );
 }
 

@@ -14,7 +14,6 @@ use rustls::{
         ring::{default_provider, kx_group},
     },
     pki_types::CertificateDer,
-    server::danger::ClientCertVerifier as _,
     version::{TLS12, TLS13},
 };
 use serde_saphyr::Spanned;
@@ -88,11 +87,6 @@ impl Tls {
         config.alpn_protocols = if http2 { vec!["h2".into(), "http/1.1".into()] } else { vec!["http/1.1".into()] };
         let (config, identity) = (Arc::new(config), identity.finish().as_ref().to_vec());
         Ok(Some(Self { config, expires, min_version, clients, description, identity }))
-    }
-
-    /// Whether only clients with a certificate get an answer.
-    pub fn requires_certificates(&self) -> bool {
-        self.clients.client_auth_mandatory()
     }
 
     /// The keys by which `next` would protect less than this.

@@ -139,7 +139,7 @@ fn expected(key: &str) -> &'static str {
         }
         "http2" | "prefer_server_cipher_suites" => "true or false",
         "cipher_suites" | "curve_preferences" | "client_allowed_sans" => "a list, such as [first, second]",
-        "burst" => "a whole number, such as 20",
+        "burst" => "a whole number from 1 to 4294967295, such as 20",
         _ => "one text",
     }
 }
