@@ -76,12 +76,13 @@ impl Kind {
 
     /// Whether the last poll could not list or request everything because of it.
     fn stops_polls(self) -> bool {
-        self.is_outage() || matches!(self, Self::ListingIncomplete | Self::Recovering)
+        self.is_outage() || self == Self::ListingIncomplete
     }
 
-    /// Whether it concerns the API as a whole.
+    /// Whether it is about the API as a whole.
     fn is_outage(self) -> bool {
-        matches!(self, Self::KeyRefused | Self::KeyFileUnreadable | Self::ApiUnavailable | Self::Held)
+        use Kind::{ApiUnavailable, Held, KeyFileUnreadable, KeyRefused, Recovering};
+        matches!(self, KeyRefused | KeyFileUnreadable | ApiUnavailable | Held | Recovering)
     }
 }
 
@@ -132,12 +133,12 @@ impl Finding {
 pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(polling(snapshot, status, now));
-    let reading = reading(snapshot, status, outage(&findings));
+    let reading = reading(snapshot, status, outage_hint(&findings, status));
     findings.extend(reading);
     findings.extend(scale(snapshot));
     findings.extend(itself(status, facts, now));
     // An outage is no reason to poll more slowly.
-    if findings.iter().any(|finding| finding.kind.is_outage() || finding.kind == Kind::Recovering) {
+    if findings.iter().any(|finding| finding.kind.is_outage()) {
         findings.retain(|finding| finding.kind != Kind::PollsOverrun);
     }
     findings.sort_by_key(|finding| finding.kind);
@@ -145,11 +146,12 @@ pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Times
     findings
 }
 
-/// The finding that concerns the API as a whole. What has the same hint is the same failure: an outage is one thing, not one
-/// for each repository.
+/// The hint of what keeps, or kept until this poll, the API as a whole from being read. Repositories that fail with the same
+/// hint fail of that: an outage is one thing, not one for each of them.
 #[must_use]
-pub fn outage(findings: &[Finding]) -> Option<&Finding> {
-    findings.iter().find(|finding| finding.kind.is_outage())
+pub fn outage_hint<'a>(findings: &[Finding], status: &'a PollStatus) -> Option<&'a str> {
+    let failure = findings.iter().any(|finding| finding.kind.is_outage()).then(|| status.last.as_ref()?.cut_short())?;
+    failure.map(|failure| &*failure.hint)
 }
 
 /// The worst finding, or that all is well.
@@ -173,7 +175,7 @@ fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<F
             None => first_poll(snapshot, status),
         });
     };
-    let failure = last.listing.as_ref().or(last.ended_early.as_ref());
+    let failure = last.cut_short();
     let rest = rest(snapshot, if failure.is_some() { last.read } else { 0 });
     let ended = || match last.read {
         0 => format!("the last poll read nothing; {rest}"),
@@ -252,19 +254,19 @@ fn rest(snapshot: &Snapshot, read: usize) -> &'static str {
 }
 
 /// What is wrong with the repositories.
-fn reading(snapshot: &Snapshot, status: &PollStatus, outage: Option<&Finding>) -> Vec<Finding> {
+fn reading(snapshot: &Snapshot, status: &PollStatus, outage_hint: Option<&str>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let conditions = || snapshot.repositories.iter().map(|shown| &shown.condition);
     let stale = conditions().filter(|condition| matches!(condition, Condition::Stale { .. })).count();
     let mut failing: Vec<_> = conditions().filter_map(Condition::failure).collect();
-    failing.retain(|failure| outage.is_none_or(|outage| outage.hint != failure.hint));
+    failing.retain(|failure| outage_hint != Some(&*failure.hint));
     let hint = "see why their reads fail; they are shown again as soon as they are read";
     if stale > 0 {
         let what = format!("The data of {} are stale and no longer shown", repositories(stale));
         findings.push(Finding::new(Kind::DataStale, what, hint));
     }
     if !failing.is_empty() {
-        let reason = if outage.is_some() { " for another reason" } else { "" };
+        let reason = if outage_hint.is_some() { " for another reason" } else { "" };
         let what = match snapshot.repositories.len() {
             all if all > failing.len() => {
                 format!("{} of {} cannot be read{reason}", grouped(failing.len()), repositories(all))

@@ -182,6 +182,12 @@ pub struct PollOutcome {
 }
 
 impl PollOutcome {
+    /// Why not everything was listed and requested, if so.
+    #[must_use]
+    pub fn cut_short(&self) -> Option<&Failure> {
+        self.listing.as_ref().or(self.ended_early.as_ref())
+    }
+
     /// Whether the poll read everything.
     #[must_use]
     pub fn is_success(&self) -> bool {

@@ -260,11 +260,15 @@ fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
 
 #[test]
 fn what_fails_is_reported_while_polls_recover() {
-    let known = Known::with(|known| {
+    let mut known = Known::with(|known| {
         known.status.last = Some(refused(PollFailure::Unauthorized));
         known.status.running = Some(running(NOW, true, 1));
         known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
     });
+    let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [Kind::Recovering], "a repository whose failure was that of the key");
+    let other = Failure::new(ago(1), "404", "look for it");
+    known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
     let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [Kind::RepositoriesFailing, Kind::Recovering]);
     let unlisted = Known { status: PollStatus { running: Some(running(NOW, false, 0)), ..known.status }, ..known };
