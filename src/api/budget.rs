@@ -8,10 +8,10 @@ use crate::{
 };
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// A hold longer than this ends the poll.
 const LONGEST_HOLD_WITHIN_POLL: Duration = Duration::from_secs(5 * 60);
@@ -28,7 +28,10 @@ const FREE_RETRIES: u32 = 10;
 #[derive(Debug, Default)]
 pub(super) struct Budget {
     counts: Mutex<Counts>,
-    stop: watch::Sender<Option<Stop>>,
+    /// Why the poll must end.
+    stop: OnceLock<Stop>,
+    /// Cancelled as soon as there is a reason.
+    stopped: CancellationToken,
 }
 
 #[derive(Debug, Default)]
@@ -57,26 +60,18 @@ impl Outage {
 impl Budget {
     /// Allows no more requests in this poll. The first reason is kept.
     pub fn stop(&self, reason: PollFailure, what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) {
-        self.stop.send_if_modified(|stop| {
-            let is_first = stop.is_none();
-            stop.get_or_insert_with(|| Stop { reason, failure: Failure::new(Clock::system().now(), what, hint) });
-            is_first
-        });
+        self.stop.get_or_init(|| Stop { reason, failure: Failure::new(Clock::system().now(), what, hint) });
+        self.stopped.cancel();
     }
 
     pub fn stopped(&self) -> Option<Stop> {
-        self.stop.borrow().clone()
+        self.stop.get().cloned()
     }
 
     /// `None` if the poll must end before `wait` is over.
     pub async fn unless_stopped<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
-        let mut stop = self.stop.subscribe();
-        tokio::select! {
-            biased;
-            _ = stop.wait_for(Option::is_some) => None,
-            // The wait itself may be what stopped the poll.
-            result = wait => self.stop.borrow().is_none().then_some(result),
-        }
+        // The wait itself may be what stopped the poll.
+        self.stopped.run_until_cancelled(wait).await.filter(|_| !self.stopped.is_cancelled())
     }
 
     /// A request is sent for the first time.

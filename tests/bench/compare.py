@@ -1,6 +1,7 @@
 """Runs every comparison and prints its figures. Started by compare.sh, which installs and builds what this needs."""
 
 import contextlib
+import gzip
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 from harness import address, get, running, wait_for
 
@@ -58,9 +60,15 @@ def exporter(api, **settings):
         command = [EXPORTER, "--web.listen-address=127.0.0.1:0"]
         with running(command, log.name, env=environment(api, **settings)) as process:
             url = f"http://{address(process, log.name)}/metrics"
-            # A scrape would count among what is measured.
-            wait_for("the exporter's first poll", lambda: "poll ended" in pathlib.Path(log.name).read_text(), 300)
+            wait_for("the exporter's first poll", lambda: has_polled(url), 300)
             yield process, url
+
+
+def has_polled(url):
+    """Whether a complete poll is published."""
+    request = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request) as response:
+        return b"\ntranslation_exporter_last_success_timestamp_seconds " in gzip.decompress(response.read())
 
 
 @contextlib.contextmanager
