@@ -133,3 +133,17 @@ fn what_is_printed_once_is_what_a_scrape_gets() {
     let scraped = text(&published(snapshot, status), Format::OpenMetrics, &instruments);
     assert_eq!(String::from_utf8(printed).unwrap(), scraped);
 }
+
+#[test]
+fn the_body_is_whole_whatever_its_length() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let text: String = std::iter::repeat_with(|| random.alphanumeric()).take(60_000).collect();
+    for length in (40_000..60_000).step_by(50) {
+        let mut registry = Registry::default();
+        registry.register("x", &text[..length], prometheus_client::metrics::counter::Counter::<u64>::default());
+        let body = Kept::new(&registry).gzip("the end").concat();
+        let mut decompressed = String::new();
+        GzDecoder::new(&body[..]).read_to_string(&mut decompressed).unwrap_or_else(|error| panic!("{length}: {error}"));
+        assert!(decompressed.ends_with("the end"), "{length}");
+    }
+}
