@@ -40,11 +40,7 @@ impl Provider for Entry {
 fn split(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let items = text.split(|c| {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
+        depth = depth.saturating_sub(usize::from(c == '}')) + usize::from(c == '{');
         c == ',' && depth == 0
     });
     items.map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()

@@ -200,9 +200,8 @@ fn check_address(text: &str) -> Result<(), &'static str> {
         _ if port.starts_with('+') || port.parse::<u16>().is_err() => {
             Err("has a port that is not a number from 0 to 65535")
         }
-        "" => Ok(()),
-        // The standard of URLs would decode a percent sign, and take an asterisk.
         _ if host.starts_with('[') && Host::parse(host).is_ok() => Ok(()),
+        // For names, the standard of URLs is too lenient: it would decode a percent sign, and take an asterisk.
         _ if host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)) => Ok(()),
         _ => Err("has a host that is neither a name nor an address"),
     }
