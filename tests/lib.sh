@@ -76,7 +76,7 @@ install_npm() {
     rm -rf "$tools/npm"
     mkdir -p "$tools/npm"
     cp "$root"/tests/{package.json,package-lock.json,.npmrc} "$tools/npm"
-    (cd "$tools/npm" && npm ci --silent --no-audit --no-fund --ignore-scripts)
+    (cd "$tools/npm" && npm ci --loglevel=error --no-audit --no-fund --ignore-scripts)
 }
 
 # need_programs: builds what the scripts start: $program, the exporter, and $fake_api, of tests/support/program.rs.

