@@ -146,8 +146,8 @@ pub fn judge(snapshot: &Snapshot, status: &PollStatus, facts: &Facts, now: Times
     findings
 }
 
-/// The hint of what keeps, or kept until this poll, the API as a whole from being read. Repositories that fail with the same
-/// hint fail of that: an outage is one thing, not one for each of them.
+/// The hint of an outage that lasts or is just ending, if there is one. A repository whose failure has the same hint is part
+/// of it: an outage is reported once, not for each repository.
 #[must_use]
 pub fn outage_hint<'a>(findings: &[Finding], status: &'a PollStatus) -> Option<&'a str> {
     let failure = findings.iter().any(|finding| finding.kind.is_outage()).then(|| status.last.as_ref()?.cut_short())?;
@@ -291,7 +291,7 @@ fn reading(snapshot: &Snapshot, status: &PollStatus, outage_hint: Option<&str>) 
     findings
 }
 
-/// What is wrong where nothing that was listed is polled.
+/// Why no repository is shown, if none is.
 #[must_use]
 pub fn selection(snapshot: &Snapshot) -> Option<Finding> {
     if !snapshot.repositories.is_empty() {

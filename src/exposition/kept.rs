@@ -41,7 +41,7 @@ impl Kept {
     pub fn new(registry: &Registry) -> Self {
         let mut writer = CrcWriter::new(DeflateEncoder::new(HEADER.to_vec(), LEVEL));
         encode(registry, &mut writer).expect(IN_MEMORY);
-        // Where a flush fills flate2's own buffer, its end is lost. The next one supplies it.
+        // A flush that fills flate2's own buffer (as of 1.1.10) leaves out its end; another flush adds it.
         while !writer.get_ref().get_ref().ends_with(&SYNC) {
             writer.flush().expect(IN_MEMORY);
         }
