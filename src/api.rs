@@ -54,10 +54,16 @@ pub trait Api: Send + Sync + 'static {
 /// One poll's requests.
 pub trait Session: Send + Sync {
     /// A page of the listing: the first, or that after the repository `after`.
-    fn list_repositories(&self, after: Option<RepositoryId>) -> impl Future<Output = Result<Page, ApiError>> + Send;
+    fn list_repositories(
+        &self,
+        after: Option<RepositoryId>,
+    ) -> impl Future<Output = Result<Page, ApiError>> + Send;
 
     /// The target languages of a repository.
-    fn list_languages(&self, id: RepositoryId) -> impl Future<Output = Result<LanguageList, ApiError>> + Send;
+    fn list_languages(
+        &self,
+        id: RepositoryId,
+    ) -> impl Future<Output = Result<LanguageList, ApiError>> + Send;
 
     /// Why the poll must end, once it must.
     fn stopped(&self) -> Option<Stop>;
@@ -83,8 +89,17 @@ impl Client {
     /// # Errors
     /// The certificates or the proxy cannot be used.
     pub fn new(config: &ApiConfig, instruments: Arc<Instruments>) -> Result<Self, BuildError> {
-        let (key, pacer) = (KeyReader::new(config.key.clone()), Pacer::new(spacing(config)));
-        Self::build(config, Arc::new(key), Arc::new(pacer), Arc::default(), instruments)
+        let (key, pacer) = (
+            KeyReader::new(config.key.clone()),
+            Pacer::new(spacing(config)),
+        );
+        Self::build(
+            config,
+            Arc::new(key),
+            Arc::new(pacer),
+            Arc::default(),
+            instruments,
+        )
     }
 
     /// A client of the same API with another configuration. A hold continues. The new rate is in force at once, also for
@@ -95,7 +110,9 @@ impl Client {
     pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, BuildError> {
         let (pacer, interner) = (Arc::clone(&self.pacer), Arc::clone(&self.interner));
         // A key file that hangs occupies a thread of its reader: a new reader at each reload would occupy one more.
-        let key = Some(&self.key).filter(|key| key.source == config.key).cloned();
+        let key = Some(&self.key)
+            .filter(|key| key.source == config.key)
+            .cloned();
         let key = key.unwrap_or_else(|| Arc::new(KeyReader::new(config.key.clone())));
         let client = Self::build(config, key, pacer, interner, Arc::clone(&self.instruments))?;
         client.pacer.set_spacing(spacing(config));
@@ -110,7 +127,10 @@ impl Client {
         instruments: Arc<Instruments>,
     ) -> Result<Self, BuildError> {
         let mut repositories = config.base_url.clone();
-        repositories.set_path(&format!("{}/v1/repositories", config.base_url.path().trim_end_matches('/')));
+        repositories.set_path(&format!(
+            "{}/v1/repositories",
+            config.base_url.path().trim_end_matches('/')
+        ));
         Ok(Self {
             http: tls::http_client(config)?,
             repositories,
@@ -137,7 +157,10 @@ impl Client {
         let started = Instant::now();
         let request = self.http.get(url.clone()).bearer_auth(key.expose_secret());
         let (status, body) = match request.send().await {
-            Ok(response) => (Some(response.status().as_u16()), self.receive(response).await),
+            Ok(response) => (
+                Some(response.status().as_u16()),
+                self.receive(response).await,
+            ),
             Err(error) => (None, Err(RequestError::transport(&error))),
         };
         let took = started.elapsed();
@@ -163,8 +186,16 @@ impl Client {
             return Err(RequestError::status(status, wait));
         }
         let limit = usize::try_from(self.max_response_size).unwrap_or(usize::MAX);
-        let too_large = || RequestError::new(Reason::TooLarge, format!("the body is larger than {limit} bytes"));
-        if response.content_length().is_some_and(|length| length > self.max_response_size) {
+        let too_large = || {
+            RequestError::new(
+                Reason::TooLarge,
+                format!("the body is larger than {limit} bytes"),
+            )
+        };
+        if response
+            .content_length()
+            .is_some_and(|length| length > self.max_response_size)
+        {
             return Err(too_large());
         }
         // Only the end of the connection ends such a body (RFC 9112, 6.3).
@@ -172,13 +203,19 @@ impl Client {
             && response.content_length().is_none()
             && !response.headers().contains_key(header::TRANSFER_ENCODING);
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| RequestError::transport(&error))? {
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|error| RequestError::transport(&error))?
+        {
             if body.len() + chunk.len() > limit {
                 return Err(too_large());
             }
             body.extend_from_slice(&chunk);
         }
-        if ends_anywhere && serde_json::from_slice::<IgnoredAny>(&body).is_err_and(|error| error.is_eof()) {
+        if ends_anywhere
+            && serde_json::from_slice::<IgnoredAny>(&body).is_err_and(|error| error.is_eof())
+        {
             return Err(RequestError::new(Reason::Truncated, "the body breaks off"));
         }
         Ok(body)
@@ -203,7 +240,8 @@ async fn drain(mut response: reqwest::Response) {
 /// The time from one request to the next.
 fn spacing(config: &ApiConfig) -> Duration {
     config.requests_per_second.map_or(Duration::ZERO, |rate| {
-        Duration::try_from_secs_f64(rate.recip()).unwrap_or(Duration::from_secs(u64::from(u32::MAX)))
+        Duration::try_from_secs_f64(rate.recip())
+            .unwrap_or(Duration::from_secs(u64::from(u32::MAX)))
     })
 }
 
@@ -227,8 +265,13 @@ mod tests {
     use crate::config::{Options, load};
 
     fn config(key: &str) -> ApiConfig {
-        let variables = [("API__BASE_URL", "http://127.0.0.1:1"), ("API__KEY", key), ("API__PAGE_SIZE", "7")];
-        let variables = variables.map(|(name, value)| (format!("TRANSLATION_EXPORTER_{name}").into(), value.into()));
+        let variables = [
+            ("API__BASE_URL", "http://127.0.0.1:1"),
+            ("API__KEY", key),
+            ("API__PAGE_SIZE", "7"),
+        ];
+        let variables = variables
+            .map(|(name, value)| (format!("TRANSLATION_EXPORTER_{name}").into(), value.into()));
         load(&Options::default(), &variables).unwrap().api
     }
 

@@ -16,13 +16,25 @@ fn main() {
     println!("cargo::rerun-if-changed=src/build.rs");
     println!("cargo::rerun-if-env-changed={REVISION}");
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let revision = given().or_else(|| checked_out(&root)).or_else(|| packaged(&root));
-    println!("cargo::rustc-env={REVISION}={}", revision.as_deref().unwrap_or("unknown"));
-    println!("cargo::rustc-env=TRANSLATION_EXPORTER_RUSTC={}", compiler().as_deref().unwrap_or("unknown"));
+    let revision = given()
+        .or_else(|| checked_out(&root))
+        .or_else(|| packaged(&root));
+    println!(
+        "cargo::rustc-env={REVISION}={}",
+        revision.as_deref().unwrap_or("unknown")
+    );
+    println!(
+        "cargo::rustc-env=TRANSLATION_EXPORTER_RUSTC={}",
+        compiler().as_deref().unwrap_or("unknown")
+    );
 }
 
 fn given() -> Option<String> {
-    let revision: String = env::var(REVISION).ok()?.chars().filter(char::is_ascii_graphic).collect();
+    let revision: String = env::var(REVISION)
+        .ok()?
+        .chars()
+        .filter(char::is_ascii_graphic)
+        .collect();
     (!revision.is_empty()).then_some(revision)
 }
 
@@ -48,7 +60,11 @@ fn checked_out(root: &Path) -> Option<String> {
 fn packaged(root: &Path) -> Option<String> {
     let note = fs::read_to_string(root.join(".cargo_vcs_info.json")).ok()?;
     let (_, after) = note.split_once("\"sha1\"")?;
-    after.split('"').nth(1).map(str::to_owned).filter(|sha1| sha1.bytes().all(|b| b.is_ascii_hexdigit()))
+    after
+        .split('"')
+        .nth(1)
+        .map(str::to_owned)
+        .filter(|sha1| sha1.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 fn compiler() -> Option<String> {
@@ -61,7 +77,10 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
 }
 
 fn output(command: &mut Command) -> Option<String> {
-    let output = command.output().ok().filter(|output| output.status.success())?;
+    let output = command
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
     (!text.is_empty()).then_some(text)
 }

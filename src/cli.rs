@@ -27,7 +27,13 @@ pub enum Command {
     /// Poll once, print the result, exit
     Once {
         /// openmetrics, text, table or json
-        #[arg(long, value_enum, default_value_t, hide_possible_values = true, value_name = "FORMAT")]
+        #[arg(
+            long,
+            value_enum,
+            default_value_t,
+            hide_possible_values = true,
+            value_name = "FORMAT"
+        )]
         output: Output,
     },
     /// Validate the configuration, print what is in force, exit
@@ -94,7 +100,10 @@ pub fn command() -> clap::Command {
     let command = Command::augment_subcommands(command).about(about);
     command.mut_subcommands(|command| {
         let options = options(command.get_name());
-        command.display_name(DISPLAY_NAME).version(VERSION).args(options)
+        command
+            .display_name(DISPLAY_NAME)
+            .version(VERSION)
+            .args(options)
     })
 }
 
@@ -117,7 +126,11 @@ fn option(command: &str, key: &Key) -> Option<Arg> {
         ("poll.interval", "demo") => DEMO_INTERVAL,
         _ => key.default,
     };
-    let default = if default.is_empty() { String::new() } else { format!(" [default: {default}]") };
+    let default = if default.is_empty() {
+        String::new()
+    } else {
+        format!(" [default: {default}]")
+    };
     let option = Arg::new(key.path)
         .long(flag.name.trim_start_matches('-'))
         .value_name(flag.value_name)
@@ -130,7 +143,10 @@ fn option(command: &str, key: &Key) -> Option<Arg> {
         });
     Some(match key.takes {
         Takes::List => option.action(ArgAction::Append),
-        Takes::Switch => option.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        Takes::Switch => option
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true"),
         _ => option,
     })
 }
@@ -147,18 +163,30 @@ fn uses(command: &str, key: &Key) -> bool {
 
 /// What was typed before the command, then what was typed after it, which wins if there can be only one value.
 fn typed(matches: &ArgMatches) -> Options {
-    let levels = [Some(matches), matches.subcommand().map(|(_, behind)| behind)];
+    let levels = [
+        Some(matches),
+        matches.subcommand().map(|(_, behind)| behind),
+    ];
     let mut options = Options::default();
     for matches in levels.into_iter().flatten() {
-        options.config_file = matches.get_one::<OsString>(CONFIG_FILE).map(PathBuf::from).or(options.config_file);
+        options.config_file = matches
+            .get_one::<OsString>(CONFIG_FILE)
+            .map(PathBuf::from)
+            .or(options.config_file);
         for key in KEYS.iter().filter(|key| key.flag.is_some()) {
             if let Some(typed) = matches.get_many::<String>(key.path) {
-                options.flags.entry(key.path).or_default().extend(typed.cloned());
+                options
+                    .flags
+                    .entry(key.path)
+                    .or_default()
+                    .extend(typed.cloned());
             }
         }
     }
     // An empty option means none, here as for all others.
-    options.config_file = options.config_file.filter(|path| !path.as_os_str().is_empty());
+    options.config_file = options
+        .config_file
+        .filter(|path| !path.as_os_str().is_empty());
     options
 }
 
@@ -173,18 +201,27 @@ pub fn parse() -> Cli {
 ///
 /// # Errors
 /// In clap, help and version are errors too; [`clap::Error::exit`] handles each.
-pub fn parse_from(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
+pub fn parse_from(
+    words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+) -> Result<Cli, clap::Error> {
     let mut parser = command();
-    let matches = parser.try_get_matches_from_mut(words).map_err(|error| match key_without_option(&error) {
-        Some(message) => parser.error(ErrorKind::UnknownArgument, message),
-        None => error,
-    })?;
+    let matches =
+        parser.try_get_matches_from_mut(words).map_err(|error| {
+            match key_without_option(&error) {
+                Some(message) => parser.error(ErrorKind::UnknownArgument, message),
+                None => error,
+            }
+        })?;
     let options = typed(&matches);
     let (name, command) = match matches.subcommand_name() {
         Some(name) => (name, Command::from_arg_matches(&matches)?),
         None => ("serve", Command::Serve),
     };
-    let unused = options.flags.keys().filter_map(|path| Key::find(path)).find(|key| !uses(name, key));
+    let unused = options
+        .flags
+        .keys()
+        .filter_map(|path| Key::find(path))
+        .find(|key| !uses(name, key));
     if let Some(flag) = unused.and_then(|key| key.flag.as_ref()) {
         let message = format!("`{name}` cannot use {}; leave it out", flag.name);
         return Err(parser.error(ErrorKind::ArgumentConflict, message));
@@ -194,7 +231,9 @@ pub fn parse_from(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
 
 /// What to do if the unknown option is a key of the configuration that has no option.
 fn key_without_option(error: &clap::Error) -> Option<String> {
-    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
     let key = Key::find(&argument.strip_prefix("--")?.replace('-', "_"))?;
     if error.kind() != ErrorKind::UnknownArgument || key.flag.is_some() {
         return None;

@@ -13,7 +13,10 @@ pub struct Clock(Source);
 #[derive(Debug, Clone, Copy)]
 enum Source {
     System,
-    Tokio { origin: Instant, at_origin: Timestamp },
+    Tokio {
+        origin: Instant,
+        at_origin: Timestamp,
+    },
 }
 
 /// One moment by both clocks.
@@ -35,7 +38,10 @@ impl Clock {
     /// A clock that shows `start` now and then moves with tokio's clock.
     #[must_use]
     pub fn following_tokio(start: Timestamp) -> Self {
-        Self(Source::Tokio { origin: Instant::now(), at_origin: start })
+        Self(Source::Tokio {
+            origin: Instant::now(),
+            at_origin: start,
+        })
     }
 
     #[must_use]
@@ -48,6 +54,9 @@ impl Clock {
 
     #[must_use]
     pub fn moment(&self) -> Moment {
-        Moment { wall: self.now(), monotonic: Instant::now() }
+        Moment {
+            wall: self.now(),
+            monotonic: Instant::now(),
+        }
     }
 }

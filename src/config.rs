@@ -126,7 +126,11 @@ pub struct ConfigError(pub Vec<String>);
 fn listed(mistakes: &[String]) -> String {
     match mistakes {
         [mistake] => mistake.clone(),
-        _ => format!("{} mistakes in the configuration:\n  {}", mistakes.len(), mistakes.join("\n  ")),
+        _ => format!(
+            "{} mistakes in the configuration:\n  {}",
+            mistakes.len(),
+            mistakes.join("\n  ")
+        ),
     }
 }
 
@@ -138,7 +142,10 @@ const FIXED: [&str; 3] = ["api.base_url", "state.file", "web.listen_addresses"];
 ///
 /// # Errors
 /// All mistakes at once.
-pub fn load(options: &Options, environment: &[(OsString, OsString)]) -> Result<Config, ConfigError> {
+pub fn load(
+    options: &Options,
+    environment: &[(OsString, OsString)],
+) -> Result<Config, ConfigError> {
     sections::config(layers::merge(options, environment)?)
 }
 
@@ -152,22 +159,29 @@ pub fn load_address(
 ) -> Result<(Vec<String>, Option<PathBuf>), ConfigError> {
     let mut read = layers::merge(options, environment)?;
     read.mistakes.clear();
-    let address = (sections::listen_addresses(&mut read), read.path("web.config_file"));
+    let address = (
+        sections::listen_addresses(&mut read),
+        read.path("web.config_file"),
+    );
     read.finish(Some(address))
 }
 
 impl Config {
     /// A line for each key: the value in force and where it came from, secrets hidden.
     pub(crate) fn describe(&self) -> String {
-        let row = |key: &str, value: &str, source: &str| format!("{key:23}  {value:28}  {source}\n");
-        let of =
-            |Setting { key, value, source }: &Setting| row(key, if value.is_empty() { "-" } else { value }, source);
+        let row =
+            |key: &str, value: &str, source: &str| format!("{key:23}  {value:28}  {source}\n");
+        let of = |Setting { key, value, source }: &Setting| {
+            row(key, if value.is_empty() { "-" } else { value }, source)
+        };
         row("KEY", "VALUE", "SOURCE") + &self.settings.iter().map(of).collect::<String>()
     }
 
     /// The keys whose values differ in `new`, with both values; secrets hidden.
     pub(crate) fn changes(&self, new: &Self) -> Vec<String> {
-        let shown = |(old, new): (&Setting, &Setting)| format!("{} ({:?} -> {:?})", old.key, old.value, new.value);
+        let shown = |(old, new): (&Setting, &Setting)| {
+            format!("{} ({:?} -> {:?})", old.key, old.value, new.value)
+        };
         let mut changes: Vec<_> = self.changed(new).map(shown).collect();
         let (old, new) = (&self.api.key, &new.api.key);
         if old != new && matches!((old, new), (KeySource::Inline(_), KeySource::Inline(_))) {
@@ -178,11 +192,17 @@ impl Config {
 
     /// The keys that differ in `new` but cannot change in a running process.
     pub(crate) fn restart_needed(&self, new: &Self) -> Vec<&'static str> {
-        self.changed(new).map(|(old, _)| old.key).filter(|key| FIXED.contains(key)).collect()
+        self.changed(new)
+            .map(|(old, _)| old.key)
+            .filter(|key| FIXED.contains(key))
+            .collect()
     }
 
     fn changed<'a>(&'a self, new: &'a Self) -> impl Iterator<Item = (&'a Setting, &'a Setting)> {
-        self.settings.iter().zip(&new.settings).filter(|(old, new)| old.value != new.value)
+        self.settings
+            .iter()
+            .zip(&new.settings)
+            .filter(|(old, new)| old.value != new.value)
     }
 }
 

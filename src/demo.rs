@@ -57,7 +57,10 @@ impl Drop for DemoApi {
 /// A key that nobody can guess.
 #[must_use]
 pub fn random_key() -> SecretString {
-    iter::repeat_with(fastrand::alphanumeric).take(32).collect::<String>().into()
+    iter::repeat_with(fastrand::alphanumeric)
+        .take(32)
+        .collect::<String>()
+        .into()
 }
 
 /// Starts the demo API on a free port of 127.0.0.1, within the current tokio runtime. It accepts only `key`.
@@ -74,13 +77,22 @@ pub async fn start(seed: u64, key: SecretString) -> io::Result<DemoApi> {
             tracing::error!(%error, "the demo API ended");
         }
     });
-    Ok(DemoApi { base_url, key, server })
+    Ok(DemoApi {
+        base_url,
+        key,
+        server,
+    })
 }
 
 impl World {
     /// The API of this world for callers with `key`; its time begins now.
     pub fn router(self, key: SecretString) -> Router {
-        let api = Arc::new(Api { world: self, key, started: Instant::now(), requests: AtomicU64::new(0) });
+        let api = Arc::new(Api {
+            world: self,
+            key,
+            started: Instant::now(),
+            requests: AtomicU64::new(0),
+        });
         Router::new()
             .route("/v1/repositories", get(list_repositories))
             .route("/v1/repositories/{id}/languages", get(list_languages))
@@ -101,17 +113,32 @@ struct Api {
 /// Checks the key, then fails if the world says so.
 async fn guard(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
     if !bears_key(request.headers(), api.key.expose_secret()) {
-        let mut response = refusal(StatusCode::UNAUTHORIZED, "send the API key as a bearer token");
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        let mut response = refusal(
+            StatusCode::UNAUTHORIZED,
+            "send the API key as a bearer token",
+        );
+        response
+            .headers_mut()
+            .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return response;
     }
-    match api.world.stumble(api.requests.fetch_add(1, Ordering::Relaxed)) {
+    match api
+        .world
+        .stumble(api.requests.fetch_add(1, Ordering::Relaxed))
+    {
         Some(world::Stumble::TooManyRequests) => {
-            let mut response = refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests, wait a second");
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            let mut response = refusal(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too many requests, wait a second",
+            );
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
             response
         }
-        Some(world::Stumble::InternalError) => refusal(StatusCode::INTERNAL_SERVER_ERROR, "something went wrong"),
+        Some(world::Stumble::InternalError) => {
+            refusal(StatusCode::INTERNAL_SERVER_ERROR, "something went wrong")
+        }
         None => next.run(request).await,
     }
 }
@@ -119,8 +146,13 @@ async fn guard(State(api): State<Arc<Api>>, request: Request, next: Next) -> Res
 /// Whether exactly one Authorization header is sent, with this key.
 fn bears_key(headers: &HeaderMap, key: &str) -> bool {
     let sent: Vec<_> = headers.get_all(header::AUTHORIZATION).iter().collect();
-    let [credentials] = sent.as_slice() else { return false };
-    let credentials = credentials.to_str().ok().and_then(|credentials| credentials.split_once(' '));
+    let [credentials] = sent.as_slice() else {
+        return false;
+    };
+    let credentials = credentials
+        .to_str()
+        .ok()
+        .and_then(|credentials| credentials.split_once(' '));
     credentials.is_some_and(|(scheme, sent)| scheme.eq_ignore_ascii_case("bearer") && sent == key)
 }
 
@@ -136,28 +168,54 @@ fn page_cap() -> usize {
     PAGE_CAP
 }
 
-async fn list_repositories(State(api): State<Arc<Api>>, query: Result<Query<Listing>, QueryRejection>) -> Response {
+async fn list_repositories(
+    State(api): State<Arc<Api>>,
+    query: Result<Query<Listing>, QueryRejection>,
+) -> Response {
     let Listing { limit, after } = match query {
         Ok(Query(query)) => query,
         Err(rejected) => return refusal(StatusCode::BAD_REQUEST, &rejected.body_text()),
     };
-    if !(1..=1000).contains(&limit) || after.is_some_and(|after| !(1..=RepositoryId::MAX).contains(&after)) {
-        return refusal(StatusCode::BAD_REQUEST, "limit is 1 to 1000, and after 1 to 2^63 - 1");
+    if !(1..=1000).contains(&limit)
+        || after.is_some_and(|after| !(1..=RepositoryId::MAX).contains(&after))
+    {
+        return refusal(
+            StatusCode::BAD_REQUEST,
+            "limit is 1 to 1000, and after 1 to 2^63 - 1",
+        );
     }
     let after = after.unwrap_or(0);
-    let page = api.world.repositories().iter().filter(|repository| repository.id > after).take(limit.min(PAGE_CAP));
+    let page = api
+        .world
+        .repositories()
+        .iter()
+        .filter(|repository| repository.id > after)
+        .take(limit.min(PAGE_CAP));
     answer(StatusCode::OK, &page.map(Repository::to_json).collect())
 }
 
 async fn list_languages(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Response {
     let Some(repository) = id.parse().ok().and_then(|id| api.world.repository(id)) else {
-        return refusal(StatusCode::NOT_FOUND, "no repository with this id is connected to the account");
+        return refusal(
+            StatusCode::NOT_FOUND,
+            "no repository with this id is connected to the account",
+        );
     };
     let elapsed = api.started.elapsed();
     if api.world.is_out(repository, elapsed) {
-        return refusal(StatusCode::SERVICE_UNAVAILABLE, "this repository cannot be read at the moment");
+        return refusal(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "this repository cannot be read at the moment",
+        );
     }
-    answer(StatusCode::OK, &repository.languages.iter().map(|language| language.to_json(elapsed)).collect())
+    answer(
+        StatusCode::OK,
+        &repository
+            .languages
+            .iter()
+            .map(|language| language.to_json(elapsed))
+            .collect(),
+    )
 }
 
 fn refusal(status: StatusCode, message: &str) -> Response {
@@ -165,7 +223,12 @@ fn refusal(status: StatusCode, message: &str) -> Response {
 }
 
 fn answer(status: StatusCode, body: &Value) -> Response {
-    (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+    (
+        status,
+        [(header::CONTENT_TYPE, "application/json")],
+        body.to_string(),
+    )
+        .into_response()
 }
 
 #[cfg(test)]

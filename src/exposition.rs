@@ -38,7 +38,11 @@ impl Published {
     /// Encodes `snapshot` and `status` for all later scrapes. Costs CPU: call it off the runtime's threads.
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {
-        Self { kept: Kept::new(&registry(&snapshot, &status)), snapshot, status }
+        Self {
+            kept: Kept::new(&registry(&snapshot, &status)),
+            snapshot,
+            status,
+        }
     }
 
     /// The body of a scrape as one gzip member, in the parts to send one after another.
@@ -83,7 +87,10 @@ pub fn print(
 fn registry(snapshot: &Arc<Snapshot>, status: &PollStatus) -> Registry {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Translations(Arc::clone(snapshot))));
-    registry.register_collector(Box::new(Polling { snapshot: Arc::clone(snapshot), status: status.clone() }));
+    registry.register_collector(Box::new(Polling {
+        snapshot: Arc::clone(snapshot),
+        status: status.clone(),
+    }));
     registry
 }
 

@@ -28,7 +28,9 @@ use prometheus_client::{
 use std::{fmt, time::Duration};
 
 /// Upper bounds in seconds, up to the default of `api.timeout`.
-const REQUEST_BUCKETS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+const REQUEST_BUCKETS: [f64; 12] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+];
 
 /// All of the exporter's own instruments.
 #[derive(Debug)]
@@ -55,10 +57,16 @@ impl Instruments {
     pub fn new(telemetry_path: &str) -> Self {
         let mut instruments = Self::of_one_poll();
         let registry = &mut instruments.registry;
-        instruments.http_requests =
-            add(registry, "http_requests", "Requests that this exporter answered, by path and status");
-        instruments.tls_handshake_failures =
-            add(registry, "tls_handshake_failures", "TLS handshakes with clients that failed, by reason");
+        instruments.http_requests = add(
+            registry,
+            "http_requests",
+            "Requests that this exporter answered, by path and status",
+        );
+        instruments.tls_handshake_failures = add(
+            registry,
+            "tls_handshake_failures",
+            "TLS handshakes with clients that failed, by reason",
+        );
         registry.register_collector(Box::new(ProcessCollector::new()));
         for (path, codes) in [
             ("/", &["200"][..]),
@@ -69,11 +77,15 @@ impl Instruments {
             ("other", &["404"]),
         ] {
             for code in codes {
-                instruments.http_requests.at([("path", path), ("code", code)]);
+                instruments
+                    .http_requests
+                    .at([("path", path), ("code", code)]);
             }
         }
         for failure in HandshakeFailure::ALL {
-            instruments.tls_handshake_failures.at([("reason", failure.label())]);
+            instruments
+                .tls_handshake_failures
+                .at([("reason", failure.label())]);
         }
         instruments
     }
@@ -84,11 +96,16 @@ impl Instruments {
     pub fn of_one_poll() -> Self {
         let mut registry = Registry::default();
         let r = &mut registry;
-        let build_info: ByLabels<Gauge> =
-            add(r, "build_info", "Version, source revision and compiler of this exporter; always 1");
+        let build_info: ByLabels<Gauge> = add(
+            r,
+            "build_info",
+            "Version, source revision and compiler of this exporter; always 1",
+        );
         let revision = ("revision", env!("TRANSLATION_EXPORTER_REVISION"));
         let rustc = ("rustc", env!("TRANSLATION_EXPORTER_RUSTC"));
-        build_info.at([("version", env!("CARGO_PKG_VERSION")), revision, rustc]).set(1);
+        build_info
+            .at([("version", env!("CARGO_PKG_VERSION")), revision, rustc])
+            .set(1);
         let api_request_durations = ByLabels::new(|| Histogram::new(REQUEST_BUCKETS));
         r.register_with_unit(
             "translation_exporter_api_request_duration",
@@ -100,15 +117,43 @@ impl Instruments {
         r.register_collector(Box::new(conditions.clone()));
         let instruments = Self {
             polls: add(r, "polls", "Polls of the API that have ended"),
-            poll_failures: add(r, "poll_failures", "Polls that did not read everything, by reason"),
-            poll_overruns: add(r, "poll_overruns", "Polls that took longer than poll.interval"),
-            api_requests: add(r, "api_requests", "Requests to the API, retries included, by status or error"),
-            api_request_failures: add(r, "api_request_failures", "Requests to the API that failed, by reason"),
+            poll_failures: add(
+                r,
+                "poll_failures",
+                "Polls that did not read everything, by reason",
+            ),
+            poll_overruns: add(
+                r,
+                "poll_overruns",
+                "Polls that took longer than poll.interval",
+            ),
+            api_requests: add(
+                r,
+                "api_requests",
+                "Requests to the API, retries included, by status or error",
+            ),
+            api_request_failures: add(
+                r,
+                "api_request_failures",
+                "Requests to the API that failed, by reason",
+            ),
             api_request_durations,
-            api_retries: add(r, "api_retries", "Requests to the API that were retries after a failure"),
-            invalid_entries: add(r, "invalid_entries", "Entries or fields in API answers that could not be used"),
+            api_retries: add(
+                r,
+                "api_retries",
+                "Requests to the API that were retries after a failure",
+            ),
+            invalid_entries: add(
+                r,
+                "invalid_entries",
+                "Entries or fields in API answers that could not be used",
+            ),
             state_writes: add(r, "state_writes", "Attempts to write the state file"),
-            state_write_failures: add(r, "state_write_failures", "Attempts to write the state file that failed"),
+            state_write_failures: add(
+                r,
+                "state_write_failures",
+                "Attempts to write the state file that failed",
+            ),
             http_requests: ByLabels::default(),
             tls_handshake_failures: ByLabels::default(),
             conditions,
@@ -123,17 +168,22 @@ impl Instruments {
         for reason in PollFailure::ALL {
             self.poll_failures.at([("reason", reason.label())]);
         }
-        for operation in Operation::ALL.iter().map(|operation| ("operation", operation.label())) {
+        for operation in Operation::ALL
+            .iter()
+            .map(|operation| ("operation", operation.label()))
+        {
             for code in ["200", "error"] {
                 self.api_requests.at([operation, ("code", code)]);
             }
             for reason in Reason::ALL {
-                self.api_request_failures.at([operation, ("reason", reason.label())]);
+                self.api_request_failures
+                    .at([operation, ("reason", reason.label())]);
             }
             self.api_request_durations.at([operation]);
             self.api_retries.at([operation]);
             for defect in Defect::ALL {
-                self.invalid_entries.at([operation, ("reason", defect.label())]);
+                self.invalid_entries
+                    .at([operation, ("reason", defect.label())]);
             }
         }
     }
@@ -156,22 +206,30 @@ impl Instruments {
         let operation = ("operation", operation.label());
         let code = code.map_or_else(|| "error".to_owned(), |code| code.to_string());
         self.api_requests.at([operation, ("code", &code)]).inc();
-        self.api_request_durations.at([operation]).observe(took.as_secs_f64());
+        self.api_request_durations
+            .at([operation])
+            .observe(took.as_secs_f64());
     }
 
     /// One request failed, for `reason`.
     pub fn api_failure(&self, operation: Operation, reason: Reason) {
-        self.api_request_failures.at([("operation", operation.label()), ("reason", reason.label())]).inc();
+        self.api_request_failures
+            .at([("operation", operation.label()), ("reason", reason.label())])
+            .inc();
     }
 
     /// One request is retried.
     pub fn api_retry(&self, operation: Operation) {
-        self.api_retries.at([("operation", operation.label())]).inc();
+        self.api_retries
+            .at([("operation", operation.label())])
+            .inc();
     }
 
     /// An entry, or a field of it, could not be used.
     pub fn invalid_entry(&self, operation: Operation, defect: Defect) {
-        self.invalid_entries.at([("operation", operation.label()), ("reason", defect.label())]).inc();
+        self.invalid_entries
+            .at([("operation", operation.label()), ("reason", defect.label())])
+            .inc();
     }
 
     /// The state file was written, or could not be.
@@ -188,12 +246,14 @@ impl Instruments {
 
     /// The state file was set aside at the start: it was damaged, or of another API.
     pub fn state_discarded(&self, failure: Failure) {
-        self.conditions.change(|facts| facts.state_discarded = Some(failure));
+        self.conditions
+            .change(|facts| facts.state_discarded = Some(failure));
     }
 
     /// Timestamps lay in the future and were brought back to now.
     pub fn clock_corrected(&self, failure: Failure) {
-        self.conditions.change(|facts| facts.clock_corrected = Some(failure));
+        self.conditions
+            .change(|facts| facts.clock_corrected = Some(failure));
     }
 
     /// A configuration was loaded at `at` (at the start or by a reload), or was refused.
@@ -229,23 +289,29 @@ impl Instruments {
 
     /// A TLS handshake with a client failed.
     pub fn tls_handshake_failed(&self, failure: HandshakeFailure) {
-        self.tls_handshake_failures.at([("reason", failure.label())]).inc();
+        self.tls_handshake_failures
+            .at([("reason", failure.label())])
+            .inc();
     }
 
     /// The certificate served from now on expires at `at`; `None` if none is served.
     pub fn certificate_expires(&self, at: Option<Timestamp>) {
-        self.conditions.change(|facts| facts.certificate_expires_at = at);
+        self.conditions
+            .change(|facts| facts.certificate_expires_at = at);
     }
 
     /// A request was answered with status `code`. `path` is the value of the label: that of a route, or "other".
     pub fn http_request(&self, path: &str, code: u16) {
-        self.http_requests.at([("path", path), ("code", &code.to_string())]).inc();
+        self.http_requests
+            .at([("path", path), ("code", &code.to_string())])
+            .inc();
     }
 
     /// All of them in OpenMetrics, without the closing `# EOF`.
     pub(crate) fn encode(&self) -> String {
         let mut out = String::with_capacity(32 * 1024);
-        encode_registry(&mut out, &self.registry).expect("a String takes all that is written to it");
+        encode_registry(&mut out, &self.registry)
+            .expect("a String takes all that is written to it");
         out
     }
 }
@@ -258,9 +324,19 @@ fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &
 }
 
 /// Encodes one gauge without labels.
-fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: impl EncodeGaugeValue) -> fmt::Result {
+fn gauge(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    value: impl EncodeGaugeValue,
+) -> fmt::Result {
     let (stem, unit) = stem_and_unit(name);
-    ConstGauge::new(value).encode(encoder.encode_descriptor(stem, help, unit.as_ref(), MetricType::Gauge)?)
+    ConstGauge::new(value).encode(encoder.encode_descriptor(
+        stem,
+        help,
+        unit.as_ref(),
+        MetricType::Gauge,
+    )?)
 }
 
 /// The two parts that prometheus-client joins again, so that the source has the names that users know.

@@ -22,7 +22,9 @@ impl RepositoryId {
     /// `None` if `id` is 0 or above [`Self::MAX`].
     #[must_use]
     pub fn new(id: u64) -> Option<Self> {
-        NonZeroU64::new(id).filter(|id| id.get() <= Self::MAX).map(Self)
+        NonZeroU64::new(id)
+            .filter(|id| id.get() <= Self::MAX)
+            .map(Self)
     }
 
     #[must_use]
@@ -132,7 +134,10 @@ impl Timestamp {
 
     /// Seconds since the Unix epoch, exact to the millisecond.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "milliseconds of the years -9999 to 9999 stay below 2^53")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "milliseconds of the years -9999 to 9999 stay below 2^53"
+    )]
     pub fn as_seconds(self) -> f64 {
         self.0 as f64 / 1000.0
     }
@@ -146,7 +151,10 @@ impl Timestamp {
     /// This plus `duration`, at most the largest timestamp.
     #[must_use]
     pub fn saturating_add(self, duration: Duration) -> Self {
-        Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
+        Self(
+            self.0
+                .saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)),
+        )
     }
 }
 
@@ -174,7 +182,11 @@ pub struct Failure {
 impl Failure {
     #[must_use]
     pub fn new(since: Timestamp, what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) -> Self {
-        Self { since, what: what.into(), hint: hint.into() }
+        Self {
+            since,
+            what: what.into(),
+            hint: hint.into(),
+        }
     }
 }
 

@@ -93,7 +93,9 @@ where
         publish: Option<P>,
     ) -> Self {
         // `once` keeps a state even where it could list nothing.
-        let is_restored = memory.as_ref().is_some_and(|memory| !memory.repositories.is_empty());
+        let is_restored = memory
+            .as_ref()
+            .is_some_and(|memory| !memory.repositories.is_empty());
         let status = PollStatus {
             interval: settings.borrow().interval,
             running: None,
@@ -146,7 +148,11 @@ where
         let started = Instant::now();
         self.began = Some(started);
         self.status.interval = settings.interval;
-        self.status.running = Some(Running { since: self.clock.now(), is_listed: false, read: 0 });
+        self.status.running = Some(Running {
+            since: self.clock.now(),
+            is_listed: false,
+            read: 0,
+        });
         self.status.next_poll_at = None;
         self.progress.send_replace(PollProgress::default());
         if self.status.last.is_none() {
@@ -156,8 +162,10 @@ where
         let ended_early = match settings.api.begin().await {
             Ok(session) => {
                 let mut publications = Publications::begin();
-                self.list(&session, &settings, &mut publications, &mut work).await;
-                self.read(&session, &settings, &mut publications, &mut work).await;
+                self.list(&session, &settings, &mut publications, &mut work)
+                    .await;
+                self.read(&session, &settings, &mut publications, &mut work)
+                    .await;
                 let stop = session.stopped();
                 let reasons = [
                     stop.as_ref().map(|stop| stop.reason),
@@ -184,7 +192,12 @@ where
     }
 
     /// Reports how a poll ended.
-    fn conclude(&mut self, work: Work, ended_early: Option<Failure>, duration: Duration) -> PollOutcome {
+    fn conclude(
+        &mut self,
+        work: Work,
+        ended_early: Option<Failure>,
+        duration: Duration,
+    ) -> PollOutcome {
         let ended_at = self.clock.now();
         self.ledger.forget_departed(ended_at);
         let outcome = PollOutcome {
@@ -218,12 +231,20 @@ where
     }
 
     fn staleness_limit(&self) -> Duration {
-        staleness_limit(self.in_force.stale_after, self.last_full_poll, self.began.map(|began| began.elapsed()))
+        staleness_limit(
+            self.in_force.stale_after,
+            self.last_full_poll,
+            self.began.map(|began| began.elapsed()),
+        )
     }
 
     /// What is known now.
     pub fn snapshot(&self) -> Snapshot {
-        self.ledger.snapshot(self.in_force.completion_scale, self.staleness_limit(), self.clock.moment())
+        self.ledger.snapshot(
+            self.in_force.completion_scale,
+            self.staleness_limit(),
+            self.clock.moment(),
+        )
     }
 
     /// The state of polling.
@@ -238,7 +259,9 @@ where
 
     fn publish(&mut self) {
         self.follow_the_clock();
-        self.status.held_until = self.hold.follow(self.in_force.api.held_until(), self.clock.moment());
+        self.status.held_until = self
+            .hold
+            .follow(self.in_force.api.held_until(), self.clock.moment());
         if let Some(publish) = &self.publish {
             publish(Arc::new(self.snapshot()), self.status.clone());
         }
@@ -251,7 +274,8 @@ where
         if ahead >= JUMP {
             let what = format!("they were up to {} ahead", Rough(ahead));
             let hint = "check the clock of this machine";
-            self.instruments.clock_corrected(Failure::new(now, what, hint));
+            self.instruments
+                .clock_corrected(Failure::new(now, what, hint));
         }
     }
 
@@ -265,10 +289,19 @@ where
 }
 
 /// The failure of one poll, dated back to the first of the polls in a row that had it.
-fn lasting(since: &mut Option<Timestamp>, failure: Option<Failure>, now: Timestamp) -> Option<Failure> {
+fn lasting(
+    since: &mut Option<Timestamp>,
+    failure: Option<Failure>,
+    now: Timestamp,
+) -> Option<Failure> {
     // A clock that was set back in the meantime must not date it into the future.
-    *since = failure.as_ref().map(|_| since.map_or(now, |since| since.min(now)));
-    failure.map(|failure| Failure { since: since.unwrap_or(now), ..failure })
+    *since = failure
+        .as_ref()
+        .map(|_| since.map_or(now, |since| since.min(now)));
+    failure.map(|failure| Failure {
+        since: since.unwrap_or(now),
+        ..failure
+    })
 }
 
 #[cfg(test)]

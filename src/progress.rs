@@ -18,16 +18,25 @@ pub struct Progress {
 ///
 /// A drop changes nothing, except that of a finished language: new text arrived, and its translators' time begins then.
 #[must_use]
-pub fn advance(previous: Option<Progress>, reading: Completion, scale: f64, now: Timestamp) -> Progress {
+pub fn advance(
+    previous: Option<Progress>,
+    reading: Completion,
+    scale: f64,
+    now: Timestamp,
+) -> Progress {
     let at = match previous {
         Some(Progress { completion, at }) => {
             let rose = reading > completion;
-            let fell_from_complete = completion.get() >= scale && reading.get() < scale && reading < completion;
+            let fell_from_complete =
+                completion.get() >= scale && reading.get() < scale && reading < completion;
             if rose || fell_from_complete { now } else { at }
         }
         None => now,
     };
-    Progress { completion: reading, at }
+    Progress {
+        completion: reading,
+        at,
+    }
 }
 
 #[cfg(test)]
@@ -40,7 +49,12 @@ mod tests {
         let mut clock = None;
         for (step, reading) in (0..).zip(readings) {
             let now = Timestamp::from_millis(START.as_millis() + step);
-            clock = Some(advance(clock, Completion::new(*reading).unwrap(), scale, now));
+            clock = Some(advance(
+                clock,
+                Completion::new(*reading).unwrap(),
+                scale,
+                now,
+            ));
         }
         clock.unwrap().at.as_millis() - START.as_millis()
     }
@@ -63,14 +77,22 @@ mod tests {
     #[test]
     fn starts_anew_when_a_finished_language_gets_new_text() {
         assert_eq!(clock_after(&[100.0, 100.0, 97.0, 97.0], 100.0), 2);
-        assert_eq!(clock_after(&[110.0, 105.0], 100.0), 0, "above the scale it is still finished");
+        assert_eq!(
+            clock_after(&[110.0, 105.0], 100.0),
+            0,
+            "above the scale it is still finished"
+        );
     }
 
     #[test]
     fn a_change_of_scale_is_no_progress() {
         let before = advance(None, Completion::new(1.0).unwrap(), 1.0, START);
-        let after =
-            advance(Some(before), before.completion, 100.0, START.saturating_add(std::time::Duration::from_secs(9)));
+        let after = advance(
+            Some(before),
+            before.completion,
+            100.0,
+            START.saturating_add(std::time::Duration::from_secs(9)),
+        );
         assert_eq!(after, before);
     }
 }

@@ -63,8 +63,13 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
             let passed = passed_sockets()?;
             block_on(serving_runtime()?, serve::demo(options, seed, passed))
         }
-        Command::Once { output } => block_on(runtime_of_one_thread()?, once::once(&options, output)),
-        Command::CheckConfig { online } => block_on(runtime_of_one_thread()?, check_config::check(&options, online)),
+        Command::Once { output } => {
+            block_on(runtime_of_one_thread()?, once::once(&options, output))
+        }
+        Command::CheckConfig { online } => block_on(
+            runtime_of_one_thread()?,
+            check_config::check(&options, online),
+        ),
         Command::Health => block_on(runtime_of_one_thread()?, health::check(options)),
     }
 }
@@ -83,11 +88,18 @@ fn passed_sockets() -> Result<web::PassedSockets, RunError> {
 
 /// Two threads, so that scrapes do not wait for each other. Polls, and everything slow, run on other threads.
 fn serving_runtime() -> anyhow::Result<Runtime> {
-    Builder::new_multi_thread().worker_threads(2).enable_all().build().context("cannot start the runtime's threads")
+    Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime's threads")
 }
 
 fn runtime_of_one_thread() -> anyhow::Result<Runtime> {
-    Builder::new_current_thread().enable_all().build().context("cannot start a runtime")
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start a runtime")
 }
 
 /// Runs what may wait for a disk indefinitely, so that signals are answered meanwhile.
@@ -121,7 +133,11 @@ fn open_state(
         return Ok(None);
     };
     // The demo's port differs at each start, but its repositories are the same.
-    let base_url = if is_demo { "demo" } else { config.api.base_url.as_str() };
+    let base_url = if is_demo {
+        "demo"
+    } else {
+        config.api.base_url.as_str()
+    };
     let opened = StateFile::open(path, base_url, clock.now()).map_err(RunError::usage)?;
     if let Some(set_aside) = &opened.set_aside {
         let hint = "nothing to do, unless the file that was set aside can be repaired";

@@ -20,7 +20,10 @@ pub struct Selection {
 
 /// Applies the filters, then takes the higher id if two have the same name.
 #[must_use]
-pub fn select(listed: &BTreeMap<RepositoryId, Arc<Repository>>, filter: &FilterConfig) -> Selection {
+pub fn select(
+    listed: &BTreeMap<RepositoryId, Arc<Repository>>,
+    filter: &FilterConfig,
+) -> Selection {
     let mut polled = BTreeMap::new();
     let mut duplicates = Vec::new();
     let mut by_name: HashMap<&str, RepositoryId> = HashMap::with_capacity(listed.len());
@@ -40,7 +43,10 @@ pub fn select(listed: &BTreeMap<RepositoryId, Arc<Repository>>, filter: &FilterC
 fn passes(filter: &FilterConfig, repository: &Repository) -> bool {
     let name = &*repository.name;
     (filter.private || repository.visibility == Visibility::Public)
-        && filter.include.as_ref().is_none_or(|include| include.is_match(name))
+        && filter
+            .include
+            .as_ref()
+            .is_none_or(|include| include.is_match(name))
         && !filter.exclude.is_match(name)
 }
 
@@ -52,7 +58,12 @@ mod tests {
     fn globs(patterns: &[&str]) -> GlobSet {
         let mut set = GlobSet::builder();
         for pattern in patterns {
-            set.add(GlobBuilder::new(pattern).literal_separator(true).build().unwrap());
+            set.add(
+                GlobBuilder::new(pattern)
+                    .literal_separator(true)
+                    .build()
+                    .unwrap(),
+            );
         }
         set.build().unwrap()
     }
@@ -66,30 +77,65 @@ mod tests {
         ];
         let listed = listed.map(|(id, name, visibility)| {
             let id = RepositoryId::new(id).unwrap();
-            (id, Arc::new(Repository { id, name: name.into(), visibility, created_at: None }))
+            (
+                id,
+                Arc::new(Repository {
+                    id,
+                    name: name.into(),
+                    visibility,
+                    created_at: None,
+                }),
+            )
         });
         let selection = select(&listed.into(), filter);
-        let duplicates = selection.duplicates.iter().map(|repository| repository.id.get()).collect();
-        (selection.polled.keys().map(|id| id.get()).collect(), duplicates)
+        let duplicates = selection
+            .duplicates
+            .iter()
+            .map(|repository| repository.id.get())
+            .collect();
+        (
+            selection.polled.keys().map(|id| id.get()).collect(),
+            duplicates,
+        )
     }
 
     #[test]
     fn of_one_name_the_higher_id_is_shown() {
-        let all = FilterConfig { include: None, exclude: GlobSet::empty(), private: true };
+        let all = FilterConfig {
+            include: None,
+            exclude: GlobSet::empty(),
+            private: true,
+        };
         assert_eq!(selected(&all), (vec![2, 3, 4], vec![1]));
     }
 
     #[test]
     fn the_filters_come_first_and_a_repository_that_does_not_say_counts_as_private() {
-        let public = FilterConfig { include: None, exclude: GlobSet::empty(), private: false };
+        let public = FilterConfig {
+            include: None,
+            exclude: GlobSet::empty(),
+            private: false,
+        };
         assert_eq!(selected(&public), (vec![1, 4], vec![]));
     }
 
     #[test]
     fn exclude_wins_over_include() {
-        let filter = FilterConfig { include: Some(globs(&["acme/*"])), exclude: globs(&["*/app"]), private: true };
+        let filter = FilterConfig {
+            include: Some(globs(&["acme/*"])),
+            exclude: globs(&["*/app"]),
+            private: true,
+        };
         assert_eq!(selected(&filter), (vec![2], vec![]));
-        let none = FilterConfig { include: Some(globs(&["*"])), exclude: GlobSet::empty(), private: true };
-        assert_eq!(selected(&none), (vec![], vec![]), "* stays within a segment");
+        let none = FilterConfig {
+            include: Some(globs(&["*"])),
+            exclude: GlobSet::empty(),
+            private: true,
+        };
+        assert_eq!(
+            selected(&none),
+            (vec![], vec![]),
+            "* stays within a segment"
+        );
     }
 }

@@ -66,7 +66,10 @@ pub enum Condition {
     /// The last read failed; the data from before are not stale yet.
     Failing(Arc<Languages>, Failure),
     /// The data read at `read_at` are no longer shown.
-    Stale { read_at: Timestamp, failure: Option<Failure> },
+    Stale {
+        read_at: Timestamp,
+        failure: Option<Failure>,
+    },
 }
 
 impl Condition {
@@ -120,7 +123,10 @@ pub struct Shown {
 impl Shown {
     #[must_use]
     pub fn new(repository: impl Into<Arc<Repository>>, condition: Condition) -> Self {
-        Self { repository: repository.into(), condition }
+        Self {
+            repository: repository.into(),
+            condition,
+        }
     }
 }
 
@@ -143,8 +149,14 @@ pub struct Snapshot {
 impl Snapshot {
     /// All completions that are shown.
     pub fn completions(&self) -> impl Iterator<Item = f64> {
-        let languages = self.repositories.iter().filter_map(|shown| shown.condition.languages());
-        languages.flat_map(|languages| languages.readings.iter()).filter_map(Reading::completion).map(Completion::get)
+        let languages = self
+            .repositories
+            .iter()
+            .filter_map(|shown| shown.condition.languages());
+        languages
+            .flat_map(|languages| languages.readings.iter())
+            .filter_map(Reading::completion)
+            .map(Completion::get)
     }
 
     /// Whether a completion is above 0 and none is above 1, although the scale is: the API does not say whether it reports
@@ -158,7 +170,9 @@ impl Snapshot {
     /// How many completions are below 0 or above the scale.
     #[must_use]
     pub fn out_of_scale(&self) -> usize {
-        self.completions().filter(|completion| *completion < 0.0 || *completion > self.completion_scale).count()
+        self.completions()
+            .filter(|completion| *completion < 0.0 || *completion > self.completion_scale)
+            .count()
     }
 }
 

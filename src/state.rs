@@ -99,7 +99,11 @@ impl StateFile {
         if path.file_name().is_none() || fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
             return Err(StateError::NotAFile { path });
         }
-        let file = Self { lock: take_lock(&path)?, path, base_url: base_url.into() };
+        let file = Self {
+            lock: take_lock(&path)?,
+            path,
+            base_url: base_url.into(),
+        };
         // The lock proves that its writer is gone. If it cannot be removed, the first write reports that.
         let _ = fs::remove_file(file.temporary());
         let (memory, set_aside) = match file.read()? {
@@ -107,7 +111,11 @@ impl StateFile {
             Some(Ok(memory)) => (Some(memory), None),
             Some(Err(why)) => (None, Some(file.set_aside(why, now)?)),
         };
-        Ok(Opened { file, memory, set_aside })
+        Ok(Opened {
+            file,
+            memory,
+            set_aside,
+        })
     }
 
     /// Replaces the state file with one that holds `memory`, and returns once it is on the disk.
@@ -121,12 +129,21 @@ impl StateFile {
             self.lock = take_lock(&self.path)?;
         }
         let temporary = self.temporary();
-        let replaced = self.write_new(&temporary, memory).and_then(|()| fs::rename(&temporary, &self.path));
+        let replaced = self
+            .write_new(&temporary, memory)
+            .and_then(|()| fs::rename(&temporary, &self.path));
         if replaced.is_err() {
             // It is useless, and on a full disk it would take up space. What matters is in the error already.
             let _ = fs::remove_file(&temporary);
         }
-        replaced.map_err(|error| StateError::io("write the state file", &self.path, error, error::WRITE_FOLDER))?;
+        replaced.map_err(|error| {
+            StateError::io(
+                "write the state file",
+                &self.path,
+                error,
+                error::WRITE_FOLDER,
+            )
+        })?;
         sync_folder(&self.path).map_err(|error| StateError::not_synced(&self.path, error))
     }
 
@@ -136,7 +153,9 @@ impl StateFile {
             let mut file = File::open(&self.path)?;
             let length = file.metadata()?.len();
             if length > MAX_LENGTH {
-                return Ok(Err(format!("it is {length} bytes long, more than any state file")));
+                return Ok(Err(format!(
+                    "it is {length} bytes long, more than any state file"
+                )));
             }
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
@@ -147,7 +166,12 @@ impl StateFile {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => {
                 let if_denied = "let the user that runs the exporter read it, or move it away to start without it";
-                Err(StateError::io("read the state file", &self.path, error, if_denied))
+                Err(StateError::io(
+                    "read the state file",
+                    &self.path,
+                    error,
+                    if_denied,
+                ))
             }
         }
     }
@@ -155,7 +179,11 @@ impl StateFile {
     /// Moves the file at the path to an unused name. No other process can take that name in between, since this one holds
     /// the lock.
     fn set_aside(&self, why: String, now: Timestamp) -> Result<SetAside, StateError> {
-        let time: String = now.to_string().chars().filter(char::is_ascii_alphanumeric).collect();
+        let time: String = now
+            .to_string()
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect();
         let first = format!(".set-aside-{time}");
         let mut to = sibling(&self.path, &first);
         let mut number = 1;
@@ -164,8 +192,17 @@ impl StateFile {
             to = sibling(&self.path, &format!("{first}-{number}"));
         }
         match fs::rename(&self.path, &to) {
-            Ok(()) => Ok(SetAside { path: self.path.clone(), to, why }),
-            Err(error) => Err(StateError::io("set aside the state file", &self.path, error, error::WRITE_FOLDER)),
+            Ok(()) => Ok(SetAside {
+                path: self.path.clone(),
+                to,
+                why,
+            }),
+            Err(error) => Err(StateError::io(
+                "set aside the state file",
+                &self.path,
+                error,
+                error::WRITE_FOLDER,
+            )),
         }
     }
 
@@ -173,11 +210,16 @@ impl StateFile {
     fn write_new(&self, temporary: &Path, memory: &Memory) -> io::Result<()> {
         // Only a new file is sure to have the mode, and not to be a link that somebody put there.
         let _ = fs::remove_file(temporary);
-        let file = OpenOptions::new().write(true).create_new(true).mode(MODE).open(temporary)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(MODE)
+            .open(temporary)?;
         format::encode(memory, &self.base_url, &file)?;
         let length = file.metadata()?.len();
         if length > MAX_LENGTH {
-            let what = format!("it would be {length} bytes long, and at most {MAX_LENGTH} are read");
+            let what =
+                format!("it would be {length} bytes long, and at most {MAX_LENGTH} are read");
             return Err(io::Error::new(ErrorKind::FileTooLarge, what));
         }
         file.sync_all()
@@ -186,7 +228,9 @@ impl StateFile {
     /// Whether the next process would find this lock: false if somebody has removed or replaced its file.
     fn lock_is_in_place(&self) -> bool {
         let lock = fs::metadata(sibling(&self.path, ".lock"));
-        let (Ok(ours), Ok(found)) = (self.lock.metadata(), lock) else { return false };
+        let (Ok(ours), Ok(found)) = (self.lock.metadata(), lock) else {
+            return false;
+        };
         (ours.dev(), ours.ino()) == (found.dev(), found.ino())
     }
 
@@ -199,7 +243,13 @@ impl StateFile {
 fn take_lock(path: &Path) -> Result<File, StateError> {
     let lock = sibling(path, ".lock");
     // Network filesystems grant an exclusive lock only on files opened for writing.
-    let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(MODE).open(&lock);
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(MODE)
+        .open(&lock);
     let locked = opened.and_then(|file| match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
@@ -207,14 +257,22 @@ fn take_lock(path: &Path) -> Result<File, StateError> {
     });
     match locked {
         Ok(Some(file)) => Ok(file),
-        Ok(None) => Err(StateError::Held { path: path.to_owned(), lock }),
+        Ok(None) => Err(StateError::Held {
+            path: path.to_owned(),
+            lock,
+        }),
         Err(error) => {
             let if_denied = if fs::symlink_metadata(&lock).is_ok() {
                 "another user created it: remove it if no exporter of that user runs, or run the exporter as that user"
             } else {
                 error::WRITE_FOLDER
             };
-            Err(StateError::io("lock the state file with", &lock, error, if_denied))
+            Err(StateError::io(
+                "lock the state file with",
+                &lock,
+                error,
+                if_denied,
+            ))
         }
     }
 }
@@ -232,7 +290,9 @@ fn follow_links(path: &Path) -> PathBuf {
     const MOST: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..MOST {
-        let Ok(target) = fs::read_link(&path) else { break };
+        let Ok(target) = fs::read_link(&path) else {
+            break;
+        };
         path = path.parent().unwrap_or(Path::new("")).join(target);
     }
     path
@@ -246,7 +306,14 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     };
     match File::open(folder)?.sync_all() {
         // Some network and user-space filesystems cannot sync folders.
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::InvalidInput | ErrorKind::Unsupported
+            ) =>
+        {
+            Ok(())
+        }
         synced => synced,
     }
 }

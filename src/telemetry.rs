@@ -64,22 +64,44 @@ pub fn init(config: &LogConfig, bar: Option<ProgressBar>) -> Handle {
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string);
     let backtrace = std::backtrace::Backtrace::capture();
-    let backtrace = (backtrace.status() == BacktraceStatus::Captured).then(|| backtrace.to_string());
+    let backtrace =
+        (backtrace.status() == BacktraceStatus::Captured).then(|| backtrace.to_string());
     let payload = panic.payload();
-    let message =
-        payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    tracing::error!(panic = message, place, backtrace, "a thread or task failed; this is a bug");
+    let message = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    tracing::error!(
+        panic = message,
+        place,
+        backtrace,
+        "a thread or task failed; this is a bug"
+    );
 }
 
-fn subscriber(config: &LogConfig, write: impl Fn(&str) + Send + Sync + 'static) -> (impl Subscriber, Handle) {
+fn subscriber(
+    config: &LogConfig,
+    write: impl Fn(&str) + Send + Sync + 'static,
+) -> (impl Subscriber, Handle) {
     let (filter, handle) = reload::Layer::new(targets(config.level));
     let json = Arc::new(AtomicBool::new(config.json));
-    let lines = Lines { json: Arc::clone(&json), write };
-    (tracing_subscriber::registry().with(filter).with(lines), Handle { filter: handle, json })
+    let lines = Lines {
+        json: Arc::clone(&json),
+        write,
+    };
+    (
+        tracing_subscriber::registry().with(filter).with(lines),
+        Handle {
+            filter: handle,
+            json,
+        },
+    )
 }
 
 fn targets(level: Level) -> Targets {
-    Targets::new().with_default(level.min(Level::WARN)).with_target(OURS, level)
+    Targets::new()
+        .with_default(level.min(Level::WARN))
+        .with_target(OURS, level)
 }
 
 struct Lines<W> {
@@ -90,23 +112,35 @@ struct Lines<W> {
 impl<S: Subscriber, W: Fn(&str) + Send + Sync + 'static> Layer<S> for Lines<W> {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        let mut line = Line { json: self.json.load(Ordering::Relaxed), text: String::new(), message: String::new() };
+        let mut line = Line {
+            json: self.json.load(Ordering::Relaxed),
+            text: String::new(),
+            message: String::new(),
+        };
         event.record(&mut line);
         let fields = std::mem::take(&mut line.text);
         line.value("ts", &timestamp());
-        line.value("level", metadata.level().as_str().to_ascii_lowercase().as_str());
+        line.value(
+            "level",
+            metadata.level().as_str().to_ascii_lowercase().as_str(),
+        );
         line.value("target", metadata.target());
         let message = std::mem::take(&mut line.message);
         line.value("msg", &message);
         line.text.push_str(&fields);
         let text = line.text.trim_start_matches([',', ' ']);
-        (self.write)(&if line.json { format!("{{{text}}}\n") } else { format!("{text}\n") });
+        (self.write)(&if line.json {
+            format!("{{{text}}}\n")
+        } else {
+            format!("{text}\n")
+        });
     }
 }
 
 fn timestamp() -> String {
     let now = Clock::system().now();
-    jiff::Timestamp::from_millisecond(now.as_millis()).map_or_else(|_| now.to_string(), |time| format!("{time:.3}"))
+    jiff::Timestamp::from_millisecond(now.as_millis())
+        .map_or_else(|_| now.to_string(), |time| format!("{time:.3}"))
 }
 
 /// A line while it is written, each entry after its separator.
@@ -118,7 +152,9 @@ struct Line {
 
 impl Line {
     fn value(&mut self, key: &str, value: &str) {
-        let plain = |c: char| c.is_alphanumeric() || (c.is_ascii_graphic() && !matches!(c, '"' | '=' | '\\'));
+        let plain = |c: char| {
+            c.is_alphanumeric() || (c.is_ascii_graphic() && !matches!(c, '"' | '=' | '\\'))
+        };
         if !self.json && !value.is_empty() && value.chars().all(plain) {
             self.bare(key, value);
         } else {
@@ -128,8 +164,11 @@ impl Line {
 
     fn bare(&mut self, key: &str, value: &str) {
         // Writing to a string cannot fail.
-        let _ =
-            if self.json { write!(self.text, ",{}:{value}", Quoted(key)) } else { write!(self.text, " {key}={value}") };
+        let _ = if self.json {
+            write!(self.text, ",{}:{value}", Quoted(key))
+        } else {
+            write!(self.text, " {key}={value}")
+        };
     }
 }
 
@@ -179,7 +218,9 @@ impl fmt::Display for Quoted<'_> {
                 '\r' => f.write_str("\\r")?,
                 '\t' => f.write_str("\\t")?,
                 c if c.is_control() || is_invisible(c) => {
-                    c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(f, "\\u{unit:04x}"))?;
+                    c.encode_utf16(&mut [0; 2])
+                        .iter()
+                        .try_for_each(|unit| write!(f, "\\u{unit:04x}"))?;
                 }
                 c => f.write_char(c)?,
             }
@@ -201,16 +242,22 @@ mod tests {
     fn logged(config: &LogConfig, act: impl FnOnce(&Handle)) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&lines);
-        let (subscriber, telemetry) = subscriber(config, move |line| sink.lock().unwrap().push(line.to_owned()));
+        let (subscriber, telemetry) = subscriber(config, move |line| {
+            sink.lock().unwrap().push(line.to_owned());
+        });
         tracing::subscriber::with_default(subscriber, || act(&telemetry));
         let lines = lines.lock().unwrap();
         lines
             .iter()
             .map(|line| {
                 let (start, rest) = line.split_once('Z').unwrap();
-                let time = start.trim_start_matches("{\"ts\":\"").trim_start_matches("ts=");
+                let time = start
+                    .trim_start_matches("{\"ts\":\"")
+                    .trim_start_matches("ts=");
                 assert_eq!(time.len(), "2024-01-02T03:04:05.678".len(), "{line}");
-                rest.trim_start_matches("\",").trim_start_matches(' ').to_owned()
+                rest.trim_start_matches("\",")
+                    .trim_start_matches(' ')
+                    .to_owned()
             })
             .collect()
     }
@@ -218,7 +265,13 @@ mod tests {
     #[test]
     fn logfmt_lines_read_like_those_of_prometheus() {
         let lines = logged(&config(Level::INFO, false), |_| {
-            tracing::info!(repositories = 3, took = "1.5s", complete = true, ratio = 0.5, "poll ended");
+            tracing::info!(
+                repositories = 3,
+                took = "1.5s",
+                complete = true,
+                ratio = 0.5,
+                "poll ended"
+            );
             tracing::warn!(repo = %"acme/app", error = "no route to \"host\"", empty = "", "");
         });
         let expected = [
@@ -231,7 +284,12 @@ mod tests {
     #[test]
     fn json_lines_are_json() {
         let lines = logged(&config(Level::INFO, true), |_| {
-            tracing::info!(n = 3_u64, f = f64::NAN, repo = "a\"b\\c\n\u{1b}[31m\u{202e}é😀", "poll ended");
+            tracing::info!(
+                n = 3_u64,
+                f = f64::NAN,
+                repo = "a\"b\\c\n\u{1b}[31m\u{202e}é😀",
+                "poll ended"
+            );
         });
         let value: serde_json::Value = serde_json::from_str(&format!("{{{}", lines[0])).unwrap();
         assert_eq!(value["msg"], "poll ended");
@@ -243,7 +301,10 @@ mod tests {
     #[test]
     fn nothing_logged_can_forge_a_line_or_steer_a_terminal() {
         let lines = logged(&config(Level::INFO, false), |_| {
-            tracing::info!(repo = "a\nts=1 level=error\r\u{1b}]0;x\u{7}\u{9b}1m\u{202e}", "x\ny");
+            tracing::info!(
+                repo = "a\nts=1 level=error\r\u{1b}]0;x\u{7}\u{9b}1m\u{202e}",
+                "x\ny"
+            );
         });
         let expected = "level=info target=translation_exporter::telemetry::tests msg=\"x\\ny\" \
                         repo=\"a\\nts=1 level=error\\r\\u001b]0;x\\u0007\\u009b1m\\u202e\"\n";
@@ -253,7 +314,13 @@ mod tests {
     #[test]
     fn other_crates_are_heard_from_warn_on_even_at_trace() {
         let targets = targets(Level::TRACE);
-        for other in ["hyper::proto", "h2::codec", "reqwest::connect", "rustls", "translation"] {
+        for other in [
+            "hyper::proto",
+            "h2::codec",
+            "reqwest::connect",
+            "rustls",
+            "translation",
+        ] {
             assert!(targets.would_enable(other, &Level::WARN), "{other}");
             assert!(!targets.would_enable(other, &Level::INFO), "{other}");
         }
@@ -269,9 +336,17 @@ mod tests {
             let _ = std::panic::catch_unwind(|| panic!("no {}\n", "way"));
             std::panic::set_hook(before);
         });
-        let [line] = lines.as_slice() else { panic!("{lines:?}") };
-        assert!(line.starts_with("level=error target=translation_exporter::telemetry msg="), "{line}");
-        assert!(line.contains(" panic=\"no way\\n\" place=src/telemetry.rs:"), "{line}");
+        let [line] = lines.as_slice() else {
+            panic!("{lines:?}")
+        };
+        assert!(
+            line.starts_with("level=error target=translation_exporter::telemetry msg="),
+            "{line}"
+        );
+        assert!(
+            line.contains(" panic=\"no way\\n\" place=src/telemetry.rs:"),
+            "{line}"
+        );
     }
 
     #[test]
@@ -281,6 +356,9 @@ mod tests {
             telemetry.apply(&config(Level::DEBUG, false));
             tracing::debug!("heard");
         });
-        assert_eq!(lines, ["level=debug target=translation_exporter::telemetry::tests msg=heard\n"]);
+        assert_eq!(
+            lines,
+            ["level=debug target=translation_exporter::telemetry::tests msg=heard\n"]
+        );
     }
 }

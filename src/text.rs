@@ -7,11 +7,19 @@ pub(crate) fn is_invisible(c: char) -> bool {
 }
 
 /// The candidate most similar to what was `typed`, if one is similar enough.
-pub(crate) fn nearest<T: AsRef<str>>(typed: &str, candidates: impl IntoIterator<Item = T>) -> Option<T> {
+pub(crate) fn nearest<T: AsRef<str>>(
+    typed: &str,
+    candidates: impl IntoIterator<Item = T>,
+) -> Option<T> {
     let typed = normal(typed);
     candidates
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&typed, &normal(candidate.as_ref())), candidate))
+        .map(|candidate| {
+            (
+                strsim::jaro_winkler(&typed, &normal(candidate.as_ref())),
+                candidate,
+            )
+        })
         .filter(|(likeness, _)| *likeness >= 0.8)
         .max_by(|(one, _), (other, _)| one.total_cmp(other))
         .map(|(_, candidate)| candidate)
@@ -19,7 +27,10 @@ pub(crate) fn nearest<T: AsRef<str>>(typed: &str, candidates: impl IntoIterator<
 
 /// What spellings that mean the same to people have in common: `base-url`, `baseUrl`, `base_url`.
 fn normal(name: &str) -> String {
-    name.chars().filter(|c| !matches!(c, '_' | '-' | '.')).flat_map(char::to_lowercase).collect()
+    name.chars()
+        .filter(|c| !matches!(c, '_' | '-' | '.'))
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// What to do about an error whose cause lies in the system, whatever was attempted.
@@ -37,7 +48,10 @@ mod tests {
     #[test]
     fn too_many_open_files_have_a_hint_of_their_own() {
         let hint = |number| os_hint(&std::io::Error::from_raw_os_error(number));
-        assert!(hint(24).is_some_and(|hint| hint.contains("ulimit -n")), "EMFILE");
+        assert!(
+            hint(24).is_some_and(|hint| hint.contains("ulimit -n")),
+            "EMFILE"
+        );
         assert!(hint(23).is_some(), "ENFILE");
         assert_eq!(hint(2), None, "ENOENT");
     }

@@ -8,7 +8,10 @@ use clap_complete::{Shell, generate_to};
 use std::{env, error::Error, fs, path::PathBuf};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = env::args_os().nth(1).map(PathBuf::from).ok_or("usage: manual FOLDER")?;
+    let folder = env::args_os()
+        .nth(1)
+        .map(PathBuf::from)
+        .ok_or("usage: manual FOLDER")?;
     fs::create_dir_all(&folder)?;
     // For --version the definition has another name and more than the number.
     let mut command = translation_exporter::cli::command()
@@ -16,7 +19,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .version(env!("CARGO_PKG_VERSION"))
         .mut_subcommands(|command| {
             let name = format!("translation-exporter-{}", command.get_name());
-            command.display_name(name).version(env!("CARGO_PKG_VERSION"))
+            command
+                .display_name(name)
+                .version(env!("CARGO_PKG_VERSION"))
         });
     for shell in [Shell::Bash, Shell::Fish, Shell::Zsh] {
         generate_to(shell, &mut command, "translation-exporter", &folder)?;

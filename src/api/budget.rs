@@ -53,14 +53,18 @@ struct Outage {
 
 impl Outage {
     fn ends_poll(&self) -> bool {
-        self.requests >= OUTAGE_REQUESTS && (self.includes_listing || self.repositories.len() >= OUTAGE_REPOSITORIES)
+        self.requests >= OUTAGE_REQUESTS
+            && (self.includes_listing || self.repositories.len() >= OUTAGE_REPOSITORIES)
     }
 }
 
 impl Budget {
     /// Allows no more requests in this poll. The first reason is kept.
     pub fn stop(&self, reason: PollFailure, what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) {
-        self.stop.get_or_init(|| Stop { reason, failure: Failure::new(Clock::system().now(), what, hint) });
+        self.stop.get_or_init(|| Stop {
+            reason,
+            failure: Failure::new(Clock::system().now(), what, hint),
+        });
         self.stopped.cancel();
     }
 
@@ -71,7 +75,10 @@ impl Budget {
     /// `None` if the poll must end before `wait` is over.
     pub async fn unless_stopped<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
         // The wait itself may be what stopped the poll.
-        self.stopped.run_until_cancelled(wait).await.filter(|_| !self.stopped.is_cancelled())
+        self.stopped
+            .run_until_cancelled(wait)
+            .await
+            .filter(|_| !self.stopped.is_cancelled())
     }
 
     /// A request is sent for the first time.
@@ -96,7 +103,12 @@ impl Budget {
 
     /// A request failed; `repository` is `None` for the listing, `hold` is how long it holds all requests. Ends the poll if
     /// necessary.
-    pub fn count_failure(&self, repository: Option<RepositoryId>, error: &RequestError, hold: Option<Duration>) {
+    pub fn count_failure(
+        &self,
+        repository: Option<RepositoryId>,
+        error: &RequestError,
+        hold: Option<Duration>,
+    ) {
         if let Some(hold) = hold.filter(|hold| *hold > LONGEST_HOLD_WITHIN_POLL) {
             let hold = humantime::format_duration(Duration::from_secs(hold.as_secs()));
             let what = format!("Retry-After holds all requests for {hold} ({})", error.how);
@@ -109,7 +121,8 @@ impl Budget {
                 let what = "the API forbids the listing (status 403)";
                 self.stop(PollFailure::Unauthorized, what, error.hint);
             } else if counts.forbidden == FORBIDDEN_LIMIT {
-                let what = format!("the API forbade {FORBIDDEN_LIMIT} repositories in a row (status 403)");
+                let what =
+                    format!("the API forbade {FORBIDDEN_LIMIT} repositories in a row (status 403)");
                 self.stop(PollFailure::Repositories, what, error.hint);
             }
         } else {
@@ -125,7 +138,10 @@ impl Budget {
             None => counts.outage.includes_listing = true,
         }
         if counts.outage.ends_poll() {
-            let what = format!("{} requests in a row failed, the last because {}", counts.outage.requests, error.how);
+            let what = format!(
+                "{} requests in a row failed, the last because {}",
+                counts.outage.requests, error.how
+            );
             self.stop(PollFailure::Unavailable, what, error.hint);
         }
     }
@@ -166,20 +182,37 @@ mod tests {
     fn ten_failures_of_the_api_in_a_row_over_five_repositories_end_the_poll() {
         assert_eq!(stopped_after([(1, 503); 50]), None, "one repository");
         assert_eq!(stopped_after((0..9).map(|n| (n % 5 + 1, 500))), None);
-        assert_eq!(stopped_after((0..10).map(|n| (n % 5 + 1, 500))), Some(PollFailure::Unavailable));
+        assert_eq!(
+            stopped_after((0..10).map(|n| (n % 5 + 1, 500))),
+            Some(PollFailure::Unavailable)
+        );
         let interrupted = (1..=9).map(|n| (n, 500)).chain([(10, 404), (11, 500)]);
         assert_eq!(stopped_after(interrupted), None);
-        assert_eq!(stopped_after([(0, 502); 10]), Some(PollFailure::Unavailable), "the listing");
+        assert_eq!(
+            stopped_after([(0, 502); 10]),
+            Some(PollFailure::Unavailable),
+            "the listing"
+        );
     }
 
     #[test]
     fn three_forbidden_repositories_in_a_row_or_the_listing_end_the_poll() {
         assert_eq!(stopped_after([(0, 403)]), Some(PollFailure::Unauthorized));
-        assert_eq!(stopped_after([(1, 403), (2, 403), (3, 403)]), Some(PollFailure::Repositories));
-        assert_eq!(stopped_after([(1, 403), (2, 403), (3, 404), (4, 403), (5, 403)]), None);
+        assert_eq!(
+            stopped_after([(1, 403), (2, 403), (3, 403)]),
+            Some(PollFailure::Repositories)
+        );
+        assert_eq!(
+            stopped_after([(1, 403), (2, 403), (3, 404), (4, 403), (5, 403)]),
+            None
+        );
         let answered = Budget::default();
         for n in [1, 2, 0, 3, 4] {
-            if n == 0 { answered.count_success() } else { answered.count_failure(id(n), &status(403), None) }
+            if n == 0 {
+                answered.count_success();
+            } else {
+                answered.count_failure(id(n), &status(403), None);
+            }
         }
         assert_eq!(answered.stopped(), None);
     }

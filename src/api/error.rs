@@ -46,8 +46,17 @@ pub(super) struct RequestError {
 
 impl RequestError {
     pub fn new(reason: Reason, how: impl Into<String>) -> Self {
-        let retry = matches!(reason, Reason::Timeout | Reason::Connect | Reason::Truncated);
-        Self { reason, how: how.into(), hint: hint(reason), retry, retry_after: None }
+        let retry = matches!(
+            reason,
+            Reason::Timeout | Reason::Connect | Reason::Truncated
+        );
+        Self {
+            reason,
+            how: how.into(),
+            hint: hint(reason),
+            retry,
+            retry_after: None,
+        }
     }
 
     /// An answer whose status is not 200.
@@ -65,15 +74,25 @@ impl RequestError {
         };
         let retry = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
         let how = format!("the answer has status {status}");
-        Self { reason, how, hint: hint(reason), retry, retry_after }
+        Self {
+            reason,
+            how,
+            hint: hint(reason),
+            retry,
+            retry_after,
+        }
     }
 
     /// The same with the hint for that operation: a failed listing may concern the complete account.
     pub fn of(mut self, operation: Operation) -> Self {
         if operation == Operation::ListRepositories {
             self.hint = match self.reason {
-                Reason::NotFound => "set api.base_url to what stands before /v1 in the API's addresses",
-                Reason::Forbidden => "give the account of the key access to the API, or use the key of another account",
+                Reason::NotFound => {
+                    "set api.base_url to what stands before /v1 in the API's addresses"
+                }
+                Reason::Forbidden => {
+                    "give the account of the key access to the API, or use the key of another account"
+                }
                 _ => self.hint,
             };
         }
@@ -87,7 +106,11 @@ impl RequestError {
         } else if error.is_timeout() {
             Reason::Timeout
         } else if error.is_body() || error.is_decode() {
-            if is_corrupt(error) { Reason::Decode } else { Reason::Truncated }
+            if is_corrupt(error) {
+                Reason::Decode
+            } else {
+                Reason::Truncated
+            }
         } else if find_source::<hyper::Error>(error).is_some_and(hyper::Error::is_parse) {
             Reason::Decode
         } else {
@@ -100,7 +123,10 @@ impl RequestError {
         } else if let Some(hint) = find_source(error).and_then(os_hint) {
             (plain.how.clone(), hint)
         } else if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
-            ("the server there does not speak TLS".to_owned(), "check the scheme and the port of api.base_url")
+            (
+                "the server there does not speak TLS".to_owned(),
+                "check the scheme and the port of api.base_url",
+            )
         } else {
             return plain;
         };
@@ -109,12 +135,19 @@ impl RequestError {
 
     /// Whether the API itself fails, so that other requests would only add to its load.
     pub fn is_outage(&self) -> bool {
-        matches!(self.reason, Reason::Connect | Reason::Timeout | Reason::ServerError | Reason::RateLimited)
+        matches!(
+            self.reason,
+            Reason::Connect | Reason::Timeout | Reason::ServerError | Reason::RateLimited
+        )
     }
 
     /// Why the request for `url` has no answer.
     pub fn into_api_error(self, url: &Url) -> ApiError {
-        let failure = Failure::new(Clock::system().now(), format!("GET {url}: {}", self.how), self.hint);
+        let failure = Failure::new(
+            Clock::system().now(),
+            format!("GET {url}: {}", self.how),
+            self.hint,
+        );
         if self.is_outage() || self.reason == Reason::Unauthorized {
             ApiError::Unavailable(failure)
         } else {
@@ -128,20 +161,28 @@ fn hint(reason: Reason) -> &'static str {
         Reason::Timeout => "raise api.timeout, or check why the API is slow",
         Reason::Connect => "check api.base_url, the network, and HTTPS_PROXY if there is a proxy",
         Reason::Tls => "check the certificate of api.base_url; a private CA belongs in api.ca_file",
-        Reason::Redirect => "set api.base_url to the address that the API redirects to; redirects are not followed",
+        Reason::Redirect => {
+            "set api.base_url to the address that the API redirects to; redirects are not followed"
+        }
         Reason::Unauthorized => {
             "check the key that api.key_file or api.key gives, or create a new one in the account's settings"
         }
         Reason::Forbidden => {
             "give the account of the key access, or leave out with filter.exclude what it may not read"
         }
-        Reason::NotFound => "it may just have been removed; if this persists, check whether the API has changed",
+        Reason::NotFound => {
+            "it may just have been removed; if this persists, check whether the API has changed"
+        }
         Reason::RateLimited => "lower api.requests_per_second or raise poll.interval",
         Reason::ClientError => "check api.base_url and whether the API has changed",
         Reason::ServerError => "the API itself fails: nothing to do here but wait",
-        Reason::TooLarge => "raise api.max_response_size, or lower api.page_size if it is the listing",
+        Reason::TooLarge => {
+            "raise api.max_response_size, or lower api.page_size if it is the listing"
+        }
         Reason::Truncated => "check what cuts the API's answers short, such as a proxy",
-        Reason::Decode => "check that api.base_url is the API and not a page or proxy; or the API has changed",
+        Reason::Decode => {
+            "check that api.base_url is the API and not a page or proxy; or the API has changed"
+        }
         Reason::Cursor => CURSOR_HINT,
     }
 }
@@ -178,8 +219,12 @@ fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
 
 /// Whether the body is badly encoded, as opposed to being cut short.
 fn is_corrupt(error: &reqwest::Error) -> bool {
-    find_source::<io::Error>(error)
-        .is_some_and(|error| matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput))
+    find_source::<io::Error>(error).is_some_and(|error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
+        )
+    })
 }
 
 fn has_source<E: Error + 'static>(error: &reqwest::Error) -> bool {
@@ -193,7 +238,10 @@ fn find_source<E: Error + 'static>(error: &reqwest::Error) -> Option<&E> {
         if let Some(found) = error.downcast_ref::<E>() {
             return Some(found);
         }
-        next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        next = match error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref)
+        {
             Some(wrapped) => Some(wrapped as &(dyn Error + 'static)),
             None => error.source(),
         };
@@ -216,5 +264,7 @@ fn innermost(error: &reqwest::Error) -> String {
         cause = source;
     }
     // reqwest's own error would print the URL, which is in the surrounding message already.
-    cause.downcast_ref::<reqwest::Error>().map_or_else(|| cause.to_string(), |_| "the request failed".to_owned())
+    cause
+        .downcast_ref::<reqwest::Error>()
+        .map_or_else(|| cause.to_string(), |_| "the request failed".to_owned())
 }

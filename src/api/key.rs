@@ -21,7 +21,10 @@ pub(super) struct KeyReader {
 
 impl KeyReader {
     pub fn new(source: KeySource) -> Self {
-        Self { source, pending: Mutex::default() }
+        Self {
+            source,
+            pending: Mutex::default(),
+        }
     }
 
     /// Waits at most `limit` for the key.
@@ -46,7 +49,10 @@ impl KeyReader {
             Err(_) => {
                 *pending = Some(reading);
                 let what = "the API key file could not be read within api.timeout".to_owned();
-                Err(failure(what, "check why the disk that holds it does not respond"))
+                Err(failure(
+                    what,
+                    "check why the disk that holds it does not respond",
+                ))
             }
         }
     }
@@ -75,13 +81,18 @@ mod tests {
                 hangs.map(|hangs| hangs.recv());
                 Ok(SecretString::from("k3y"))
             };
-            reader.read_by(read, limit).await.map(|key| key.expose_secret().to_owned())
+            reader
+                .read_by(read, limit)
+                .await
+                .map(|key| key.expose_secret().to_owned())
         };
         for _ in 0..3 {
             assert!(read(Duration::from_millis(10)).await.is_err());
         }
         // The read is taken up before it comes back: one that came back in between would count as out of date.
-        let (key, ()) = tokio::join!(read(Duration::from_secs(30)), async { go_on.send(()).unwrap() });
+        let (key, ()) = tokio::join!(read(Duration::from_secs(30)), async {
+            go_on.send(()).unwrap();
+        });
         assert_eq!(key.as_deref(), Ok("k3y"));
         assert_eq!(begun.load(Ordering::SeqCst), 1);
         assert_eq!(read(Duration::from_secs(30)).await.as_deref(), Ok("k3y"));

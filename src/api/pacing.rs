@@ -53,9 +53,13 @@ impl Pacer {
         let mut last_turn = self.last_turn.lock().await;
         let mut spacing = self.spacing.subscribe();
         loop {
-            let due = last_turn.map(|last| last + *spacing.borrow_and_update()).max(self.held_until());
+            let due = last_turn
+                .map(|last| last + *spacing.borrow_and_update())
+                .max(self.held_until());
             // The timer counts milliseconds, and would sleep up to one for a moment that has passed.
-            let Some(due) = due.filter(|due| *due > Instant::now()) else { break };
+            let Some(due) = due.filter(|due| *due > Instant::now()) else {
+                break;
+            };
             tokio::select! {
                 () = sleep_until(due) => {}
                 // A reload; the sender lives as long as this.
@@ -108,7 +112,11 @@ mod tests {
         let start = Instant::now();
         pacer.turn().await;
         let waiting = futures_util::future::join_all((0..100).map(|_| pacer.turn()));
-        assert!(tokio::time::timeout(Duration::from_millis(500), waiting).await.is_err());
+        assert!(
+            tokio::time::timeout(Duration::from_millis(500), waiting)
+                .await
+                .is_err()
+        );
         pacer.turn().await;
         assert_eq!(start.elapsed().as_millis(), 1000);
     }
@@ -129,6 +137,9 @@ mod tests {
         assert_eq!(tokio::join!(waiting, reload).0, 5, "that which waited");
         pacer.turn().await;
         let later = start.elapsed();
-        assert!((Duration::from_millis(5990)..=Duration::from_secs(6)).contains(&later), "{later:?}");
+        assert!(
+            (Duration::from_millis(5990)..=Duration::from_secs(6)).contains(&later),
+            "{later:?}"
+        );
     }
 }

@@ -12,7 +12,9 @@ pub(super) fn backoff(attempt: u32) -> Duration {
 }
 
 fn longest_backoff(attempt: u32) -> Duration {
-    FIRST_BACKOFF.saturating_mul(1 << attempt.saturating_sub(1).min(16)).min(LONGEST_BACKOFF)
+    FIRST_BACKOFF
+        .saturating_mul(1 << attempt.saturating_sub(1).min(16))
+        .min(LONGEST_BACKOFF)
 }
 
 /// The Retry-After of an answer: seconds, or an HTTP date (RFC 9110, 10.2.3); `None` for anything else.
@@ -60,14 +62,22 @@ mod tests {
         let date = Some("Mon, 06 Nov 1995 08:49:37 GMT");
         assert_eq!(seconds("Mon, 06 Nov 1995 08:50:37 GMT", date), Some(60));
         assert_eq!(seconds("Sun, 06 Nov 1994 08:50:37 GMT", date), Some(0));
-        assert_eq!(seconds("Sun, 06 Nov 1994 08:50:37 GMT", Some("yesterday")), Some(60));
+        assert_eq!(
+            seconds("Sun, 06 Nov 1994 08:50:37 GMT", Some("yesterday")),
+            Some(60)
+        );
         assert_eq!(seconds("30", date), Some(30));
     }
 
     #[test]
     fn backoff_doubles_up_to_its_bound() {
-        let waits: Vec<_> = (1..=9).map(|attempt| longest_backoff(attempt).as_millis()).collect();
-        assert_eq!(waits, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+        let waits: Vec<_> = (1..=9)
+            .map(|attempt| longest_backoff(attempt).as_millis())
+            .collect();
+        assert_eq!(
+            waits,
+            [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]
+        );
         assert!((0..100).all(|_| backoff(2) <= Duration::from_secs(1)));
     }
 }

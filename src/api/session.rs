@@ -24,7 +24,14 @@ pub struct PollSession {
 
 impl PollSession {
     pub(super) fn new(client: Client, secret: SecretString) -> Self {
-        Self { client, budget: Budget::default(), key: Mutex::new(Key { secret, generation: 0 }) }
+        Self {
+            client,
+            budget: Budget::default(),
+            key: Mutex::new(Key {
+                secret,
+                generation: 0,
+            }),
+        }
     }
 
     /// Requests `url` until there is an answer, or until there can be none in this poll. `repository` is `None` for the
@@ -64,13 +71,23 @@ impl PollSession {
             let error = error.into_api_error(url);
             if reason == Reason::Unauthorized {
                 if has_new_key || !self.has_newer_key(&key).await {
-                    self.budget.stop(PollFailure::Unauthorized, "the API refuses the key (status 401)", hint);
+                    self.budget.stop(
+                        PollFailure::Unauthorized,
+                        "the API refuses the key (status 401)",
+                        hint,
+                    );
                     return Err(error);
                 }
                 has_new_key = true;
             } else {
                 let may_retry = retry && attempt < client.max_attempts && self.budget.take_retry();
-                if !may_retry || self.budget.unless_stopped(sleep(retry::backoff(attempt))).await.is_none() {
+                if !may_retry
+                    || self
+                        .budget
+                        .unless_stopped(sleep(retry::backoff(attempt)))
+                        .await
+                        .is_none()
+                {
                     return Err(error);
                 }
                 attempt += 1;
@@ -79,10 +96,17 @@ impl PollSession {
         }
     }
 
-    fn count_failure(&self, operation: Operation, repository: Option<RepositoryId>, error: &RequestError) {
+    fn count_failure(
+        &self,
+        operation: Operation,
+        repository: Option<RepositoryId>,
+        error: &RequestError,
+    ) {
         let client = &self.client;
         client.instruments.api_failure(operation, error.reason);
-        let hold = error.retry_after.map(|wait| wait.min(client.max_retry_after));
+        let hold = error
+            .retry_after
+            .map(|wait| wait.min(client.max_retry_after));
         if let Some(hold) = hold {
             client.pacer.hold(hold);
         }
@@ -98,13 +122,17 @@ impl PollSession {
         match self.client.key.read(self.client.timeout).await {
             Ok(secret) if secret.expose_secret() != refused.secret.expose_secret() => {
                 tracing::info!("the API refused the key; trying a newer one");
-                *key = Key { secret, generation: refused.generation + 1 };
+                *key = Key {
+                    secret,
+                    generation: refused.generation + 1,
+                };
                 true
             }
             Ok(_) => false,
             Err(failure) => {
                 let what = format!("the API refuses the key (status 401), and {}", failure.what);
-                self.budget.stop(PollFailure::Unauthorized, what, failure.hint);
+                self.budget
+                    .stop(PollFailure::Unauthorized, what, failure.hint);
                 false
             }
         }
@@ -133,7 +161,9 @@ impl PollSession {
                 // The error's own text may quote the body, so only the place is shown.
                 let how = match (error.line(), error.column()) {
                     (0, _) => "the body is not UTF-8".to_owned(),
-                    (line, column) => format!("the body is not a JSON array (line {line}, column {column})"),
+                    (line, column) => {
+                        format!("the body is not a JSON array (line {line}, column {column})")
+                    }
                 };
                 Err(RequestError::new(Reason::Decode, how).into_api_error(url))
             }
@@ -145,14 +175,20 @@ impl Session for PollSession {
     async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, ApiError> {
         let operation = Operation::ListRepositories;
         let mut url = self.client.repositories.clone();
-        url.query_pairs_mut().append_pair("limit", &self.client.page_size.to_string());
+        url.query_pairs_mut()
+            .append_pair("limit", &self.client.page_size.to_string());
         if let Some(after) = after {
-            url.query_pairs_mut().append_pair("after", &after.to_string());
+            url.query_pairs_mut()
+                .append_pair("after", &after.to_string());
         }
         let body = self.get(operation, None, &url).await?;
-        let page = self.decode(operation, &url, &body, wire::decode_page, |page| page.bad.as_slice())?;
+        let page = self.decode(operation, &url, &body, wire::decode_page, |page| {
+            page.bad.as_slice()
+        })?;
         if !page.follows(after) {
-            self.client.instruments.api_failure(operation, Reason::Cursor);
+            self.client
+                .instruments
+                .api_failure(operation, Reason::Cursor);
         }
         Ok(page)
     }

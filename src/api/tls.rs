@@ -18,7 +18,9 @@ pub enum BuildError {
         causes(.0)
     )]
     NoRoots(Vec<rustls_native_certs::Error>),
-    #[error("{variable}: not the address of a proxy; give one such as http://proxy.example.com:3128")]
+    #[error(
+        "{variable}: not the address of a proxy; give one such as http://proxy.example.com:3128"
+    )]
     Proxy { variable: &'static str },
     #[error("the HTTP client cannot be set up")]
     Http(#[from] reqwest::Error),
@@ -29,7 +31,11 @@ pub enum BuildError {
 /// Why the system's certificates could not be read, if known.
 fn causes(errors: &[rustls_native_certs::Error]) -> String {
     let causes: Vec<_> = errors.iter().map(ToString::to_string).collect();
-    if causes.is_empty() { String::new() } else { format!(" ({})", causes.join("; ")) }
+    if causes.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", causes.join("; "))
+    }
 }
 
 /// A client that trusts the system's roots and `api.ca_file`, follows no redirect, and uses `HTTPS_PROXY`.
@@ -37,8 +43,19 @@ pub(super) fn http_client(config: &ApiConfig) -> Result<reqwest::Client, BuildEr
     let is_https = config.base_url.scheme() == "https";
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls_config(config, is_https)?)
-        .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
-        .default_headers([(header::ACCEPT, header::HeaderValue::from_static("application/json"))].into_iter().collect())
+        .user_agent(concat!(
+            env!("CARGO_PKG_NAME"),
+            "/",
+            env!("CARGO_PKG_VERSION")
+        ))
+        .default_headers(
+            [(
+                header::ACCEPT,
+                header::HeaderValue::from_static("application/json"),
+            )]
+            .into_iter()
+            .collect(),
+        )
         .redirect(Policy::none())
         // Only HTTPS_PROXY is honoured: a proxy for http would see the key.
         .no_proxy()
@@ -54,8 +71,12 @@ pub(super) fn http_client(config: &ApiConfig) -> Result<reqwest::Client, BuildEr
 
 fn https_proxy() -> Result<Option<Proxy>, BuildError> {
     for variable in ["HTTPS_PROXY", "https_proxy"] {
-        let Some(address) = std::env::var_os(variable).filter(|address| !address.is_empty()) else { continue };
-        let proxy = address.to_str().and_then(|address| Proxy::https(address).ok());
+        let Some(address) = std::env::var_os(variable).filter(|address| !address.is_empty()) else {
+            continue;
+        };
+        let proxy = address
+            .to_str()
+            .and_then(|address| Proxy::https(address).ok());
         let proxy = proxy.ok_or(BuildError::Proxy { variable })?;
         return Ok(Some(proxy.no_proxy(NoProxy::from_env())));
     }
@@ -69,7 +90,10 @@ fn tls_config(config: &ApiConfig, is_https: bool) -> Result<ClientConfig, BuildE
         let system = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(system.certs);
         if let Some(path) = &config.ca_file {
-            let refused = |why: String| BuildError::CaFile { path: path.clone(), why };
+            let refused = |why: String| BuildError::CaFile {
+                path: path.clone(),
+                why,
+            };
             let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
                 .and_then(Iterator::collect)
                 .map_err(|error| refused(error.to_string()));
@@ -78,7 +102,9 @@ fn tls_config(config: &ApiConfig, is_https: bool) -> Result<ClientConfig, BuildE
                 return Err(refused("it holds none".to_owned()));
             }
             for certificate in certificates {
-                roots.add(certificate).map_err(|error| refused(error.to_string()))?;
+                roots
+                    .add(certificate)
+                    .map_err(|error| refused(error.to_string()))?;
             }
         }
         if roots.is_empty() {

@@ -6,8 +6,8 @@
 //! is bad, since it is unclear which was meant.
 
 use crate::model::{
-    BadEntry, Completion, Defect, Interner, LanguageList, Next, Page, Repository, RepositoryId, Target, Timestamp,
-    Visibility,
+    BadEntry, Completion, Defect, Interner, LanguageList, Next, Page, Repository, RepositoryId,
+    Target, Timestamp, Visibility,
 };
 use serde::{
     Deserializer,
@@ -30,15 +30,24 @@ pub fn decode_page(body: &[u8]) -> Result<Page, serde_json::Error> {
         next: Next::End,
     };
     for (place, entry) in (1..).zip(entries) {
-        page.next = decode_repository(place, entry, &mut page).map_or(Next::Unreadable, Next::After);
+        page.next =
+            decode_repository(place, entry, &mut page).map_or(Next::Unreadable, Next::After);
     }
     Ok(page)
 }
 
 /// Adds one entry to the page, and returns its id if that can be read.
-fn decode_repository(place: usize, entry: Option<[Field<'_>; 4]>, page: &mut Page) -> Option<RepositoryId> {
+fn decode_repository(
+    place: usize,
+    entry: Option<[Field<'_>; 4]>,
+    page: &mut Page,
+) -> Option<RepositoryId> {
     let Some([id, name, private, created_at]) = entry else {
-        page.bad.push(BadEntry { place: Some(place), identity: String::new(), defect: Defect::NotAnObject });
+        page.bad.push(BadEntry {
+            place: Some(place),
+            identity: String::new(),
+            defect: Defect::NotAnObject,
+        });
         return None;
     };
     let id = id.required(parse_id);
@@ -58,7 +67,11 @@ fn decode_repository(place: usize, entry: Option<[Field<'_>; 4]>, page: &mut Pag
             (None, Some(name)) => format!("{name:?}"),
             (None, None) => String::new(),
         };
-        BadEntry { place: Some(place), identity, defect }
+        BadEntry {
+            place: Some(place),
+            identity,
+            defect,
+        }
     }));
     let visibility = match private {
         Ok(Some(true)) => Visibility::Private,
@@ -67,7 +80,12 @@ fn decode_repository(place: usize, entry: Option<[Field<'_>; 4]>, page: &mut Pag
     };
     match (id, name) {
         (Some(id), Some(name)) => {
-            page.repositories.push(Repository { id, name: (*name).into(), visibility, created_at });
+            page.repositories.push(Repository {
+                id,
+                name: (*name).into(),
+                visibility,
+                created_at,
+            });
         }
         (Some(id), None) => page.nameless.push(id),
         (None, Some(name)) => page.unidentified.push((*name).into()),
@@ -80,13 +98,23 @@ fn decode_repository(place: usize, entry: Option<[Field<'_>; 4]>, page: &mut Pag
 ///
 /// # Errors
 /// The body is not a JSON array in UTF-8.
-pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList, serde_json::Error> {
+pub fn decode_languages(
+    body: &[u8],
+    interner: &Interner,
+) -> Result<LanguageList, serde_json::Error> {
     let entries = entries(body, ["code", "name", "completion"])?;
-    let mut list = LanguageList { languages: Vec::new(), bad: Vec::new() };
+    let mut list = LanguageList {
+        languages: Vec::new(),
+        bad: Vec::new(),
+    };
     let mut targets: Vec<(usize, Target)> = Vec::with_capacity(entries.len());
     for (place, entry) in (1..).zip(entries) {
         let (target, defects) = decode_language(entry, interner);
-        list.bad.extend(defects.into_iter().map(|defect| bad_language(place, target.as_ref(), defect)));
+        list.bad.extend(
+            defects
+                .into_iter()
+                .map(|defect| bad_language(place, target.as_ref(), defect)),
+        );
         targets.extend(target.map(|target| (place, target)));
     }
     // The sort is stable: of entries with the same code, the first is kept.
@@ -94,7 +122,8 @@ pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList
     targets.dedup_by(|(place, target), (_, first)| {
         let is_duplicate = target.language.code == first.language.code;
         if is_duplicate {
-            list.bad.push(bad_language(*place, Some(target), Defect::DuplicateCode));
+            list.bad
+                .push(bad_language(*place, Some(target), Defect::DuplicateCode));
         }
         is_duplicate
     });
@@ -104,11 +133,18 @@ pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList
 
 fn bad_language(place: usize, target: Option<&Target>, defect: Defect) -> BadEntry {
     let identity = target.map_or_else(String::new, |target| format!("{:?}", target.language.code));
-    BadEntry { place: Some(place), identity, defect }
+    BadEntry {
+        place: Some(place),
+        identity,
+        defect,
+    }
 }
 
 /// One language, if its code can be read, and the defects of the entry.
-fn decode_language(entry: Option<[Field<'_>; 3]>, interner: &Interner) -> (Option<Target>, Vec<Defect>) {
+fn decode_language(
+    entry: Option<[Field<'_>; 3]>,
+    interner: &Interner,
+) -> (Option<Target>, Vec<Defect>) {
     let Some([code, name, completion]) = entry else {
         return (None, vec![Defect::NotAnObject]);
     };
@@ -125,14 +161,28 @@ fn decode_language(entry: Option<[Field<'_>; 3]>, interner: &Interner) -> (Optio
         None
     });
     let language = interner.language(&code, &name.unwrap_or_default());
-    (Some(Target { language, completion }), defects)
+    (
+        Some(Target {
+            language,
+            completion,
+        }),
+        defects,
+    )
 }
 
 /// An integer, or a string of one in plain decimal digits (API specification 2.1).
 fn parse_id(raw: &str) -> Option<RepositoryId> {
-    let digits = if raw.starts_with('"') { string(raw)? } else { Cow::Borrowed(raw) };
+    let digits = if raw.starts_with('"') {
+        string(raw)?
+    } else {
+        Cow::Borrowed(raw)
+    };
     let canonical = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
-    if canonical { digits.parse().ok().and_then(RepositoryId::new) } else { None }
+    if canonical {
+        digits.parse().ok().and_then(RepositoryId::new)
+    } else {
+        None
+    }
 }
 
 fn parse_text(raw: &str) -> Option<Cow<'_, str>> {
@@ -142,7 +192,11 @@ fn parse_text(raw: &str) -> Option<Cow<'_, str>> {
 /// The text of a JSON string; `None` if `raw` is another value, or spells no text, such as half a surrogate pair.
 fn string(raw: &str) -> Option<Cow<'_, str>> {
     let text = raw.strip_prefix('"')?.strip_suffix('"')?;
-    if text.contains('\\') { serde_json::from_str(raw).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(text)) }
+    if text.contains('\\') {
+        serde_json::from_str(raw).ok().map(Cow::Owned)
+    } else {
+        Some(Cow::Borrowed(text))
+    }
 }
 
 /// A JSON number; parsed by std, which rounds correctly and turns overflow into infinity.
@@ -169,8 +223,11 @@ fn entries<'a, const N: usize>(
     };
     all_objects(text).or_else(|_: serde_json::Error| {
         let entries: Vec<&RawValue> = serde_json::from_str(text)?;
-        let fields =
-            |entry: &'a RawValue| Fields(names).deserialize(&mut serde_json::Deserializer::from_str(entry.get())).ok();
+        let fields = |entry: &'a RawValue| {
+            Fields(names)
+                .deserialize(&mut serde_json::Deserializer::from_str(entry.get()))
+                .ok()
+        };
         Ok(entries.into_iter().map(fields).collect())
     })
 }

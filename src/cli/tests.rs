@@ -6,54 +6,114 @@ fn read(words: &[&str]) -> Result<Cli, String> {
 
 #[test]
 fn the_default_command_is_serve() {
-    assert_eq!(read(&[]).unwrap(), Cli { options: Options::default(), command: Command::Serve });
+    assert_eq!(
+        read(&[]).unwrap(),
+        Cli {
+            options: Options::default(),
+            command: Command::Serve
+        }
+    );
 }
 
 #[test]
 fn options_stand_before_and_after_the_command() {
-    let before = read(&["--config.file", "a.yml", "--log.level=debug", "once", "--output", "json"]).unwrap();
-    let after = read(&["once", "--output=json", "--log.level", "debug", "--config.file=a.yml"]).unwrap();
+    let before = read(&[
+        "--config.file",
+        "a.yml",
+        "--log.level=debug",
+        "once",
+        "--output",
+        "json",
+    ])
+    .unwrap();
+    let after = read(&[
+        "once",
+        "--output=json",
+        "--log.level",
+        "debug",
+        "--config.file=a.yml",
+    ])
+    .unwrap();
     assert_eq!(before, after);
-    assert_eq!(before.command, Command::Once { output: Output::Json });
+    assert_eq!(
+        before.command,
+        Command::Once {
+            output: Output::Json
+        }
+    );
     assert_eq!(before.options.flags["log.level"], ["debug"]);
 }
 
 #[test]
 fn an_empty_option_means_none() {
-    let cli = read(&["--config.file=a.yml", "serve", "--config.file=", "--state.file="]).unwrap();
+    let cli = read(&[
+        "--config.file=a.yml",
+        "serve",
+        "--config.file=",
+        "--state.file=",
+    ])
+    .unwrap();
     assert_eq!(cli.options.config_file, None);
     assert_eq!(cli.options.flags["state.file"], [""]);
 }
 
 #[test]
 fn listen_addresses_repeat_on_both_sides_of_the_command() {
-    let cli =
-        read(&["--web.listen-address=:1", "serve", "--web.listen-address", ":2", "--web.listen-address=:3"]).unwrap();
-    assert_eq!(cli.options.flags["web.listen_addresses"], [":1", ":2", ":3"]);
+    let cli = read(&[
+        "--web.listen-address=:1",
+        "serve",
+        "--web.listen-address",
+        ":2",
+        "--web.listen-address=:3",
+    ])
+    .unwrap();
+    assert_eq!(
+        cli.options.flags["web.listen_addresses"],
+        [":1", ":2", ":3"]
+    );
 }
 
 #[test]
 fn lifecycle_is_enabled_with_and_without_a_value() {
-    let enabled = |words: &[&str]| read(words).unwrap().options.flags.remove("web.enable_lifecycle");
+    let enabled = |words: &[&str]| {
+        read(words)
+            .unwrap()
+            .options
+            .flags
+            .remove("web.enable_lifecycle")
+    };
     let typed = |value: &str| Some(vec![value.to_owned()]);
     assert_eq!(enabled(&[]), None);
     assert_eq!(enabled(&["--web.enable-lifecycle"]), typed("true"));
     assert_eq!(enabled(&["--web.enable-lifecycle=false"]), typed("false"));
     assert_eq!(enabled(&["--web.enable-lifecycle", "serve"]), typed("true"));
-    assert_eq!(enabled(&["serve", "--web.enable-lifecycle", "--log.level=info"]), typed("true"));
+    assert_eq!(
+        enabled(&["serve", "--web.enable-lifecycle", "--log.level=info"]),
+        typed("true")
+    );
 }
 
 #[test]
 fn the_demo_takes_a_seed() {
     assert_eq!(read(&["demo"]).unwrap().command, Command::Demo { seed: 0 });
-    assert_eq!(read(&["demo", "--seed", "7"]).unwrap().command, Command::Demo { seed: 7 });
+    assert_eq!(
+        read(&["demo", "--seed", "7"]).unwrap().command,
+        Command::Demo { seed: 7 }
+    );
 }
 
 #[test]
 fn a_key_on_the_command_line_is_refused_and_not_repeated() {
-    for words in [&["--api.key", "s3cret"][..], &["--api.key=s3cret"], &["once", "--api.key=s3cret"]] {
+    for words in [
+        &["--api.key", "s3cret"][..],
+        &["--api.key=s3cret"],
+        &["once", "--api.key=s3cret"],
+    ] {
         let error = read(words).unwrap_err();
-        assert!(error.contains("--api.key-file") && !error.contains("s3cret"), "{error}");
+        assert!(
+            error.contains("--api.key-file") && !error.contains("s3cret"),
+            "{error}"
+        );
     }
 }
 
@@ -61,7 +121,10 @@ fn a_key_on_the_command_line_is_refused_and_not_repeated() {
 fn the_error_for_a_key_without_an_option_says_where_it_goes() {
     let error = read(&["--api.page-size=3"]).unwrap_err();
     assert!(error.contains("api.page_size has no option"), "{error}");
-    assert!(error.contains("TRANSLATION_EXPORTER_API__PAGE_SIZE"), "{error}");
+    assert!(
+        error.contains("TRANSLATION_EXPORTER_API__PAGE_SIZE"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -87,27 +150,55 @@ fn an_option_that_a_command_cannot_use_is_refused_on_both_sides_of_it() {
             assert!(text.contains(command) && text.contains(name), "{text}");
         }
     }
-    read(&["health", "--config.file=a.yml", "--web.listen-address=:1", "--web.config.file=web.yml"]).unwrap();
+    read(&[
+        "health",
+        "--config.file=a.yml",
+        "--web.listen-address=:1",
+        "--web.config.file=web.yml",
+    ])
+    .unwrap();
 }
 
 #[test]
 fn help_fits_a_screen_and_shows_each_option_that_can_be_used_with_its_default_and_variable() {
     for command in ["", "serve", "once", "check-config", "health", "demo"] {
         let words = ["translation-exporter", command, "--help"];
-        let help = parse_from(words.into_iter().filter(|word| !word.is_empty())).unwrap_err().to_string();
-        assert_eq!(help.starts_with("Prometheus exporter for"), command.is_empty(), "{help}");
+        let help = parse_from(words.into_iter().filter(|word| !word.is_empty()))
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            help.starts_with("Prometheus exporter for"),
+            command.is_empty(),
+            "{help}"
+        );
         let lines = help.lines().count();
         assert!((12..=50).contains(&lines), "{lines} lines:\n{help}");
-        let wide: Vec<_> = help.lines().filter(|line| line.chars().count() > 80).collect();
+        let wide: Vec<_> = help
+            .lines()
+            .filter(|line| line.chars().count() > 80)
+            .collect();
         assert_eq!(wide, Vec::<&str>::new());
         for key in crate::config::KEYS {
             let Some(flag) = &key.flag else { continue };
             let used = uses(command, key);
             assert_eq!(help.contains(flag.name), used, "{command} {}", flag.name);
-            assert_eq!(help.contains(&format!("${}\n", key.variable())), used, "{command} {}", key.path);
+            assert_eq!(
+                help.contains(&format!("${}\n", key.variable())),
+                used,
+                "{command} {}",
+                key.path
+            );
             if used && !key.default.is_empty() {
-                let default = if (command, key.path) == ("demo", "poll.interval") { "5s" } else { key.default };
-                assert!(help.contains(&format!("[default: {default}]")), "{command} {}", key.path);
+                let default = if (command, key.path) == ("demo", "poll.interval") {
+                    "5s"
+                } else {
+                    key.default
+                };
+                assert!(
+                    help.contains(&format!("[default: {default}]")),
+                    "{command} {}",
+                    key.path
+                );
             }
         }
     }
@@ -119,7 +210,11 @@ fn version_reads_like_that_of_a_prometheus_exporter() {
     let text = error.to_string();
     assert_eq!(error.exit_code(), 0);
     assert!(
-        text.starts_with(concat!("translation-exporter, version ", env!("CARGO_PKG_VERSION"), " (revision: ")),
+        text.starts_with(concat!(
+            "translation-exporter, version ",
+            env!("CARGO_PKG_VERSION"),
+            " (revision: "
+        )),
         "{text}"
     );
     assert!(text.contains("\n  rustc version:    "), "{text}");

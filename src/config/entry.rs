@@ -22,7 +22,11 @@ impl Entry {
             (Some(text), Some(Takes::List)) => split(text).into(),
             (Some(text), _) => text.trim().into(),
         };
-        Self { path, value, source: source.into() }
+        Self {
+            path,
+            value,
+            source: source.into(),
+        }
     }
 }
 
@@ -32,7 +36,11 @@ impl Provider for Entry {
     }
 
     fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
-        Ok(Profile::Default.collect(nest(self.path, self.value.clone()).into_dict().unwrap_or_default()))
+        Ok(Profile::Default.collect(
+            nest(self.path, self.value.clone())
+                .into_dict()
+                .unwrap_or_default(),
+        ))
     }
 }
 
@@ -43,5 +51,9 @@ fn split(text: &str) -> Vec<String> {
         depth = depth.saturating_sub(usize::from(c == '}')) + usize::from(c == '{');
         c == ',' && depth == 0
     });
-    items.map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+    items
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(str::to_owned)
+        .collect()
 }

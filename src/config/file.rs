@@ -40,7 +40,9 @@ pub(super) fn read(path: &Path, mistakes: &mut Vec<String>) -> Option<Vec<Entry>
                 for (name, node) in keys {
                     match Key::find(&format!("{}.{}", section.value, name.value)) {
                         Some(key) => entries.extend(entry(key, node, place(&name))),
-                        None => mistakes.push(place(&name) + ": " + &unknown(Some(&section.value), &name.value)),
+                        None => mistakes.push(
+                            place(&name) + ": " + &unknown(Some(&section.value), &name.value),
+                        ),
                     }
                 }
                 continue;
@@ -68,13 +70,22 @@ fn parse(path: &Path) -> Result<Mapping, String> {
         Ok(Node::Mapping(sections)) => Ok(sections),
         Ok(Node::Value(Value::Empty(..))) => Ok(Mapping::new()),
         Ok(_) => {
-            let hint = format!("write sections ({}) with their keys indented below", sections().join(", "));
+            let hint = format!(
+                "write sections ({}) with their keys indented below",
+                sections().join(", ")
+            );
             Err(format!("{name}: is not a mapping; {hint}"))
         }
         Err(error) => {
-            let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
+            let line = error
+                .location()
+                .map(|location| location.line())
+                .filter(|line| *line > 0);
             let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-            Err(format!("{name}{line}: {}", complaint(error.without_snippet())))
+            Err(format!(
+                "{name}{line}: {}",
+                complaint(error.without_snippet())
+            ))
         }
     }
 }
@@ -115,11 +126,22 @@ fn unknown(section: Option<&str>, name: &str) -> String {
     let all = || KEYS.iter().filter_map(|key| key.path.split_once('.'));
     let (kind, known) = match section {
         None => ("section", sections()),
-        Some(section) => ("key", all().filter(|(its, _)| *its == section).map(|(_, key)| key).collect()),
+        Some(section) => (
+            "key",
+            all()
+                .filter(|(its, _)| *its == section)
+                .map(|(_, key)| key)
+                .collect(),
+        ),
     };
-    let path = |name: &str| section.map_or_else(|| name.to_owned(), |section| format!("{section}.{name}"));
-    let meant = match all().find(|(section, key)| name == *key || name.split_once('.') == Some((section, key))) {
-        Some((section, key)) => Some(format!("write \"{key}:\" indented below the section \"{section}:\"")),
+    let path =
+        |name: &str| section.map_or_else(|| name.to_owned(), |section| format!("{section}.{name}"));
+    let meant = match all()
+        .find(|(section, key)| name == *key || name.split_once('.') == Some((section, key)))
+    {
+        Some((section, key)) => Some(format!(
+            "write \"{key}:\" indented below the section \"{section}:\""
+        )),
         None => nearest(name, known.iter()).map(|near| format!("did you mean \"{}\"?", path(near))),
     };
     let shown = match section {
@@ -127,12 +149,17 @@ fn unknown(section: Option<&str>, name: &str) -> String {
         Some(section) => format!(" in the section {section}"),
         None => String::new(),
     };
-    format!("unknown {kind}{shown}; {}", meant.unwrap_or_else(|| format!("the {kind}s are {}", known.join(", "))))
+    format!(
+        "unknown {kind}{shown}; {}",
+        meant.unwrap_or_else(|| format!("the {kind}s are {}", known.join(", ")))
+    )
 }
 
 /// Whether an unknown name cannot be part of a secret: to YAML, `{key:abc}` is one name.
 fn can_be_shown(name: &str, is_near: bool) -> bool {
-    let plain = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.') || (is_near && c.is_ascii_digit());
+    let plain = |c: char| {
+        c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.') || (is_near && c.is_ascii_digit())
+    };
     name.len() <= 40 && name.chars().all(plain)
 }
 
@@ -170,10 +197,13 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Node, A::Error> {
-        Vec::<Value>::deserialize(SeqAccessDeserializer::new(seq)).map(|items| Node::Value(items.into()))
+        Vec::<Value>::deserialize(SeqAccessDeserializer::new(seq))
+            .map(|items| Node::Value(items.into()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
-        iter::from_fn(|| map.next_entry().transpose()).collect::<Result<_, _>>().map(Node::Mapping)
+        iter::from_fn(|| map.next_entry().transpose())
+            .collect::<Result<_, _>>()
+            .map(Node::Mapping)
     }
 }

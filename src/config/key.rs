@@ -26,10 +26,19 @@ pub enum KeySource {
 impl KeySource {
     /// The file at `path`, which the configuration names as `written`: maybe the key itself, pasted there by mistake.
     pub(crate) fn file(written: &Path, path: &Path) -> Self {
-        let is_path = [".", "..", "/"].iter().any(|start| written.starts_with(start));
+        let is_path = [".", "..", "/"]
+            .iter()
+            .any(|start| written.starts_with(start));
         let hidden = "(its name is not shown, since it might be the key itself, unless it begins with / or ./)";
-        let name = if is_path { path.display().to_string() } else { hidden.to_owned() };
-        Self::File { path: path.display().to_string().into(), name }
+        let name = if is_path {
+            path.display().to_string()
+        } else {
+            hidden.to_owned()
+        };
+        Self::File {
+            path: path.display().to_string().into(),
+            name,
+        }
     }
 }
 
@@ -64,12 +73,19 @@ pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
         KeySource::File { path, name } => (Path::new(path.expose_secret()), name),
         KeySource::Inline(secret) => {
             let hint = "set the API key, and nothing else";
-            return fit(secret.expose_secret().as_bytes()).map_err(|what| KeyError { what: what.to_owned(), hint });
+            return fit(secret.expose_secret().as_bytes()).map_err(|what| KeyError {
+                what: what.to_owned(),
+                hint,
+            });
         }
     };
-    let failed = |what: &str, hint| KeyError { what: format!("the API key file {name} {what}"), hint };
+    let failed = |what: &str, hint| KeyError {
+        what: format!("the API key file {name} {what}"),
+        hint,
+    };
     let bytes = read(path).map_err(|error| {
-        let hint = os_hint(&error).unwrap_or("make sure that the file exists and that this user can read it");
+        let hint = os_hint(&error)
+            .unwrap_or("make sure that the file exists and that this user can read it");
         failed(&format!("cannot be read: {error}"), hint)
     })?;
     fit(&bytes).map_err(|what| failed(what, "write the API key, and nothing else, into the file"))
@@ -78,10 +94,14 @@ pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     // A pipe could make the exporter wait for ever.
     if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return Err(io::Error::other("it is not a regular file, and could not be read again at each poll"));
+        return Err(io::Error::other(
+            "it is not a regular file, and could not be read again at each poll",
+        ));
     }
     let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    File::open(path)?
+        .take(LARGEST + 1)
+        .read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -91,7 +111,9 @@ fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
     }
     match std::str::from_utf8(bytes).map(|text| text.trim_end_matches(['\r', '\n'])) {
         Ok("") => Err("is empty"),
-        Ok(text) if text.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(SecretString::from(text)),
+        Ok(text) if text.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Ok(SecretString::from(text))
+        }
         _ => Err(
             "holds a character that cannot be sent in a header (a line break, a blank, or one that is not printable ASCII)",
         ),
@@ -111,7 +133,11 @@ mod tests {
         std::fs::write(file.path(), content).unwrap();
         read_key(&named(file.path()))
             .map(|key| key.expose_secret().to_owned())
-            .map_err(|error| error.to_string().replace(&file.path().display().to_string(), "FILE"))
+            .map_err(|error| {
+                error
+                    .to_string()
+                    .replace(&file.path().display().to_string(), "FILE")
+            })
     }
 
     #[test]
@@ -133,7 +159,14 @@ mod tests {
     fn a_key_that_cannot_be_sent_is_refused_without_being_shown() {
         let unfit = "the API key file FILE holds a character that cannot be sent in a header (a line break, a blank, or one \
                      that is not printable ASCII); write the API key, and nothing else, into the file";
-        for content in [&b"se\ncret"[..], b"se cret", b" secret", b"s\xc3\xa9cret", b"se\xffcret", b"se\0cret"] {
+        for content in [
+            &b"se\ncret"[..],
+            b"se cret",
+            b" secret",
+            b"s\xc3\xa9cret",
+            b"se\xffcret",
+            b"se\0cret",
+        ] {
             assert_eq!(from_file(content).unwrap_err(), unfit);
         }
     }
@@ -141,31 +174,58 @@ mod tests {
     #[test]
     fn an_empty_or_too_large_key_file_is_refused() {
         let rest = "write the API key, and nothing else, into the file";
-        assert_eq!(from_file(b"\n").unwrap_err(), format!("the API key file FILE is empty; {rest}"));
+        assert_eq!(
+            from_file(b"\n").unwrap_err(),
+            format!("the API key file FILE is empty; {rest}")
+        );
         let large = "the API key file FILE is larger than 16 KiB, too large for a key";
-        assert_eq!(from_file(&vec![b'a'; 16385]).unwrap_err(), format!("{large}; {rest}"));
+        assert_eq!(
+            from_file(&vec![b'a'; 16385]).unwrap_err(),
+            format!("{large}; {rest}")
+        );
         assert!(from_file(&vec![b'a'; 16384]).is_ok());
     }
 
     #[test]
     fn a_missing_key_file_and_a_folder_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let missing = read_key(&named(&folder.path().join("none"))).unwrap_err().to_string();
-        assert!(missing.contains("none cannot be read: No such file or directory"), "{missing}");
+        let missing = read_key(&named(&folder.path().join("none")))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            missing.contains("none cannot be read: No such file or directory"),
+            "{missing}"
+        );
         let folder = read_key(&named(folder.path())).unwrap_err().to_string();
-        assert!(folder.contains("cannot be read: Is a directory"), "{folder}");
+        assert!(
+            folder.contains("cannot be read: Is a directory"),
+            "{folder}"
+        );
     }
     #[test]
     fn what_may_be_a_key_in_the_place_of_a_path_is_not_shown() {
-        for written in ["s3cret", "s3cret.key", "a/s3cret", ".s3cret", "..s3cret", "~/s3cret"] {
+        for written in [
+            "s3cret",
+            "s3cret.key",
+            "a/s3cret",
+            ".s3cret",
+            "..s3cret",
+            "~/s3cret",
+        ] {
             let file = KeySource::file(Path::new(written), &Path::new("/etc").join(written));
             let error = read_key(&file).unwrap_err().to_string();
             assert!(!format!("{error}{file:?}").contains("s3cret"), "{error}");
-            assert!(error.contains("might be the key itself") && error.contains("./"), "{error}");
+            assert!(
+                error.contains("might be the key itself") && error.contains("./"),
+                "{error}"
+            );
         }
         for written in ["/s3cret", "./s3cret", "../s3cret"] {
             let file = KeySource::file(Path::new(written), &Path::new("/none").join(written));
-            assert!(read_key(&file).unwrap_err().to_string().contains("s3cret"), "{written}");
+            assert!(
+                read_key(&file).unwrap_err().to_string().contains("s3cret"),
+                "{written}"
+            );
         }
     }
 }

@@ -66,23 +66,51 @@ pub const KEYS: &[Key] = &[
     key("filter.include", List, ""),
     key("filter.exclude", List, ""),
     key("filter.private", Switch, "true"),
-    key("state.file", File, "").flag("--state.file", "FILE", "Keeps progress across restarts [default: none]"),
+    key("state.file", File, "").flag(
+        "--state.file",
+        "FILE",
+        "Keeps progress across restarts [default: none]",
+    ),
     key("web.listen_addresses", List, ":10018").flag("--web.listen-address", "ADDR", "Repeatable"),
-    key("web.telemetry_path", Text, "/metrics").flag("--web.telemetry-path", "PATH", "Path of the metrics"),
-    key("web.config_file", File, "").flag("--web.config.file", "FILE", "TLS and authentication [default: none]"),
-    key("web.enable_lifecycle", Switch, "false").flag("--web.enable-lifecycle", "ON", "Allow /-/reload"),
+    key("web.telemetry_path", Text, "/metrics").flag(
+        "--web.telemetry-path",
+        "PATH",
+        "Path of the metrics",
+    ),
+    key("web.config_file", File, "").flag(
+        "--web.config.file",
+        "FILE",
+        "TLS and authentication [default: none]",
+    ),
+    key("web.enable_lifecycle", Switch, "false").flag(
+        "--web.enable-lifecycle",
+        "ON",
+        "Allow /-/reload",
+    ),
     key("web.max_requests", Number, "40"),
     key("log.level", Text, "info").flag("--log.level", "LEVEL", "error, warn, info, debug, trace"),
     key("log.format", Text, "logfmt").flag("--log.format", "FORMAT", "logfmt or json"),
 ];
 
 const fn key(path: &'static str, takes: Takes, default: &'static str) -> Key {
-    Key { path, takes, default, flag: None }
+    Key {
+        path,
+        takes,
+        default,
+        flag: None,
+    }
 }
 
 impl Key {
     const fn flag(self, name: &'static str, value_name: &'static str, help: &'static str) -> Self {
-        Self { flag: Some(Flag { name, value_name, help }), ..self }
+        Self {
+            flag: Some(Flag {
+                name,
+                value_name,
+                help,
+            }),
+            ..self
+        }
     }
 
     /// The key of this path.
@@ -96,7 +124,10 @@ impl Key {
 
     /// The variable that sets it.
     pub(crate) fn variable(&self) -> String {
-        format!("{PREFIX}{}", self.path.replace('.', "__").to_ascii_uppercase())
+        format!(
+            "{PREFIX}{}",
+            self.path.replace('.', "__").to_ascii_uppercase()
+        )
     }
 }
 

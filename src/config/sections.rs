@@ -29,7 +29,16 @@ pub(super) fn config(mut read: Reader) -> Result<Config, ConfigError> {
     };
     let (state_file, web, log) = (read.path("state.file"), web(&mut read), log(&mut read));
     let (api, settings) = (read.finish(api)?, read.settings());
-    Ok(Config { api, poll, filter, state_file, web, log, settings, warnings: read.warnings })
+    Ok(Config {
+        api,
+        poll,
+        filter,
+        state_file,
+        web,
+        log,
+        settings,
+        warnings: read.warnings,
+    })
 }
 
 /// `None` if something is wrong that leaves no value at all.
@@ -42,14 +51,19 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
     Some(ApiConfig {
         page_size: read.whole("api.page_size", 1..=1000),
         concurrency: read.whole("api.concurrency", 1..=1024),
-        requests_per_second: Some(read.number("api.requests_per_second", rate, is_rate)).filter(|rate| *rate > 0.0),
+        requests_per_second: Some(read.number("api.requests_per_second", rate, is_rate))
+            .filter(|rate| *rate > 0.0),
         connect_timeout: read.duration("api.connect_timeout", MILLISECOND..=LONGEST),
         timeout: read.duration("api.timeout", MILLISECOND..=LONGEST),
         max_attempts: read.whole("api.max_attempts", 1..=10),
         max_retry_after: read.duration("api.max_retry_after", SECOND..=HOUR * 24),
-        max_response_size: read.number("api.max_response_size", size, |size: &ByteSize| size.0 > 0).0,
+        max_response_size: read
+            .number("api.max_response_size", size, |size: &ByteSize| size.0 > 0)
+            .0,
         ca_file: read.path("api.ca_file"),
-        completion_scale: read.number("api.completion_scale", scale, |scale| (1.0..=f64::MAX).contains(scale)),
+        completion_scale: read.number("api.completion_scale", scale, |scale| {
+            (1.0..=f64::MAX).contains(scale)
+        }),
         base_url: base_url?,
         key: key?,
     })
@@ -72,7 +86,10 @@ fn base_url(read: &mut Reader) -> Option<Url> {
             let parts = "a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on)";
             format!("holds {parts}, which is not allowed; give {expected}")
         }
-        Ok(mut url) if url.scheme() == "https" || url.scheme() == "http" && (allow_http || is_loopback(&url)) => {
+        Ok(mut url)
+            if url.scheme() == "https"
+                || url.scheme() == "http" && (allow_http || is_loopback(&url)) =>
+        {
             url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
             return Some(url);
         }
@@ -87,7 +104,10 @@ fn base_url(read: &mut Reader) -> Option<Url> {
 }
 
 fn holds_more_than_a_root(url: &Url) -> bool {
-    !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some()
+    !url.username().is_empty()
+        || url.password().is_some()
+        || url.query().is_some()
+        || url.fragment().is_some()
 }
 
 /// Whether what is sent there stays on this machine.
@@ -108,14 +128,18 @@ fn key(read: &mut Reader) -> Option<KeySource> {
     let (path, source) = match (inline, read.file(file)) {
         (Some(_), Some(_)) => {
             let [key, file] = [key, file].map(|path| format!("{path} ({})", read.source(path)));
-            read.mistakes.push(format!("{key} and {file}: only one of them may be given; remove one of the two"));
+            read.mistakes.push(format!(
+                "{key} and {file}: only one of them may be given; remove one of the two"
+            ));
             return None;
         }
         (None, None) => return None,
         (Some(inline), None) => (key, KeySource::Inline(inline.into())),
         (None, Some(found)) => (file, KeySource::file(found.original(), &found.relative())),
     };
-    read_key(&source).map_err(|error| read.mistake(path, error)).ok()?;
+    read_key(&source)
+        .map_err(|error| read.mistake(path, error))
+        .ok()?;
     Some(source)
 }
 
@@ -125,37 +149,66 @@ fn poll(read: &mut Reader) -> PollConfig {
     let least = interval * 2;
     if read.are_unset(&[STALE_AFTER]) {
         let default = humantime::format_duration(HOUR.max(interval * 3)).to_string();
-        read.figment = read.figment.clone().merge(Entry::new(STALE_AFTER, default.into(), "default"));
+        read.figment =
+            read.figment
+                .clone()
+                .merge(Entry::new(STALE_AFTER, default.into(), "default"));
     }
     let stale_after = read.duration(STALE_AFTER, SECOND..=LONGEST);
     if stale_after < least && !stale_after.is_zero() {
-        let [given, interval, least] = [stale_after, interval, least].map(humantime::format_duration);
-        let problem =
-            format!("{given} is less than twice poll.interval, which is {interval} ({})", read.source("poll.interval"));
-        read.mistake(STALE_AFTER, format!("{problem}; give at least {least}, or shorten poll.interval"));
+        let [given, interval, least] =
+            [stale_after, interval, least].map(humantime::format_duration);
+        let problem = format!(
+            "{given} is less than twice poll.interval, which is {interval} ({})",
+            read.source("poll.interval")
+        );
+        read.mistake(
+            STALE_AFTER,
+            format!("{problem}; give at least {least}, or shorten poll.interval"),
+        );
     }
-    PollConfig { interval, stale_after }
+    PollConfig {
+        interval,
+        stale_after,
+    }
 }
 
 fn globs(read: &mut Reader, path: &str) -> GlobSet {
     let expected = "a list of globs on owner/repo, such as [\"acme/*\"]";
     let mut set = GlobSetBuilder::new();
-    for glob in read.extract::<Vec<String>>(path, expected).unwrap_or_default() {
+    for glob in read
+        .extract::<Vec<String>>(path, expected)
+        .unwrap_or_default()
+    {
         let shown = quoted(&glob);
         match GlobBuilder::new(&glob).literal_separator(true).build() {
-            _ if glob.is_empty() => read.mistake(path, format!("holds an empty glob; give {expected}")),
+            _ if glob.is_empty() => {
+                read.mistake(path, format!("holds an empty glob; give {expected}"));
+            }
             Ok(built) => drop(set.add(built)),
             Err(error) => {
-                read.mistake(path, format!("the glob {shown} does not parse: {}; give {expected}", error.kind()));
+                read.mistake(
+                    path,
+                    format!(
+                        "the glob {shown} does not parse: {}; give {expected}",
+                        error.kind()
+                    ),
+                );
             }
         }
         if !glob.contains('/') && !glob.contains("**") {
             let hint = "append /* to match all repositories of an owner";
-            read.warning(path, format!("the glob {shown} contains no slash, so it matches no owner/repo; {hint}"));
+            read.warning(
+                path,
+                format!("the glob {shown} contains no slash, so it matches no owner/repo; {hint}"),
+            );
         }
     }
     set.build().unwrap_or_else(|error| {
-        read.mistake(path, format!("is too large: {}; give fewer globs", error.kind()));
+        read.mistake(
+            path,
+            format!("is too large: {}; give fewer globs", error.kind()),
+        );
         GlobSet::empty()
     })
 }
@@ -172,19 +225,27 @@ fn web(read: &mut Reader) -> WebConfig {
 
 pub(super) fn listen_addresses(read: &mut Reader) -> Vec<String> {
     const PATH: &str = "web.listen_addresses";
-    let expected = "a list of host:port in quotes, such as [\":10018\", \"127.0.0.1:10018\", \"[::1]:10018\"]";
-    let Some(addresses) = read.extract::<Vec<String>>(PATH, expected) else { return Vec::new() };
+    let expected =
+        "a list of host:port in quotes, such as [\":10018\", \"127.0.0.1:10018\", \"[::1]:10018\"]";
+    let Some(addresses) = read.extract::<Vec<String>>(PATH, expected) else {
+        return Vec::new();
+    };
     if addresses.is_empty() {
         read.mistake(PATH, format!("is empty; give {expected}"));
     }
     for (index, address) in addresses.iter().enumerate() {
         let shown = quoted(address);
         if let Err(problem) = check_address(address) {
-            let port = address.parse().map(|port: u16| format!("write \":{port}\""));
+            let port = address
+                .parse()
+                .map(|port: u16| format!("write \":{port}\""));
             let hint = port.unwrap_or_else(|_| format!("give {expected}"));
             read.mistake(PATH, format!("{shown} {problem}; {hint}"));
         } else if addresses[..index].contains(address) && !address.ends_with(":0") {
-            read.mistake(PATH, format!("{shown} is given twice; remove one of the two"));
+            read.mistake(
+                PATH,
+                format!("{shown} is given twice; remove one of the two"),
+            );
         }
     }
     addresses
@@ -202,7 +263,12 @@ fn check_address(text: &str) -> Result<(), &'static str> {
         }
         _ if host.starts_with('[') && Host::parse(host).is_ok() => Ok(()),
         // For names, the standard of URLs is too lenient: it would decode a percent sign, and take an asterisk.
-        _ if host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)) => Ok(()),
+        _ if host
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)) =>
+        {
+            Ok(())
+        }
         _ => Err("has a host that is neither a name nor an address"),
     }
 }
@@ -210,13 +276,15 @@ fn check_address(text: &str) -> Result<(), &'static str> {
 /// A path at which the metrics can be served: not that of the status page, and none that begins like the exporter's own.
 fn telemetry_path(read: &mut Reader) -> Option<String> {
     const PATH: &str = "web.telemetry_path";
-    let hint =
-        "a path such as /metrics: a slash, then letters, digits and -._~/, and none of the exporter's other paths";
+    let hint = "a path such as /metrics: a slash, then letters, digits and -._~/, and none of the exporter's other paths";
     let path: String = read.extract(PATH, hint)?;
     let problem = match path.as_str() {
         path if !path.starts_with('/') => "does not begin with a slash",
         path if path == "/" || path.starts_with("/-/") => "is already a path of the exporter",
-        path if !path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte)) => {
+        path if !path
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte)) =>
+        {
             "contains a character that is not allowed in it"
         }
         _ => return Some(path),
@@ -227,9 +295,23 @@ fn telemetry_path(read: &mut Reader) -> Option<String> {
 
 fn log(read: &mut Reader) -> LogConfig {
     let words = "error, warn, info, debug or trace";
-    let levels = [Level::INFO, Level::ERROR, Level::WARN, Level::DEBUG, Level::TRACE];
+    let levels = [
+        Level::INFO,
+        Level::ERROR,
+        Level::WARN,
+        Level::DEBUG,
+        Level::TRACE,
+    ];
     LogConfig {
-        level: read.choice("log.level", words, &levels.map(|level| (level.as_str(), level))),
-        json: read.choice("log.format", "logfmt or json", &[("logfmt", false), ("json", true)]),
+        level: read.choice(
+            "log.level",
+            words,
+            &levels.map(|level| (level.as_str(), level)),
+        ),
+        json: read.choice(
+            "log.format",
+            "logfmt or json",
+            &[("logfmt", false), ("json", true)],
+        ),
     }
 }

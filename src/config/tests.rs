@@ -6,11 +6,17 @@ use std::path::Path;
 const KEY: &str = "not-a-real-key-0001";
 
 fn options(file: &Path) -> Options {
-    Options { config_file: Some(file.to_owned()), ..Options::default() }
+    Options {
+        config_file: Some(file.to_owned()),
+        ..Options::default()
+    }
 }
 
 fn environment(variables: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
-    variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    variables
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
 }
 
 fn load_text(text: &str) -> Result<Config, ConfigError> {
@@ -20,7 +26,10 @@ fn load_text(text: &str) -> Result<Config, ConfigError> {
 }
 
 fn good() -> Config {
-    load_text(&format!("api: {{base_url: \"https://api.example.com/a\", key: {KEY}}}\n")).unwrap()
+    load_text(&format!(
+        "api: {{base_url: \"https://api.example.com/a\", key: {KEY}}}\n"
+    ))
+    .unwrap()
 }
 
 #[test]
@@ -30,16 +39,45 @@ fn the_path_of_the_base_url_ends_with_a_slash() {
 
 #[test]
 fn defaults_are_those_of_the_table_of_keys() {
-    let Config { api, poll, filter, state_file, web, log, .. } = good();
-    assert_eq!((api.page_size, api.concurrency, api.max_attempts), (1000, 8, 4));
-    assert_eq!((api.requests_per_second, api.completion_scale), (Some(10.0), 100.0));
-    assert_eq!((api.connect_timeout, api.timeout), (Duration::from_secs(10), Duration::from_secs(30)));
-    assert_eq!((api.max_response_size, api.ca_file), (16 * 1024 * 1024, None));
-    assert_eq!((poll.interval, poll.stale_after), (Duration::from_secs(300), Duration::from_secs(3600)));
+    let Config {
+        api,
+        poll,
+        filter,
+        state_file,
+        web,
+        log,
+        ..
+    } = good();
+    assert_eq!(
+        (api.page_size, api.concurrency, api.max_attempts),
+        (1000, 8, 4)
+    );
+    assert_eq!(
+        (api.requests_per_second, api.completion_scale),
+        (Some(10.0), 100.0)
+    );
+    assert_eq!(
+        (api.connect_timeout, api.timeout),
+        (Duration::from_secs(10), Duration::from_secs(30))
+    );
+    assert_eq!(
+        (api.max_response_size, api.ca_file),
+        (16 * 1024 * 1024, None)
+    );
+    assert_eq!(
+        (poll.interval, poll.stale_after),
+        (Duration::from_secs(300), Duration::from_secs(3600))
+    );
     assert!(filter.include.is_none() && filter.exclude.is_empty() && filter.private);
     assert_eq!(state_file, None);
-    assert_eq!((web.listen_addresses, web.telemetry_path), (vec![":10018".to_owned()], "/metrics".to_owned()));
-    assert_eq!((web.config_file, web.enable_lifecycle, web.max_requests), (None, false, 40));
+    assert_eq!(
+        (web.listen_addresses, web.telemetry_path),
+        (vec![":10018".to_owned()], "/metrics".to_owned())
+    );
+    assert_eq!(
+        (web.config_file, web.enable_lifecycle, web.max_requests),
+        (None, false, 40)
+    );
     assert_eq!((log.level, log.json), (tracing::Level::INFO, false));
 }
 
@@ -50,7 +88,11 @@ fn a_star_stays_within_a_segment() {
     );
     let filter = load_text(&text).unwrap().filter;
     let include = filter.include.unwrap();
-    assert!(include.is_match("acme/app") && !include.is_match("acme/app/deep") && !include.is_match("other/app"));
+    assert!(
+        include.is_match("acme/app")
+            && !include.is_match("acme/app/deep")
+            && !include.is_match("other/app")
+    );
     assert!(filter.exclude.is_match("a/x") && filter.exclude.is_match("a/b/x"));
 }
 
@@ -68,17 +110,34 @@ fn changes_that_need_a_restart_are_named() {
     let new = with(
         "poll: {interval: 1s}\nstate: {file: state.json}\nweb: {listen_addresses: [\":1\"]}\napi:\n  base_url: https://b",
     );
-    assert_eq!(old.restart_needed(&new), ["api.base_url", "state.file", "web.listen_addresses"]);
+    assert_eq!(
+        old.restart_needed(&new),
+        ["api.base_url", "state.file", "web.listen_addresses"]
+    );
 }
 
 #[test]
 fn changes_are_named_with_their_values_and_secrets_hidden() {
-    let with =
-        |key: &str, rest: &str| load_text(&format!("api: {{base_url: \"https://a\", key: {key}}}\n{rest}")).unwrap();
+    let with = |key: &str, rest: &str| {
+        load_text(&format!(
+            "api: {{base_url: \"https://a\", key: {key}}}\n{rest}"
+        ))
+        .unwrap()
+    };
     let old = with(KEY, "poll: {interval: 1m}\n");
     assert_eq!(old.changes(&old), Vec::<String>::new());
-    let changes = old.changes(&with("another-secret", "poll: {interval: 2m}\nstate: {file: /a}\n"));
-    assert_eq!(changes, ["poll.interval (\"1m\" -> \"2m\")", "state.file (\"\" -> \"/a\")", "api.key"]);
+    let changes = old.changes(&with(
+        "another-secret",
+        "poll: {interval: 2m}\nstate: {file: /a}\n",
+    ));
+    assert_eq!(
+        changes,
+        [
+            "poll.interval (\"1m\" -> \"2m\")",
+            "state.file (\"\" -> \"/a\")",
+            "api.key"
+        ]
+    );
 }
 
 /// Where a value came from does not matter, only what it is.
@@ -87,7 +146,11 @@ fn a_value_that_is_set_elsewhere_is_no_change() {
     let options = Options::default();
     let with = |name| {
         let url = ("TRANSLATION_EXPORTER_API__BASE_URL", "https://a");
-        load(&options, &environment(&[(name, "5m"), url, ("TRANSLATION_EXPORTER_API__KEY", KEY)])).unwrap()
+        load(
+            &options,
+            &environment(&[(name, "5m"), url, ("TRANSLATION_EXPORTER_API__KEY", KEY)]),
+        )
+        .unwrap()
     };
     let by_default = with("OTHER");
     let by_variable = with("TRANSLATION_EXPORTER_POLL__INTERVAL");
@@ -96,8 +159,14 @@ fn a_value_that_is_set_elsewhere_is_no_change() {
 
 fn demo_options() -> Options {
     Options {
-        defaults: vec![("poll.interval", "5s".to_owned()), ("api.key", "made-up".to_owned())],
-        overrides: vec![("api.base_url", "http://127.0.0.1:1/".to_owned()), ("api.key_file", String::new())],
+        defaults: vec![
+            ("poll.interval", "5s".to_owned()),
+            ("api.key", "made-up".to_owned()),
+        ],
+        overrides: vec![
+            ("api.base_url", "http://127.0.0.1:1/".to_owned()),
+            ("api.key_file", String::new()),
+        ],
         ..Options::default()
     }
 }
@@ -106,7 +175,10 @@ fn demo_options() -> Options {
 fn a_command_s_own_values_stand_below_and_above_all_others() {
     let variables = [
         ("TRANSLATION_EXPORTER_API__KEY_FILE", "/none/such"),
-        ("TRANSLATION_EXPORTER_API__BASE_URL", "https://api.example.com"),
+        (
+            "TRANSLATION_EXPORTER_API__BASE_URL",
+            "https://api.example.com",
+        ),
         ("TRANSLATION_EXPORTER_LOG__LEVEL", "debug"),
     ];
     let loaded = load(&demo_options(), &environment(&variables)).unwrap();
@@ -124,15 +196,28 @@ fn a_command_s_own_values_stand_below_and_above_all_others() {
 fn the_demo_s_api_takes_the_key_that_is_given() {
     let key = |variables: &[(&str, &str)]| {
         let loaded = load(&demo_options(), &environment(variables))?;
-        Ok::<_, ConfigError>(read_key(&loaded.api.key).unwrap().expose_secret().to_owned())
+        Ok::<_, ConfigError>(
+            read_key(&loaded.api.key)
+                .unwrap()
+                .expose_secret()
+                .to_owned(),
+        )
     };
     assert_eq!(key(&[("TRANSLATION_EXPORTER_API__KEY", KEY)]).unwrap(), KEY);
-    for none in [&[][..], &[("TRANSLATION_EXPORTER_API__KEY", "")], &[("TRANSLATION_EXPORTER_API__KEY_FILE", "/none")]]
-    {
+    for none in [
+        &[][..],
+        &[("TRANSLATION_EXPORTER_API__KEY", "")],
+        &[("TRANSLATION_EXPORTER_API__KEY_FILE", "/none")],
+    ] {
         assert_eq!(key(none).unwrap(), "made-up");
     }
-    let unfit = key(&[("TRANSLATION_EXPORTER_API__KEY", "two words")]).unwrap_err().to_string();
-    assert!(unfit.contains("TRANSLATION_EXPORTER_API__KEY") && !unfit.contains("words"), "{unfit}");
+    let unfit = key(&[("TRANSLATION_EXPORTER_API__KEY", "two words")])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        unfit.contains("TRANSLATION_EXPORTER_API__KEY") && !unfit.contains("words"),
+        "{unfit}"
+    );
 }
 
 #[test]
@@ -144,7 +229,11 @@ fn debug_output_and_description_hide_the_key() {
 #[test]
 fn the_address_is_found_whatever_is_wrong_with_other_keys() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), "poll: {interval: soon, intervall: 1m}\nweb: {listen_addresses: [\":1\"]}\n").unwrap();
+    std::fs::write(
+        file.path(),
+        "poll: {interval: soon, intervall: 1m}\nweb: {listen_addresses: [\":1\"]}\n",
+    )
+    .unwrap();
     let found = load_address(&options(file.path()), &[]).unwrap();
     assert_eq!(found, (vec![":1".to_owned()], None));
 }

@@ -12,11 +12,21 @@ pub struct Entry {
 }
 
 const fn public(name: &'static str, created_at: &'static str, languages: usize) -> Entry {
-    Entry { name, created_at, private: Some(false), languages }
+    Entry {
+        name,
+        created_at,
+        private: Some(false),
+        languages,
+    }
 }
 
 const fn private(name: &'static str, created_at: &'static str, languages: usize) -> Entry {
-    Entry { name, created_at, private: Some(true), languages }
+    Entry {
+        name,
+        created_at,
+        private: Some(true),
+        languages,
+    }
 }
 
 /// Two dozen repositories, in the order of their creation and so of their ids.
@@ -38,7 +48,12 @@ pub const REPOSITORIES: [Entry; 24] = [
     private("tinplate/mail-templates", "2021-08-10T09:49:56Z", 10),
     public("wayfinder-maps/router", "2022-02-22T22:22:22Z", 5),
     public("wayfinder-maps/web", "2022-02-28T08:12:37-05:00", 16),
-    Entry { name: "wayfinder-maps/docs", created_at: "2022-10-17T14:05:03Z", private: None, languages: 3 },
+    Entry {
+        name: "wayfinder-maps/docs",
+        created_at: "2022-10-17T14:05:03Z",
+        private: None,
+        languages: 3,
+    },
     public("quiet-garden/planner", "2023-04-04T04:44:00Z", 8),
     public("quiet-garden/almanac", "2023-06-19T18:29:11Z", 6),
     public("lanternfish/reader", "2024-01-09T20:16:48Z", 17),

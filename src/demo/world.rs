@@ -48,7 +48,13 @@ enum Work {
     /// Not measured: the API reports no completion.
     Unmeasured,
     /// New text comes once every `cycle`, then translators work until they finish or pause.
-    Alive { dice: u64, cycle: Duration, offset: Duration, step: Duration, lowest: u64 },
+    Alive {
+        dice: u64,
+        cycle: Duration,
+        offset: Duration,
+        step: Duration,
+        lowest: u64,
+    },
 }
 
 /// How a request fails at random, whatever it requests.
@@ -65,11 +71,18 @@ impl World {
         let mut repositories = Vec::with_capacity(REPOSITORIES.len());
         for (at, entry) in (0..).zip(&REPOSITORIES) {
             // The last third has the ids that a double cannot hold.
-            let base = if at * 3 < 2 * count(REPOSITORIES.len()) { id } else { LARGEST_SAFE_INTEGER.max(id) };
+            let base = if at * 3 < 2 * count(REPOSITORIES.len()) {
+                id
+            } else {
+                LARGEST_SAFE_INTEGER.max(id)
+            };
             id = base + 1 + 2 * dice(seed, &[at, 0], 40_000);
             repositories.push(Repository::new(seed, at, id, entry));
         }
-        if let Some(language) = repositories.iter_mut().find_map(|repository| repository.languages.last_mut()) {
+        if let Some(language) = repositories
+            .iter_mut()
+            .find_map(|repository| repository.languages.last_mut())
+        {
             language.work = Work::Unmeasured;
         }
         Self { seed, repositories }
@@ -83,7 +96,9 @@ impl World {
 
     #[must_use]
     pub fn repository(&self, id: u64) -> Option<&Repository> {
-        self.repositories.iter().find(|repository| repository.id == id)
+        self.repositories
+            .iter()
+            .find(|repository| repository.id == id)
     }
 
     /// Whether the repository cannot be read at a time: one of them, for 12 seconds of every five minutes.
@@ -93,7 +108,9 @@ impl World {
         let (round, second) = (elapsed.as_secs() / ROUND, elapsed.as_secs() % ROUND);
         let begin = 60 + dice(self.seed, &[round, 1], 180);
         let at = dice(self.seed, &[round, 2], count(self.repositories.len()));
-        let out = usize::try_from(at).ok().and_then(|at| self.repositories.get(at));
+        let out = usize::try_from(at)
+            .ok()
+            .and_then(|at| self.repositories.get(at));
         (begin..begin + 12).contains(&second) && out.is_some_and(|out| out.id == repository.id)
     }
 
@@ -123,7 +140,12 @@ impl Repository {
             private: entry.private,
             languages: languages
                 .into_iter()
-                .map(|(place, (code, name))| Language { code, name, words, work: Work::new(seed, at, place, words) })
+                .map(|(place, (code, name))| Language {
+                    code,
+                    name,
+                    words,
+                    work: Work::new(seed, at, place, words),
+                })
                 .collect(),
             id_as_string: dice(seed, &[at, 6], 2) == 0,
         }
@@ -132,7 +154,11 @@ impl Repository {
     /// The repository as the API spells it.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let id = if self.id_as_string { json!(self.id.to_string()) } else { json!(self.id) };
+        let id = if self.id_as_string {
+            json!(self.id.to_string())
+        } else {
+            json!(self.id)
+        };
         let mut repository = json!({ "id": id, "name": self.name, "created_at": self.created_at });
         if let Some(private) = self.private {
             repository["private"] = private.into();
@@ -144,7 +170,10 @@ impl Repository {
 impl Language {
     /// Translation progress in percent, `elapsed` after the start; two decimals.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "some ten thousand hundredths at most")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "some ten thousand hundredths at most"
+    )]
     pub fn completion(&self, elapsed: Duration) -> Option<f64> {
         let done = self.work.words_done(self.words, elapsed)?;
         Some((done * 10_000 / self.words) as f64 / 100.0)
@@ -170,13 +199,21 @@ impl Work {
             kind => {
                 // Most languages keep up with new text; some are new and have all of it to do.
                 let young = kind < 44;
-                let cycle = if young { 900 + roll(9, 1500) } else { 120 + roll(9, 360) };
+                let cycle = if young {
+                    900 + roll(9, 1500)
+                } else {
+                    120 + roll(9, 360)
+                };
                 Self::Alive {
                     dice: roll(10, u64::MAX),
                     cycle: Duration::from_secs(cycle),
                     offset: Duration::from_secs(roll(11, cycle)),
                     step: Duration::from_secs(2 + roll(12, 7)),
-                    lowest: if young { 4 + roll(13, 40) } else { 62 + roll(13, 25) },
+                    lowest: if young {
+                        4 + roll(13, 40)
+                    } else {
+                        62 + roll(13, 25)
+                    },
                 }
             }
         }
@@ -187,11 +224,21 @@ impl Work {
             Self::Finished => Some(words),
             Self::Stalled(done) => Some(done),
             Self::Unmeasured => None,
-            Self::Alive { dice: seed, cycle, offset, step, lowest } => {
+            Self::Alive {
+                dice: seed,
+                cycle,
+                offset,
+                step,
+                lowest,
+            } => {
                 let lived = (elapsed + offset).as_secs();
                 let (round, second) = (lived / cycle.as_secs(), lived % cycle.as_secs());
                 let low = lowest + dice(seed, &[round, 0], 8);
-                let high = if dice(seed, &[round, 1], 3) == 0 { 96 + dice(seed, &[round, 2], 4) } else { 100 };
+                let high = if dice(seed, &[round, 1], 3) == 0 {
+                    96 + dice(seed, &[round, 2], 4)
+                } else {
+                    100
+                };
                 // The work takes from half to all of the cycle; the remainder is a pause.
                 let work = cycle.as_secs() * (50 + dice(seed, &[round, 3], 50)) / 100;
                 let worked = (second - second % step.as_secs()).min(work);
@@ -205,7 +252,10 @@ impl Work {
 fn dice(seed: u64, purpose: &[u64], sides: u64) -> u64 {
     let mut state = fastrand::Rng::with_seed(seed).u64(..);
     for part in purpose {
-        state = fastrand::Rng::with_seed(state.rotate_left(23) ^ part.wrapping_mul(0x9e37_79b9_7f4a_7c15)).u64(..);
+        state = fastrand::Rng::with_seed(
+            state.rotate_left(23) ^ part.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        )
+        .u64(..);
     }
     fastrand::Rng::with_seed(state).u64(..sides)
 }

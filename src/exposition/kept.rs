@@ -53,7 +53,11 @@ impl Kept {
         // The encoder writes the end of a stream when it is dropped: into the empty vector that it gets here.
         let mut member = mem::take(deflate.get_mut());
         member.shrink_to_fit();
-        Self { member: member.into(), checksum, length }
+        Self {
+            member: member.into(),
+            checksum,
+            length,
+        }
     }
 
     /// This text and then `end` as one gzip member, in the parts to send one after another.
@@ -73,7 +77,11 @@ impl Kept {
     /// This text and then `end`, in parts that are inflated on demand.
     pub fn identity(&self, end: String) -> Identity {
         let inflate = DeflateDecoder::new(self.member.slice(HEADER.len()..).reader());
-        Identity { inflate, length: self.length, end: end.into() }
+        Identity {
+            inflate,
+            length: self.length,
+            end: end.into(),
+        }
     }
 }
 
@@ -104,7 +112,9 @@ impl Iterator for Identity {
         }
         let size = usize::try_from(self.length).map_or(CHUNK, |length| length.min(CHUNK));
         let mut chunk = vec![0; size];
-        self.inflate.read_exact(&mut chunk).expect("what was deflated here inflates to its length");
+        self.inflate
+            .read_exact(&mut chunk)
+            .expect("what was deflated here inflates to its length");
         self.length -= size as u64;
         Some(chunk.into())
     }
@@ -116,7 +126,10 @@ impl Iterator for Identity {
 /// Those of `out`.
 pub(super) fn encode(registry: &Registry, out: &mut impl Write) -> io::Result<()> {
     // The library writes a label at a time: without the buffer, compressing would take 25 times as long.
-    let mut text = TextWriter { out: BufWriter::with_capacity(CHUNK, out), failure: None };
+    let mut text = TextWriter {
+        out: BufWriter::with_capacity(CHUNK, out),
+        failure: None,
+    };
     match (encode_registry(&mut text, registry), text.failure) {
         (_, Some(failure)) => Err(failure),
         (Err(error), None) => Err(io::Error::other(error)),

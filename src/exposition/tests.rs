@@ -19,15 +19,26 @@ fn at(millis: i64) -> Timestamp {
 
 fn reading(code: &str, name: &str, completion: Option<f64>, progress_at: i64) -> Reading {
     let completion = completion.map(|value| Completion::new(value).unwrap());
-    let now = |completion| Reported::Now(Progress { completion, at: at(progress_at) });
+    let now = |completion| {
+        Reported::Now(Progress {
+            completion,
+            at: at(progress_at),
+        })
+    };
     Reading {
-        language: Arc::new(Language { code: code.into(), name: name.into() }),
+        language: Arc::new(Language {
+            code: code.into(),
+            name: name.into(),
+        }),
         reported: completion.map_or(Reported::Never, now),
     }
 }
 
 fn languages(read_at: i64, readings: Vec<Reading>) -> Arc<Languages> {
-    Arc::new(Languages { read_at: at(read_at), readings: readings.into() })
+    Arc::new(Languages {
+        read_at: at(read_at),
+        readings: readings.into(),
+    })
 }
 
 fn shown(id: u64, name: &str, condition: Condition) -> Shown {
@@ -41,7 +52,14 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
-    Snapshot { taken_at: at(0), repositories, filtered: 0, unnamed: 0, unconfirmed: 0, completion_scale: 100.0 }
+    Snapshot {
+        taken_at: at(0),
+        repositories,
+        filtered: 0,
+        unnamed: 0,
+        unconfirmed: 0,
+        completion_scale: 100.0,
+    }
 }
 
 /// Before a first poll has ended.
@@ -60,7 +78,11 @@ fn starting() -> PollStatus {
 }
 
 fn failure() -> Failure {
-    Failure { since: at(0), what: "the API failed".into(), hint: "wait".into() }
+    Failure {
+        since: at(0),
+        what: "the API failed".into(),
+        hint: "wait".into(),
+    }
 }
 
 /// After a poll that listed all and read some.
@@ -89,28 +111,55 @@ fn published(snapshot: Snapshot, status: PollStatus) -> Arc<Published> {
 
 /// The whole of an uncompressed scrape.
 fn text(published: &Published, format: Format, instruments: &Instruments) -> String {
-    String::from_utf8(published.identity(format, instruments).collect::<Vec<_>>().concat()).unwrap()
+    String::from_utf8(
+        published
+            .identity(format, instruments)
+            .collect::<Vec<_>>()
+            .concat(),
+    )
+    .unwrap()
 }
 
 /// What a publication fixes, which is all before the first metric of the instruments.
 fn fixed(text: &str) -> &str {
-    &text[..text.find("# HELP translation_exporter_build_info ").unwrap()]
+    &text[..text
+        .find("# HELP translation_exporter_build_info ")
+        .unwrap()]
 }
 
 fn fixed_text(published: &Published) -> String {
-    fixed(&text(published, Format::Text, &Instruments::new("/metrics"))).to_owned()
+    fixed(&text(
+        published,
+        Format::Text,
+        &Instruments::new("/metrics"),
+    ))
+    .to_owned()
 }
 
 /// Only the samples of the families whose names begin with `prefix`.
 fn samples(text: &str, prefix: &str) -> Vec<String> {
-    text.lines().filter(|line| line.starts_with(prefix)).map(str::to_owned).collect()
+    text.lines()
+        .filter(|line| line.starts_with(prefix))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A snapshot whose text has many chunks.
 fn large() -> Snapshot {
     let repositories = (1..=300).map(|id| {
-        let readings = (0..30).map(|n| reading(&format!("l{n:02}"), "Language", Some(f64::from(n)), 1_795_000_000_000));
-        shown(id, &format!("owner/repo-{id:04}"), Condition::Fresh(languages(1_795_224_645_000, readings.collect())))
+        let readings = (0..30).map(|n| {
+            reading(
+                &format!("l{n:02}"),
+                "Language",
+                Some(f64::from(n)),
+                1_795_000_000_000,
+            )
+        });
+        shown(
+            id,
+            &format!("owner/repo-{id:04}"),
+            Condition::Fresh(languages(1_795_224_645_000, readings.collect())),
+        )
     });
     snapshot(repositories.collect())
 }

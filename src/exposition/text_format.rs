@@ -13,9 +13,14 @@ pub(super) fn from_open_metrics(open_metrics: &str) -> String {
         if let Some(described) = line.strip_prefix("# HELP ") {
             // Written with the type, which determines how the name ends.
             help = described.split_once(' ').map_or("\n", |(_, help)| help);
-        } else if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|typed| typed.split_once(' ')) {
+        } else if let Some((name, kind)) = line
+            .strip_prefix("# TYPE ")
+            .and_then(|typed| typed.split_once(' '))
+        {
             let suffix = if kind == "counter\n" { "_total" } else { "" };
-            out.extend(["# HELP ", name, suffix, " ", help, "# TYPE ", name, suffix, " ", kind]);
+            out.extend([
+                "# HELP ", name, suffix, " ", help, "# TYPE ", name, suffix, " ", kind,
+            ]);
         } else if !line.starts_with("# UNIT ") {
             out.push_str(line);
         }

@@ -21,14 +21,22 @@ pub(super) struct Translations(pub Arc<Snapshot>);
 impl Translations {
     /// Each repository with its labels.
     fn repositories(&self) -> impl Iterator<Item = ([(&str, &str); 1], &Shown)> {
-        self.0.repositories.iter().map(|shown| ([("repo", &*shown.repository.name)], shown))
+        self.0
+            .repositories
+            .iter()
+            .map(|shown| ([("repo", &*shown.repository.name)], shown))
     }
 
     /// Each language with its labels.
     fn readings(&self) -> impl Iterator<Item = ([(&str, &str); 2], &Reading)> {
         self.repositories().flat_map(|([repo], shown)| {
-            let readings = shown.condition.languages().map_or(&[][..], |languages| &languages.readings);
-            readings.iter().map(move |reading| ([repo, ("language", &*reading.language.code)], reading))
+            let readings = shown
+                .condition
+                .languages()
+                .map_or(&[][..], |languages| &languages.readings);
+            readings
+                .iter()
+                .map(move |reading| ([repo, ("language", &*reading.language.code)], reading))
         })
     }
 }
@@ -40,48 +48,71 @@ impl Collector for Translations {
             encoder,
             "translation_completion_ratio",
             "Reported completion of a language divided by api.completion_scale, not clamped",
-            self.readings()
-                .filter_map(|(labels, reading)| Some((labels, reading.completion()?.get() / self.0.completion_scale))),
+            self.readings().filter_map(|(labels, reading)| {
+                Some((
+                    labels,
+                    reading.completion()?.get() / self.0.completion_scale,
+                ))
+            }),
         )?;
         family(
             encoder,
             "translation_last_progress_timestamp_seconds",
             "When completion was last seen to rise, or first seen, or seen to fall from complete, whichever was last",
-            self.readings().filter_map(|(labels, reading)| Some((labels, reading.progress()?.at.as_seconds()))),
+            self.readings().filter_map(|(labels, reading)| {
+                Some((labels, reading.progress()?.at.as_seconds()))
+            }),
         )?;
         family(
             encoder,
             "translation_language_info",
             "Name of a target language, empty if it has none; always 1",
-            self.readings()
-                .map(|([repo, language], reading)| ([repo, language, ("name", &*reading.language.name)], 1_u64)),
+            self.readings().map(|([repo, language], reading)| {
+                ([repo, language, ("name", &*reading.language.name)], 1_u64)
+            }),
         )?;
         family(
             encoder,
             "translation_repository_info",
             "Id of a repository and whether it is private: true, false or unknown; always 1",
             self.repositories().map(|([(_, repo)], shown)| {
-                let (id, private) = (shown.repository.id.to_string(), shown.repository.visibility.private_label());
-                ([("repo", Cow::from(repo)), ("id", id.into()), ("private", private.into())], 1_u64)
+                let (id, private) = (
+                    shown.repository.id.to_string(),
+                    shown.repository.visibility.private_label(),
+                );
+                (
+                    [
+                        ("repo", Cow::from(repo)),
+                        ("id", id.into()),
+                        ("private", private.into()),
+                    ],
+                    1_u64,
+                )
             }),
         )?;
         family(
             encoder,
             "translation_repository_created_timestamp_seconds",
             "When a repository was created",
-            self.repositories().filter_map(|(repo, shown)| Some((repo, shown.repository.created_at?.as_seconds()))),
+            self.repositories().filter_map(|(repo, shown)| {
+                Some((repo, shown.repository.created_at?.as_seconds()))
+            }),
         )?;
         family(
             encoder,
             "translation_repository_languages",
             "Target languages configured for a repository",
-            self.repositories().filter_map(|(repo, shown)| Some((repo, shown.condition.languages()?.readings.len()))),
+            self.repositories().filter_map(|(repo, shown)| {
+                Some((repo, shown.condition.languages()?.readings.len()))
+            }),
         )?;
         family(
             encoder,
             "translation_repository_last_success_timestamp_seconds",
             "When the languages of a repository were last read in full",
-            self.repositories().filter_map(|(repo, shown)| Some((repo, shown.condition.last_success()?.as_seconds()))),
+            self.repositories().filter_map(|(repo, shown)| {
+                Some((repo, shown.condition.last_success()?.as_seconds()))
+            }),
         )
     }
 }

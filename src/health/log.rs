@@ -27,7 +27,8 @@ impl Watch {
         let polling_fails = findings.iter().any(|finding| finding.kind.stops_polls());
         self.open.retain(|&kind, &mut since| {
             let lasts = is_found(kind) || kind.is_found_by_polls() && polling_fails;
-            let has_grown_worse = kind == Kind::CertificateExpiring && is_found(Kind::CertificateExpired);
+            let has_grown_worse =
+                kind == Kind::CertificateExpiring && is_found(Kind::CertificateExpired);
             if let (false, false, Some(what)) = (lasts, has_grown_worse, kind.end()) {
                 tracing::info!(after = %Rough(now.since(since)), "{what}");
             }
@@ -36,7 +37,15 @@ impl Watch {
     }
 }
 
-fn log_begin(Finding { kind, what, detail, hint, .. }: &Finding) {
+fn log_begin(
+    Finding {
+        kind,
+        what,
+        detail,
+        hint,
+        ..
+    }: &Finding,
+) {
     let error = detail.as_deref();
     match kind.severity() {
         Severity::Error => tracing::error!(error, hint = &**hint, "{what}"),
@@ -76,12 +85,16 @@ impl Kind {
             Self::ApiUnavailable => "the API answers again",
             Self::ListingIncomplete => "all repositories can be listed again",
             Self::DataStale => "no data are stale any more",
-            Self::CertificateExpired | Self::CertificateExpiring => "the TLS certificate is no longer about to expire",
+            Self::CertificateExpired | Self::CertificateExpiring => {
+                "the TLS certificate is no longer about to expire"
+            }
             Self::RepositoriesFailing => "no repository fails any more",
             Self::NoRepositories => "the account has repositories now",
             Self::NothingSelected => "there are repositories to show again",
             Self::RemovalUnconfirmed => "no removal waits for confirmation any more",
-            Self::ScaleSuspect => "the completions no longer look as if api.completion_scale were wrong",
+            Self::ScaleSuspect => {
+                "the completions no longer look as if api.completion_scale were wrong"
+            }
             Self::CompletionsOutOfScale => "no completion is outside api.completion_scale any more",
             Self::StateNotSaved => "the state is saved again",
             Self::PollsOverrun => "polls fit into poll.interval again",

@@ -13,19 +13,44 @@ fn ago(hours: u32) -> Timestamp {
 }
 
 fn failure() -> Failure {
-    Failure::new(ago(2), "GET https://api.test/v1/repositories: it failed", "do something")
+    Failure::new(
+        ago(2),
+        "GET https://api.test/v1/repositories: it failed",
+        "do something",
+    )
 }
 
 fn repository(id: u64, condition: Condition) -> Shown {
     let id = RepositoryId::new(id).unwrap();
     let name = format!("o/{id}").as_str().into();
-    Shown::new(Repository { id, name, visibility: Visibility::Public, created_at: None }, condition)
+    Shown::new(
+        Repository {
+            id,
+            name,
+            visibility: Visibility::Public,
+            created_at: None,
+        },
+        condition,
+    )
 }
 
 fn read_at(at: Timestamp, completion: f64) -> Arc<Languages> {
-    let language = Arc::new(Language { code: "de".into(), name: "German".into() });
-    let progress = Progress { completion: Completion::new(completion).unwrap(), at };
-    Arc::new(Languages { read_at: at, readings: [Reading { language, reported: Reported::Now(progress) }].into() })
+    let language = Arc::new(Language {
+        code: "de".into(),
+        name: "German".into(),
+    });
+    let progress = Progress {
+        completion: Completion::new(completion).unwrap(),
+        at,
+    };
+    Arc::new(Languages {
+        read_at: at,
+        readings: [Reading {
+            language,
+            reported: Reported::Now(progress),
+        }]
+        .into(),
+    })
 }
 
 fn poll() -> PollOutcome {
@@ -50,7 +75,9 @@ struct Known {
 
 impl Known {
     fn new() -> Self {
-        let repositories = (1..=2).map(|id| repository(id, Condition::Fresh(read_at(NOW, 50.0)))).collect();
+        let repositories = (1..=2)
+            .map(|id| repository(id, Condition::Fresh(read_at(NOW, 50.0))))
+            .collect();
         Self {
             snapshot: Snapshot {
                 taken_at: NOW,
@@ -92,27 +119,50 @@ impl Known {
 }
 
 fn running(since: Timestamp, is_listed: bool, read: usize) -> Running {
-    Running { since, is_listed, read }
+    Running {
+        since,
+        is_listed,
+        read,
+    }
 }
 
 fn refused(reason: PollFailure) -> PollOutcome {
-    PollOutcome { listing: Some(failure()), read: 0, unreached: 2, failure: Some(reason), ..poll() }
+    PollOutcome {
+        listing: Some(failure()),
+        read: 0,
+        unreached: 2,
+        failure: Some(reason),
+        ..poll()
+    }
 }
 
 fn ended_early(reason: PollFailure) -> PollOutcome {
-    PollOutcome { ended_early: Some(failure()), read: 1, failed: 1, failure: Some(reason), ..poll() }
+    PollOutcome {
+        ended_early: Some(failure()),
+        read: 1,
+        failed: 1,
+        failure: Some(reason),
+        ..poll()
+    }
 }
 
 /// What is known while each kind is the worst, and the words of its headline that matter.
 #[expect(clippy::too_many_lines, reason = "it is a table")]
 fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
     let fails = || Some(failure());
-    let stale = || Condition::Stale { read_at: ago(5), failure: fails() };
+    let stale = || Condition::Stale {
+        read_at: ago(5),
+        failure: fails(),
+    };
     vec![
         (
             Kind::KeyRefused,
             Known::ended(refused(PollFailure::Unauthorized)),
-            &["refuses the key", "the last poll read nothing", "were read before"],
+            &[
+                "refuses the key",
+                "the last poll read nothing",
+                "were read before",
+            ],
         ),
         (
             Kind::KeyFileUnreadable,
@@ -126,7 +176,11 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         ),
         (
             Kind::ListingIncomplete,
-            Known::ended(PollOutcome { read: 2, unreached: 0, ..refused(PollFailure::Listing) }),
+            Known::ended(PollOutcome {
+                read: 2,
+                unreached: 0,
+                ..refused(PollFailure::Listing)
+            }),
             &["could not be read to its end", "2 repositories were read"],
         ),
         (
@@ -145,12 +199,16 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
                 known.status.last = Some(ended_early(PollFailure::Held));
                 known.status.held_until = Some(NOW.saturating_add(HOUR));
             }),
-            &["until 2026-11-21T02:30:45Z", "the rest is shown as last read"],
+            &[
+                "until 2026-11-21T02:30:45Z",
+                "the rest is shown as last read",
+            ],
         ),
         (
             Kind::RepositoriesFailing,
             Known::with(|known| {
-                known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+                known.snapshot.repositories[0].condition =
+                    Condition::Failing(read_at(ago(3), 50.0), failure());
             }),
             &["1 of 2 repositories cannot be read"],
         ),
@@ -167,18 +225,27 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             }),
             &["filters leave out every repository", "1,234"],
         ),
-        (Kind::RemovalUnconfirmed, Known::with(|known| known.snapshot.unconfirmed = 2), &["lacks 2", "kept"]),
+        (
+            Kind::RemovalUnconfirmed,
+            Known::with(|known| known.snapshot.unconfirmed = 2),
+            &["lacks 2", "kept"],
+        ),
         (
             Kind::ScaleSuspect,
             Known::with(|known| {
                 let shown = [0.4, 1.0].map(|completion| Condition::Fresh(read_at(NOW, completion)));
-                known.snapshot.repositories = (1..).zip(shown).map(|(id, shown)| repository(id, shown)).collect();
+                known.snapshot.repositories = (1..)
+                    .zip(shown)
+                    .map(|(id, shown)| repository(id, shown))
+                    .collect();
             }),
             &["No completion is above 1", "100"],
         ),
         (
             Kind::CompletionsOutOfScale,
-            Known::with(|known| known.snapshot.repositories[0].condition = Condition::Fresh(read_at(NOW, 150.0))),
+            Known::with(|known| {
+                known.snapshot.repositories[0].condition = Condition::Fresh(read_at(NOW, 150.0));
+            }),
             &["1 language", "above api.completion_scale, 100"],
         ),
         (
@@ -186,26 +253,47 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             Known::with(|known| known.facts.state_not_saved = fails()),
             &["cannot be saved", "restart"],
         ),
-        (Kind::StateDiscarded, Known::with(|known| known.facts.state_discarded = fails()), &["clocks began anew"]),
-        (Kind::ReloadRefused, Known::with(|known| known.facts.reload_refused = fails()), &["refused", "previous one"]),
+        (
+            Kind::StateDiscarded,
+            Known::with(|known| known.facts.state_discarded = fails()),
+            &["clocks began anew"],
+        ),
+        (
+            Kind::ReloadRefused,
+            Known::with(|known| known.facts.reload_refused = fails()),
+            &["refused", "previous one"],
+        ),
         (
             Kind::CertificateExpiring,
-            Known::with(|known| known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * 13))),
+            Known::with(|known| {
+                known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * 13));
+            }),
             &["expires", "in 13 d"],
         ),
         (
             Kind::PollsOverrun,
-            Known::ended(PollOutcome { duration: Duration::from_secs(301), ..poll() }),
+            Known::ended(PollOutcome {
+                duration: Duration::from_secs(301),
+                ..poll()
+            }),
             &["took 5m 1s", "longer than poll.interval, 5m"],
         ),
-        (Kind::ClockCorrected, Known::with(|known| known.facts.clock_corrected = fails()), &["brought back to now"]),
+        (
+            Kind::ClockCorrected,
+            Known::with(|known| known.facts.clock_corrected = fails()),
+            &["brought back to now"],
+        ),
         (
             Kind::Recovering,
             Known::with(|known| {
                 known.status.last = Some(refused(PollFailure::Unauthorized));
                 known.status.running = Some(running(NOW, true, 1));
             }),
-            &["last poll failed", "could list everything", "read 1 of 2 repositories"],
+            &[
+                "last poll failed",
+                "could list everything",
+                "read 1 of 2 repositories",
+            ],
         ),
         (
             Kind::DataFromBefore,
@@ -230,16 +318,33 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
 #[test]
 fn every_kind_has_a_headline_that_says_what_is_so() {
     let kinds: Vec<_> = each_kind().iter().map(|(kind, ..)| *kind).collect();
-    assert!(kinds.is_sorted_by(|one, next| one < next) && kinds.last() == Some(&Kind::FirstPoll), "worst first");
-    assert_eq!(kinds.len(), Kind::FirstPoll as usize + 1, "each kind has a case");
+    assert!(
+        kinds.is_sorted_by(|one, next| one < next) && kinds.last() == Some(&Kind::FirstPoll),
+        "worst first"
+    );
+    assert_eq!(
+        kinds.len(),
+        Kind::FirstPoll as usize + 1,
+        "each kind has a case"
+    );
     for (kind, known, words) in each_kind() {
         let findings = known.findings();
-        assert_eq!(findings.first().map(|finding| finding.kind), Some(kind), "{findings:#?}");
+        assert_eq!(
+            findings.first().map(|finding| finding.kind),
+            Some(kind),
+            "{findings:#?}"
+        );
         let headline = headline(&findings);
         for word in words {
-            assert!(headline.contains(word), "{kind:?}: {headline} should say {word}");
+            assert!(
+                headline.contains(word),
+                "{kind:?}: {headline} should say {word}"
+            );
         }
-        assert!(!findings[0].hint.is_empty() && !headline.ends_with('.'), "{kind:?}: {headline}");
+        assert!(
+            !findings[0].hint.is_empty() && !headline.ends_with('.'),
+            "{kind:?}: {headline}"
+        );
     }
 }
 
@@ -247,14 +352,21 @@ fn every_kind_has_a_headline_that_says_what_is_so() {
 fn nothing_is_wrong_after_a_poll_that_read_everything() {
     let known = Known::new();
     assert_eq!(known.findings(), []);
-    assert_eq!(headline(&known.findings()), "All is well: the last poll read every repository");
+    assert_eq!(
+        headline(&known.findings()),
+        "All is well: the last poll read every repository"
+    );
 }
 
 #[test]
 fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
     let mut known = Known::ended(ended_early(PollFailure::Unavailable));
     known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
-    let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
+    let kinds: Vec<_> = known
+        .findings()
+        .iter()
+        .map(|finding| finding.kind)
+        .collect();
     assert_eq!(kinds, [Kind::ApiUnavailable]);
 }
 
@@ -263,16 +375,39 @@ fn what_fails_is_reported_while_polls_recover() {
     let mut known = Known::with(|known| {
         known.status.last = Some(refused(PollFailure::Unauthorized));
         known.status.running = Some(running(NOW, true, 1));
-        known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+        known.snapshot.repositories[1].condition =
+            Condition::Failing(read_at(ago(3), 50.0), failure());
     });
-    let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
-    assert_eq!(kinds, [Kind::Recovering], "a repository whose failure was that of the key");
+    let kinds: Vec<_> = known
+        .findings()
+        .iter()
+        .map(|finding| finding.kind)
+        .collect();
+    assert_eq!(
+        kinds,
+        [Kind::Recovering],
+        "a repository whose failure was that of the key"
+    );
     let other = Failure::new(ago(1), "404", "look for it");
     known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
-    let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
+    let kinds: Vec<_> = known
+        .findings()
+        .iter()
+        .map(|finding| finding.kind)
+        .collect();
     assert_eq!(kinds, [Kind::RepositoriesFailing, Kind::Recovering]);
-    let unlisted = Known { status: PollStatus { running: Some(running(NOW, false, 0)), ..known.status }, ..known };
-    assert_eq!(unlisted.findings()[0].kind, Kind::KeyRefused, "nothing shows yet that it is over");
+    let unlisted = Known {
+        status: PollStatus {
+            running: Some(running(NOW, false, 0)),
+            ..known.status
+        },
+        ..known
+    };
+    assert_eq!(
+        unlisted.findings()[0].kind,
+        Kind::KeyRefused,
+        "nothing shows yet that it is over"
+    );
 }
 
 #[test]
@@ -323,48 +458,96 @@ fn an_outage_hides_only_what_fails_as_it_does() {
     let findings = known.findings();
     let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [Kind::ApiUnavailable, Kind::RepositoriesFailing]);
-    assert_eq!(findings[1].what, "1 of 2 repositories cannot be read for another reason");
+    assert_eq!(
+        findings[1].what,
+        "1 of 2 repositories cannot be read for another reason"
+    );
 }
 
 #[test]
 fn a_repository_whose_data_are_stale_cannot_be_read_all_the_same() {
     let known = Known::with(|known| {
-        known.snapshot.repositories[0].condition = Condition::Stale { read_at: ago(5), failure: Some(failure()) };
+        known.snapshot.repositories[0].condition = Condition::Stale {
+            read_at: ago(5),
+            failure: Some(failure()),
+        };
     });
-    let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
+    let kinds: Vec<_> = known
+        .findings()
+        .iter()
+        .map(|finding| finding.kind)
+        .collect();
     assert_eq!(kinds, [Kind::DataStale, Kind::RepositoriesFailing]);
 }
 
 #[test]
 fn a_certificate_is_warned_of_from_14_days_before_it_expires() {
-    for (days, kind) in [(15, None), (14, Some(Kind::CertificateExpiring)), (0, Some(Kind::CertificateExpired))] {
+    for (days, kind) in [
+        (15, None),
+        (14, Some(Kind::CertificateExpiring)),
+        (0, Some(Kind::CertificateExpired)),
+    ] {
         let known = Known::with(|known| {
             known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * days));
         });
-        assert_eq!(known.findings().first().map(|finding| finding.kind), kind, "{days}");
+        assert_eq!(
+            known.findings().first().map(|finding| finding.kind),
+            kind,
+            "{days}"
+        );
     }
 }
 
 #[test]
 fn a_scale_is_suspect_only_while_something_is_above_0_and_nothing_above_1() {
-    for (completions, is_suspect) in [([0.4, 1.0], true), ([0.4, 1.1], false), ([0.0, 0.0], false)] {
+    for (completions, is_suspect) in [([0.4, 1.0], true), ([0.4, 1.1], false), ([0.0, 0.0], false)]
+    {
         let known = Known::with(|known| {
             let shown = completions.map(|completion| Condition::Fresh(read_at(NOW, completion)));
-            known.snapshot.repositories = (1..).zip(shown).map(|(id, shown)| repository(id, shown)).collect();
+            known.snapshot.repositories = (1..)
+                .zip(shown)
+                .map(|(id, shown)| repository(id, shown))
+                .collect();
         });
-        let kinds: Vec<_> = known.findings().iter().map(|finding| finding.kind).collect();
-        assert_eq!(kinds.contains(&Kind::ScaleSuspect), is_suspect, "{completions:?}");
+        let kinds: Vec<_> = known
+            .findings()
+            .iter()
+            .map(|finding| finding.kind)
+            .collect();
+        assert_eq!(
+            kinds.contains(&Kind::ScaleSuspect),
+            is_suspect,
+            "{completions:?}"
+        );
     }
 }
 
 /// Alerts about something that the exporter cannot judge itself, with the reason.
 const ALERTS_WITHOUT_A_KIND: [(&str, &str); 6] = [
-    ("TranslationStalled", "about translations: the exporter works"),
-    ("TranslationRegressed", "about translations: the exporter works"),
-    ("TranslationExporterDown", "an exporter that is down cannot say so"),
-    ("TranslationApiShapeChanged", "bad entries are counted and logged; what is good in the answer is shown"),
-    ("TranslationRepositoriesDropped", "two listings agree that they are gone: only their number of before says more"),
-    ("TranslationRulesMissing", "only Prometheus knows which rules it has"),
+    (
+        "TranslationStalled",
+        "about translations: the exporter works",
+    ),
+    (
+        "TranslationRegressed",
+        "about translations: the exporter works",
+    ),
+    (
+        "TranslationExporterDown",
+        "an exporter that is down cannot say so",
+    ),
+    (
+        "TranslationApiShapeChanged",
+        "bad entries are counted and logged; what is good in the answer is shown",
+    ),
+    (
+        "TranslationRepositoriesDropped",
+        "two listings agree that they are gone: only their number of before says more",
+    ),
+    (
+        "TranslationRulesMissing",
+        "only Prometheus knows which rules it has",
+    ),
 ];
 
 /// The alert that fires for a kind; `Err` says why there is none.
@@ -372,16 +555,22 @@ fn alert(kind: Kind) -> Result<&'static str, &'static str> {
     match kind {
         Kind::KeyRefused | Kind::KeyFileUnreadable => Ok("TranslationApiKeyRejected"),
         Kind::Held => Ok("TranslationApiRateLimited"),
-        Kind::ApiUnavailable | Kind::ListingIncomplete | Kind::RepositoriesFailing => Ok("TranslationPollFailing"),
+        Kind::ApiUnavailable | Kind::ListingIncomplete | Kind::RepositoriesFailing => {
+            Ok("TranslationPollFailing")
+        }
         Kind::DataStale => Ok("TranslationDataStale"),
         Kind::NoRepositories | Kind::NothingSelected => Ok("TranslationNoRepositories"),
         Kind::ScaleSuspect | Kind::CompletionsOutOfScale => Ok("TranslationScaleSuspect"),
         Kind::StateNotSaved => Ok("TranslationStateNotSaved"),
         Kind::StateDiscarded => Ok("TranslationStateDiscarded"),
         Kind::ReloadRefused => Ok("TranslationConfigReloadFailed"),
-        Kind::CertificateExpired | Kind::CertificateExpiring => Ok("TranslationCertificateExpiring"),
+        Kind::CertificateExpired | Kind::CertificateExpiring => {
+            Ok("TranslationCertificateExpiring")
+        }
         Kind::PollsOverrun => Ok("TranslationPollOverrunning"),
-        Kind::RemovalUnconfirmed => Err("TranslationRepositoriesDropped fires once the next listing confirms it"),
+        Kind::RemovalUnconfirmed => {
+            Err("TranslationRepositoriesDropped fires once the next listing confirms it")
+        }
         Kind::ClockCorrected => Err("the timestamps are corrected already"),
         Kind::Recovering | Kind::DataFromBefore | Kind::FirstPoll => {
             Err("it ends with the poll under way, or becomes another kind")
@@ -392,15 +581,26 @@ fn alert(kind: Kind) -> Result<&'static str, &'static str> {
 #[test]
 fn every_kind_has_its_alert_and_every_alert_its_kind() {
     let rules = include_str!("../../deploy/prometheus/alerts.yaml");
-    let shipped: Vec<_> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    let shipped: Vec<_> = rules
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- alert: "))
+        .collect();
     assert!(shipped.len() > 10);
-    let alerts: Vec<_> = each_kind().into_iter().filter_map(|(kind, ..)| alert(kind).ok()).collect();
+    let alerts: Vec<_> = each_kind()
+        .into_iter()
+        .filter_map(|(kind, ..)| alert(kind).ok())
+        .collect();
     for alert in &alerts {
         assert!(shipped.contains(alert), "{alert} is not shipped");
     }
     for alert in shipped {
         let has_kind = alerts.contains(&alert);
-        let is_excused = ALERTS_WITHOUT_A_KIND.iter().any(|(excused, _)| *excused == alert);
-        assert!(has_kind != is_excused, "{alert} has a kind of health, or a reason why not");
+        let is_excused = ALERTS_WITHOUT_A_KIND
+            .iter()
+            .any(|(excused, _)| *excused == alert);
+        assert!(
+            has_kind != is_excused,
+            "{alert} has a kind of health, or a reason why not"
+        );
     }
 }

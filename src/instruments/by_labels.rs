@@ -23,25 +23,38 @@ pub(super) struct ByLabels<M> {
 
 impl<M: Default> Default for ByLabels<M> {
     fn default() -> Self {
-        Self { metrics: Arc::default(), make: M::default }
+        Self {
+            metrics: Arc::default(),
+            make: M::default,
+        }
     }
 }
 
 impl<M: Clone> ByLabels<M> {
     pub fn new(make: fn() -> M) -> Self {
-        Self { metrics: Arc::default(), make }
+        Self {
+            metrics: Arc::default(),
+            make,
+        }
     }
 
     /// The metric with these labels, created if there is none yet.
     pub fn at<const N: usize>(&self, labels: [(&'static str, &str); N]) -> M {
-        let labels = labels.map(|(name, value)| (name, value.to_owned())).to_vec();
-        lock(&self.metrics).entry(labels).or_insert_with(self.make).clone()
+        let labels = labels
+            .map(|(name, value)| (name, value.to_owned()))
+            .to_vec();
+        lock(&self.metrics)
+            .entry(labels)
+            .or_insert_with(self.make)
+            .clone()
     }
 }
 
 impl<M: EncodeMetric + TypedMetric> EncodeMetric for ByLabels<M> {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
-        lock(&self.metrics).iter().try_for_each(|(labels, metric)| metric.encode(encoder.encode_family(labels)?))
+        lock(&self.metrics)
+            .iter()
+            .try_for_each(|(labels, metric)| metric.encode(encoder.encode_family(labels)?))
     }
 
     fn metric_type(&self) -> MetricType {

@@ -52,7 +52,9 @@ impl Facts {
 
 /// Notes that something failed; `since` stays if it failed before.
 pub(super) fn fail(known: &mut Option<Failure>, failure: Failure) {
-    let since = known.as_ref().map_or(failure.since, |known| known.since.min(failure.since));
+    let since = known
+        .as_ref()
+        .map_or(failure.since, |known| known.since.min(failure.since));
     *known = Some(Failure { since, ..failure });
 }
 
@@ -63,17 +65,33 @@ impl Collector for Conditions {
         let facts = self.facts();
         let name = "translation_exporter_state_discarded";
         let help = "1 if the state file was damaged, or of another API, at the start and was set aside, 0 if not.";
-        gauge(encoder, name, help, u64::from(facts.state_discarded.is_some()))?;
+        gauge(
+            encoder,
+            name,
+            help,
+            u64::from(facts.state_discarded.is_some()),
+        )?;
         if let Some(at) = facts.loaded_at {
             let name = "translation_exporter_config_last_reload_successful";
-            let help = "1 if the last configuration that was read is in force, 0 if it was refused.";
+            let help =
+                "1 if the last configuration that was read is in force, 0 if it was refused.";
             gauge(encoder, name, help, u64::from(facts.is_config_in_force()))?;
             let name = "translation_exporter_config_last_reload_success_timestamp_seconds";
-            gauge(encoder, name, "When the configuration in force was loaded.", at.as_seconds())?;
+            gauge(
+                encoder,
+                name,
+                "When the configuration in force was loaded.",
+                at.as_seconds(),
+            )?;
         }
         if let Some(at) = facts.certificate_expires_at {
             let name = "translation_exporter_tls_certificate_expiry_timestamp_seconds";
-            gauge(encoder, name, "When the served TLS certificate expires.", at.as_seconds())?;
+            gauge(
+                encoder,
+                name,
+                "When the served TLS certificate expires.",
+                at.as_seconds(),
+            )?;
         }
         Ok(())
     }

@@ -28,25 +28,65 @@ impl Collector for Polling {
         let Self { snapshot, status } = self;
         if let Some(last) = &status.last {
             let listed = u64::from(last.listing.is_none());
-            gauge(encoder, "translation_up", "1 if the last poll could list all repositories, 0 if not.", listed)?;
+            gauge(
+                encoder,
+                "translation_up",
+                "1 if the last poll could list all repositories, 0 if not.",
+                listed,
+            )?;
             let name = "translation_exporter_last_poll_timestamp_seconds";
-            gauge(encoder, name, "When the last poll ended.", last.ended_at.as_seconds())?;
+            gauge(
+                encoder,
+                name,
+                "When the last poll ended.",
+                last.ended_at.as_seconds(),
+            )?;
             let name = "translation_exporter_last_poll_duration_seconds";
-            gauge(encoder, name, "Time that the last poll took.", last.duration.as_secs_f64())?;
+            gauge(
+                encoder,
+                name,
+                "Time that the last poll took.",
+                last.duration.as_secs_f64(),
+            )?;
             let help = "1 if the last listing of the repositories reached its end, 0 if not.";
-            gauge(encoder, "translation_exporter_listing_complete", help, listed)?;
+            gauge(
+                encoder,
+                "translation_exporter_listing_complete",
+                help,
+                listed,
+            )?;
         }
         if let Some(at) = status.last_success_at {
             let name = "translation_exporter_last_success_timestamp_seconds";
-            gauge(encoder, name, "When a poll last read everything.", at.as_seconds())?;
+            gauge(
+                encoder,
+                name,
+                "When a poll last read everything.",
+                at.as_seconds(),
+            )?;
         }
         let help = "poll.interval: time from the start of a poll to the start of the next.";
-        gauge(encoder, "translation_exporter_poll_interval_seconds", help, status.interval.as_secs_f64())?;
+        gauge(
+            encoder,
+            "translation_exporter_poll_interval_seconds",
+            help,
+            status.interval.as_secs_f64(),
+        )?;
         let help = "Until when Retry-After holds all requests; 0 if it does not.";
         let held_until = status.held_until.map_or(0.0, Timestamp::as_seconds);
-        gauge(encoder, "translation_exporter_api_held_until_timestamp_seconds", help, held_until)?;
+        gauge(
+            encoder,
+            "translation_exporter_api_held_until_timestamp_seconds",
+            help,
+            held_until,
+        )?;
         let help = "api.completion_scale: the reported completion that means finished.";
-        gauge(encoder, "translation_exporter_completion_scale", help, snapshot.completion_scale)?;
+        gauge(
+            encoder,
+            "translation_exporter_completion_scale",
+            help,
+            snapshot.completion_scale,
+        )?;
         if status.has_data || snapshot.filtered > 0 || !snapshot.repositories.is_empty() {
             encode_totals(encoder, snapshot)?;
         }
@@ -57,21 +97,54 @@ impl Collector for Polling {
 /// What is counted over all repositories.
 fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fmt::Result {
     let help = "Repositories of the listing, each in one state.";
-    let mut family = encoder.encode_descriptor("translation_exporter_repositories", help, None, MetricType::Gauge)?;
+    let mut family = encoder.encode_descriptor(
+        "translation_exporter_repositories",
+        help,
+        None,
+        MetricType::Gauge,
+    )?;
     let filtered = ("filtered", snapshot.filtered);
-    let counted = ["pending", "fresh", "failing", "stale"]
-        .map(|state| (state, snapshot.repositories.iter().filter(|shown| shown.condition.label() == state).count()));
+    let counted = ["pending", "fresh", "failing", "stale"].map(|state| {
+        (
+            state,
+            snapshot
+                .repositories
+                .iter()
+                .filter(|shown| shown.condition.label() == state)
+                .count(),
+        )
+    });
     for (state, count) in [filtered].into_iter().chain(counted) {
         ConstGauge::new(count).encode(family.encode_family(&[("state", state)])?)?;
     }
 
-    let languages = || snapshot.repositories.iter().filter_map(|shown| shown.condition.languages());
+    let languages = || {
+        snapshot
+            .repositories
+            .iter()
+            .filter_map(|shown| shown.condition.languages())
+    };
     let readings = || languages().flat_map(|languages| languages.readings.iter());
     let help = "Languages that are served, over all repositories.";
-    gauge(encoder, "translation_exporter_languages", help, readings().count())?;
+    gauge(
+        encoder,
+        "translation_exporter_languages",
+        help,
+        readings().count(),
+    )?;
     let help = "Languages whose reported completion is below 0 or above api.completion_scale.";
-    gauge(encoder, "translation_exporter_completion_out_of_scale", help, snapshot.out_of_scale())?;
+    gauge(
+        encoder,
+        "translation_exporter_completion_out_of_scale",
+        help,
+        snapshot.out_of_scale(),
+    )?;
     let help = "1 while a reported completion is above 0 and none is above 1, though api.completion_scale is: the API may report 0 to 1.";
     let is_suspect = snapshot.is_scale_suspect();
-    gauge(encoder, "translation_exporter_completion_scale_suspect", help, u64::from(is_suspect))
+    gauge(
+        encoder,
+        "translation_exporter_completion_scale_suspect",
+        help,
+        u64::from(is_suspect),
+    )
 }

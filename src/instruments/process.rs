@@ -22,7 +22,9 @@ pub(super) struct ProcessCollector {
 
 impl ProcessCollector {
     pub(super) fn new() -> Self {
-        Self { booted_at: procfs::boot_time_secs().ok() }
+        Self {
+            booted_at: procfs::boot_time_secs().ok(),
+        }
     }
 }
 
@@ -30,25 +32,61 @@ impl Collector for ProcessCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let encoder = &mut encoder;
         // Without the descriptor that lists them.
-        if let Ok(open) = std::fs::read_dir("/proc/self/fd").map(|fds| fds.count().saturating_sub(1)) {
-            gauge(encoder, "process_open_fds", "Number of open file descriptors.", open)?;
+        if let Ok(open) =
+            std::fs::read_dir("/proc/self/fd").map(|fds| fds.count().saturating_sub(1))
+        {
+            gauge(
+                encoder,
+                "process_open_fds",
+                "Number of open file descriptors.",
+                open,
+            )?;
         }
-        let Ok(process) = Process::myself() else { return Ok(()) };
+        let Ok(process) = Process::myself() else {
+            return Ok(());
+        };
         if let Ok(limits) = process.limits() {
             let most = value(limits.max_open_files.soft_limit);
-            gauge(encoder, "process_max_fds", "Maximum number of open file descriptors.", most)?;
+            gauge(
+                encoder,
+                "process_max_fds",
+                "Maximum number of open file descriptors.",
+                most,
+            )?;
             let most = value(limits.max_address_space.soft_limit);
             let help = "Maximum amount of virtual memory available in bytes.";
             gauge(encoder, "process_virtual_memory_max_bytes", help, most)?;
         }
-        let Ok(stat) = process.stat() else { return Ok(()) };
+        let Ok(stat) = process.stat() else {
+            return Ok(());
+        };
         let help = "Total user and system CPU time spent in seconds.";
-        let cpu = encoder.encode_descriptor("process_cpu", help, Some(&Unit::Seconds), MetricType::Counter)?;
+        let cpu = encoder.encode_descriptor(
+            "process_cpu",
+            help,
+            Some(&Unit::Seconds),
+            MetricType::Counter,
+        )?;
         ConstCounter::new(seconds(stat.utime + stat.stime)).encode(cpu)?;
-        gauge(encoder, "process_virtual_memory_bytes", "Virtual memory size in bytes.", stat.vsize)?;
+        gauge(
+            encoder,
+            "process_virtual_memory_bytes",
+            "Virtual memory size in bytes.",
+            stat.vsize,
+        )?;
         let resident = stat.rss * procfs::page_size();
-        gauge(encoder, "process_resident_memory_bytes", "Resident memory size in bytes.", resident)?;
-        gauge(encoder, "process_threads", "Number of operating system threads.", stat.num_threads)?;
+        gauge(
+            encoder,
+            "process_resident_memory_bytes",
+            "Resident memory size in bytes.",
+            resident,
+        )?;
+        gauge(
+            encoder,
+            "process_threads",
+            "Number of operating system threads.",
+            stat.num_threads,
+        )?;
         if let Some(booted_at) = self.booted_at {
             let started_at = seconds(booted_at * procfs::ticks_per_second() + stat.starttime);
             let help = "Start time of the process since unix epoch in seconds.";
@@ -58,7 +96,10 @@ impl Collector for ProcessCollector {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "ticks since 1970 and ticks per second stay below 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "ticks since 1970 and ticks per second stay below 2^53"
+)]
 fn seconds(ticks: u64) -> f64 {
     ticks as f64 / procfs::ticks_per_second() as f64
 }

@@ -2,14 +2,22 @@ use super::*;
 
 /// The samples whose names begin so.
 fn samples(instruments: &Instruments, name: &str) -> Vec<String> {
-    instruments.encode().lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect()
+    instruments
+        .encode()
+        .lines()
+        .filter(|line| line.starts_with(name))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[track_caller]
 fn assert_samples(instruments: &Instruments, expected: &[&str]) {
     let text = instruments.encode();
     for sample in expected {
-        assert!(text.contains(&format!("\ntranslation_exporter_{sample}\n")), "{sample}\n{text}");
+        assert!(
+            text.contains(&format!("\ntranslation_exporter_{sample}\n")),
+            "{sample}\n{text}"
+        );
     }
 }
 
@@ -27,16 +35,45 @@ fn counters_of_known_labels_start_at_0_in_the_order_of_their_labels() {
     );
     assert_eq!(
         samples(&instruments, "translation_exporter_poll_failures_total"),
-        ["held", "key_file", "listing", "repositories", "unauthorized", "unavailable"]
-            .map(|reason| format!("translation_exporter_poll_failures_total{{reason=\"{reason}\"}} 0"))
+        [
+            "held",
+            "key_file",
+            "listing",
+            "repositories",
+            "unauthorized",
+            "unavailable"
+        ]
+        .map(|reason| format!("translation_exporter_poll_failures_total{{reason=\"{reason}\"}} 0"))
     );
     assert_eq!(
-        samples(&instruments, "translation_exporter_tls_handshake_failures_total"),
-        ["bad_certificate", "closed", "no_certificate", "not_tls", "protocol", "timeout"]
-            .map(|reason| format!("translation_exporter_tls_handshake_failures_total{{reason=\"{reason}\"}} 0"))
+        samples(
+            &instruments,
+            "translation_exporter_tls_handshake_failures_total"
+        ),
+        [
+            "bad_certificate",
+            "closed",
+            "no_certificate",
+            "not_tls",
+            "protocol",
+            "timeout"
+        ]
+        .map(|reason| format!(
+            "translation_exporter_tls_handshake_failures_total{{reason=\"{reason}\"}} 0"
+        ))
     );
-    assert_eq!(samples(&instruments, "translation_exporter_api_request_failures_total{").len(), 28);
-    assert_eq!(samples(&instruments, "translation_exporter_invalid_entries_total{").len(), 20);
+    assert_eq!(
+        samples(
+            &instruments,
+            "translation_exporter_api_request_failures_total{"
+        )
+        .len(),
+        28
+    );
+    assert_eq!(
+        samples(&instruments, "translation_exporter_invalid_entries_total{").len(),
+        20
+    );
     assert_samples(
         &instruments,
         &[
@@ -69,7 +106,11 @@ fn polls_are_counted_with_why_they_failed() {
 #[test]
 fn requests_are_counted_by_what_became_of_them() {
     let instruments = Instruments::new("/metrics");
-    instruments.api_request(Operation::ListLanguages, Some(429), Duration::from_millis(30));
+    instruments.api_request(
+        Operation::ListLanguages,
+        Some(429),
+        Duration::from_millis(30),
+    );
     instruments.api_failure(Operation::ListLanguages, Reason::RateLimited);
     instruments.api_request(Operation::ListLanguages, None, Duration::from_secs(60));
     instruments.api_retry(Operation::ListLanguages);
@@ -126,14 +167,26 @@ fn a_good_web_configuration_does_not_hide_that_the_rest_was_refused() {
     let instruments = Instruments::new("/metrics");
     let successful = |change: &dyn Fn(&Instruments)| {
         change(&instruments);
-        instruments.encode().contains("\ntranslation_exporter_config_last_reload_successful 1\n")
+        instruments
+            .encode()
+            .contains("\ntranslation_exporter_config_last_reload_successful 1\n")
     };
     let now = Timestamp::from_millis(0);
-    assert!(successful(&|instruments| instruments.config_loaded(Ok(()), now)));
-    assert!(!successful(&|instruments| instruments.web_config_loaded(Err(failure()), now)));
-    assert!(!successful(&|instruments| instruments.config_loaded(Err(failure()), now)));
-    assert!(!successful(&|instruments| instruments.web_config_loaded(Ok(()), now)));
-    assert!(successful(&|instruments| instruments.config_loaded(Ok(()), now)));
+    assert!(successful(
+        &|instruments| instruments.config_loaded(Ok(()), now)
+    ));
+    assert!(!successful(
+        &|instruments| instruments.web_config_loaded(Err(failure()), now)
+    ));
+    assert!(!successful(
+        &|instruments| instruments.config_loaded(Err(failure()), now)
+    ));
+    assert!(!successful(
+        &|instruments| instruments.web_config_loaded(Ok(()), now)
+    ));
+    assert!(successful(
+        &|instruments| instruments.config_loaded(Ok(()), now)
+    ));
 }
 
 #[test]
@@ -142,7 +195,10 @@ fn the_expiry_of_a_certificate_shows_while_one_is_served() {
     let name = "translation_exporter_tls_certificate_expiry_timestamp_seconds";
     assert!(!instruments.encode().contains(name));
     instruments.certificate_expires(Some(Timestamp::from_millis(1_795_224_645_000)));
-    assert_eq!(samples(&instruments, name), [format!("{name} 1795224645.0")]);
+    assert_eq!(
+        samples(&instruments, name),
+        [format!("{name} 1795224645.0")]
+    );
     instruments.certificate_expires(None);
     assert!(!instruments.encode().contains(name));
 }
@@ -160,10 +216,15 @@ fn the_process_shows_as_the_official_clients_show_it() {
         ("process_start_time_seconds", "gauge"),
         ("process_threads", "gauge"),
     ] {
-        assert!(text.contains(&format!("\n# TYPE {name} {kind}\n")), "{name}\n{text}");
+        assert!(
+            text.contains(&format!("\n# TYPE {name} {kind}\n")),
+            "{name}\n{text}"
+        );
     }
     let value = |name: &str| -> f64 {
-        let sample = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let sample = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         sample.and_then(|value| value.parse().ok()).unwrap()
     };
     let now = crate::clock::Clock::system().now().as_seconds();
@@ -188,7 +249,11 @@ fn help_texts_hold_no_quote_and_no_backslash() {
     let instruments = Instruments::new("/metrics");
     instruments.config_loaded(Ok(()), Timestamp::from_millis(0));
     instruments.certificate_expires(Some(Timestamp::from_millis(0)));
-    for help in instruments.encode().lines().filter(|line| line.starts_with("# HELP ")) {
+    for help in instruments
+        .encode()
+        .lines()
+        .filter(|line| line.starts_with("# HELP "))
+    {
         assert!(!help.contains(['"', '\\']) && help.ends_with('.'), "{help}");
     }
 }
@@ -196,7 +261,15 @@ fn help_texts_hold_no_quote_and_no_backslash() {
 #[test]
 fn what_is_printed_of_one_poll_says_nothing_of_process_or_web() {
     let printed = Instruments::of_one_poll().encode();
-    assert!(!["process_", "http_requests", "tls_"].iter().any(|name| printed.contains(name)), "{printed}");
+    assert!(
+        !["process_", "http_requests", "tls_"]
+            .iter()
+            .any(|name| printed.contains(name)),
+        "{printed}"
+    );
     let served = Instruments::new("/metrics").encode();
-    assert!(printed.lines().all(|line| served.contains(line)), "the rest is the same");
+    assert!(
+        printed.lines().all(|line| served.contains(line)),
+        "the rest is the same"
+    );
 }

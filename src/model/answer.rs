@@ -16,7 +16,11 @@ pub struct BadEntry {
 /// Such as `entry 3 (id 7, "owner/repo"): created_at`.
 impl fmt::Display for BadEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, identity, defect } = self;
+        let Self {
+            place,
+            identity,
+            defect,
+        } = self;
         let defect = defect.label();
         match place {
             Some(place) if identity.is_empty() => write!(f, "entry {place}: {defect}"),
@@ -30,7 +34,11 @@ impl BadEntry {
     /// A repository that cannot be used because of others in the listing.
     #[must_use]
     pub fn of_repository(repository: &Repository, defect: Defect) -> Self {
-        Self { place: None, identity: format!("id {}, {:?}", repository.id, repository.name), defect }
+        Self {
+            place: None,
+            identity: format!("id {}, {:?}", repository.id, repository.name),
+            defect,
+        }
     }
 }
 

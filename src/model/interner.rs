@@ -21,8 +21,14 @@ impl Interner {
         if let Some(language) = known.get(code).and_then(|by_name| by_name.get(name)) {
             return Arc::clone(language);
         }
-        let language = Arc::new(Language { code: code.into(), name: name.into() });
-        known.entry(Arc::clone(&language.code)).or_default().insert(name.into(), Arc::clone(&language));
+        let language = Arc::new(Language {
+            code: code.into(),
+            name: name.into(),
+        });
+        known
+            .entry(Arc::clone(&language.code))
+            .or_default()
+            .insert(name.into(), Arc::clone(&language));
         language
     }
 

@@ -18,7 +18,8 @@ impl Hold {
     /// Notes how long requests are held now, and returns the end to show.
     pub fn follow(&mut self, held_until: Option<Instant>, now: Moment) -> Option<Timestamp> {
         if self.until() != held_until {
-            self.until = held_until.map(|until| (until, now.wall.saturating_add(until - now.monotonic)));
+            self.until =
+                held_until.map(|until| (until, now.wall.saturating_add(until - now.monotonic)));
         }
         self.until.map(|(_, shown)| shown)
     }

@@ -57,14 +57,27 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub fn restore(memory: Memory) -> Self {
-        let mut ledger = Self { departed: memory.departed, missed: memory.missed, ..Self::default() };
+        let mut ledger = Self {
+            departed: memory.departed,
+            missed: memory.missed,
+            ..Self::default()
+        };
         let mut order = memory.repositories;
         order.sort_by_key(|remembered| remembered.last_attempt);
-        for Remembered { repository, last_attempt, languages } in order {
+        for Remembered {
+            repository,
+            last_attempt,
+            languages,
+        } in order
+        {
             ledger.attempts += u64::from(last_attempt > 0);
             let last_attempt = if last_attempt > 0 { ledger.attempts } else { 0 };
             ledger.listed.insert(repository.id, Arc::clone(&repository));
-            let known = Known { languages, last_attempt, ..Known::new(repository) };
+            let known = Known {
+                languages,
+                last_attempt,
+                ..Known::new(repository)
+            };
             ledger.known.insert(known.repository.id, known);
         }
         ledger
@@ -77,8 +90,18 @@ impl Ledger {
             languages: known.languages.clone(),
         };
         let repositories = self.known.values().map(remember).collect();
-        let missed = self.missed.iter().filter(|id| self.known.contains_key(id)).copied().collect();
-        Memory { last_full_poll, repositories, missed, departed: self.departed.clone() }
+        let missed = self
+            .missed
+            .iter()
+            .filter(|id| self.known.contains_key(id))
+            .copied()
+            .collect();
+        Memory {
+            last_full_poll,
+            repositories,
+            missed,
+            departed: self.departed.clone(),
+        }
     }
 
     /// How many repositories are polled.
@@ -93,46 +116,77 @@ impl Ledger {
 
     /// What to read, the oldest attempt first.
     pub fn queue(&self) -> Vec<RepositoryId> {
-        let mut queue: Vec<_> = self.known.iter().map(|(id, known)| (known.last_attempt, *id)).collect();
+        let mut queue: Vec<_> = self
+            .known
+            .iter()
+            .map(|(id, known)| (known.last_attempt, *id))
+            .collect();
         queue.sort_unstable();
         queue.into_iter().map(|(_, id)| id).collect()
     }
 
     /// The name of a repository that is polled; empty for any other.
     pub fn name(&self, id: RepositoryId) -> &str {
-        self.known.get(&id).map_or("", |known| &*known.repository.name)
+        self.known
+            .get(&id)
+            .map_or("", |known| &*known.repository.name)
     }
 
     /// The languages of a repository were read. Returns whether that ends a failure that was logged.
-    pub fn succeeded(&mut self, id: RepositoryId, list: LanguageList, scale: f64, now: Moment) -> bool {
-        let Some(known) = self.known.get_mut(&id) else { return false };
+    pub fn succeeded(
+        &mut self,
+        id: RepositoryId,
+        list: LanguageList,
+        scale: f64,
+        now: Moment,
+    ) -> bool {
+        let Some(known) = self.known.get_mut(&id) else {
+            return false;
+        };
         self.attempts += 1;
         known.last_attempt = self.attempts;
         let before = known.languages.take();
         let previous: &[Reading] = before.as_ref().map_or(&[], |languages| &languages.readings);
         let mut readings = Vec::with_capacity(list.languages.len());
-        for Target { language, completion } in list.languages {
+        for Target {
+            language,
+            completion,
+        } in list.languages
+        {
             let progress = match find(previous, &language.code) {
                 Some(reading) => reading.progress(),
-                None => self.departed.remove(&(id, Arc::clone(&language.code))).map(|(progress, _)| progress),
+                None => self
+                    .departed
+                    .remove(&(id, Arc::clone(&language.code)))
+                    .map(|(progress, _)| progress),
             };
             let reported = match (completion, progress) {
-                (Some(completion), progress) => Reported::Now(advance(progress, completion, scale, now.wall)),
+                (Some(completion), progress) => {
+                    Reported::Now(advance(progress, completion, scale, now.wall))
+                }
                 (None, Some(progress)) => Reported::Before(progress),
                 (None, None) => Reported::Never,
             };
             readings.push(Reading { language, reported });
         }
         for reading in previous {
-            if let (Some(progress), None) = (reading.progress(), find(&readings, &reading.language.code)) {
-                self.departed.insert((id, Arc::clone(&reading.language.code)), (progress, now.wall));
+            if let (Some(progress), None) =
+                (reading.progress(), find(&readings, &reading.language.code))
+            {
+                self.departed.insert(
+                    (id, Arc::clone(&reading.language.code)),
+                    (progress, now.wall),
+                );
             }
         }
         let readings = match before {
             Some(before) if *before.readings == *readings => Arc::clone(&before.readings),
             _ => readings.into(),
         };
-        known.languages = Some(Arc::new(Languages { read_at: now.wall, readings }));
+        known.languages = Some(Arc::new(Languages {
+            read_at: now.wall,
+            readings,
+        }));
         known.read = Some(now.monotonic);
         known.failure = None;
         known.logged_failure.take().is_some()
@@ -140,8 +194,16 @@ impl Ledger {
 
     /// The languages of a repository could not be read. Returns whether to log that: if it is a failure of the repository,
     /// not of the API itself, and differs from the one logged last.
-    pub fn failed(&mut self, id: RepositoryId, failure: Failure, is_its_own: bool, now: Timestamp) -> bool {
-        let Some(known) = self.known.get_mut(&id) else { return false };
+    pub fn failed(
+        &mut self,
+        id: RepositoryId,
+        failure: Failure,
+        is_its_own: bool,
+        now: Timestamp,
+    ) -> bool {
+        let Some(known) = self.known.get_mut(&id) else {
+            return false;
+        };
         self.attempts += 1;
         known.last_attempt = self.attempts;
         let is_new = is_its_own && known.logged_failure.as_ref() != Some(&failure.what);
@@ -155,19 +217,28 @@ impl Ledger {
 
     /// Whether the bad entries of a repository's answer differ from last time, by their digest.
     pub fn bad_entries_changed(&mut self, id: RepositoryId, digest: u64) -> bool {
-        self.known.get_mut(&id).is_some_and(|known| std::mem::replace(&mut known.bad_entries, digest) != digest)
+        self.known
+            .get_mut(&id)
+            .is_some_and(|known| std::mem::replace(&mut known.bad_entries, digest) != digest)
     }
 
     /// When, after `now`, the next data become stale.
     pub fn next_expiry(&self, limit: Duration, now: Instant) -> Option<Instant> {
         // One past the limit: at the limit itself they are still shown.
         let limit = limit.saturating_add(Duration::from_millis(1));
-        let expiries = self.known.values().filter_map(|known| known.read?.checked_add(limit));
+        let expiries = self
+            .known
+            .values()
+            .filter_map(|known| known.read?.checked_add(limit));
         expiries.filter(|expiry| *expiry > now).min()
     }
 
     pub fn snapshot(&self, scale: f64, limit: Duration, now: Moment) -> Snapshot {
-        let mut repositories: Vec<_> = self.known.values().map(|known| known.show(limit, now)).collect();
+        let mut repositories: Vec<_> = self
+            .known
+            .values()
+            .map(|known| known.show(limit, now))
+            .collect();
         repositories.sort_unstable_by(|a, b| a.repository.name.cmp(&b.repository.name));
         Snapshot {
             taken_at: now.wall,
@@ -195,16 +266,22 @@ impl Known {
 
     fn show(&self, limit: Duration, now: Moment) -> Shown {
         let is_stale = |languages: &Languages| {
-            let age = self.read.map_or_else(|| now.wall.since(languages.read_at), |read| now.monotonic - read);
+            let age = self.read.map_or_else(
+                || now.wall.since(languages.read_at),
+                |read| now.monotonic - read,
+            );
             age > limit
         };
         let condition = match (&self.languages, &self.failure) {
             (None, failure) => Condition::Pending(failure.clone()),
-            (Some(languages), failure) if is_stale(languages) => {
-                Condition::Stale { read_at: languages.read_at, failure: failure.clone() }
-            }
+            (Some(languages), failure) if is_stale(languages) => Condition::Stale {
+                read_at: languages.read_at,
+                failure: failure.clone(),
+            },
             (Some(languages), None) => Condition::Fresh(Arc::clone(languages)),
-            (Some(languages), Some(failure)) => Condition::Failing(Arc::clone(languages), failure.clone()),
+            (Some(languages), Some(failure)) => {
+                Condition::Failing(Arc::clone(languages), failure.clone())
+            }
         };
         Shown::new(Arc::clone(&self.repository), condition)
     }
@@ -212,6 +289,8 @@ impl Known {
 
 /// The reading with this code, among readings in the order of their codes.
 fn find<'r>(readings: &'r [Reading], code: &str) -> Option<&'r Reading> {
-    let index = readings.binary_search_by(|reading| (*reading.language.code).cmp(code)).ok()?;
+    let index = readings
+        .binary_search_by(|reading| (*reading.language.code).cmp(code))
+        .ok()?;
     readings.get(index)
 }

@@ -28,9 +28,14 @@ impl PollLog {
     /// One line for everything that was counted but not logged.
     pub fn end(self) {
         let more = self.0.iter().filter(|(_, count)| **count > AT_MOST);
-        let more: Vec<_> = more.map(|(kind, count)| format!("{} {kind}", count - AT_MOST)).collect();
+        let more: Vec<_> = more
+            .map(|(kind, count)| format!("{} {kind}", count - AT_MOST))
+            .collect();
         if !more.is_empty() {
-            tracing::warn!(more = more.join(", "), "more happened than is logged individually");
+            tracing::warn!(
+                more = more.join(", "),
+                "more happened than is logged individually"
+            );
         }
     }
 
@@ -38,7 +43,13 @@ impl PollLog {
     pub fn failing(&mut self, repo: &str, id: RepositoryId, failure: &Failure) {
         if self.is_logged("failing") {
             let Failure { what, hint, .. } = failure;
-            tracing::warn!(repo, id = id.get(), error = &**what, hint = &**hint, "cannot read languages");
+            tracing::warn!(
+                repo,
+                id = id.get(),
+                error = &**what,
+                hint = &**hint,
+                "cannot read languages"
+            );
         }
     }
 
@@ -58,7 +69,12 @@ impl PollLog {
         } else if self.is_logged("answers with bad entries") {
             let logged: Vec<_> = bad.iter().take(AT_MOST).map(ToString::to_string).collect();
             let (bad, more) = (logged.join("; "), bad.len().saturating_sub(AT_MOST));
-            tracing::warn!(of, bad, more, "the answer has bad entries or fields; the rest is used");
+            tracing::warn!(
+                of,
+                bad,
+                more,
+                "the answer has bad entries or fields; the rest is used"
+            );
         }
     }
 
@@ -76,7 +92,12 @@ impl PollLog {
         }
         for (id, before, repo) in &changes.renamed {
             if self.is_logged("renamed") {
-                tracing::info!(repo = &**repo, before = &**before, id = id.get(), "a repository was renamed");
+                tracing::info!(
+                    repo = &**repo,
+                    before = &**before,
+                    id = id.get(),
+                    "a repository was renamed"
+                );
             }
         }
     }
@@ -105,7 +126,11 @@ pub(super) struct ListingDigests {
 impl ListingDigests {
     /// Whether to log the bad entries of a listing with this digest.
     pub fn changed(&mut self, is_complete: bool, digest: u64) -> bool {
-        let last = if is_complete { &mut self.complete } else { &mut self.broken_off };
+        let last = if is_complete {
+            &mut self.complete
+        } else {
+            &mut self.broken_off
+        };
         std::mem::replace(last, digest) != digest && (is_complete || digest != 0)
     }
 }
@@ -118,7 +143,12 @@ pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
         Some(_) => None,
         None => Some((outcome.listing.is_some(), outcome.failed, outcome.unreached)),
     };
-    let PollOutcome { read, failed, unreached, .. } = *outcome;
+    let PollOutcome {
+        read,
+        failed,
+        unreached,
+        ..
+    } = *outcome;
     let duration = format!("{:.3}s", outcome.duration.as_secs_f64());
     if before.map(unread) == Some(unread(outcome)) {
         tracing::debug!(read, failed, unreached, duration, "poll ended");

@@ -19,7 +19,11 @@ pub(super) struct Publications {
 
 impl Publications {
     pub fn begin() -> Self {
-        Self { wait: FIRST_PUBLISH, due: Box::pin(sleep_until(Instant::now() + FIRST_PUBLISH)), count: 0 }
+        Self {
+            wait: FIRST_PUBLISH,
+            due: Box::pin(sleep_until(Instant::now() + FIRST_PUBLISH)),
+            count: 0,
+        }
     }
 
     pub fn is_first(&self) -> bool {

@@ -24,7 +24,10 @@ impl Saver {
         instruments: Arc<Instruments>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (newest, memories) = watch::channel(Arc::default());
-        (Self(newest), write_all(move |memory| file.write(memory), memories, instruments))
+        (
+            Self(newest),
+            write_all(move |memory| file.write(memory), memories, instruments),
+        )
     }
 
     pub(super) fn save(&self, memory: Memory) {
@@ -53,7 +56,9 @@ async fn write_all(
             (write, result)
         });
         let result;
-        (write, result) = written.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        (write, result) = written
+            .await
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
         failing = result.is_err();
         if let Err(error) = &result
             && is_last
@@ -61,11 +66,13 @@ async fn write_all(
             // `health` is no longer logged at the end.
             tracing::error!(%error, "the state cannot be saved at the end; the last good file stays");
         }
-        instruments.state_written(
-            result.map_err(|error| {
-                Failure::new(Clock::system().now(), error.to_string(), "it is tried again every minute")
-            }),
-        );
+        instruments.state_written(result.map_err(|error| {
+            Failure::new(
+                Clock::system().now(),
+                error.to_string(),
+                "it is tried again every minute",
+            )
+        }));
     }
 }
 
@@ -77,7 +84,11 @@ mod tests {
     async fn a_panic_while_writing_ends_the_task_that_is_watched() {
         let (newest, memories) = watch::channel(Arc::default());
         let write = |_: &Memory| panic!("a bug");
-        let task = tokio::spawn(write_all(write, memories, Arc::new(Instruments::new("/metrics"))));
+        let task = tokio::spawn(write_all(
+            write,
+            memories,
+            Arc::new(Instruments::new("/metrics")),
+        ));
         newest.send_replace(Arc::default());
         assert!(task.await.unwrap_err().is_panic());
         assert!(newest.is_closed());

@@ -45,7 +45,11 @@ where
         let mut not_before = None;
         loop {
             let interval = self.settings.borrow().interval;
-            let next = if failed { ended + interval } else { (started + interval).max(ended) };
+            let next = if failed {
+                ended + interval
+            } else {
+                (started + interval).max(ended)
+            };
             // No request is sent in the meantime, so no hold can begin.
             let due = self.hold.until().map_or(next, |until| until.max(next));
             let now = Instant::now();

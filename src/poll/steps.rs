@@ -58,7 +58,9 @@ where
     ) {
         let mut listing = self.ledger.begin_listing();
         let mut bad = Vec::new();
-        let end = self.read_pages(session, settings, publications, &mut listing, &mut bad).await;
+        let end = self
+            .read_pages(session, settings, publications, &mut listing, &mut bad)
+            .await;
         work.is_outage = matches!(end, Err(ApiError::Unavailable(_)));
         work.listing = match end {
             Ok(()) => None,
@@ -66,16 +68,23 @@ where
             Err(ApiError::NotAsked) => session.stopped().map(|stop| stop.failure),
         };
         let is_complete = work.listing.is_none();
-        let (changes, duplicates) = self.ledger.apply_listing(listing, is_complete, &settings.filter, self.clock.now());
+        let (changes, duplicates) =
+            self.ledger
+                .apply_listing(listing, is_complete, &settings.filter, self.clock.now());
         for duplicate in duplicates {
-            self.instruments.invalid_entry(Operation::ListRepositories, duplicate.defect);
+            self.instruments
+                .invalid_entry(Operation::ListRepositories, duplicate.defect);
             bad.push(duplicate);
         }
         if self.status.has_data {
             work.log.changes(&changes);
         } else if is_complete {
             let (repositories, filtered) = (self.ledger.polled(), self.ledger.filtered());
-            tracing::info!(repositories, filtered, "the repositories were listed for the first time");
+            tracing::info!(
+                repositories,
+                filtered,
+                "the repositories were listed for the first time"
+            );
         }
         if self.bad_entries.changed(is_complete, log::digest(&bad)) {
             work.log.bad_entries("the listing", &bad);
@@ -111,7 +120,8 @@ where
             let (follows, next) = (page.follows(after), page.next);
             bad.append(&mut page.bad);
             listing.add(page);
-            self.progress.send_modify(|progress| progress.of = listing.len());
+            self.progress
+                .send_modify(|progress| progress.of = listing.len());
             match next {
                 Next::End => return Ok(()),
                 Next::After(id) if follows => after = Some(id),
@@ -130,7 +140,11 @@ where
     ) {
         let queue = self.ledger.queue();
         let of = queue.len();
-        self.progress.send_replace(PollProgress { done: 0, of, is_listed: true });
+        self.progress.send_replace(PollProgress {
+            done: 0,
+            of,
+            is_listed: true,
+        });
         if of > 0 && publications.is_first() {
             self.publish();
         }
@@ -174,13 +188,19 @@ where
                 if self.ledger.bad_entries_changed(id, log::digest(&list.bad)) {
                     work.log.bad_entries(self.ledger.name(id), &list.bad);
                 }
-                if self.ledger.succeeded(id, list, settings.completion_scale, self.clock.moment()) {
+                if self
+                    .ledger
+                    .succeeded(id, list, settings.completion_scale, self.clock.moment())
+                {
                     work.log.recovered(self.ledger.name(id), id);
                 }
             }
             Err(ApiError::Failed(failure)) => {
                 work.failed += 1;
-                if self.ledger.failed(id, failure.clone(), true, self.clock.now()) {
+                if self
+                    .ledger
+                    .failed(id, failure.clone(), true, self.clock.now())
+                {
                     work.log.failing(self.ledger.name(id), id, &failure);
                 }
             }
@@ -193,9 +213,13 @@ where
     }
 
     fn broken_cursor(&self, after: Option<RepositoryId>) -> Failure {
-        let page = after.map_or_else(|| "the first page".to_owned(), |after| format!("the page after id {after}"));
-        let what =
-            format!("{page} of the listing has no id to continue from: its last id cannot be read, or does not rise");
+        let page = after.map_or_else(
+            || "the first page".to_owned(),
+            |after| format!("the page after id {after}"),
+        );
+        let what = format!(
+            "{page} of the listing has no id to continue from: its last id cannot be read, or does not rise"
+        );
         Failure::new(self.clock.now(), what, CURSOR_HINT)
     }
 }

@@ -8,7 +8,10 @@ mod staleness;
 
 use crate::{
     api::{ApiError, Session, Stop},
-    model::{BadEntry, Completion, Language, LanguageList, Next, Page, Repository, RepositoryId, Target, Visibility},
+    model::{
+        BadEntry, Completion, Language, LanguageList, Next, Page, Repository, RepositoryId, Target,
+        Visibility,
+    },
     snapshot::Condition,
 };
 use globset::GlobSet;
@@ -42,7 +45,11 @@ struct World {
 impl World {
     fn error(&self, what: &str) -> ApiError {
         let failure = Failure::new(START, what, "wait");
-        if self.is_unavailable { ApiError::Unavailable(failure) } else { ApiError::Failed(failure) }
+        if self.is_unavailable {
+            ApiError::Unavailable(failure)
+        } else {
+            ApiError::Failed(failure)
+        }
     }
 }
 
@@ -62,11 +69,19 @@ impl Api for Memory {
         if self.0.lock().unwrap().has_no_key {
             return Err(Failure::new(START, "the key file is empty", "fill it"));
         }
-        Ok(MemorySession { world: Arc::clone(&self.0), stopped: Mutex::default(), calls: Mutex::default() })
+        Ok(MemorySession {
+            world: Arc::clone(&self.0),
+            stopped: Mutex::default(),
+            calls: Mutex::default(),
+        })
     }
 
     fn held_until(&self) -> Option<Instant> {
-        self.0.lock().unwrap().held_until.filter(|until| *until > Instant::now())
+        self.0
+            .lock()
+            .unwrap()
+            .held_until
+            .filter(|until| *until > Instant::now())
     }
 }
 
@@ -76,7 +91,10 @@ impl Session for MemorySession {
         tokio::time::sleep(page_takes).await;
         let world = self.world.lock().unwrap();
         let after = after.map_or(0, RepositoryId::get);
-        let page = world.pages.iter().find(|page| page.last().is_some_and(|(id, _)| *id > after));
+        let page = world
+            .pages
+            .iter()
+            .find(|page| page.last().is_some_and(|(id, _)| *id > after));
         if page.is_none() && world.listing_breaks {
             return Err(world.error("the listing broke"));
         }
@@ -90,8 +108,16 @@ impl Session for MemorySession {
                 created_at: None,
             })
             .collect();
-        let next = repositories.last().map_or(Next::End, |last| Next::After(last.id));
-        Ok(Page { repositories, nameless: vec![], unidentified: vec![], bad: vec![], next })
+        let next = repositories
+            .last()
+            .map_or(Next::End, |last| Next::After(last.id));
+        Ok(Page {
+            repositories,
+            nameless: vec![],
+            unidentified: vec![],
+            bad: vec![],
+            next,
+        })
     }
 
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, ApiError> {
@@ -105,16 +131,33 @@ impl Session for MemorySession {
         let mut calls = self.calls.lock().unwrap();
         *calls += 1;
         if let Some((_, reason)) = world.stop_after.filter(|(after, _)| after == &*calls) {
-            *self.stopped.lock().unwrap() = Some(Stop { reason, failure: Failure::new(START, "enough", "wait") });
+            *self.stopped.lock().unwrap() = Some(Stop {
+                reason,
+                failure: Failure::new(START, "enough", "wait"),
+            });
         }
         let completion = world.completions.iter().find(|(of, _)| *of == id.get());
         let Some((_, completion)) = completion else {
             return Err(world.error(&format!("repository {id} fails")));
         };
-        let language = Arc::new(Language { code: "de".into(), name: "German".into() });
-        let target = Target { language, completion: Completion::new(*completion) };
-        let bad = world.bad.iter().find(|(of, _)| *of == id.get()).map(|(_, bad)| bad.clone()).unwrap_or_default();
-        Ok(LanguageList { languages: vec![target], bad })
+        let language = Arc::new(Language {
+            code: "de".into(),
+            name: "German".into(),
+        });
+        let target = Target {
+            language,
+            completion: Completion::new(*completion),
+        };
+        let bad = world
+            .bad
+            .iter()
+            .find(|(of, _)| *of == id.get())
+            .map(|(_, bad)| bad.clone())
+            .unwrap_or_default();
+        Ok(LanguageList {
+            languages: vec![target],
+            bad,
+        })
     }
 
     fn stopped(&self) -> Option<Stop> {
@@ -136,7 +179,11 @@ fn settings(world: &Memory) -> Settings<Memory> {
         concurrency: 1,
         interval: Duration::from_secs(300),
         stale_after: Duration::from_secs(3600),
-        filter: FilterConfig { include: None, exclude: GlobSet::empty(), private: true },
+        filter: FilterConfig {
+            include: None,
+            exclude: GlobSet::empty(),
+            private: true,
+        },
         completion_scale: 100.0,
     }
 }
@@ -147,8 +194,19 @@ fn bench() -> Bench {
     world.0.lock().unwrap().completions = vec![(1, 10.0), (2, 20.0), (3, 30.0)];
     let (sender, receiver) = watch::channel(Arc::new(settings(&world)));
     let clock = Clock::following_tokio(START);
-    let poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), None::<Publish>);
-    Bench { world, poller, _settings: sender }
+    let poller = Poller::new(
+        receiver,
+        None,
+        None,
+        clock,
+        Arc::new(Instruments::new("/metrics")),
+        None::<Publish>,
+    );
+    Bench {
+        world,
+        poller,
+        _settings: sender,
+    }
 }
 
 impl Bench {
@@ -163,8 +221,10 @@ impl Bench {
     /// id:condition of each repository shown.
     fn shown(&self) -> String {
         let snapshot = self.poller.snapshot();
-        let shown =
-            snapshot.repositories.iter().map(|shown| format!("{}:{}", shown.repository.id, shown.condition.label()));
+        let shown = snapshot
+            .repositories
+            .iter()
+            .map(|shown| format!("{}:{}", shown.repository.id, shown.condition.label()));
         shown.collect::<Vec<_>>().join(" ")
     }
 
@@ -238,7 +298,11 @@ async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
         bench.poll().await;
         let snapshot = bench.poller.snapshot();
         let languages = snapshot.repositories[2].condition.languages().unwrap();
-        assert_eq!(languages.readings[0].progress().unwrap().at == START, kept, "{days} days");
+        assert_eq!(
+            languages.readings[0].progress().unwrap().at == START,
+            kept,
+            "{days} days"
+        );
     }
 }
 
@@ -256,7 +320,11 @@ async fn what_one_poll_did_not_reach_the_next_reads_first() {
 async fn a_poll_that_ran_over_is_followed_at_once_and_one_that_broke_by_a_whole_interval() {
     let stop = Some((3, PollFailure::Unavailable));
     for (stop_after, starts) in [(None, [0, 600, 1200]), (stop, [0, 900, 1800])] {
-        let Bench { world, poller, _settings } = bench();
+        let Bench {
+            world,
+            poller,
+            _settings,
+        } = bench();
         world.0.lock().unwrap().takes = Duration::from_secs(200);
         world.0.lock().unwrap().stop_after = stop_after;
         let begun = Arc::new(Mutex::new(Vec::new()));
@@ -284,7 +352,14 @@ async fn a_long_poll_publishes_at_least_every_five_seconds() {
     let log = Arc::clone(&times);
     let publish = move |snapshot: Arc<Snapshot>, _| log.lock().unwrap().push(snapshot.taken_at);
     let clock = Clock::following_tokio(START);
-    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), Some(publish));
+    let mut poller = Poller::new(
+        receiver,
+        None,
+        None,
+        clock,
+        Arc::new(Instruments::new("/metrics")),
+        Some(publish),
+    );
     poller.poll().await;
     let times = times.lock().unwrap();
     let longest = times.windows(2).map(|pair| pair[1].since(pair[0])).max();
@@ -300,15 +375,34 @@ async fn a_slow_listing_publishes_what_it_has_shown_at_least_every_five_seconds(
     let published = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&published);
     let publish = move |snapshot: Arc<Snapshot>, _| {
-        log.lock().unwrap().push((snapshot.taken_at.since(START), snapshot.repositories.len()));
+        log.lock()
+            .unwrap()
+            .push((snapshot.taken_at.since(START), snapshot.repositories.len()));
     };
     let clock = Clock::following_tokio(START);
-    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), Some(publish));
+    let mut poller = Poller::new(
+        receiver,
+        None,
+        None,
+        clock,
+        Arc::new(Instruments::new("/metrics")),
+        Some(publish),
+    );
     poller.poll().await;
     let published = published.lock().unwrap();
-    let longest = published.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).max();
+    let longest = published
+        .windows(2)
+        .map(|pair| pair[1].0.saturating_sub(pair[0].0))
+        .max();
     assert_eq!(longest, Some(Duration::from_secs(5)));
-    let first_with = |count| published.iter().find(|(_, shown)| *shown == count).unwrap().0.as_secs();
+    let first_with = |count| {
+        published
+            .iter()
+            .find(|(_, shown)| *shown == count)
+            .unwrap()
+            .0
+            .as_secs()
+    };
     assert!((60..=65).contains(&first_with(2)), "{}", first_with(2));
     assert!((120..=125).contains(&first_with(3)), "{}", first_with(3));
 }
@@ -322,7 +416,11 @@ async fn a_slow_listing_of_others_is_a_thin_one_too() {
         world.page_takes = Duration::from_secs(60);
     });
     bench.poll().await;
-    assert!(bench.shown().starts_with("1:fresh 2:fresh 3:fresh "), "{}", bench.shown());
+    assert!(
+        bench.shown().starts_with("1:fresh 2:fresh 3:fresh "),
+        "{}",
+        bench.shown()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -331,7 +429,11 @@ async fn names_that_wander_during_a_slow_listing_cost_no_data() {
     bench.poll().await;
     bench.change(|world| {
         // The first is renamed, and a new one has its former name; both are seen long before the rest.
-        world.pages = vec![vec![(1, "o/renamed"), (4, "o/a")], vec![(5, "o/d")], vec![(6, "o/b"), (7, "o/c")]];
+        world.pages = vec![
+            vec![(1, "o/renamed"), (4, "o/a")],
+            vec![(5, "o/d")],
+            vec![(6, "o/b"), (7, "o/c")],
+        ];
         world.page_takes = Duration::from_secs(60);
         world.completions.retain(|(id, _)| *id != 1);
     });
@@ -351,7 +453,14 @@ async fn what_changed_nothing_is_not_saved() {
     let instruments = Arc::new(Instruments::new("/metrics"));
     let (saver, saving) = Saver::new(opened.file, Arc::clone(&instruments));
     let clock = Clock::following_tokio(START);
-    let poller = Poller::new(receiver, None, Some(saver), clock, instruments, None::<Publish>);
+    let poller = Poller::new(
+        receiver,
+        None,
+        Some(saver),
+        clock,
+        instruments,
+        None::<Publish>,
+    );
     tokio::join!(poller.run(pass(60)), saving);
     assert!(!path.exists());
 }
@@ -400,12 +509,27 @@ async fn what_the_filters_leave_out_is_not_shown_after_a_restart_either() {
     let memory = kept().await;
     let world = Memory::default();
     let mut settings = settings(&world);
-    settings.filter.exclude = globset::GlobSet::builder().add(globset::Glob::new("o/b").unwrap()).build().unwrap();
+    settings.filter.exclude = globset::GlobSet::builder()
+        .add(globset::Glob::new("o/b").unwrap())
+        .build()
+        .unwrap();
     let (_sender, receiver) = watch::channel(Arc::new(settings));
     let clock = Clock::following_tokio(START);
     let instruments = Arc::new(Instruments::new("/metrics"));
-    let poller = Poller::new(receiver, Some(memory), None, clock, instruments, None::<Publish>);
-    let names = poller.snapshot().repositories.iter().map(|shown| shown.repository.id.get()).collect::<Vec<_>>();
+    let poller = Poller::new(
+        receiver,
+        Some(memory),
+        None,
+        clock,
+        instruments,
+        None::<Publish>,
+    );
+    let names = poller
+        .snapshot()
+        .repositories
+        .iter()
+        .map(|shown| shown.repository.id.get())
+        .collect::<Vec<_>>();
     assert_eq!(names, [1, 3]);
     assert_eq!(poller.snapshot().filtered, 1);
 }

@@ -14,7 +14,11 @@ const YELLOW: &str = "33";
 impl Look {
     /// `text` in a style, if there are any.
     pub(super) fn paint(self, style: &str, text: &str) -> String {
-        if self.color && !text.trim().is_empty() { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.color && !text.trim().is_empty() {
+            format!("\x1b[{style}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     /// Red below half, yellow below nine tenths, green if finished; otherwise the terminal's own colour.
@@ -29,7 +33,9 @@ impl Look {
 
     /// A bar of ten columns, rounded down so that only what is finished looks so; `ratio` is from 0 to 1.
     pub(super) fn bar(self, ratio: f64) -> String {
-        let full = (1..=10_u8).filter(|tenth| ratio * 10.0 >= f64::from(*tenth)).count();
+        let full = (1..=10_u8)
+            .filter(|tenth| ratio * 10.0 >= f64::from(*tenth))
+            .count();
         self.graded(ratio, &"█".repeat(full)) + &self.paint(FAINT, &"·".repeat(10 - full))
     }
 
@@ -45,14 +51,25 @@ impl Look {
 /// A name without control characters, in at most `width` columns; what does not fit is cut off at the front, where owners
 /// repeat.
 pub(super) fn name(text: &str, width: usize) -> String {
-    let shown: String = text.chars().map(|c| if c.is_control() || is_invisible(c) { '\u{fffd}' } else { c }).collect();
+    let shown: String = text
+        .chars()
+        .map(|c| {
+            if c.is_control() || is_invisible(c) {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect();
     if shown.width() <= width {
         return shown;
     }
     let mut kept = Vec::new();
     let mut left = width.saturating_sub(1);
     for c in shown.chars().rev() {
-        let Some(rest) = left.checked_sub(c.width().unwrap_or(0)) else { break };
+        let Some(rest) = left.checked_sub(c.width().unwrap_or(0)) else {
+            break;
+        };
         left = rest;
         kept.push(c);
     }

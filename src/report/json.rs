@@ -60,14 +60,27 @@ pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
             "error": poll.ended_early.as_ref().map(error),
         }),
         filtered: snapshot.filtered,
-        repositories: snapshot.repositories.iter().map(|shown| entry(shown, scale)).collect(),
+        repositories: snapshot
+            .repositories
+            .iter()
+            .map(|shown| entry(shown, scale))
+            .collect(),
     };
-    let text = serde_json::to_string_pretty(&document).expect("text, numbers and lists alone always become JSON");
+    let text = serde_json::to_string_pretty(&document)
+        .expect("text, numbers and lists alone always become JSON");
     text + "\n"
 }
 
-fn entry(Shown { repository, condition }: &Shown, scale: f64) -> Entry<'_> {
-    let readings = condition.languages().map(|languages| languages.readings.iter());
+fn entry(
+    Shown {
+        repository,
+        condition,
+    }: &Shown,
+    scale: f64,
+) -> Entry<'_> {
+    let readings = condition
+        .languages()
+        .map(|languages| languages.readings.iter());
     Entry {
         id: repository.id.to_string(),
         name: &repository.name,
@@ -79,7 +92,8 @@ fn entry(Shown { repository, condition }: &Shown, scale: f64) -> Entry<'_> {
         created_at: repository.created_at.map(|time| time.to_string()),
         state: condition.label(),
         error: condition.failure().map(error),
-        languages: readings.map(|readings| readings.map(|reading| language(reading, scale)).collect()),
+        languages: readings
+            .map(|readings| readings.map(|reading| language(reading, scale)).collect()),
     }
 }
 

@@ -16,12 +16,16 @@ pub const STALLED_AFTER: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Completion divided by the scale, not clamped; `None` if the API reported none.
 pub fn ratio(reading: &Reading, scale: f64) -> Option<f64> {
-    reading.completion().map(|completion| completion.get() / scale)
+    reading
+        .completion()
+        .map(|completion| completion.get() / scale)
 }
 
 pub fn is_stalled(reading: &Reading, scale: f64, now: Timestamp) -> bool {
     ratio(reading, scale).is_some_and(|ratio| ratio < 1.0)
-        && reading.progress().is_some_and(|progress| now.since(progress.at) >= STALLED_AFTER)
+        && reading
+            .progress()
+            .is_some_and(|progress| now.since(progress.at) >= STALLED_AFTER)
 }
 
 /// A mean of ratios, each clamped to 0 to 1 so that one absurd value does not outweigh all others.
@@ -39,10 +43,11 @@ impl Mean {
 
     /// The mean of all languages of these repositories.
     pub fn of(rows: &[Row<'_>]) -> Self {
-        rows.iter().fold(Self::default(), |all, Row { mean, .. }| Self {
-            sum: all.sum + mean.sum,
-            count: all.count + mean.count,
-        })
+        rows.iter()
+            .fold(Self::default(), |all, Row { mean, .. }| Self {
+                sum: all.sum + mean.sum,
+                count: all.count + mean.count,
+            })
     }
 
     /// `None` if there is nothing to take the mean of.
@@ -69,10 +74,22 @@ pub struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn new(shown: &'a Shown, scale: f64, now: Timestamp) -> Self {
-        let readings = shown.condition.languages().map_or(&[][..], |languages| &languages.readings);
-        let mut row = Self { shown, readings, mean: Mean::default(), last_progress: None, stalled: 0, complete: 0 };
+        let readings = shown
+            .condition
+            .languages()
+            .map_or(&[][..], |languages| &languages.readings);
+        let mut row = Self {
+            shown,
+            readings,
+            mean: Mean::default(),
+            last_progress: None,
+            stalled: 0,
+            complete: 0,
+        };
         for reading in readings {
-            row.last_progress = row.last_progress.max(reading.progress().map(|progress| progress.at));
+            row.last_progress = row
+                .last_progress
+                .max(reading.progress().map(|progress| progress.at));
             row.stalled += usize::from(is_stalled(reading, scale, now));
             if let Some(ratio) = ratio(reading, scale) {
                 row.mean.add(ratio);
@@ -89,14 +106,21 @@ impl<'a> Row<'a> {
 
     /// `None` if the code is no target language of the repository.
     pub fn reading(&self, code: &str) -> Option<&'a Reading> {
-        let index = self.readings.binary_search_by(|reading| (*reading.language.code).cmp(code)).ok()?;
+        let index = self
+            .readings
+            .binary_search_by(|reading| (*reading.language.code).cmp(code))
+            .ok()?;
         self.readings.get(index)
     }
 }
 
 /// All repositories, in the order of their names.
 pub fn rows(snapshot: &Snapshot, now: Timestamp) -> Vec<Row<'_>> {
-    snapshot.repositories.iter().map(|shown| Row::new(shown, snapshot.completion_scale, now)).collect()
+    snapshot
+        .repositories
+        .iter()
+        .map(|shown| Row::new(shown, snapshot.completion_scale, now))
+        .collect()
 }
 
 /// A language of some repositories.
@@ -116,8 +140,12 @@ pub fn languages<'a>(rows: &[Row<'a>], scale: f64) -> Vec<Language<'a>> {
     let mut languages: BTreeMap<&str, Language<'a>> = BTreeMap::new();
     for reading in rows.iter().flat_map(|row| row.readings) {
         let (code, name) = (&*reading.language.code, &*reading.language.name);
-        let language =
-            languages.entry(code).or_insert_with(|| Language { code, name, repositories: 0, mean: Mean::default() });
+        let language = languages.entry(code).or_insert_with(|| Language {
+            code,
+            name,
+            repositories: 0,
+            mean: Mean::default(),
+        });
         language.repositories += 1;
         if language.name.is_empty() {
             language.name = name;
@@ -142,8 +170,13 @@ pub struct Cause<'a> {
 pub fn causes(snapshot: &Snapshot) -> Vec<Cause<'_>> {
     let mut causes: BTreeMap<&str, Cause<'_>> = BTreeMap::new();
     for shown in &snapshot.repositories {
-        let Some(failure) = shown.condition.failure() else { continue };
-        let cause = causes.entry(&failure.hint).or_insert(Cause { repositories: Vec::new(), failure });
+        let Some(failure) = shown.condition.failure() else {
+            continue;
+        };
+        let cause = causes.entry(&failure.hint).or_insert(Cause {
+            repositories: Vec::new(),
+            failure,
+        });
         cause.repositories.push(&shown.repository.name);
         if failure.since < cause.failure.since {
             cause.failure = failure;

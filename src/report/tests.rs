@@ -13,29 +13,55 @@ fn repository(id: u64, name: &str) -> Arc<Repository> {
     Arc::new(Repository {
         id: RepositoryId::new(id).unwrap(),
         name: name.into(),
-        visibility: if id.is_multiple_of(2) { Visibility::Private } else { Visibility::Unknown },
+        visibility: if id.is_multiple_of(2) {
+            Visibility::Private
+        } else {
+            Visibility::Unknown
+        },
         created_at: (id == 1).then_some(NOW),
     })
 }
 
 fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
     let reading = |(code, completion): &(&str, Option<f64>)| Reading {
-        language: Arc::new(Language { code: (*code).into(), name: code.to_uppercase().into() }),
+        language: Arc::new(Language {
+            code: (*code).into(),
+            name: code.to_uppercase().into(),
+        }),
         reported: completion
             .and_then(Completion::new)
-            .map_or(Reported::Never, |completion| Reported::Now(Progress { completion, at: NOW })),
+            .map_or(Reported::Never, |completion| {
+                Reported::Now(Progress {
+                    completion,
+                    at: NOW,
+                })
+            }),
     };
-    let languages = Languages { read_at: NOW, readings: languages.iter().map(reading).collect() };
+    let languages = Languages {
+        read_at: NOW,
+        readings: languages.iter().map(reading).collect(),
+    };
     Shown::new(repository(id, name), Condition::Fresh(Arc::new(languages)))
 }
 
 fn unread(id: u64, name: &str, what: &str, hint: &str) -> Shown {
-    let failure = Failure { since: NOW, what: what.into(), hint: hint.into() };
+    let failure = Failure {
+        since: NOW,
+        what: what.into(),
+        hint: hint.into(),
+    };
     Shown::new(repository(id, name), Condition::Pending(Some(failure)))
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
-    Snapshot { taken_at: NOW, repositories, filtered: 0, unnamed: 0, unconfirmed: 0, completion_scale: 100.0 }
+    Snapshot {
+        taken_at: NOW,
+        repositories,
+        filtered: 0,
+        unnamed: 0,
+        unconfirmed: 0,
+        completion_scale: 100.0,
+    }
 }
 
 fn poll(failed: usize) -> PollOutcome {
@@ -52,7 +78,10 @@ fn poll(failed: usize) -> PollOutcome {
 }
 
 fn plain(width: usize) -> Look {
-    Look { width, color: false }
+    Look {
+        width,
+        color: false,
+    }
 }
 
 fn shown(repositories: Vec<Shown>, width: usize) -> String {
@@ -61,10 +90,19 @@ fn shown(repositories: Vec<Shown>, width: usize) -> String {
 
 fn many(repositories: u64, languages: usize) -> Vec<Shown> {
     let codes: Vec<_> = (0..languages).map(|index| format!("l{index}")).collect();
-    let value = |id: u64, index: usize| f64::from(u32::try_from((id * 7 + index as u64 * 13) % 101).unwrap());
-    let of =
-        |id| codes.iter().enumerate().map(|(index, code)| (code.as_str(), Some(value(id, index)))).collect::<Vec<_>>();
-    (1..=repositories).map(|id| read(id, &format!("some-owner/repository-{id}"), &of(id))).collect()
+    let value = |id: u64, index: usize| {
+        f64::from(u32::try_from((id * 7 + index as u64 * 13) % 101).unwrap())
+    };
+    let of = |id| {
+        codes
+            .iter()
+            .enumerate()
+            .map(|(index, code)| (code.as_str(), Some(value(id, index))))
+            .collect::<Vec<_>>()
+    };
+    (1..=repositories)
+        .map(|id| read(id, &format!("some-owner/repository-{id}"), &of(id)))
+        .collect()
 }
 
 #[test]
@@ -88,8 +126,17 @@ acme/done    ██████████ 100%  100  100
 
 #[test]
 fn languages_that_do_not_fit_side_by_side_are_wrapped_below_the_least_complete_first() {
-    let languages = [("de", Some(10.0)), ("es", Some(-1.0)), ("fr", Some(30.0)), ("it", None), ("pt-BR", Some(1e9))];
-    let repositories = vec![read(1, "acme/app", &languages), read(2, "acme/done", &[("de", Some(100.0))])];
+    let languages = [
+        ("de", Some(10.0)),
+        ("es", Some(-1.0)),
+        ("fr", Some(30.0)),
+        ("it", None),
+        ("pt-BR", Some(1e9)),
+    ];
+    let repositories = vec![
+        read(1, "acme/app", &languages),
+        read(2, "acme/done", &[("de", Some(100.0))]),
+    ];
     let expected = "\
 acme/app   ███·······  35%
   es      <0   de      10
@@ -108,31 +155,60 @@ acme/done  ██████████ 100%
 fn wide_characters_keep_the_columns() {
     let languages = [("de", Some(50.0))];
     let text = shown(
-        vec![read(1, "株式会社/翻訳", &languages), read(2, "acme/😀", &languages), read(3, "e\u{301}/x", &languages)],
+        vec![
+            read(1, "株式会社/翻訳", &languages),
+            read(2, "acme/😀", &languages),
+            read(3, "e\u{301}/x", &languages),
+        ],
         60,
     );
-    let columns: Vec<_> = text.lines().take(4).map(|line| line.split(['█', 'A']).next().unwrap().width()).collect();
+    let columns: Vec<_> = text
+        .lines()
+        .take(4)
+        .map(|line| line.split(['█', 'A']).next().unwrap().width())
+        .collect();
     assert_eq!(columns, [15, 15, 15, 15], "{text}");
 }
 
 #[test]
 fn names_and_messages_cannot_steer_the_terminal() {
     let evil = "evil/\u{1b}[31m\u{7}\r\n\u{9b}1m\u{202e}x";
-    let color = Look { width: 60, color: true };
-    let repositories = vec![read(1, evil, &[(evil, Some(1.0))]), unread(2, evil, evil, evil)];
+    let color = Look {
+        width: 60,
+        color: true,
+    };
+    let repositories = vec![
+        read(1, evil, &[(evil, Some(1.0))]),
+        unread(2, evil, evil, evil),
+    ];
     for look in [plain(60), plain(200), plain(30)] {
         let text = table(&snapshot(repositories.clone()), &poll(1), look);
-        let bad: Vec<_> = text.chars().filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}').collect();
+        let bad: Vec<_> = text
+            .chars()
+            .filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}')
+            .collect();
         assert_eq!(bad, Vec::<char>::new(), "{text}");
     }
     let text = table(&snapshot(repositories), &poll(1), color);
-    assert!(text.contains("\u{1b}[31m") && !text.contains("\u{1b}[31m\u{7}") && !text.contains('\u{9b}'), "{text:?}");
+    assert!(
+        text.contains("\u{1b}[31m")
+            && !text.contains("\u{1b}[31m\u{7}")
+            && !text.contains('\u{9b}'),
+        "{text:?}"
+    );
 }
 
 #[test]
 fn colours_are_the_only_difference_between_a_terminal_and_a_file() {
     let repositories = snapshot(many(50, 40));
-    let colored = table(&repositories, &poll(0), Look { width: 80, color: true });
+    let colored = table(
+        &repositories,
+        &poll(0),
+        Look {
+            width: 80,
+            color: true,
+        },
+    );
     let mut stripped = String::new();
     let mut rest = colored.as_str();
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
@@ -180,7 +256,10 @@ fn nothing_at_all_is_a_summary_and_an_account_without_repositories_is_shown() {
 The account of the key has no repositories; connect some to it, or use the key of another account
 ";
     assert_eq!(shown(Vec::new(), 80), empty);
-    let filtered = Snapshot { filtered: 3, ..snapshot(Vec::new()) };
+    let filtered = Snapshot {
+        filtered: 3,
+        ..snapshot(Vec::new())
+    };
     let none_left = "0 repositories, 0 languages; 3 left out
 The filters leave out every repository, 3 in all; change filter.include, filter.exclude or filter.private
 ";
@@ -189,9 +268,18 @@ The filters leave out every repository, 3 in all; change filter.include, filter.
 
 #[test]
 fn a_listing_that_failed_is_reported_once_and_not_taken_for_an_empty_account() {
-    let failure = |what: &str| Some(Failure { since: NOW, what: what.into(), hint: "wait".into() });
-    let refused =
-        PollOutcome { listing: failure("status 401"), ended_early: failure("the API refuses the key"), ..poll(0) };
+    let failure = |what: &str| {
+        Some(Failure {
+            since: NOW,
+            what: what.into(),
+            hint: "wait".into(),
+        })
+    };
+    let refused = PollOutcome {
+        listing: failure("status 401"),
+        ended_early: failure("the API refuses the key"),
+        ..poll(0)
+    };
     let expected = "0 repositories, 0 languages
 
 Could not be read:
@@ -210,14 +298,28 @@ acme/mute   not reported       ?
 · not a target language   ? no completion reported
 2 repositories, 1 language
 ";
-    assert_eq!(shown(vec![read(1, "acme/empty", &[]), read(2, "acme/mute", &[("de", None)])], 80), expected);
+    assert_eq!(
+        shown(
+            vec![
+                read(1, "acme/empty", &[]),
+                read(2, "acme/mute", &[("de", None)])
+            ],
+            80
+        ),
+        expected
+    );
 }
 
 #[test]
 fn the_json_keeps_its_schema() {
     let mut snapshot = snapshot(vec![
         read(1, "acme/app", &[("de", Some(45.5)), ("fr", None)]),
-        unread(9_007_199_254_740_994, "acme/gone", "the answer has status 404", "wait"),
+        unread(
+            9_007_199_254_740_994,
+            "acme/gone",
+            "the answer has status 404",
+            "wait",
+        ),
     ]);
     snapshot.filtered = 3;
     let expected = r#"{

@@ -28,7 +28,8 @@ pub(super) async fn check(options: Options) -> Result<(), RunError> {
 /// the previous one is still in force.
 fn where_to_ask(options: &Options) -> anyhow::Result<(Vec<String>, &'static str)> {
     let (addresses, web_file) = config::load_address(options, &environment())?;
-    let scheme = web::WebConfigFile::load(web_file.as_deref()).map_or("https", |file| file.scheme());
+    let scheme =
+        web::WebConfigFile::load(web_file.as_deref()).map_or("https", |file| file.scheme());
     Ok((addresses, scheme))
 }
 
@@ -43,7 +44,11 @@ async fn ask_any(addresses: &[String], scheme: &str) -> anyhow::Result<()> {
             _ => address.clone(),
         };
         // Each gets its share of the time, also after one that never answers.
-        let asked = timeout(LIMIT / u32::try_from(addresses.len())?, ask(&address, scheme)).await;
+        let asked = timeout(
+            LIMIT / u32::try_from(addresses.len())?,
+            ask(&address, scheme),
+        )
+        .await;
         result = asked.unwrap_or_else(|_| Err(anyhow!("no answer in time")));
         if result.is_ok() {
             return result;
@@ -57,12 +62,24 @@ async fn ask(address: &str, scheme: &str) -> anyhow::Result<()> {
     // reqwest takes its cryptography from here. It fails only if that is set already.
     let _ = ring::default_provider().install_default();
     // Any server is trusted: it is the one on this machine, and its certificate is for another name.
-    let client = reqwest::Client::builder().tls_danger_accept_invalid_certs(true).redirect(Policy::none()).no_proxy();
-    let answer = match client.build()?.get(format!("{scheme}://{address}/-/healthy")).send().await {
+    let client = reqwest::Client::builder()
+        .tls_danger_accept_invalid_certs(true)
+        .redirect(Policy::none())
+        .no_proxy();
+    let answer = match client
+        .build()?
+        .get(format!("{scheme}://{address}/-/healthy"))
+        .send()
+        .await
+    {
         // An exporter that requires client certificates ends the connection at once; one that hangs would not answer.
         Err(_) if scheme == "https" => return Ok(TcpStream::connect(address).await.map(drop)?),
         answer => answer?,
     };
-    ensure!(answer.status() == StatusCode::OK, "its answer has status {}", answer.status().as_u16());
+    ensure!(
+        answer.status() == StatusCode::OK,
+        "its answer has status {}",
+        answer.status().as_u16()
+    );
     Ok(())
 }

@@ -12,7 +12,9 @@ pub(super) fn reloading() {
     // Type=notify-reload needs to know which reload this answers.
     match NotifyState::monotonic_usec_now() {
         Ok(now) => send(&[NotifyState::Reloading, now]),
-        Err(error) => tracing::warn!(%error, "cannot notify systemd of the reload: no monotonic clock"),
+        Err(error) => {
+            tracing::warn!(%error, "cannot notify systemd of the reload: no monotonic clock");
+        }
     }
 }
 

@@ -28,14 +28,22 @@ pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunErr
     let instruments = Arc::new(Instruments::of_one_poll());
     instruments.config_loaded(Ok(()), Clock::system().now());
     let polled = poll(&config, &instruments, bar).await?;
-    let Polled { snapshot, status, outcome, .. } = &polled;
+    let Polled {
+        snapshot,
+        status,
+        outcome,
+        ..
+    } = &polled;
 
     let mut stdout = std::io::stdout().lock();
-    let mut expose = |format| exposition::print(snapshot, status, format, &instruments, &mut stdout);
+    let mut expose =
+        |format| exposition::print(snapshot, status, format, &instruments, &mut stdout);
     let printed = match output {
         Output::Text => expose(Format::Text),
         Output::Openmetrics => expose(Format::OpenMetrics),
-        Output::Table => stdout.write_all(report::table(snapshot, outcome, Look::of_stdout()).as_bytes()),
+        Output::Table => {
+            stdout.write_all(report::table(snapshot, outcome, Look::of_stdout()).as_bytes())
+        }
         Output::Json => stdout.write_all(report::json(snapshot, outcome).as_bytes()),
     };
     match printed.and_then(|()| stdout.flush()) {
@@ -44,7 +52,9 @@ pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunErr
         printed => printed.context("cannot print the result")?,
     }
     judge(&polled, &instruments)?;
-    polled.saved.context("what was read is printed, and not saved")?;
+    polled
+        .saved
+        .context("what was read is printed, and not saved")?;
     Ok(())
 }
 
@@ -57,25 +67,47 @@ struct Polled {
 }
 
 /// Polls once, from the state that was kept and to it.
-async fn poll(config: &Config, instruments: &Arc<Instruments>, bar: ProgressBar) -> Result<Polled, RunError> {
+async fn poll(
+    config: &Config,
+    instruments: &Arc<Instruments>,
+    bar: ProgressBar,
+) -> Result<Polled, RunError> {
     let clock = Clock::system();
     let client = Client::new(&config.api, Arc::clone(instruments)).map_err(RunError::usage)?;
     let state = open_state(config, false, clock, instruments).map_err(|error| match error {
-        RunError::Usage(error) => RunError::Usage(anyhow!("{error:#}; `once --state.file=` does without the state")),
+        RunError::Usage(error) => RunError::Usage(anyhow!(
+            "{error:#}; `once --state.file=` does without the state"
+        )),
         error @ RunError::Running(_) => error,
     })?;
     // The sender can be dropped: nothing changes during a single poll.
     let (_, settings) = watch::channel(Arc::new(poll_settings(config, client)));
     let nobody = None::<fn(Arc<Snapshot>, PollStatus)>;
-    let (mut file, memory) = state.map_or((None, None), |Opened { file, memory, .. }| (Some(file), memory));
-    let mut poller = Poller::new(settings, memory, None, clock, Arc::clone(instruments), nobody);
+    let (mut file, memory) = state.map_or((None, None), |Opened { file, memory, .. }| {
+        (Some(file), memory)
+    });
+    let mut poller = Poller::new(
+        settings,
+        memory,
+        None,
+        clock,
+        Arc::clone(instruments),
+        nobody,
+    );
     let drawn = tokio::spawn(draw(bar, poller.progress()));
     let outcome = poller.poll().await;
     let (snapshot, status) = (poller.snapshot(), poller.status().clone());
-    let saved = file.as_mut().map_or(Ok(()), |file| file.write(&poller.memory()));
+    let saved = file
+        .as_mut()
+        .map_or(Ok(()), |file| file.write(&poller.memory()));
     drop(poller);
     drawn.await.context("the progress bar failed")??;
-    Ok(Polled { snapshot, status, outcome, saved })
+    Ok(Polled {
+        snapshot,
+        status,
+        outcome,
+        saved,
+    })
 }
 
 /// Says what was not read, if anything was not.
@@ -83,21 +115,31 @@ fn judge(polled: &Polled, instruments: &Instruments) -> Result<(), RunError> {
     if polled.outcome.is_success() {
         return Ok(());
     }
-    let findings = health::judge(&polled.snapshot, &polled.status, &instruments.facts(), polled.outcome.ended_at);
-    let worst = findings.first().map_or_else(|| "not every repository was read".to_owned(), Finding::line);
+    let findings = health::judge(
+        &polled.snapshot,
+        &polled.status,
+        &instruments.facts(),
+        polled.outcome.ended_at,
+    );
+    let worst = findings
+        .first()
+        .map_or_else(|| "not every repository was read".to_owned(), Finding::line);
     Err(RunError::Running(anyhow!(worst)))
 }
 
 /// Draws nothing if stderr is not a terminal.
 fn progress_bar() -> anyhow::Result<ProgressBar> {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    bar.set_style(ProgressStyle::with_template("{spinner} listing repositories: {pos}")?);
+    bar.set_style(ProgressStyle::with_template(
+        "{spinner} listing repositories: {pos}",
+    )?);
     Ok(bar)
 }
 
 /// Shows the progress of the poll.
 async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollProgress>) -> anyhow::Result<()> {
-    let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left")?;
+    let reading =
+        ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left")?;
     while progress.changed().await.is_ok() {
         let now = *progress.borrow_and_update();
         if now.is_listed && bar.length().is_none() {

@@ -35,7 +35,11 @@ impl Reloader {
     /// Why it was refused; nothing has changed then.
     pub async fn reload(&mut self) -> Result<(), String> {
         notify::reloading();
-        let (options, config, client) = (self.options.clone(), Arc::clone(&self.config), self.client.clone());
+        let (options, config, client) = (
+            self.options.clone(),
+            Arc::clone(&self.config),
+            self.client.clone(),
+        );
         let result = match off_the_runtime(move || read(&options, &config, &client)).await {
             Ok((config, web_config, client)) => {
                 self.take_up(config, web_config, client);
@@ -43,13 +47,18 @@ impl Reloader {
             }
             Err(error) => {
                 let error = format!("{error:#}");
-                tracing::error!(error, "the new configuration is refused; the previous one stays in force");
+                tracing::error!(
+                    error,
+                    "the new configuration is refused; the previous one stays in force"
+                );
                 Err(error)
             }
         };
         let now = self.clock.now();
-        let refused = |error: &String| Failure::new(now, error.as_str(), "correct it, then reload again");
-        self.instruments.config_loaded(result.as_ref().map(|&()| ()).map_err(refused), now);
+        let refused =
+            |error: &String| Failure::new(now, error.as_str(), "correct it, then reload again");
+        self.instruments
+            .config_loaded(result.as_ref().map(|&()| ()).map_err(refused), now);
         notify::ready();
         result
     }
@@ -60,14 +69,21 @@ impl Reloader {
         if changes.is_empty() {
             tracing::info!("the configuration was read again; no key changed");
         } else {
-            tracing::info!(changed = changes.join(", "), "the configuration was read again");
+            tracing::info!(
+                changed = changes.join(", "),
+                "the configuration was read again"
+            );
         }
         warn(&config);
         let weakened = self.web.weakened_by(&web_config).join(", ");
         if !weakened.is_empty() {
-            tracing::warn!(weakened, "the reload weakens the protection of the web endpoints");
+            tracing::warn!(
+                weakened,
+                "the reload weakens the protection of the web endpoints"
+            );
         }
-        self.polling.send_replace(Arc::new(poll_settings(&config, client.clone())));
+        self.polling
+            .send_replace(Arc::new(poll_settings(&config, client.clone())));
         self.web.replace(config.web.clone(), web_config);
         self.client = client;
         self.config = Arc::new(config);
@@ -75,11 +91,18 @@ impl Reloader {
 }
 
 /// Reads the configuration and everything that is built from its files, which blocks.
-fn read(options: &Options, in_force: &Config, client: &Client) -> anyhow::Result<(Config, web::WebConfigFile, Client)> {
+fn read(
+    options: &Options,
+    in_force: &Config,
+    client: &Client,
+) -> anyhow::Result<(Config, web::WebConfigFile, Client)> {
     let config = config::load(options, &environment())?;
     let fixed = in_force.restart_needed(&config);
     if !fixed.is_empty() {
-        bail!("a reload cannot change {}; restart the exporter instead", fixed.join(", "));
+        bail!(
+            "a reload cannot change {}; restart the exporter instead",
+            fixed.join(", ")
+        );
     }
     let web_config = web::WebConfigFile::load(config.web.config_file.as_deref())?;
     let client = client.reconfigured(&config.api)?;

@@ -1,6 +1,9 @@
 //! `serve` and `demo`: poll on an interval and serve the result, until the process is asked to stop.
 
-use super::{RunError, environment, notify, off_the_runtime, open_state, poll_settings, reload::Reloader, warn};
+use super::{
+    RunError, environment, notify, off_the_runtime, open_state, poll_settings, reload::Reloader,
+    warn,
+};
 use crate::{
     api::Client,
     cli::DEMO_INTERVAL,
@@ -40,17 +43,31 @@ pub(super) async fn serve(options: Options, passed: PassedSockets) -> Result<(),
     run(Prepared::new(options, None, passed)).await
 }
 
-pub(super) async fn demo(mut options: Options, seed: u64, passed: PassedSockets) -> Result<(), RunError> {
+pub(super) async fn demo(
+    mut options: Options,
+    seed: u64,
+    passed: PassedSockets,
+) -> Result<(), RunError> {
     let key = demo::random_key();
-    options.defaults = vec![("poll.interval", DEMO_INTERVAL.to_owned()), ("api.key", key.expose_secret().to_owned())];
+    options.defaults = vec![
+        ("poll.interval", DEMO_INTERVAL.to_owned()),
+        ("api.key", key.expose_secret().to_owned()),
+    ];
     // The demo has its own API, whatever else is configured.
-    let overrides = |base_url: &str| vec![("api.base_url", base_url.to_owned()), ("api.key_file", String::new())];
+    let overrides = |base_url: &str| {
+        vec![
+            ("api.base_url", base_url.to_owned()),
+            ("api.key_file", String::new()),
+        ]
+    };
     options.overrides = overrides("http://localhost");
     run(async {
         let asked = options.clone();
         let config = off_the_runtime(move || config::load(&asked, &environment())).await;
         let key = read_key(&config.map_err(RunError::usage)?.api.key).map_err(RunError::usage)?;
-        let api = demo::start(seed, key).await.context("cannot start the demo API")?;
+        let api = demo::start(seed, key)
+            .await
+            .context("cannot start the demo API")?;
         options.overrides = overrides(&api.base_url);
         let prepared = Prepared::new(options, Some(api), passed).await?;
         announce(&prepared);
@@ -76,23 +93,44 @@ struct Prepared {
 
 impl Prepared {
     /// Files may block forever, such as pipes and network disks: no thread that answers signals waits for them.
-    async fn new(options: Options, demo: Option<DemoApi>, passed: PassedSockets) -> Result<Self, RunError> {
+    async fn new(
+        options: Options,
+        demo: Option<DemoApi>,
+        passed: PassedSockets,
+    ) -> Result<Self, RunError> {
         off_the_runtime(move || Self::read(options, demo, passed)).await
     }
 
-    fn read(options: Options, demo: Option<DemoApi>, passed: PassedSockets) -> Result<Self, RunError> {
+    fn read(
+        options: Options,
+        demo: Option<DemoApi>,
+        passed: PassedSockets,
+    ) -> Result<Self, RunError> {
         let config = config::load(&options, &environment()).map_err(RunError::usage)?;
         let logs = telemetry::init(&config.log, None);
         warn(&config);
         let clock = Clock::system();
-        let web_config = web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
+        let web_config =
+            web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
         let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
         // Before the listeners, so that a second process reports the state file, not the port.
         let state = open_state(&config, demo.is_some(), clock, &instruments)?;
-        let listeners = web::bind(&config.web.listen_addresses, passed).map_err(anyhow::Error::new)?;
+        let listeners =
+            web::bind(&config.web.listen_addresses, passed).map_err(anyhow::Error::new)?;
         let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
         instruments.config_loaded(Ok(()), clock.now());
-        Ok(Self { options, config, logs, clock, web_config, instruments, state, listeners, client, demo })
+        Ok(Self {
+            options,
+            config,
+            logs,
+            clock,
+            web_config,
+            instruments,
+            state,
+            listeners,
+            client,
+            demo,
+        })
     }
 }
 
@@ -104,8 +142,18 @@ async fn run(prepare: impl Future<Output = Result<Prepared, RunError>>) -> Resul
         prepared = prepare => prepared?,
         () = &mut stop => return Ok(()),
     };
-    let Prepared { options, config, logs, clock, web_config, instruments, state, listeners, client, demo: _demo } =
-        prepared;
+    let Prepared {
+        options,
+        config,
+        logs,
+        clock,
+        web_config,
+        instruments,
+        state,
+        listeners,
+        client,
+        demo: _demo,
+    } = prepared;
     let (shutdown, stopped) = watch::channel(false);
     let (polling, poll_settings) = watch::channel(Arc::new(poll_settings(&config, client.clone())));
     let (reload, reloads) = mpsc::channel(1);
@@ -117,9 +165,22 @@ async fn run(prepare: impl Future<Output = Result<Prepared, RunError>>) -> Resul
         (Some(saver), memory)
     });
     let hand_over = move |snapshot, status| drop(raw.send_replace(Some((snapshot, status))));
-    let poller = Poller::new(poll_settings, memory, saver, clock, Arc::clone(&instruments), Some(hand_over));
-    let (publish, published) = watch::channel(published(Arc::new(poller.snapshot()), poller.status().clone()).await);
-    let sources = web::Sources { published: published.clone(), instruments: Arc::clone(&instruments), reload, clock };
+    let poller = Poller::new(
+        poll_settings,
+        memory,
+        saver,
+        clock,
+        Arc::clone(&instruments),
+        Some(hand_over),
+    );
+    let (publish, published) =
+        watch::channel(published(Arc::new(poller.snapshot()), poller.status().clone()).await);
+    let sources = web::Sources {
+        published: published.clone(),
+        instruments: Arc::clone(&instruments),
+        reload,
+        clock,
+    };
     let web = App::new(sources, config.web.clone(), web_config);
     tasks.spawn(web::serve(listeners, web.clone(), until(stopped.clone())));
     // A poll has one thread of its own: its tasks wake each other hundreds of times a second, which costs twice the CPU
@@ -131,11 +192,24 @@ async fn run(prepare: impl Future<Output = Result<Prepared, RunError>>) -> Resul
         polling_runtime.shutdown_background();
     });
     tasks.spawn(encode(encoding, publish));
-    tasks.spawn(log_health(published.clone(), Arc::clone(&instruments), clock));
+    tasks.spawn(log_health(
+        published.clone(),
+        Arc::clone(&instruments),
+        clock,
+    ));
     notify::ready();
 
     let config = Arc::new(config);
-    let reloader = Reloader { options, config, client, polling, web, logs, instruments, clock };
+    let reloader = Reloader {
+        options,
+        config,
+        client,
+        polling,
+        web,
+        logs,
+        instruments,
+        clock,
+    };
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => Err(match ended {
             Ok(()) => anyhow!("a task of the exporter ended unexpectedly; this is a bug"),
@@ -173,7 +247,9 @@ async fn reload_when_asked(
 /// Encodes the newest data that the poller hands over, and publishes them.
 async fn encode(mut raw: watch::Receiver<Raw>, publish: watch::Sender<Arc<Published>>) {
     while raw.changed().await.is_ok() {
-        let Some((snapshot, status)) = raw.borrow_and_update().clone() else { continue };
+        let Some((snapshot, status)) = raw.borrow_and_update().clone() else {
+            continue;
+        };
         publish.send_replace(published(snapshot, status).await);
     }
 }
@@ -183,19 +259,36 @@ async fn published(snapshot: Arc<Snapshot>, status: PollStatus) -> Arc<Published
 }
 
 /// Logs what begins to be wrong and what ends.
-async fn log_health(mut published: watch::Receiver<Arc<Published>>, instruments: Arc<Instruments>, clock: Clock) {
+async fn log_health(
+    mut published: watch::Receiver<Arc<Published>>,
+    instruments: Arc<Instruments>,
+    clock: Clock,
+) {
     let mut watch = health::Watch::default();
     // What the exporter knows about itself also changes between publications.
-    while !matches!(timeout(OBSERVE_EVERY, published.changed()).await, Ok(Err(_))) {
+    while !matches!(
+        timeout(OBSERVE_EVERY, published.changed()).await,
+        Ok(Err(_))
+    ) {
         let newest = Arc::clone(&published.borrow_and_update());
         let now = clock.now();
-        watch.observe(&health::judge(&newest.snapshot, &newest.status, &instruments.facts(), now), now);
+        watch.observe(
+            &health::judge(&newest.snapshot, &newest.status, &instruments.facts(), now),
+            now,
+        );
     }
 }
 
 async fn end(mut tasks: JoinSet<()>) {
-    if timeout(SHUTDOWN, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
-        tracing::warn!("not everything ended in time, such as a write of the state file; stopping anyway");
+    if timeout(SHUTDOWN, async {
+        while tasks.join_next().await.is_some() {}
+    })
+    .await
+    .is_err()
+    {
+        tracing::warn!(
+            "not everything ended in time, such as a write of the state file; stopping anyway"
+        );
     }
 }
 
@@ -205,14 +298,30 @@ async fn until(mut stopped: watch::Receiver<bool>) {
 }
 
 /// Prints where the demo is served.
-fn announce(Prepared { config, web_config, listeners, .. }: &Prepared) {
+fn announce(
+    Prepared {
+        config,
+        web_config,
+        listeners,
+        ..
+    }: &Prepared,
+) {
     let (scheme, path) = (web_config.scheme(), &config.web.telemetry_path);
-    let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).map(|address| {
-        let host =
-            if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() };
-        format!("{scheme}://{host}/ and {scheme}://{host}{path}")
-    });
-    let line = format!("The demo is served at {} (Ctrl-C stops it)\n", addresses.collect::<Vec<_>>().join(", "));
+    let addresses = listeners
+        .iter()
+        .filter_map(|listener| listener.local_addr().ok())
+        .map(|address| {
+            let host = if address.ip().is_unspecified() {
+                format!("localhost:{}", address.port())
+            } else {
+                address.to_string()
+            };
+            format!("{scheme}://{host}/ and {scheme}://{host}{path}")
+        });
+    let line = format!(
+        "The demo is served at {} (Ctrl-C stops it)\n",
+        addresses.collect::<Vec<_>>().join(", ")
+    );
     // A closed stdout does not prevent serving.
     let _ = std::io::stdout().write_all(line.as_bytes());
     let base_url = &config.api.base_url;
@@ -221,7 +330,10 @@ fn announce(Prepared { config, web_config, listeners, .. }: &Prepared) {
 
 /// Ends when the process is asked to stop.
 fn asked_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
-    let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+    let (mut terminate, mut interrupt) = (
+        listen(SignalKind::terminate())?,
+        listen(SignalKind::interrupt())?,
+    );
     Ok(async move {
         let signal = tokio::select! {
             _ = terminate.recv() => "SIGTERM",

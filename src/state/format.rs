@@ -89,7 +89,10 @@ struct RepositoryEntry<'a> {
     read: Option<ReadEntry<'a>>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 fn is_0(number: &u64) -> bool {
     *number == 0
 }
@@ -128,26 +131,43 @@ struct DepartedEntry<'a> {
 /// Writes `memory` to `out` piece by piece, without holding the complete text.
 pub(super) fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, CrcWriter::new(out));
-    write!(out, "{OPENING}{VERSION},\"base_url\":{}", serde_json::Value::from(base_url))?;
+    write!(
+        out,
+        "{OPENING}{VERSION},\"base_url\":{}",
+        serde_json::Value::from(base_url)
+    )?;
     if let Some(took) = memory.last_full_poll {
-        write!(out, ",\"last_full_poll_ns\":{}", u64::try_from(took.as_nanos()).unwrap_or(u64::MAX))?;
+        write!(
+            out,
+            ",\"last_full_poll_ns\":{}",
+            u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
+        )?;
     }
     out.write_all(b",\n\"repositories\":[")?;
-    write_lines(&mut out, memory.repositories.iter().map(RepositoryEntry::from))?;
+    write_lines(
+        &mut out,
+        memory.repositories.iter().map(RepositoryEntry::from),
+    )?;
     out.write_all(b"],\n")?;
     if !memory.missed.is_empty() {
         out.write_all(b"\"missed\":")?;
-        serde_json::to_writer(&mut out, &memory.missed.iter().map(|id| id.get()).collect::<Vec<_>>())?;
+        serde_json::to_writer(
+            &mut out,
+            &memory.missed.iter().map(|id| id.get()).collect::<Vec<_>>(),
+        )?;
         out.write_all(b",\n")?;
     }
     out.write_all(b"\"departed\":[")?;
-    let departed = memory.departed.iter().map(|((id, code), (progress, left_at))| DepartedEntry {
-        id: id.get(),
-        code: Cow::Borrowed(code),
-        completion: progress.completion.get(),
-        clock: progress.at.as_millis(),
-        left_at: left_at.as_millis(),
-    });
+    let departed = memory
+        .departed
+        .iter()
+        .map(|((id, code), (progress, left_at))| DepartedEntry {
+            id: id.get(),
+            code: Cow::Borrowed(code),
+            completion: progress.completion.get(),
+            clock: progress.at.as_millis(),
+            left_at: left_at.as_millis(),
+        });
     write_lines(&mut out, departed)?;
     out.write_all(b"],")?;
     let mut out = out.into_inner().map_err(IntoInnerError::into_error)?;
@@ -155,7 +175,10 @@ pub(super) fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Re
     out.write_all(closing.as_bytes())
 }
 
-fn write_lines(out: &mut impl Write, entries: impl Iterator<Item = impl Serialize>) -> io::Result<()> {
+fn write_lines(
+    out: &mut impl Write,
+    entries: impl Iterator<Item = impl Serialize>,
+) -> io::Result<()> {
     let mut separator = "\n";
     for entry in entries {
         out.write_all(separator.as_bytes())?;
@@ -171,7 +194,13 @@ fn closing(crc: &Crc) -> String {
 }
 
 impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
-    fn from(Remembered { repository, last_attempt, languages }: &'a Remembered) -> Self {
+    fn from(
+        Remembered {
+            repository,
+            last_attempt,
+            languages,
+        }: &'a Remembered,
+    ) -> Self {
         Self {
             id: repository.id.get(),
             name: Cow::Borrowed(&repository.name),
@@ -194,7 +223,9 @@ impl<'a> From<&'a Reading> for LanguageEntry<'a> {
             name: Cow::Borrowed(&reading.language.name),
             completion: completion.map(Completion::get),
             clock: progress.map(|progress| progress.at.as_millis()),
-            clock_completion: progress.filter(|_| completion.is_none()).map(|progress| progress.completion.get()),
+            clock_completion: progress
+                .filter(|_| completion.is_none())
+                .map(|progress| progress.completion.get()),
         }
     }
 }
@@ -207,13 +238,19 @@ impl<'a> From<&'a Reading> for LanguageEntry<'a> {
 /// the API, or belong to another API.
 pub(super) fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, String> {
     check_frame(bytes)?;
-    let document: Document<'_> = serde_json::from_slice(bytes).map_err(|error| format!("it is damaged: {error}"))?;
+    let document: Document<'_> =
+        serde_json::from_slice(bytes).map_err(|error| format!("it is damaged: {error}"))?;
     if document.base_url != base_url {
-        return Err(format!("it is the state of {}, while api.base_url is {base_url}", document.base_url));
+        return Err(format!(
+            "it is the state of {}, while api.base_url is {base_url}",
+            document.base_url
+        ));
     }
     let interner = Interner::default();
     let reader = Reader { known: &interner };
-    reader.memory(document).ok_or_else(|| "it is damaged: it holds an impossible value".to_owned())
+    reader
+        .memory(document)
+        .ok_or_else(|| "it is damaged: it holds an impossible value".to_owned())
 }
 
 /// Checks that the bytes begin and end like a state file of this version, and that the checksum matches.
@@ -221,10 +258,18 @@ fn check_frame(bytes: &[u8]) -> Result<(), String> {
     let Some(rest) = bytes.strip_prefix(OPENING.as_bytes()) else {
         let is_cut = OPENING.as_bytes().starts_with(bytes);
         let foreign = "it does not begin as a state file of translation-exporter does";
-        return Err(if is_cut { "it is damaged: it is empty, or its end is missing" } else { foreign }.to_owned());
+        return Err(if is_cut {
+            "it is damaged: it is empty, or its end is missing"
+        } else {
+            foreign
+        }
+        .to_owned());
     };
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    match str::from_utf8(&rest[..digits]).ok().and_then(|digits| digits.parse().ok()) {
+    match str::from_utf8(&rest[..digits])
+        .ok()
+        .and_then(|digits| digits.parse().ok())
+    {
         Some(VERSION) => {}
         Some(later @ VERSION..) => {
             return Err(format!(
@@ -237,7 +282,10 @@ fn check_frame(bytes: &[u8]) -> Result<(), String> {
     let (body, end) = bytes.split_at(bytes.len().saturating_sub(closing(&crc).len()));
     crc.update(body);
     if end != closing(&crc).as_bytes() {
-        return Err("it is damaged: its end is missing, or its checksum does not fit its content".to_owned());
+        return Err(
+            "it is damaged: its end is missing, or its checksum does not fit its content"
+                .to_owned(),
+        );
     }
     Ok(())
 }
@@ -254,14 +302,32 @@ impl Reader<'_> {
             self.repository(entry)
         });
         let repositories = repositories.collect::<Option<_>>()?;
-        let departed = document.departed.into_iter().map(|DepartedEntry { id, code, completion, clock, left_at }| {
-            let key = (RepositoryId::new(id)?, filled(&code)?.into());
-            Some((key, (progress(completion, clock)?, Timestamp::from_millis(left_at))))
-        });
+        let departed = document.departed.into_iter().map(
+            |DepartedEntry {
+                 id,
+                 code,
+                 completion,
+                 clock,
+                 left_at,
+             }| {
+                let key = (RepositoryId::new(id)?, filled(&code)?.into());
+                Some((
+                    key,
+                    (
+                        progress(completion, clock)?,
+                        Timestamp::from_millis(left_at),
+                    ),
+                ))
+            },
+        );
         Some(Memory {
             last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos),
             repositories,
-            missed: document.missed.into_iter().map(RepositoryId::new).collect::<Option<_>>()?,
+            missed: document
+                .missed
+                .into_iter()
+                .map(RepositoryId::new)
+                .collect::<Option<_>>()?,
             departed: departed.collect::<Option<_>>()?,
         })
     }
@@ -277,14 +343,23 @@ impl Reader<'_> {
             Some(read) => Some(self.languages(&read)?),
             None => None,
         };
-        Some(Remembered { repository: Arc::new(repository), last_attempt: entry.attempt, languages })
+        Some(Remembered {
+            repository: Arc::new(repository),
+            last_attempt: entry.attempt,
+            languages,
+        })
     }
 
     fn languages(&self, read: &ReadEntry<'_>) -> Option<Arc<Languages>> {
         let readings = read.languages.iter().map(|entry| self.reading(entry));
         let readings: Arc<[Reading]> = readings.collect::<Option<_>>()?;
         let is_sorted = readings.is_sorted_by(|one, next| one.language.code < next.language.code);
-        is_sorted.then(|| Arc::new(Languages { read_at: Timestamp::from_millis(read.at), readings }))
+        is_sorted.then(|| {
+            Arc::new(Languages {
+                read_at: Timestamp::from_millis(read.at),
+                readings,
+            })
+        })
     }
 
     fn reading(&self, entry: &LanguageEntry<'_>) -> Option<Reading> {
@@ -294,12 +369,18 @@ impl Reader<'_> {
             (Some(at), None, Some(completion)) => Reported::Before(progress(completion, at)?),
             _ => return None,
         };
-        Some(Reading { language: self.known.language(filled(&entry.code)?, &entry.name), reported })
+        Some(Reading {
+            language: self.known.language(filled(&entry.code)?, &entry.name),
+            reported,
+        })
     }
 }
 
 fn progress(completion: f64, at: i64) -> Option<Progress> {
-    Some(Progress { completion: Completion::new(completion)?, at: Timestamp::from_millis(at) })
+    Some(Progress {
+        completion: Completion::new(completion)?,
+        at: Timestamp::from_millis(at),
+    })
 }
 
 fn filled(text: &str) -> Option<&str> {

@@ -18,11 +18,20 @@ fn time(millis: i64) -> Timestamp {
 }
 
 fn clock(completion: f64, at: i64) -> Progress {
-    Progress { completion: Completion::new(completion).unwrap(), at: time(at) }
+    Progress {
+        completion: Completion::new(completion).unwrap(),
+        at: time(at),
+    }
 }
 
 fn reading(code: &str, name: &str, reported: Reported) -> Reading {
-    Reading { language: Arc::new(Language { code: code.into(), name: name.into() }), reported }
+    Reading {
+        language: Arc::new(Language {
+            code: code.into(),
+            name: name.into(),
+        }),
+        reported,
+    }
 }
 
 fn remembered(id: u64, name: &str, languages: Option<Vec<Reading>>) -> Remembered {
@@ -32,19 +41,34 @@ fn remembered(id: u64, name: &str, languages: Option<Vec<Reading>>) -> Remembere
         visibility: Visibility::Private,
         created_at: Some(time(1_600_000_000_000)),
     };
-    let languages =
-        languages.map(|readings| Arc::new(Languages { read_at: time(1_700_000_000_000), readings: readings.into() }));
-    Remembered { repository: Arc::new(repository), last_attempt: 0, languages }
+    let languages = languages.map(|readings| {
+        Arc::new(Languages {
+            read_at: time(1_700_000_000_000),
+            readings: readings.into(),
+        })
+    });
+    Remembered {
+        repository: Arc::new(repository),
+        last_attempt: 0,
+        languages,
+    }
 }
 
 fn departed(id: u64, code: &str) -> BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)> {
-    BTreeMap::from([((RepositoryId::new(id).unwrap(), code.into()), (clock(12.0, 3), time(4)))])
+    BTreeMap::from([(
+        (RepositoryId::new(id).unwrap(), code.into()),
+        (clock(12.0, 3), time(4)),
+    )])
 }
 
 /// One of everything.
 fn small() -> Memory {
     let languages = vec![
-        reading("de", "German", Reported::Now(clock(50.5, 1_650_000_000_000))),
+        reading(
+            "de",
+            "German",
+            Reported::Now(clock(50.5, 1_650_000_000_000)),
+        ),
         reading("fr", "", Reported::Before(clock(12.0, 1))),
         reading("nl", "Dutch \u{0}\"\\\u{2028}\u{1f980}", Reported::Never),
     ];
@@ -75,7 +99,9 @@ impl Folder {
         self.0.path().join(name)
     }
     fn names(&self) -> Vec<String> {
-        let names = fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<_> = names.collect();
         names.sort();
         names
@@ -109,7 +135,15 @@ fn only_the_user_of_the_exporter_may_read_its_files() {
     fs::set_permissions(folder.path("state"), fs::Permissions::from_mode(0o666)).unwrap();
     folder.open().file.write(&small()).unwrap();
     for name in folder.names() {
-        assert_eq!(fs::metadata(folder.path(&name)).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+        assert_eq!(
+            fs::metadata(folder.path(&name))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777,
+            0o600,
+            "{name}"
+        );
     }
 }
 
@@ -121,9 +155,18 @@ fn what_cannot_be_used_is_set_aside_and_never_overwritten() {
     for (bytes, reason) in [
         (&b""[..], "it is empty"),
         (&encoded(&small())[..100], "its end is missing"),
-        (future.as_bytes(), "it has version 2 of the format, and this program reads up to version 1"),
-        (b"[1, 2, 3]", "it does not begin as a state file of translation-exporter does"),
-        (&other_api, "it is the state of https://other.example.com/, while api.base_url is"),
+        (
+            future.as_bytes(),
+            "it has version 2 of the format, and this program reads up to version 1",
+        ),
+        (
+            b"[1, 2, 3]",
+            "it does not begin as a state file of translation-exporter does",
+        ),
+        (
+            &other_api,
+            "it is the state of https://other.example.com/, while api.base_url is",
+        ),
     ] {
         let folder = Folder::new();
         for again in ["", "-2", "-3"] {
@@ -132,7 +175,10 @@ fn what_cannot_be_used_is_set_aside_and_never_overwritten() {
             let aside = format!("state.set-aside-20251121T014256Z{again}");
             assert!(opened.memory.is_none());
             let message = opened.set_aside.unwrap().to_string();
-            assert!(message.contains(reason) && message.contains(&aside), "{message}");
+            assert!(
+                message.contains(reason) && message.contains(&aside),
+                "{message}"
+            );
             assert_eq!(folder.content(&aside), bytes);
             assert!(!folder.path("state").exists());
             opened.file.write(&small()).unwrap();
@@ -145,9 +191,15 @@ fn what_cannot_be_used_is_set_aside_and_never_overwritten() {
 #[test]
 fn a_huge_file_is_set_aside_without_being_read() {
     let folder = Folder::new();
-    File::create(folder.path("state")).unwrap().set_len(1 << 40).unwrap();
+    File::create(folder.path("state"))
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
     let message = folder.open().set_aside.unwrap().to_string();
-    assert!(message.contains("it is 1099511627776 bytes long"), "{message}");
+    assert!(
+        message.contains("it is 1099511627776 bytes long"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -155,9 +207,15 @@ fn a_state_too_long_to_be_read_again_is_not_written() {
     let folder = Folder::new();
     let mut state = folder.open().file;
     state.write(&small()).unwrap();
-    let long = Memory { repositories: vec![remembered(1, &"long".repeat(1 << 18), None)], ..Memory::default() };
+    let long = Memory {
+        repositories: vec![remembered(1, &"long".repeat(1 << 18), None)],
+        ..Memory::default()
+    };
     let error = state.write(&long).unwrap_err().to_string();
-    assert!(error.contains("at most 1048576 are read: leave repositories out"), "{error}");
+    assert!(
+        error.contains("at most 1048576 are read: leave repositories out"),
+        "{error}"
+    );
     assert_eq!(folder.content("state"), encoded(&small()));
     assert_eq!(folder.names(), ["state", "state.lock"]);
 }
@@ -168,7 +226,12 @@ fn a_file_that_cannot_be_read_stays_where_it_is() {
     // Nobody can read a link to itself, not even root.
     std::os::unix::fs::symlink("state", folder.path("state")).unwrap();
     let error = StateFile::open(&folder.path("state"), API, NOW).unwrap_err();
-    assert!(error.to_string().starts_with("cannot read the state file /"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("cannot read the state file /"),
+        "{error}"
+    );
     assert_eq!(folder.names(), ["state", "state.lock"]);
 }
 
@@ -179,7 +242,12 @@ fn a_damaged_file_that_cannot_be_moved_stays_where_it_is() {
     let name = "s".repeat(250);
     fs::write(folder.path(&name), "damaged").unwrap();
     let error = StateFile::open(&folder.path(&name), API, NOW).unwrap_err();
-    assert!(error.to_string().starts_with("cannot set aside the state file /"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("cannot set aside the state file /"),
+        "{error}"
+    );
     assert_eq!(folder.content(&name), b"damaged");
 }
 
@@ -189,7 +257,12 @@ fn a_second_opening_is_refused_and_names_the_file() {
     let first = folder.open();
     let error = StateFile::open(&folder.path("state"), API, NOW).unwrap_err();
     assert!(matches!(error, StateError::Held { .. }));
-    assert!(error.to_string().contains(folder.path("state").to_str().unwrap()), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains(folder.path("state").to_str().unwrap()),
+        "{error}"
+    );
     drop(first);
     folder.open();
 }
@@ -198,7 +271,12 @@ fn a_second_opening_is_refused_and_names_the_file() {
 fn a_path_that_cannot_name_a_file_is_refused() {
     let folder = Folder::new();
     fs::create_dir(folder.path("state")).unwrap();
-    for path in [folder.path("state"), PathBuf::from("/"), PathBuf::from(""), PathBuf::from("/dev/null")] {
+    for path in [
+        folder.path("state"),
+        PathBuf::from("/"),
+        PathBuf::from(""),
+        PathBuf::from("/dev/null"),
+    ] {
         let error = StateFile::open(&path, API, NOW).unwrap_err();
         assert!(matches!(error, StateError::NotAFile { .. }), "{error}");
     }
@@ -221,7 +299,10 @@ fn a_folder_that_is_missing_is_refused() {
     fs::write(folder.path("file"), "").unwrap();
     for path in [folder.path("folder/state"), folder.path("file/state")] {
         let error = StateFile::open(&path, API, NOW).unwrap_err().to_string();
-        assert!(error.contains(path.to_str().unwrap()) && error.contains(": create its folder"), "{error}");
+        assert!(
+            error.contains(path.to_str().unwrap()) && error.contains(": create its folder"),
+            "{error}"
+        );
     }
 }
 
@@ -236,7 +317,10 @@ fn a_lock_that_was_removed_is_taken_anew_or_found_held() {
     fs::remove_file(folder.path("state.lock")).unwrap();
     let mut second = folder.open().file;
     second.write(&small()).unwrap();
-    assert!(matches!(first.write(&Memory::default()), Err(StateError::Held { .. })));
+    assert!(matches!(
+        first.write(&Memory::default()),
+        Err(StateError::Held { .. })
+    ));
     assert_eq!(folder.content("state"), encoded(&small()));
 }
 
@@ -259,5 +343,8 @@ fn a_symbolic_link_stays_and_its_target_is_replaced() {
 fn a_file_in_the_working_folder_needs_no_folder_in_its_path() {
     assert_eq!(sibling(Path::new("state"), ".tmp"), Path::new("state.tmp"));
     sync_folder(Path::new("state")).unwrap();
-    assert_eq!(follow_links(Path::new("Cargo.toml")), Path::new("Cargo.toml"));
+    assert_eq!(
+        follow_links(Path::new("Cargo.toml")),
+        Path::new("Cargo.toml")
+    );
 }

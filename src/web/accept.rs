@@ -31,9 +31,17 @@ const CALM: Duration = Duration::from_secs(5);
 
 /// Serves until `shutdown` is done; then accepts nothing more, finishes the requests under way, and returns within 4
 /// seconds.
-pub(super) async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<Output = ()>) {
+pub(super) async fn serve(
+    listeners: Vec<TcpListener>,
+    app: App,
+    shutdown: impl Future<Output = ()>,
+) {
     raise_limit_of_open_files();
-    let server = Arc::new(Server { app, tasks: TaskTracker::new(), places: Mutex::default() });
+    let server = Arc::new(Server {
+        app,
+        tasks: TaskTracker::new(),
+        places: Mutex::default(),
+    });
     for listener in listeners {
         server.tasks.spawn(Arc::clone(&server).accept(listener));
     }
@@ -42,14 +50,22 @@ pub(super) async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl 
     server.tasks.close();
     if timeout(SHUTDOWN, server.tasks.wait()).await.is_err() {
         tracing::warn!("dropping connections that did not finish in time for the shutdown");
-        lock(&server.places).iter().for_each(|place| place.task.abort());
+        lock(&server.places)
+            .iter()
+            .for_each(|place| place.task.abort());
     }
 }
 
 /// A connection needs a file descriptor; many systems set a low soft limit for the sake of old programs.
 fn raise_limit_of_open_files() {
     let limit = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+    if let Err(error) = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            ..limit
+        },
+    ) {
         tracing::debug!(%error, "cannot raise the limit of open files");
     }
 }
@@ -68,7 +84,10 @@ struct Place {
 
 impl Server {
     async fn accept(self: Arc<Self>, listener: TcpListener) {
-        let address = listener.local_addr().ok().map(|address| address.to_string());
+        let address = listener
+            .local_addr()
+            .ok()
+            .map(|address| address.to_string());
         let (mut failed, mut last_failed) = (0_u64, Instant::now());
         loop {
             let accepted = tokio::select! {
@@ -104,9 +123,14 @@ impl Server {
         let mut places = lock(&self.places);
         places.retain(|place| !place.task.is_finished());
         if places.len() >= MAX_CONNECTIONS
-            && let Some((index, _)) = places.iter().enumerate().min_by_key(|(_, place)| place.moved.last())
+            && let Some((index, _)) = places
+                .iter()
+                .enumerate()
+                .min_by_key(|(_, place)| place.moved.last())
         {
-            tracing::debug!("all {MAX_CONNECTIONS} connections are taken; closing the one idle for longest");
+            tracing::debug!(
+                "all {MAX_CONNECTIONS} connections are taken; closing the one idle for longest"
+            );
             places.swap_remove(index).task.abort();
         }
         let moved = Moved::now();
@@ -116,6 +140,9 @@ impl Server {
                 tracing::debug!(%peer, error = &*error, "a connection ended with an error");
             }
         });
-        places.push(Place { moved, task: task.abort_handle() });
+        places.push(Place {
+            moved,
+            task: task.abort_handle(),
+        });
     }
 }

@@ -33,12 +33,16 @@ impl App {
     pub fn new(sources: Sources, settings: WebConfig, file: WebConfigFile) -> Self {
         let stop = CancellationToken::new();
         let in_force = in_force(Shared::new(sources), settings, file, stop.child_token());
-        Self { in_force: watch::Sender::new(in_force), stop }
+        Self {
+            in_force: watch::Sender::new(in_force),
+            stop,
+        }
     }
 
     /// Puts both into force, from the next request on: the second half of a reload, which cannot fail.
     pub fn replace(&self, settings: WebConfig, file: WebConfigFile) {
-        self.in_force.send_modify(|current| self.change(current, settings, file));
+        self.in_force
+            .send_modify(|current| self.change(current, settings, file));
     }
 
     /// The keys by which `next` would protect less than what is in force.
@@ -62,7 +66,11 @@ impl App {
         let before = &current.site;
         let identity = |file: &WebConfigFile| file.tls.as_ref().map(|tls| tls.identity.clone());
         let same_tls = identity(&before.file) == identity(&file);
-        let generation = if same_tls { current.generation.clone() } else { self.stop.child_token() };
+        let generation = if same_tls {
+            current.generation.clone()
+        } else {
+            self.stop.child_token()
+        };
         let next = in_force(Arc::clone(&before.shared), settings, file, generation);
         let before = std::mem::replace(current, next);
         if !same_tls {
@@ -76,10 +84,26 @@ impl App {
     }
 }
 
-fn in_force(shared: Arc<Shared>, settings: WebConfig, file: WebConfigFile, generation: CancellationToken) -> InForce {
-    shared.sources.instruments.certificate_expires(file.tls.as_ref().and_then(|tls| tls.expires));
-    let site = Arc::new(Site { shared, settings, file });
-    InForce { router: router(&site), site, generation }
+fn in_force(
+    shared: Arc<Shared>,
+    settings: WebConfig,
+    file: WebConfigFile,
+    generation: CancellationToken,
+) -> InForce {
+    shared
+        .sources
+        .instruments
+        .certificate_expires(file.tls.as_ref().and_then(|tls| tls.expires));
+    let site = Arc::new(Site {
+        shared,
+        settings,
+        file,
+    });
+    InForce {
+        router: router(&site),
+        site,
+        generation,
+    }
 }
 
 #[cfg(test)]
@@ -90,7 +114,10 @@ mod tests {
 
     /// Runs the test where one thread does all that blocks.
     fn with_one_blocking_thread(test: impl Future<Output = ()>) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().max_blocking_threads(1).build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .max_blocking_threads(1)
+            .build();
         runtime.unwrap().block_on(test);
     }
 
@@ -101,12 +128,19 @@ mod tests {
             let hash = bcrypt::hash("correct", 4).unwrap();
             fixture.web_config(&format!("basic_auth_users: {{alice: {hash}}}\n"));
             let credentials = [("authorization", "Basic YWxpY2U6Y29ycmVjdA==")];
-            assert_eq!(status(&fixture.ask_with("GET /metrics", &credentials).await), 200);
+            assert_eq!(
+                status(&fixture.ask_with("GET /metrics", &credentials).await),
+                200
+            );
             fixture.reload();
             // No thread is free to verify it.
             let (release, held) = std::sync::mpsc::channel::<()>();
             let _busy = tokio::task::spawn_blocking(move || held.recv());
-            let asked = timeout(Duration::from_secs(5), fixture.ask_with("GET /metrics", &credentials)).await;
+            let asked = timeout(
+                Duration::from_secs(5),
+                fixture.ask_with("GET /metrics", &credentials),
+            )
+            .await;
             drop(release);
             assert_eq!(asked.map(|response| status(&response)).ok(), Some(200));
         });
@@ -124,13 +158,21 @@ mod tests {
         std::fs::write(fixture.file("ca.pem"), &authority.pem).unwrap();
         write(&fixture);
         let tls = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n";
-        let clients = format!("{tls}  client_ca_file: ca.pem\n  client_auth_type: RequireAndVerifyClientCert\n");
+        let clients = format!(
+            "{tls}  client_ca_file: ca.pem\n  client_auth_type: RequireAndVerifyClientCert\n"
+        );
         let changes = [
             ("# Nothing.\n", false),
             (tls, true),
-            (&format!("rate_limit: {{interval: 1s, burst: 9}}\n{tls}  min_version: TLS12\n"), false),
+            (
+                &format!("rate_limit: {{interval: 1s, burst: 9}}\n{tls}  min_version: TLS12\n"),
+                false,
+            ),
             (&format!("{tls}  min_version: TLS13\n"), true),
-            (&format!("{tls}http_server_config: {{http2: false}}\n"), true),
+            (
+                &format!("{tls}http_server_config: {{http2: false}}\n"),
+                true,
+            ),
             (&clients, true),
             (&format!("{clients}  client_allowed_sans: [a]\n"), true),
             (&format!("{clients}  client_allowed_sans: [a, b]\n"), true),

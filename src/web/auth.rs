@@ -58,14 +58,18 @@ pub struct Verifier {
 /// it.
 pub fn check_hash(hash: &str) -> Result<(), String> {
     let hint = "make one with: htpasswd -nBC 10 \"\" | tr -d ':\\n'";
-    let Ok(parts) = hash.parse::<bcrypt::HashParts>() else { return Err(format!("not a bcrypt hash; {hint}")) };
+    let Ok(parts) = hash.parse::<bcrypt::HashParts>() else {
+        return Err(format!("not a bcrypt hash; {hint}"));
+    };
     match parts.get_cost() {
         4..=MAX_COST => Ok(()),
         cost @ 15..=31 => Err(format!(
             "not a usable bcrypt hash: its cost is {cost}, and above {MAX_COST} a verification takes longer than a \
              scrape; {hint}"
         )),
-        cost => Err(format!("not a bcrypt hash: its cost is {cost}, and must be 4 to {MAX_COST}; {hint}")),
+        cost => Err(format!(
+            "not a bcrypt hash: its cost is {cost}, and must be 4 to {MAX_COST}; {hint}"
+        )),
     }
 }
 
@@ -74,8 +78,9 @@ impl Verifier {
         let digest_key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
         Self {
             verified: Mutex::default(),
-            digest_key: digest_key
-                .expect("without random numbers of the system no HashMap could have been made either"),
+            digest_key: digest_key.expect(
+                "without random numbers of the system no HashMap could have been made either",
+            ),
             turn: Arc::new(Semaphore::new(1)),
             addresses: Mutex::default(),
         }
@@ -83,16 +88,22 @@ impl Verifier {
 
     /// Judges the credentials of a request from this address.
     pub async fn judge(&self, users: &Users, headers: &HeaderMap, address: IpAddr) -> Verdict {
-        let Some((user, password)) = credentials(headers) else { return Verdict::Refused };
+        let Some((user, password)) = credentials(headers) else {
+            return Verdict::Refused;
+        };
         let known = users.get(&user);
-        let Some(hash) = known.or_else(|| self.decoy(users, &user)).map(Arc::clone) else { return Verdict::Refused };
+        let Some(hash) = known.or_else(|| self.decoy(users, &user)).map(Arc::clone) else {
+            return Verdict::Refused;
+        };
         let digest = self.digest(&user, &hash, &password);
         // Both sides are digests under a secret key, so a partial match reveals nothing about the password.
         let is_verified = || known.is_some() && lock(&self.verified).get(&user) == Some(&digest);
         if is_verified() {
             return Verdict::Admitted;
         }
-        let Some(turn) = self.turn(address).await else { return Verdict::Busy };
+        let Some(turn) = self.turn(address).await else {
+            return Verdict::Busy;
+        };
         // Another request with the same credentials may have been verified in the meantime.
         if is_verified() {
             return Verdict::Admitted;
@@ -131,14 +142,22 @@ impl Verifier {
         let own = {
             let mut addresses = lock(&self.addresses);
             addresses.retain(|_, own| Arc::strong_count(own) > 1);
-            Arc::clone(addresses.entry(address).or_insert_with(|| Arc::new(Semaphore::new(1))))
+            Arc::clone(
+                addresses
+                    .entry(address)
+                    .or_insert_with(|| Arc::new(Semaphore::new(1))),
+            )
         };
         // The map has one reference, and each request that waits or is being verified has another.
         if Arc::strong_count(&own) > MAX_WAITING + 2 {
             return None;
         }
-        let both =
-            async { Some([own.acquire_owned().await.ok()?, Arc::clone(&self.turn).acquire_owned().await.ok()?]) };
+        let both = async {
+            Some([
+                own.acquire_owned().await.ok()?,
+                Arc::clone(&self.turn).acquire_owned().await.ok()?,
+            ])
+        };
         timeout(PATIENCE, both).await.ok().flatten()
     }
 }
@@ -166,7 +185,10 @@ mod tests {
     }
 
     fn users(hashes: &[(&str, String)]) -> Users {
-        hashes.iter().map(|(name, hash)| ((*name).to_owned(), hash.as_str().into())).collect()
+        hashes
+            .iter()
+            .map(|(name, hash)| ((*name).to_owned(), hash.as_str().into()))
+            .collect()
     }
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
@@ -180,7 +202,10 @@ mod tests {
     fn request(user: &str, password: &str) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let encoded = STANDARD.encode(format!("{user}:{password}"));
-        headers.insert(header::AUTHORIZATION, format!("Basic {encoded}").parse().unwrap());
+        headers.insert(
+            header::AUTHORIZATION,
+            format!("Basic {encoded}").parse().unwrap(),
+        );
         headers
     }
 
@@ -189,8 +214,16 @@ mod tests {
         let verifier = Verifier::new();
         let users = users(&[("alice", hash_of("correct")), ("bob", hash_of("b:ob"))]);
         for _ in 0..2 {
-            assert_eq!(verifier.judge(&users, &request("alice", "correct"), HERE).await, Verdict::Admitted);
-            assert_eq!(verifier.judge(&users, &request("bob", "b:ob"), HERE).await, Verdict::Admitted);
+            assert_eq!(
+                verifier
+                    .judge(&users, &request("alice", "correct"), HERE)
+                    .await,
+                Verdict::Admitted
+            );
+            assert_eq!(
+                verifier.judge(&users, &request("bob", "b:ob"), HERE).await,
+                Verdict::Admitted
+            );
             for (user, password) in [
                 ("alice", "wrong"),
                 ("alice", ""),
@@ -212,29 +245,55 @@ mod tests {
     async fn what_are_no_credentials_is_refused() {
         let verifier = Verifier::new();
         let users = users(&[("alice", hash_of("correct"))]);
-        assert_eq!(verifier.judge(&users, &HeaderMap::new(), HERE).await, Verdict::Refused);
-        for value in ["Basic", "Basic ", "Basic !!!", "Bearer YWxpY2U6Y29ycmVjdA==", "Basic YWxpY2U="] {
+        assert_eq!(
+            verifier.judge(&users, &HeaderMap::new(), HERE).await,
+            Verdict::Refused
+        );
+        for value in [
+            "Basic",
+            "Basic ",
+            "Basic !!!",
+            "Bearer YWxpY2U6Y29ycmVjdA==",
+            "Basic YWxpY2U=",
+        ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, value.parse().unwrap());
-            assert_eq!(verifier.judge(&users, &headers, HERE).await, Verdict::Refused, "{value}");
+            assert_eq!(
+                verifier.judge(&users, &headers, HERE).await,
+                Verdict::Refused,
+                "{value}"
+            );
         }
     }
 
     #[tokio::test]
-    async fn an_unknown_user_costs_what_a_known_one_costs_and_is_refused_even_with_the_password_of_another() {
+    async fn an_unknown_user_costs_what_a_known_one_costs_and_is_refused_even_with_the_password_of_another()
+     {
         let verifier = Verifier::new();
         let users = users(&[("alice", hash_of("correct"))]);
         assert_eq!(verifier.decoy(&users, "mallory"), users.get("alice"));
-        assert_eq!(verifier.judge(&users, &request("mallory", "correct"), HERE).await, Verdict::Refused);
+        assert_eq!(
+            verifier
+                .judge(&users, &request("mallory", "correct"), HERE)
+                .await,
+            Verdict::Refused
+        );
     }
 
     #[tokio::test]
-    async fn a_verification_is_waited_for_also_of_an_unknown_user_and_keeps_its_turn_where_the_client_goes_away() {
+    async fn a_verification_is_waited_for_also_of_an_unknown_user_and_keeps_its_turn_where_the_client_goes_away()
+     {
         let verifier = Verifier::new();
         let users = users(&[("alice", expensive())]);
-        let judged =
-            timeout(Duration::from_millis(1), verifier.judge(&users, &request("mallory", "correct"), HERE)).await;
-        assert!(judged.is_err(), "it is not answered before the work is done");
+        let judged = timeout(
+            Duration::from_millis(1),
+            verifier.judge(&users, &request("mallory", "correct"), HERE),
+        )
+        .await;
+        assert!(
+            judged.is_err(),
+            "it is not answered before the work is done"
+        );
         assert_eq!(verifier.turn.available_permits(), 0);
         let _turn = verifier.turn.acquire().await.unwrap();
     }
@@ -243,16 +302,40 @@ mod tests {
     async fn a_password_counts_as_verified_only_for_as_long_as_its_user_has_the_same_hash() {
         let verifier = Verifier::new();
         let (kept, changed) = (hash_of("kept"), hash_of("changed"));
-        let before = users(&[("alice", kept.clone()), ("bob", changed.clone()), ("carol", changed)]);
+        let before = users(&[
+            ("alice", kept.clone()),
+            ("bob", changed.clone()),
+            ("carol", changed),
+        ]);
         for (user, password) in [("alice", "kept"), ("bob", "changed"), ("carol", "changed")] {
-            assert_eq!(verifier.judge(&before, &request(user, password), HERE).await, Verdict::Admitted);
+            assert_eq!(
+                verifier
+                    .judge(&before, &request(user, password), HERE)
+                    .await,
+                Verdict::Admitted
+            );
         }
         let after = users(&[("alice", kept), ("bob", hash_of("other"))]);
-        assert_eq!(verifier.judge(&after, &request("bob", "changed"), HERE).await, Verdict::Refused);
-        assert_eq!(verifier.judge(&after, &request("carol", "changed"), HERE).await, Verdict::Refused);
+        assert_eq!(
+            verifier
+                .judge(&after, &request("bob", "changed"), HERE)
+                .await,
+            Verdict::Refused
+        );
+        assert_eq!(
+            verifier
+                .judge(&after, &request("carol", "changed"), HERE)
+                .await,
+            Verdict::Refused
+        );
         // From now on nothing is verified.
         verifier.turn.close();
-        assert_eq!(verifier.judge(&after, &request("alice", "kept"), HERE).await, Verdict::Admitted);
+        assert_eq!(
+            verifier
+                .judge(&after, &request("alice", "kept"), HERE)
+                .await,
+            Verdict::Admitted
+        );
     }
 
     #[tokio::test]
@@ -264,24 +347,47 @@ mod tests {
         let flood: Vec<_> = (0..=MAX_WAITING)
             .map(|number| {
                 let (verifier, users) = (Arc::clone(&verifier), users.clone());
-                tokio::spawn(async move { verifier.judge(&users, &request("alice", &number.to_string()), HERE).await })
+                tokio::spawn(async move {
+                    verifier
+                        .judge(&users, &request("alice", &number.to_string()), HERE)
+                        .await
+                })
             })
             .collect();
-        while lock(&verifier.addresses).get(&HERE).map_or(0, Arc::strong_count) < MAX_WAITING + 2 {
+        while lock(&verifier.addresses)
+            .get(&HERE)
+            .map_or(0, Arc::strong_count)
+            < MAX_WAITING + 2
+        {
             tokio::task::yield_now().await;
         }
-        assert_eq!(verifier.judge(&users, &request("alice", "one more"), HERE).await, Verdict::Busy);
+        assert_eq!(
+            verifier
+                .judge(&users, &request("alice", "one more"), HERE)
+                .await,
+            Verdict::Busy
+        );
         let elsewhere = {
             let (verifier, users) = (Arc::clone(&verifier), users.clone());
-            tokio::spawn(async move { verifier.judge(&users, &request("alice", "correct"), ELSEWHERE).await })
+            tokio::spawn(async move {
+                verifier
+                    .judge(&users, &request("alice", "correct"), ELSEWHERE)
+                    .await
+            })
         };
         while !lock(&verifier.addresses).contains_key(&ELSEWHERE) {
             tokio::task::yield_now().await;
         }
         drop(busy);
         assert_eq!(elsewhere.await.unwrap(), Verdict::Admitted);
-        let waiting = flood.iter().filter(|request| !request.is_finished()).count();
-        assert!(waiting > MAX_WAITING / 2, "it had not to wait for them: {waiting}");
+        let waiting = flood
+            .iter()
+            .filter(|request| !request.is_finished())
+            .count();
+        assert!(
+            waiting > MAX_WAITING / 2,
+            "it had not to wait for them: {waiting}"
+        );
         flood.iter().for_each(tokio::task::JoinHandle::abort);
     }
 
@@ -291,8 +397,17 @@ mod tests {
         let users = users(&[("alice", hash_of("correct"))]);
         let _busy = verifier.turn.acquire().await.unwrap();
         let begin = tokio::time::Instant::now();
-        assert_eq!(verifier.judge(&users, &request("alice", "correct"), HERE).await, Verdict::Busy);
-        assert!(begin.elapsed() < Duration::from_secs(8), "{:?}", begin.elapsed());
+        assert_eq!(
+            verifier
+                .judge(&users, &request("alice", "correct"), HERE)
+                .await,
+            Verdict::Busy
+        );
+        assert!(
+            begin.elapsed() < Duration::from_secs(8),
+            "{:?}",
+            begin.elapsed()
+        );
     }
 
     #[test]

@@ -48,7 +48,9 @@ pub(super) async fn serve(
 ) -> Result<(), ConnectionError> {
     // A response is written at once; waiting to fill packets only adds latency.
     stream.set_nodelay(true)?;
-    let InForce { site, generation, .. } = app.in_force();
+    let InForce {
+        site, generation, ..
+    } = app.in_force();
     let Some(tls) = site.file.tls.as_ref().map(|tls| Arc::clone(&tls.config)) else {
         return serve_requests(moved.watch(stream), false, peer, app, generation, &moved).await;
     };
@@ -83,9 +85,20 @@ async fn serve_requests(
         app.in_force().router.oneshot(request)
     });
     let builder = auto::Builder::new(TokioExecutor::new());
-    let mut builder = if http2 { builder.http2_only() } else { builder.http1_only() };
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(BUFFER);
-    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(MAX_STREAMS);
+    let mut builder = if http2 {
+        builder.http2_only()
+    } else {
+        builder.http1_only()
+    };
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .max_buf_size(BUFFER);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MAX_STREAMS);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         ended = connection.as_mut() => return ended,

@@ -24,7 +24,9 @@ pub(super) async fn follow(app: App) {
             site = current;
             (handled, candidate) = (site.file.files.clone(), None);
         }
-        let Some(path) = site.settings.config_file.clone() else { continue };
+        let Some(path) = site.settings.config_file.clone() else {
+            continue;
+        };
         let before = handled.clone();
         let look = move || (before.now() != before).then(|| WebConfigFile::load_with_files(&path));
         match spawn_blocking(look).await {
@@ -55,8 +57,15 @@ fn take_up(app: &App, site: &Arc<Site>, loaded: Result<WebConfigFile, String>) {
             Ok(())
         }
         Err(error) => {
-            tracing::error!(error, "the changed web configuration is refused; the previous one stays in force");
-            Err(Failure::new(now, error, "correct the file; it is read again when it changes"))
+            tracing::error!(
+                error,
+                "the changed web configuration is refused; the previous one stays in force"
+            );
+            Err(Failure::new(
+                now,
+                error,
+                "correct the file; it is read again when it changes",
+            ))
         }
     };
     sources.instruments.web_config_loaded(taken, now);
@@ -67,7 +76,12 @@ fn as_protective(before: &Site, after: WebConfigFile) -> Result<WebConfigFile, S
     if weakened.is_empty() {
         return Ok(after);
     }
-    let path = before.settings.config_file.as_deref().unwrap_or(Path::new("")).display();
+    let path = before
+        .settings
+        .config_file
+        .as_deref()
+        .unwrap_or(Path::new(""))
+        .display();
     Err(format!(
         "the web configuration file {path} removes or weakens {weakened}; reload or restart if that is intended"
     ))
@@ -92,29 +106,66 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             WebConfigFile::load(Some(&path)).unwrap()
         };
-        let held_back = |before: &str, after: &str| load(before).weakened_by(&load(after)).join(", ");
-        let tls = |more: &str| format!("tls_server_config: {{cert_file: server.pem, key_file: server.key{more}}}\n");
+        let held_back =
+            |before: &str, after: &str| load(before).weakened_by(&load(after)).join(", ");
+        let tls = |more: &str| {
+            format!("tls_server_config: {{cert_file: server.pem, key_file: server.key{more}}}\n")
+        };
         let clients = |policy: &str| tls(&format!(", client_auth_type: {policy}"));
-        let own = |policy: &str| tls(&format!(", client_auth_type: {policy}, client_ca_file: ca.pem"));
+        let own = |policy: &str| {
+            tls(&format!(
+                ", client_auth_type: {policy}, client_ca_file: ca.pem"
+            ))
+        };
         let hash = bcrypt::hash("correct", 4).unwrap();
         let users = format!("basic_auth_users: {{alice: {hash}, bob: {hash}}}\n");
         let both = "RequireAndVerifyClientCert";
         let weakening = [
             (tls(""), String::new(), "tls_server_config"),
             (users.clone(), String::new(), "basic_auth_users"),
-            ("rate_limit: {interval: 1s, burst: 1}".to_owned(), String::new(), "rate_limit"),
-            (own(both), tls(""), "tls_server_config.client_auth_type, tls_server_config.client_ca_file"),
-            (own(both), clients(both), "tls_server_config.client_ca_file"),
-            (own(both), own("VerifyClientCertIfGiven"), "tls_server_config.client_auth_type"),
-            (own(both), own("RequireAnyClientCert"), "tls_server_config.client_auth_type"),
-            (own("VerifyClientCertIfGiven"), own("RequestClientCert"), "tls_server_config.client_auth_type"),
-            (clients("RequestClientCert"), tls(""), "tls_server_config.client_auth_type"),
             (
-                tls(&format!(", client_auth_type: {both}, client_ca_file: ca.pem, client_allowed_sans: [a]")),
+                "rate_limit: {interval: 1s, burst: 1}".to_owned(),
+                String::new(),
+                "rate_limit",
+            ),
+            (
+                own(both),
+                tls(""),
+                "tls_server_config.client_auth_type, tls_server_config.client_ca_file",
+            ),
+            (own(both), clients(both), "tls_server_config.client_ca_file"),
+            (
+                own(both),
+                own("VerifyClientCertIfGiven"),
+                "tls_server_config.client_auth_type",
+            ),
+            (
+                own(both),
+                own("RequireAnyClientCert"),
+                "tls_server_config.client_auth_type",
+            ),
+            (
+                own("VerifyClientCertIfGiven"),
+                own("RequestClientCert"),
+                "tls_server_config.client_auth_type",
+            ),
+            (
+                clients("RequestClientCert"),
+                tls(""),
+                "tls_server_config.client_auth_type",
+            ),
+            (
+                tls(&format!(
+                    ", client_auth_type: {both}, client_ca_file: ca.pem, client_allowed_sans: [a]"
+                )),
                 own(both),
                 "tls_server_config.client_allowed_sans",
             ),
-            (tls(", min_version: TLS13"), tls(""), "tls_server_config.min_version"),
+            (
+                tls(", min_version: TLS13"),
+                tls(""),
+                "tls_server_config.min_version",
+            ),
             (format!("{users}{}", tls("")), tls(""), "basic_auth_users"),
         ];
         for (before, after, keys) in &weakening {
@@ -122,9 +173,20 @@ mod tests {
             assert_eq!(held_back(after, before), "", "{after}\n{before}");
             assert_eq!(held_back(before, before), "", "{before}");
         }
-        assert_eq!(held_back(&users, &format!("basic_auth_users: {{alice: {hash}}}\n")), "", "a revoked user");
-        assert_eq!(held_back(&tls(", min_version: TLS12"), &tls("")), "", "the default");
-        assert_eq!(held_back(&tls(", max_version: TLS13"), &tls(", max_version: TLS12")), "");
+        assert_eq!(
+            held_back(&users, &format!("basic_auth_users: {{alice: {hash}}}\n")),
+            "",
+            "a revoked user"
+        );
+        assert_eq!(
+            held_back(&tls(", min_version: TLS12"), &tls("")),
+            "",
+            "the default"
+        );
+        assert_eq!(
+            held_back(&tls(", max_version: TLS13"), &tls(", max_version: TLS12")),
+            ""
+        );
     }
     #[tokio::test(start_paused = true)]
     async fn a_file_that_becomes_a_pipe_is_refused_and_followed_again_once_it_is_a_file() {
@@ -132,7 +194,17 @@ mod tests {
         fixture.web_config("rate_limit: {interval: 1s, burst: 1}\n");
         let follower = tokio::spawn(follow(fixture.app.clone()));
         let refused = async |is_wanted: bool| {
-            let facts = || fixture.app.in_force().site.shared.sources.instruments.facts().web_reload_refused;
+            let facts = || {
+                fixture
+                    .app
+                    .in_force()
+                    .site
+                    .shared
+                    .sources
+                    .instruments
+                    .facts()
+                    .web_reload_refused
+            };
             while facts().is_some() != is_wanted {
                 sleep(LOOK).await;
             }
@@ -140,13 +212,25 @@ mod tests {
         };
         let path = fixture.file("web.yml");
         std::fs::remove_file(&path).unwrap();
-        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .unwrap()
+                .success()
+        );
         let what = timeout(LOOK * 10, refused(true)).await.unwrap().unwrap();
-        assert!(what.contains("web.yml") && what.contains("not a regular file"), "{what}");
+        assert!(
+            what.contains("web.yml") && what.contains("not a regular file"),
+            "{what}"
+        );
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, "rate_limit: {interval: 1s, burst: 2}\n").unwrap();
         timeout(LOOK * 10, refused(false)).await.unwrap();
-        assert_eq!(fixture.app.in_force().site.file.rate_limit.unwrap().burst, 2);
+        assert_eq!(
+            fixture.app.in_force().site.file.rate_limit.unwrap().burst,
+            2
+        );
         follower.abort();
     }
 }

@@ -26,7 +26,10 @@ pub async fn shake_hands(
     stream: TcpStream,
     moved: &Arc<Moved>,
     tls: Arc<ServerConfig>,
-) -> Result<TlsStream<impl AsyncRead + AsyncWrite + Unpin + use<>>, (Option<HandshakeFailure>, io::Error)> {
+) -> Result<
+    TlsStream<impl AsyncRead + AsyncWrite + Unpin + use<>>,
+    (Option<HandshakeFailure>, io::Error),
+> {
     let handshake = async {
         let mut first = [0];
         match stream.peek(&mut first).await {
@@ -35,7 +38,10 @@ pub async fn shake_hands(
             Ok(_) if first[0] != HANDSHAKE => {
                 // Whether it reads the response no longer matters.
                 answer_plain(stream).await.ok();
-                Err((Some(HandshakeFailure::NotTls), io::Error::other("the client does not speak TLS")))
+                Err((
+                    Some(HandshakeFailure::NotTls),
+                    io::Error::other("the client does not speak TLS"),
+                ))
             }
             Ok(_) => {
                 let shaken = TlsAcceptor::from(tls).accept(moved.watch(stream)).await;
@@ -51,15 +57,24 @@ async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
     let message = "this port speaks HTTPS\n";
     let length = message.len();
     let head = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n";
-    stream.write_all(format!("{head}Content-Length: {length}\r\n\r\n{message}").as_bytes()).await?;
+    stream
+        .write_all(format!("{head}Content-Length: {length}\r\n\r\n{message}").as_bytes())
+        .await?;
     stream.shutdown().await?;
     // Closing with the request unread would reset the connection before the response is read.
-    timeout(GOODBYE, tokio::io::copy(&mut stream, &mut tokio::io::sink())).await??;
+    timeout(
+        GOODBYE,
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()),
+    )
+    .await??;
     Ok(())
 }
 
 fn reason(error: &io::Error) -> HandshakeFailure {
-    match error.get_ref().and_then(|error| error.downcast_ref::<Error>()) {
+    match error
+        .get_ref()
+        .and_then(|error| error.downcast_ref::<Error>())
+    {
         Some(Error::NoCertificatesPresented) => HandshakeFailure::NoCertificate,
         Some(
             Error::InvalidCertificate(_)
@@ -74,7 +89,9 @@ fn reason(error: &io::Error) -> HandshakeFailure {
             ),
         ) => HandshakeFailure::BadCertificate,
         // Errors without one of TLS are those of the socket: closed, or reset.
-        None | Some(Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled)) => HandshakeFailure::Closed,
+        None | Some(Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled)) => {
+            HandshakeFailure::Closed
+        }
         Some(_) => HandshakeFailure::Protocol,
     }
 }

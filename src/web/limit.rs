@@ -16,7 +16,11 @@ pub struct RateLimit {
 
 impl fmt::Display for RateLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rate limit: a request every {:?}, bursts of {}", self.interval, self.burst)
+        write!(
+            f,
+            "rate limit: a request every {:?}, bursts of {}",
+            self.interval, self.burst
+        )
     }
 }
 
@@ -34,7 +38,10 @@ struct Tokens {
 impl Default for Bucket {
     /// Full, whatever the burst.
     fn default() -> Self {
-        Self(Mutex::new(Tokens { left: f64::MAX, counted_at: Instant::now() }))
+        Self(Mutex::new(Tokens {
+            left: f64::MAX,
+            counted_at: Instant::now(),
+        }))
     }
 }
 
@@ -57,7 +64,10 @@ impl Bucket {
 /// A duration as Go writes it: `300ms`, `1.5h`, `2h45m`; 0 needs no unit.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
     // jiff also knows other spellings, which Go does not.
-    let in_go = |text: &&str| text.chars().all(|c| c.is_ascii_digit() || ".hmsnu\u{b5}\u{3bc}".contains(c));
+    let in_go = |text: &&str| {
+        text.chars()
+            .all(|c| c.is_ascii_digit() || ".hmsnu\u{b5}\u{3bc}".contains(c))
+    };
     let parsed = if text == "0" {
         Some(SignedDuration::ZERO)
     } else {
@@ -74,7 +84,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_burst_passes_then_one_request_every_interval() {
-        let (bucket, limit) = (Bucket::default(), RateLimit { interval: Duration::from_secs(10), burst: 2 });
+        let (bucket, limit) = (
+            Bucket::default(),
+            RateLimit {
+                interval: Duration::from_secs(10),
+                burst: 2,
+            },
+        );
         assert_eq!(bucket.admit(limit), Ok(()));
         assert_eq!(bucket.admit(limit), Ok(()));
         assert_eq!(bucket.admit(limit), Err(Duration::from_secs(10)));
@@ -83,18 +99,34 @@ mod tests {
         assert!(bucket.admit(limit).is_err());
         tokio::time::advance(Duration::from_secs(3600)).await;
         let admitted = [(); 3].map(|()| bucket.admit(limit).is_ok());
-        assert_eq!(admitted, [true, true, false], "no more than the burst is saved up");
+        assert_eq!(
+            admitted,
+            [true, true, false],
+            "no more than the burst is saved up"
+        );
     }
 
     #[tokio::test(start_paused = true)]
     async fn another_limit_goes_on_with_what_is_left() {
-        let (bucket, limit) = (Bucket::default(), RateLimit { interval: Duration::from_secs(10), burst: 2 });
-        assert_eq!([(); 3].map(|()| bucket.admit(limit).is_ok()), [true, true, false]);
+        let (bucket, limit) = (
+            Bucket::default(),
+            RateLimit {
+                interval: Duration::from_secs(10),
+                burst: 2,
+            },
+        );
+        assert_eq!(
+            [(); 3].map(|()| bucket.admit(limit).is_ok()),
+            [true, true, false]
+        );
         let wider = RateLimit { burst: 20, ..limit };
         assert!(bucket.admit(wider).is_err(), "a reload gives no new burst");
         let narrower = RateLimit { burst: 1, ..limit };
         tokio::time::advance(Duration::from_secs(3600)).await;
-        assert_eq!([(); 2].map(|()| bucket.admit(narrower).is_ok()), [true, false]);
+        assert_eq!(
+            [(); 2].map(|()| bucket.admit(narrower).is_ok()),
+            [true, false]
+        );
     }
 
     #[test]
@@ -108,9 +140,25 @@ mod tests {
             ("1.5h", 5400.0),
             ("20\u{b5}s", 2e-5),
         ] {
-            assert_eq!(parse_interval(text), Ok(Duration::from_secs_f64(seconds)), "{text}");
+            assert_eq!(
+                parse_interval(text),
+                Ok(Duration::from_secs_f64(seconds)),
+                "{text}"
+            );
         }
-        for text in ["", "1", "s", "1 s", "-1s", "1d", "1s1", "1..5s", "\u{661}s", "9e9h", "999999999999999999999h"] {
+        for text in [
+            "",
+            "1",
+            "s",
+            "1 s",
+            "-1s",
+            "1d",
+            "1s1",
+            "1..5s",
+            "\u{661}s",
+            "9e9h",
+            "999999999999999999999h",
+        ] {
             assert!(parse_interval(text).is_err(), "{text}");
         }
     }

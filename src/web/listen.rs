@@ -12,7 +12,11 @@ use tokio::net::TcpListener;
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     #[error("cannot listen on {address:?} (web.listen_addresses): {error}; {hint}")]
-    Address { address: String, error: io::Error, hint: &'static str },
+    Address {
+        address: String,
+        error: io::Error,
+        hint: &'static str,
+    },
     #[error(
         "cannot take over the sockets that systemd passes (LISTEN_FDS): {0}; use only TCP streams in the .socket unit"
     )]
@@ -30,12 +34,20 @@ impl PassedSockets {
     /// Takes them over. It removes the variables that name them, so call it before there are threads.
     pub fn take() -> Result<Self, BindError> {
         // listenfd takes sockets even if LISTEN_PID is missing; systemd always says which process they are for.
-        if sd_notify::listen_fds().map_err(BindError::Activation)?.len() == 0 {
+        if sd_notify::listen_fds()
+            .map_err(BindError::Activation)?
+            .len()
+            == 0
+        {
             return Ok(Self::default());
         }
         let mut passed = listenfd::ListenFd::from_env();
-        let sockets = (0..passed.len()).filter_map(|index| passed.take_tcp_listener(index).transpose());
-        sockets.collect::<io::Result<_>>().map(Self).map_err(BindError::Activation)
+        let sockets =
+            (0..passed.len()).filter_map(|index| passed.take_tcp_listener(index).transpose());
+        sockets
+            .collect::<io::Result<_>>()
+            .map(Self)
+            .map_err(BindError::Activation)
     }
 }
 
@@ -48,12 +60,23 @@ impl PassedSockets {
 /// Outside of a tokio runtime.
 pub fn bind(addresses: &[String], passed: PassedSockets) -> Result<Vec<TcpListener>, BindError> {
     let listeners: Vec<_> = if passed.0.is_empty() {
-        let bound: Vec<_> = addresses.iter().map(|address| bind_one(address)).collect::<Result<_, _>>()?;
+        let bound: Vec<_> = addresses
+            .iter()
+            .map(|address| bind_one(address))
+            .collect::<Result<_, _>>()?;
         bound.into_iter().flatten().collect()
     } else {
-        passed.0.into_iter().map(listener).collect::<io::Result<_>>().map_err(BindError::Activation)?
+        passed
+            .0
+            .into_iter()
+            .map(listener)
+            .collect::<io::Result<_>>()
+            .map_err(BindError::Activation)?
     };
-    for address in listeners.iter().filter_map(|listener| listener.local_addr().ok()) {
+    for address in listeners
+        .iter()
+        .filter_map(|listener| listener.local_addr().ok())
+    {
         tracing::info!(%address, "listening");
     }
     Ok(listeners)
@@ -68,7 +91,11 @@ fn bind_one(address: &str) -> Result<Vec<TcpListener>, BindError> {
         },
         None => bind(address),
     };
-    bound.map_err(|error| BindError::Address { address: address.to_owned(), hint: hint(&error), error })
+    bound.map_err(|error| BindError::Address {
+        address: address.to_owned(),
+        hint: hint(&error),
+        error,
+    })
 }
 
 /// Listens on all addresses of a name. If its port is 0, all use the port that the first was given.
@@ -95,7 +122,11 @@ fn bind_all(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<Vec<TcpLi
 }
 
 fn open(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
     if address.ip() == Ipv6Addr::UNSPECIFIED {
         socket.set_only_v6(false)?;
     }
@@ -114,7 +145,10 @@ fn listener(socket: net::TcpListener) -> io::Result<TcpListener> {
 fn is_lack(error: &io::Error) -> bool {
     const EAFNOSUPPORT: i32 = 97;
     error.raw_os_error() == Some(EAFNOSUPPORT)
-        || matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
+        || matches!(
+            error.kind(),
+            io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported
+        )
 }
 
 fn hint(error: &io::Error) -> &'static str {
@@ -123,7 +157,9 @@ fn hint(error: &io::Error) -> &'static str {
     }
     match error.kind() {
         io::ErrorKind::AddrInUse => "end the process that listens there, or choose another port",
-        io::ErrorKind::PermissionDenied => "choose a port above 1023, or grant CAP_NET_BIND_SERVICE",
+        io::ErrorKind::PermissionDenied => {
+            "choose a port above 1023, or grant CAP_NET_BIND_SERVICE"
+        }
         io::ErrorKind::AddrNotAvailable => "choose an address that this machine has",
         _ => "write host:port, [IPv6]:port or :port",
     }
@@ -149,10 +185,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_is_served_on_all_its_addresses_with_one_port_except_those_that_this_machine_lacks() {
-        let addresses = ["198.51.100.1:0", "127.0.0.1:0", "198.51.100.2:0", "127.0.0.2:0"];
+    async fn a_name_is_served_on_all_its_addresses_with_one_port_except_those_that_this_machine_lacks()
+     {
+        let addresses = [
+            "198.51.100.1:0",
+            "127.0.0.1:0",
+            "198.51.100.2:0",
+            "127.0.0.2:0",
+        ];
         let bound = bind_all(addresses.iter().map(|address| address.parse().unwrap())).unwrap();
-        let hosts: Vec<_> = bound.iter().map(|listener| address(listener).ip().to_string()).collect();
+        let hosts: Vec<_> = bound
+            .iter()
+            .map(|listener| address(listener).ip().to_string())
+            .collect();
         assert_eq!(hosts, ["127.0.0.1", "127.0.0.2"]);
         assert_eq!(address(&bound[0]).port(), address(&bound[1]).port());
         for listener in bound {
@@ -166,24 +211,43 @@ mod tests {
         assert_eq!(lacking.kind(), io::ErrorKind::AddrNotAvailable);
         let other = bind_one("127.0.0.2:0").unwrap();
         let taken = address(&other[0]);
-        let addresses = [SocketAddr::new(Ipv4Addr::LOCALHOST.into(), taken.port()), taken];
-        assert_eq!(bind_all(addresses.into_iter()).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        let addresses = [
+            SocketAddr::new(Ipv4Addr::LOCALHOST.into(), taken.port()),
+            taken,
+        ];
+        assert_eq!(
+            bind_all(addresses.into_iter()).unwrap_err().kind(),
+            io::ErrorKind::AddrInUse
+        );
     }
 
     #[tokio::test]
     async fn an_address_in_use_is_named_with_its_hint() {
         let first = bind_one("127.0.0.1:0").unwrap().remove(0);
         let address = address(&first).to_string();
-        let message = bind(std::slice::from_ref(&address), PassedSockets::default()).unwrap_err().to_string();
-        assert!(message.starts_with(&format!("cannot listen on {address:?} (web.listen_addresses): ")), "{message}");
-        assert!(message.ends_with("end the process that listens there, or choose another port"), "{message}");
+        let message = bind(std::slice::from_ref(&address), PassedSockets::default())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.starts_with(&format!(
+                "cannot listen on {address:?} (web.listen_addresses): "
+            )),
+            "{message}"
+        );
+        assert!(
+            message.ends_with("end the process that listens there, or choose another port"),
+            "{message}"
+        );
     }
 
     #[tokio::test]
     async fn an_error_about_what_is_no_address_says_how_to_write_one() {
         for address in [":http", "10018", "localhost", ":70000"] {
             let message = bind_one(address).unwrap_err().to_string();
-            assert!(message.ends_with("write host:port, [IPv6]:port or :port"), "{message}");
+            assert!(
+                message.ends_with("write host:port, [IPv6]:port or :port"),
+                "{message}"
+            );
         }
     }
 }

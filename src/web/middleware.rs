@@ -9,11 +9,22 @@ use axum::{
 };
 use std::{net::SocketAddr, sync::Arc};
 
-pub(super) async fn limit_rate(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let Some(Err(wait)) = site.file.rate_limit.map(|limit| site.shared.bucket.admit(limit)) else {
+pub(super) async fn limit_rate(
+    State(site): State<Arc<Site>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Some(Err(wait)) = site
+        .file
+        .rate_limit
+        .map(|limit| site.shared.bucket.admit(limit))
+    else {
         return next.run(request).await;
     };
-    let headers = [(header::RETRY_AFTER, HeaderValue::from(wait.as_secs().saturating_add(1)))];
+    let headers = [(
+        header::RETRY_AFTER,
+        HeaderValue::from(wait.as_secs().saturating_add(1)),
+    )];
     let message = "too many requests (rate_limit of the web configuration file)\n";
     (StatusCode::TOO_MANY_REQUESTS, headers, message).into_response()
 }
@@ -24,25 +35,44 @@ pub(super) async fn authenticate(
     request: Request,
     next: Next,
 ) -> Response {
-    let Some(users) = &site.file.users else { return next.run(request).await };
-    match site.shared.verifier.judge(users, request.headers(), peer.ip()).await {
+    let Some(users) = &site.file.users else {
+        return next.run(request).await;
+    };
+    match site
+        .shared
+        .verifier
+        .judge(users, request.headers(), peer.ip())
+        .await
+    {
         Verdict::Admitted => next.run(request).await,
         Verdict::Refused => {
             let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";
-            (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, challenge)], "give a user and a password\n")
+            (
+                StatusCode::UNAUTHORIZED,
+                [(header::WWW_AUTHENTICATE, challenge)],
+                "give a user and a password\n",
+            )
                 .into_response()
         }
-        Verdict::Busy => {
-            (StatusCode::SERVICE_UNAVAILABLE, "too many passwords are waiting to be verified; try again\n")
-                .into_response()
-        }
+        Verdict::Busy => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many passwords are waiting to be verified; try again\n",
+        )
+            .into_response(),
     }
 }
 
-pub(super) async fn set_headers(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+pub(super) async fn set_headers(
+    State(site): State<Arc<Site>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
     // Repository names may be private.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.extend(site.file.headers.clone());
@@ -57,7 +87,10 @@ pub(super) async fn count(
 ) -> Response {
     let response = next.run(request).await;
     let path = path.as_ref().map_or("other", MatchedPath::as_str);
-    site.shared.sources.instruments.http_request(path, response.status().as_u16());
+    site.shared
+        .sources
+        .instruments
+        .http_request(path, response.status().as_u16());
     response
 }
 
@@ -78,15 +111,28 @@ mod tests {
     async fn everything_except_the_probes_requires_a_password_and_counts_against_the_rate_limit() {
         let fixture = protected();
         for path in ["/-/healthy", "/-/ready", "/-/healthy"] {
-            assert_eq!(status(&fixture.ask(&format!("GET {path}")).await), 200, "{path}");
+            assert_eq!(
+                status(&fixture.ask(&format!("GET {path}")).await),
+                200,
+                "{path}"
+            );
         }
         let refused = fixture.ask("GET /nothing").await;
         assert_eq!(status(&refused), 401);
         assert_eq!(refused.headers()["x-frame-options"], "deny");
-        assert_eq!(refused.headers()["www-authenticate"], "Basic realm=\"translation-exporter\", charset=\"UTF-8\"");
+        assert_eq!(
+            refused.headers()["www-authenticate"],
+            "Basic realm=\"translation-exporter\", charset=\"UTF-8\""
+        );
         assert_eq!(status(&fixture.ask("POST /metrics").await), 401);
         let limited = fixture.ask("GET /").await;
-        assert_eq!((status(&limited), limited.headers().contains_key("retry-after")), (429, true));
+        assert_eq!(
+            (
+                status(&limited),
+                limited.headers().contains_key("retry-after")
+            ),
+            (429, true)
+        );
         assert_eq!(status(&fixture.ask("POST /-/healthy").await), 405);
     }
 
@@ -99,6 +145,9 @@ mod tests {
         fixture.reload();
         let response = fixture.ask("GET /metrics").await;
         assert_eq!(status(&response), 429);
-        assert_eq!(body(response).await, "too many requests (rate_limit of the web configuration file)\n");
+        assert_eq!(
+            body(response).await,
+            "too many requests (rate_limit of the web configuration file)\n"
+        );
     }
 }

@@ -22,7 +22,10 @@ pub struct Moved {
 
 impl Moved {
     pub fn now() -> Arc<Self> {
-        Arc::new(Self { opened_at: Instant::now(), millis: AtomicU64::new(0) })
+        Arc::new(Self {
+            opened_at: Instant::now(),
+            millis: AtomicU64::new(0),
+        })
     }
 
     /// The stream, whose bytes are observed.

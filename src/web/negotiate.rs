@@ -17,7 +17,11 @@ pub(super) fn format(headers: &HeaderMap) -> Format {
             _ => {}
         }
     }
-    if open_metrics > 0.0 && open_metrics >= text { Format::OpenMetrics } else { Format::Text }
+    if open_metrics > 0.0 && open_metrics >= text {
+        Format::OpenMetrics
+    } else {
+        Format::Text
+    }
 }
 
 /// The value of `Content-Type`, as the official Go client writes it.
@@ -45,8 +49,14 @@ pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
 
 /// The items of a list: name, version and quality. A quality that cannot be read counts as 0, so that readable ones are
 /// preferred.
-fn items(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = (String, Option<String>, f32)> {
-    let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
+fn items(
+    headers: &HeaderMap,
+    name: HeaderName,
+) -> impl Iterator<Item = (String, Option<String>, f32)> {
+    let lines = headers
+        .get_all(name)
+        .into_iter()
+        .filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(|item| {
         let mut parts = item.split(';').map(|part| part.trim().to_ascii_lowercase());
         let (name, mut version, mut quality) = (parts.next().unwrap_or_default(), None, 1.0);
@@ -133,14 +143,33 @@ mod tests {
 
     #[test]
     fn gzip_is_sent_where_it_is_as_welcome_as_plain() {
-        for accept in ["gzip", "deflate, GZIP;q=0.5", "x-gzip", "*", "gzip;q=0.5, *;q=0", "identity;q=0.5, gzip;q=0.5"]
-        {
-            assert!(accepts_gzip(&accepted(header::ACCEPT_ENCODING, accept)), "{accept}");
+        for accept in [
+            "gzip",
+            "deflate, GZIP;q=0.5",
+            "x-gzip",
+            "*",
+            "gzip;q=0.5, *;q=0",
+            "identity;q=0.5, gzip;q=0.5",
+        ] {
+            assert!(
+                accepts_gzip(&accepted(header::ACCEPT_ENCODING, accept)),
+                "{accept}"
+            );
         }
-        for accept in
-            ["", "identity", "gzip;q=0", "gzip;q=0.000", "br", "identity;q=1, gzip;q=0.5", "*;q=0", "gzip;q=0, *"]
-        {
-            assert!(!accepts_gzip(&accepted(header::ACCEPT_ENCODING, accept)), "{accept}");
+        for accept in [
+            "",
+            "identity",
+            "gzip;q=0",
+            "gzip;q=0.000",
+            "br",
+            "identity;q=1, gzip;q=0.5",
+            "*;q=0",
+            "gzip;q=0, *",
+        ] {
+            assert!(
+                !accepts_gzip(&accepted(header::ACCEPT_ENCODING, accept)),
+                "{accept}"
+            );
         }
     }
 }

@@ -47,9 +47,15 @@ static TURNS: Semaphore = Semaphore::const_new(2);
 pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -> Response {
     let query = Query::of(&uri);
     let fixed = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("text/html; charset=utf-8"),
+        ),
         (header::VARY, HeaderValue::from_static("Accept-Encoding")),
-        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (
+            header::REFERRER_POLICY,
+            HeaderValue::from_static("no-referrer"),
+        ),
         (header::CONTENT_SECURITY_POLICY, POLICY.clone()),
     ];
     let gzip = negotiate::accepts_gzip(&headers);
@@ -61,13 +67,20 @@ pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -
     });
     match rendered.await {
         Some(Ok(body)) => (fixed, encoding, refresh, body).into_response(),
-        _ => (StatusCode::INTERNAL_SERVER_ERROR, "the page could not be rendered; the log says why\n").into_response(),
+        _ => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the page could not be rendered; the log says why\n",
+        )
+            .into_response(),
     }
 }
 
 /// Does the work off the runtime's threads once it is its turn; `None` if it panics. The turn lasts as long as the work,
 /// even if the client is gone.
-async fn in_turn<T: Send + 'static>(turns: &'static Semaphore, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+async fn in_turn<T: Send + 'static>(
+    turns: &'static Semaphore,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     let turn = turns.acquire().await.ok()?;
     let work = spawn_blocking(move || {
         let _turn = turn;

@@ -26,11 +26,17 @@ pub(super) fn router(site: &Arc<Site>) -> Router {
         .route("/-/reload", put(reload).post(reload))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(from_fn_with_state(Arc::clone(site), middleware::authenticate))
+        .layer(from_fn_with_state(
+            Arc::clone(site),
+            middleware::authenticate,
+        ))
         // Before authentication, so that it also slows down password guessing.
         .layer(from_fn_with_state(Arc::clone(site), middleware::limit_rate))
         .merge(probes)
-        .layer(from_fn_with_state(Arc::clone(site), middleware::set_headers))
+        .layer(from_fn_with_state(
+            Arc::clone(site),
+            middleware::set_headers,
+        ))
         .layer(from_fn_with_state(Arc::clone(site), middleware::count))
         .with_state(Arc::clone(site))
 }
@@ -56,8 +62,14 @@ async fn reload(State(site): State<Arc<Site>>) -> Response {
     site.shared.sources.reload.send(answer).await.ok();
     match answered.await {
         Ok(Ok(())) => "reloaded\n".into_response(),
-        Ok(Err(message)) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{message}\n")).into_response(),
-        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "the exporter is stopping\n").into_response(),
+        Ok(Err(message)) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, format!("{message}\n")).into_response()
+        }
+        Err(_) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the exporter is stopping\n",
+        )
+            .into_response(),
     }
 }
 
@@ -68,14 +80,21 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
     }
     let findings = site.findings(&published);
     let why = health::why_not_ready(&findings);
-    let mut reason = why.map_or_else(|| "no poll has listed the repositories yet".to_owned(), Finding::line);
+    let mut reason = why.map_or_else(
+        || "no poll has listed the repositories yet".to_owned(),
+        Finding::line,
+    );
     if let Some(since) = why.and_then(|finding| finding.since) {
         reason = format!("{reason} (since {since})");
     }
     if let Some(at) = published.status.next_poll_at {
         reason = format!("{reason}; the next poll begins at {at}");
     }
-    (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {reason}\n")).into_response()
+    (
+        StatusCode::SERVICE_UNAVAILABLE,
+        format!("not ready: {reason}\n"),
+    )
+        .into_response()
 }
 
 #[cfg(test)]
@@ -108,9 +127,20 @@ mod tests {
         ];
         for (request, status, allow) in cases {
             let response = fixture.ask(request).await;
-            let allowed = response.headers().get("allow").map_or("", |allow| allow.to_str().unwrap());
-            assert_eq!((response.status().as_u16(), allowed), (status, allow), "{request}");
-            assert_eq!(response.headers()["x-content-type-options"], "nosniff", "{request}");
+            let allowed = response
+                .headers()
+                .get("allow")
+                .map_or("", |allow| allow.to_str().unwrap());
+            assert_eq!(
+                (response.status().as_u16(), allowed),
+                (status, allow),
+                "{request}"
+            );
+            assert_eq!(
+                response.headers()["x-content-type-options"],
+                "nosniff",
+                "{request}"
+            );
             assert_eq!(response.headers()["cache-control"], "no-store", "{request}");
         }
     }
@@ -132,9 +162,21 @@ mod tests {
         for path in ["/", "/metrics", "/-/healthy", "/-/ready", "/nothing"] {
             let get = fixture.ask(&format!("GET {path}")).await;
             let head = fixture.ask(&format!("HEAD {path}")).await;
-            assert_eq!(head.headers()["content-type"], get.headers()["content-type"], "{path}");
-            assert_eq!(head.headers().get("vary"), get.headers().get("vary"), "{path}");
-            assert_ne!(head.headers()["content-length"], "0", "{path}: the length is that of the answer to GET");
+            assert_eq!(
+                head.headers()["content-type"],
+                get.headers()["content-type"],
+                "{path}"
+            );
+            assert_eq!(
+                head.headers().get("vary"),
+                get.headers().get("vary"),
+                "{path}"
+            );
+            assert_ne!(
+                head.headers()["content-length"],
+                "0",
+                "{path}: the length is that of the answer to GET"
+            );
             assert_eq!(body(head).await, "", "{path}");
         }
     }
@@ -142,13 +184,24 @@ mod tests {
     #[tokio::test]
     async fn requests_are_counted_by_the_path_that_matched_and_everything_else_as_other() {
         let fixture = Fixture::new();
-        for request in ["GET /", "POST /", "GET /metrics?x", "GET /-/ready", "GET /nowhere", "PUT /nothing"] {
+        for request in [
+            "GET /",
+            "POST /",
+            "GET /metrics?x",
+            "GET /-/ready",
+            "GET /nowhere",
+            "PUT /nothing",
+        ] {
             fixture.ask(request).await;
         }
         let text = body(fixture.ask("GET /metrics").await).await;
-        for (path, code, count) in
-            [("/", 200, 1), ("/", 405, 1), ("/metrics", 200, 1), ("/-/ready", 200, 1), ("other", 404, 2)]
-        {
+        for (path, code, count) in [
+            ("/", 200, 1),
+            ("/", 405, 1),
+            ("/metrics", 200, 1),
+            ("/-/ready", 200, 1),
+            ("other", 404, 2),
+        ] {
             let line = format!("http_requests_total{{path=\"{path}\",code=\"{code}\"}} {count}\n");
             assert!(text.contains(&line), "{line}{text}");
         }
@@ -163,7 +216,11 @@ mod tests {
             "not ready: The first poll is about to begin; nothing to do: wait for the poll to end\n"
         );
         fixture.publish(|status| {
-            status.running = Some(Running { since: Timestamp::from_millis(0), is_listed: false, read: 0 });
+            status.running = Some(Running {
+                since: Timestamp::from_millis(0),
+                is_listed: false,
+                read: 0,
+            });
         });
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
@@ -194,7 +251,11 @@ mod tests {
              1970-01-01T00:05:00Z\n"
         );
         fixture.publish(|status| status.has_data = true);
-        assert_eq!(body(fixture.ask("GET /-/ready").await).await, "ready\n", "data from before are data");
+        assert_eq!(
+            body(fixture.ask("GET /-/ready").await).await,
+            "ready\n",
+            "data from before are data"
+        );
     }
 
     #[tokio::test]
@@ -205,7 +266,11 @@ mod tests {
         fixture.reload();
         for (outcome, status, text) in [
             (Ok(()), 200, "reloaded\n"),
-            (Err("poll.interval: too short".to_owned()), 500, "poll.interval: too short\n"),
+            (
+                Err("poll.interval: too short".to_owned()),
+                500,
+                "poll.interval: too short\n",
+            ),
         ] {
             let answer = async { reloads.recv().await.unwrap().send(outcome).unwrap() };
             let (response, ()) = tokio::join!(fixture.ask("POST /-/reload"), answer);

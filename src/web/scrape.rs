@@ -23,21 +23,34 @@ pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) ->
     let gzip = negotiate::accepts_gzip(&headers);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))]);
     let vary = [(header::VARY, "Accept, Accept-Encoding")];
-    let headers = (vary, [(header::CONTENT_TYPE, negotiate::content_type(format))], encoding);
+    let headers = (
+        vary,
+        [(header::CONTENT_TYPE, negotiate::content_type(format))],
+        encoding,
+    );
     let limit = site.settings.max_requests;
     let Some(place) = Place::take(&site.shared.scrapes, limit) else {
-        let message = format!("{limit} scrapes are being served already (web.max_requests); try again\n");
+        let message =
+            format!("{limit} scrapes are being served already (web.max_requests); try again\n");
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
     };
     let instruments = &site.shared.sources.instruments;
     let (length, body) = if gzip {
         let chunks = published.gzip(format, instruments);
-        (chunks.iter().map(|chunk| chunk.len() as u64).sum(), place.kept_by(chunks.into_iter()))
+        (
+            chunks.iter().map(|chunk| chunk.len() as u64).sum(),
+            place.kept_by(chunks.into_iter()),
+        )
     } else {
         let chunks = published.identity(format, instruments);
         (chunks.remaining(), place.kept_by(chunks))
     };
-    (headers, [(header::CONTENT_LENGTH, HeaderValue::from(length))], body).into_response()
+    (
+        headers,
+        [(header::CONTENT_LENGTH, HeaderValue::from(length))],
+        body,
+    )
+        .into_response()
 }
 
 /// One of the places of `web.max_requests`.
@@ -46,7 +59,9 @@ struct Place(Arc<AtomicUsize>);
 impl Place {
     fn take(taken: &Arc<AtomicUsize>, limit: usize) -> Option<Self> {
         let more = |taken: usize| (taken < limit).then_some(taken + 1);
-        taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        taken
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .ok()?;
         Some(Self(Arc::clone(taken)))
     }
 
@@ -87,12 +102,23 @@ mod tests {
     async fn a_scrape_names_its_length_and_encoding() {
         let fixture = Fixture::new();
         for (accepted, encoding) in [("gzip", Some("gzip")), ("identity", None)] {
-            let response = fixture.ask_with("GET /metrics", &[("accept-encoding", accepted)]).await;
-            let named = response.headers().get("content-encoding").map(|encoding| encoding.to_str().unwrap());
+            let response = fixture
+                .ask_with("GET /metrics", &[("accept-encoding", accepted)])
+                .await;
+            let named = response
+                .headers()
+                .get("content-encoding")
+                .map(|encoding| encoding.to_str().unwrap());
             assert_eq!(named, encoding);
             assert_eq!(response.headers()["vary"], "Accept, Accept-Encoding");
-            let length: usize = response.headers()["content-length"].to_str().unwrap().parse().unwrap();
-            let taken = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            let length: usize = response.headers()["content-length"]
+                .to_str()
+                .unwrap()
+                .parse()
+                .unwrap();
+            let taken = axum::body::to_bytes(response.into_body(), usize::MAX)
+                .await
+                .unwrap();
             assert_eq!(taken.len(), length);
         }
     }

@@ -44,7 +44,12 @@ pub(super) struct Site {
 
 impl Shared {
     pub fn new(sources: Sources) -> Arc<Self> {
-        Arc::new(Self { sources, scrapes: Arc::default(), bucket: Bucket::default(), verifier: Verifier::new() })
+        Arc::new(Self {
+            sources,
+            scrapes: Arc::default(),
+            bucket: Bucket::default(),
+            verifier: Verifier::new(),
+        })
     }
 }
 
@@ -56,7 +61,14 @@ impl Site {
 
     /// What is wrong now, worst first.
     pub fn findings(&self, published: &Published) -> Vec<Finding> {
-        let Sources { instruments, clock, .. } = &self.shared.sources;
-        health::judge(&published.snapshot, &published.status, &instruments.facts(), clock.now())
+        let Sources {
+            instruments, clock, ..
+        } = &self.shared.sources;
+        health::judge(
+            &published.snapshot,
+            &published.status,
+            &instruments.facts(),
+            clock.now(),
+        )
     }
 }

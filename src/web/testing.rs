@@ -73,13 +73,22 @@ impl Fixture {
         };
         let app = App::new(sources, settings.clone(), WebConfigFile::default());
         let folder = TempDir::new().unwrap();
-        Self { app, published, reloads: Some(reloads), snapshot, status, settings, folder }
+        Self {
+            app,
+            published,
+            reloads: Some(reloads),
+            snapshot,
+            status,
+            settings,
+            folder,
+        }
     }
 
     /// Publishes the snapshot with the status as `change` leaves it.
     pub fn publish(&mut self, change: impl FnOnce(&mut PollStatus)) {
         change(&mut self.status);
-        self.published.send_replace(published(&self.snapshot, &self.status));
+        self.published
+            .send_replace(published(&self.snapshot, &self.status));
     }
 
     /// A file of the folder that the web configuration file is in.
@@ -110,8 +119,15 @@ impl Fixture {
         let (method, uri) = line.split_once(' ').unwrap();
         let peer = ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1)));
         let request = Request::builder().method(method).uri(uri).extension(peer);
-        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
-        self.app.in_force().router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            request.header(*name, *value)
+        });
+        self.app
+            .in_force()
+            .router
+            .oneshot(request.body(Body::empty()).unwrap())
+            .await
+            .unwrap()
     }
 }
 
@@ -124,7 +140,9 @@ pub fn status(response: &Response) -> u16 {
 }
 
 pub async fn body(response: Response) -> String {
-    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
+        .await
+        .unwrap();
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
@@ -146,7 +164,10 @@ impl Certificates {
         let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
         parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         let pem = parameters.self_signed(&key).unwrap().pem();
-        Self { issuer: rcgen::Issuer::new(parameters, key), pem }
+        Self {
+            issuer: rcgen::Issuer::new(parameters, key),
+            pem,
+        }
     }
 
     pub fn issue(&self, names: &[&str]) -> Issued {
@@ -154,6 +175,9 @@ impl Certificates {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         let parameters = rcgen::CertificateParams::new(names).unwrap();
         let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
-        Issued { pem: certificate.pem(), key: key.serialize_pem() }
+        Issued {
+            pem: certificate.pem(),
+            key: key.serialize_pem(),
+        }
     }
 }

@@ -42,14 +42,18 @@ pub struct WebConfigFile {
 /// Holds secrets: shows only what is in force.
 impl fmt::Debug for WebConfigFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("WebConfigFile").field(&self.description).finish()
+        f.debug_tuple("WebConfigFile")
+            .field(&self.description)
+            .finish()
     }
 }
 
 impl WebConfigFile {
     /// Reads and validates the file and all that it refers to. Blocks for as long as its files do.
     pub fn load(config_file: Option<&Path>) -> Result<Self, WebConfigError> {
-        let Some(path) = config_file else { return Ok(Self::default()) };
+        let Some(path) = config_file else {
+            return Ok(Self::default());
+        };
         match Self::load_with_files(path) {
             // A certificate and its key may have been replaced between the two reads.
             (Err(_), files) if files.now() != files => Self::load_with_files(path).0,
@@ -61,10 +65,21 @@ impl WebConfigFile {
     pub(super) fn load_with_files(path: &Path) -> (Result<Self, WebConfigError>, Files) {
         let mut files = Files::default();
         let result = read(path, &mut files).map_err(|Invalid { line, message }| {
-            let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
-            WebConfigError(format!("the web configuration file {}{line}: {message}", path.display()))
+            let line = line
+                .map(|line| format!(", line {line}"))
+                .unwrap_or_default();
+            WebConfigError(format!(
+                "the web configuration file {}{line}: {message}",
+                path.display()
+            ))
         });
-        (result.map(|file| Self { files: files.clone(), ..file }), files)
+        (
+            result.map(|file| Self {
+                files: files.clone(),
+                ..file
+            }),
+            files,
+        )
     }
 
     /// What is in force, one item each, for people; without secrets.
@@ -97,9 +112,13 @@ impl WebConfigFile {
 }
 
 fn read(path: &Path, files: &mut Files) -> Result<WebConfigFile, Invalid> {
-    let text = files.read(path.to_owned()).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+    let text = files
+        .read(path.to_owned())
+        .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
     let text = text.map_err(|error| {
-        Invalid::new(format!("cannot read it: {error}; correct web.config_file or the file's mode"))
+        Invalid::new(format!(
+            "cannot read it: {error}; correct web.config_file or the file's mode"
+        ))
     })?;
     let raw = yaml::parse(&text)?;
     let http = raw.http_server_config.unwrap_or_default();
@@ -111,7 +130,9 @@ fn read(path: &Path, files: &mut Files) -> Result<WebConfigFile, Invalid> {
     let rate_limit = rate_limit(raw.rate_limit.unwrap_or_default())?;
     let headers = headers(http)?;
     let mut description = vec![
-        tls.as_ref().map_or("no TLS: served in the clear", |tls| &tls.description).to_owned(),
+        tls.as_ref()
+            .map_or("no TLS: served in the clear", |tls| &tls.description)
+            .to_owned(),
         match &users {
             Some(users) => format!("basic authentication: {}", join(users.keys())),
             None => "no basic authentication".to_owned(),
@@ -121,7 +142,14 @@ fn read(path: &Path, files: &mut Files) -> Result<WebConfigFile, Invalid> {
     if !headers.is_empty() {
         description.push(format!("response headers: {}", join(headers.keys())));
     }
-    Ok(WebConfigFile { tls, headers, users, rate_limit, description, ..WebConfigFile::default() })
+    Ok(WebConfigFile {
+        tls,
+        headers,
+        users,
+        rate_limit,
+        description,
+        ..WebConfigFile::default()
+    })
 }
 
 fn users(raw: BTreeMap<String, Spanned<String>>) -> Result<Option<Users>, Invalid> {
@@ -133,7 +161,8 @@ fn users(raw: BTreeMap<String, Spanned<String>>) -> Result<Option<Users>, Invali
             );
             return Err(Invalid::at(&hash, message));
         }
-        check_hash(&hash.value).map_err(|reason| Invalid::at(&hash, format!("basic_auth_users.{name}: {reason}")))?;
+        check_hash(&hash.value)
+            .map_err(|reason| Invalid::at(&hash, format!("basic_auth_users.{name}: {reason}")))?;
         hashes.insert(name, hash.value.into());
     }
     Ok(Some(hashes).filter(|hashes| !hashes.is_empty()))
@@ -142,7 +171,8 @@ fn users(raw: BTreeMap<String, Spanned<String>>) -> Result<Option<Users>, Invali
 fn rate_limit(raw: RawRateLimit) -> Result<Option<RateLimit>, Invalid> {
     let burst = raw.burst.filter(|burst| burst.value > 0);
     let Some(interval) = raw.interval.0 else {
-        let message = "rate_limit.burst limits nothing without rate_limit.interval; set it, such as 1s";
+        let message =
+            "rate_limit.burst limits nothing without rate_limit.interval; set it, such as 1s";
         return burst.map_or(Ok(None), |burst| Err(Invalid::at(&burst, message)));
     };
     let duration = parse_interval(&interval.value)
@@ -151,14 +181,21 @@ fn rate_limit(raw: RawRateLimit) -> Result<Option<RateLimit>, Invalid> {
         return Ok(None);
     }
     let Some(burst) = burst else {
-        let message = "rate_limit.burst must be 1 to 4294967295: with 0 every request would be refused";
+        let message =
+            "rate_limit.burst must be 1 to 4294967295: with 0 every request would be refused";
         return Err(Invalid::at(&interval, message));
     };
-    Ok(Some(RateLimit { interval: duration, burst: burst.value }))
+    Ok(Some(RateLimit {
+        interval: duration,
+        burst: burst.value,
+    }))
 }
 
 fn join(names: impl Iterator<Item = impl ToString>) -> String {
-    names.map(|name| name.to_string()).collect::<Vec<_>>().join(", ")
+    names
+        .map(|name| name.to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The headers that may be set, with the allowed values if not all are.
@@ -176,13 +213,22 @@ fn headers(raw: RawHttp) -> Result<HeaderMap, Invalid> {
         let key = format!("http_server_config.headers.{name}");
         let Some((_, values)) = HEADERS.iter().find(|(allowed, _)| *allowed == name) else {
             let allowed = join(HEADERS.iter().map(|(name, _)| name));
-            return Err(Invalid::at(&value, format!("{key} cannot be set; only these can: {allowed}")));
+            return Err(Invalid::at(
+                &value,
+                format!("{key} cannot be set; only these can: {allowed}"),
+            ));
         };
         if !values.is_empty() {
             choose(&key, &value, values)?;
         }
-        let (Ok(header), Ok(content)) = (name.parse::<HeaderName>(), HeaderValue::from_str(&value.value)) else {
-            return Err(Invalid::at(&value, format!("{key} must be one line of visible characters")));
+        let (Ok(header), Ok(content)) = (
+            name.parse::<HeaderName>(),
+            HeaderValue::from_str(&value.value),
+        ) else {
+            return Err(Invalid::at(
+                &value,
+                format!("{key} must be one line of visible characters"),
+            ));
         };
         // The format's documentation: unset if blank.
         if !content.is_empty() {
@@ -212,9 +258,14 @@ mod tests {
         let mut files = Vec::new();
         for entry in from.read_dir().unwrap() {
             let entry = entry.unwrap();
-            let mut text = std::fs::read_to_string(entry.path()).unwrap().replace("@bcrypt@", &hash);
+            let mut text = std::fs::read_to_string(entry.path())
+                .unwrap()
+                .replace("@bcrypt@", &hash);
             for pem in ["server.pem", "server.key", "ca.pem"] {
-                let indented = std::fs::read_to_string(folder.join(pem)).unwrap().trim().replace('\n', "\n    ");
+                let indented = std::fs::read_to_string(folder.join(pem))
+                    .unwrap()
+                    .trim()
+                    .replace('\n', "\n    ");
                 text = text.replace(&format!("@{pem}@"), &indented);
             }
             files.push(folder.join(entry.file_name()));
@@ -235,33 +286,57 @@ mod tests {
     fn wrong_about(file: &Path) -> Option<String> {
         let name = file.file_name().unwrap().to_str().unwrap();
         let text = std::fs::read_to_string(file).unwrap();
-        let expected = text.lines().find_map(|line| line.strip_prefix("# expects: "));
+        let expected = text
+            .lines()
+            .find_map(|line| line.strip_prefix("# expects: "));
         assert_eq!(name.starts_with("bad-"), expected.is_some(), "{name}");
-        match (WebConfigFile::load(Some(file)).err().map(|error| error.to_string()), expected) {
+        match (
+            WebConfigFile::load(Some(file))
+                .err()
+                .map(|error| error.to_string()),
+            expected,
+        ) {
             (None, None) => None,
             (None, Some(expected)) => Some(format!("{name} was taken; expected: {expected}")),
             (Some(error), None) => Some(format!("{name} was refused: {error}")),
             (Some(error), Some(expected)) => {
-                let message = error.split_once(name).unwrap().1.trim_start_matches([',', ':', ' ']);
+                let message = error
+                    .split_once(name)
+                    .unwrap()
+                    .1
+                    .trim_start_matches([',', ':', ' ']);
                 let leaks = message.contains("BEGIN") || message.contains("$2");
-                (leaks || !message.starts_with(expected)).then(|| format!("{name}: {message}\n  expected: {expected}"))
+                (leaks || !message.starts_with(expected))
+                    .then(|| format!("{name}: {message}\n  expected: {expected}"))
             }
         }
     }
 
     #[test]
     fn an_unreadable_file_is_named() {
-        let message = WebConfigFile::load(Some(Path::new("absent/web.yml"))).unwrap_err().to_string();
-        assert!(message.starts_with("the web configuration file absent/web.yml: cannot read it: "), "{message}");
+        let message = WebConfigFile::load(Some(Path::new("absent/web.yml")))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.starts_with("the web configuration file absent/web.yml: cannot read it: "),
+            "{message}"
+        );
     }
 
     #[test]
     fn what_is_in_force_is_described_without_secrets() {
         let folder = tempfile::tempdir().unwrap();
         prepared(folder.path());
-        let describe =
-            |name: &str| WebConfigFile::load(Some(&folder.path().join(name))).unwrap().description().join("; ");
-        assert_eq!(describe("good-empty.yml"), "no TLS: served in the clear; no basic authentication");
+        let describe = |name: &str| {
+            WebConfigFile::load(Some(&folder.path().join(name)))
+                .unwrap()
+                .description()
+                .join("; ")
+        };
+        assert_eq!(
+            describe("good-empty.yml"),
+            "no TLS: served in the clear; no basic authentication"
+        );
         assert_eq!(
             describe("good-client-sans.yml"),
             "TLS 1.2 and 1.3, client certificates required, verified, of prometheus.example, 127.0.0.1, HTTP/2 and \
@@ -271,6 +346,9 @@ mod tests {
             describe("good-users-and-tls.yml"),
             "TLS 1.2 and 1.3, no client certificates, HTTP/2 and HTTP/1.1; basic authentication: alice"
         );
-        assert!(describe("good-rate-limit.yml").ends_with("rate limit: a request every 1s, bursts of 20"));
+        assert!(
+            describe("good-rate-limit.yml")
+                .ends_with("rate limit: a request every 1s, bursts of 20")
+        );
     }
 }

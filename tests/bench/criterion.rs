@@ -22,15 +22,22 @@ const SERIES_OF_REPOSITORY: usize = 3 * LANGUAGES + 4;
 /// A snapshot of about `series` series, at least one repository.
 fn snapshot(series: usize) -> Snapshot {
     let mut random = fastrand::Rng::with_seed(7);
-    let language = |n| Language { code: format!("l{n:02}").into(), name: format!("Language {n}").into() };
+    let language = |n| Language {
+        code: format!("l{n:02}").into(),
+        name: format!("Language {n}").into(),
+    };
     let languages: Vec<Arc<Language>> = (0..LANGUAGES).map(|n| Arc::new(language(n))).collect();
     let repositories = (1..=series.div_ceil(SERIES_OF_REPOSITORY)).map(|n| {
         let readings: Vec<Reading> = languages
             .iter()
             .map(|language| {
-                let completion = Completion::new(f64::from(random.u32(0..=1000)) / 10.0).expect("finite");
+                let completion =
+                    Completion::new(f64::from(random.u32(0..=1000)) / 10.0).expect("finite");
                 let at = Timestamp::from_millis(1_795_000_000_000 + random.i64(0..1_000_000_000));
-                Reading { language: Arc::clone(language), reported: Reported::Now(Progress { completion, at }) }
+                Reading {
+                    language: Arc::clone(language),
+                    reported: Reported::Now(Progress { completion, at }),
+                }
             })
             .collect();
         let id = n as u64;
@@ -39,7 +46,9 @@ fn snapshot(series: usize) -> Snapshot {
                 id: RepositoryId::new(id).expect("above 0"),
                 name: format!("organisation/project-{n:05}").into(),
                 visibility: Visibility::Public,
-                created_at: Some(Timestamp::from_millis(1_600_000_000_000 + random.i64(0..100_000_000) * 1000)),
+                created_at: Some(Timestamp::from_millis(
+                    1_600_000_000_000 + random.i64(0..100_000_000) * 1000,
+                )),
             },
             Condition::Fresh(Arc::new(Languages {
                 read_at: Timestamp::from_millis(1_795_224_600_000 + random.i64(0..300_000)),
@@ -78,12 +87,19 @@ fn exposition(criterion: &mut Criterion) {
     for size in SIZES {
         let snapshot = Arc::new(snapshot(size));
         let published = Published::new(Arc::clone(&snapshot), status());
-        group.throughput(Throughput::Elements((snapshot.repositories.len() * SERIES_OF_REPOSITORY) as u64));
+        group.throughput(Throughput::Elements(
+            (snapshot.repositories.len() * SERIES_OF_REPOSITORY) as u64,
+        ));
         group.bench_function(BenchmarkId::new("publish", size), |bencher| {
             bencher.iter(|| Published::new(Arc::clone(&snapshot), status()));
         });
         group.bench_function(BenchmarkId::new("scrape, uncompressed", size), |bencher| {
-            bencher.iter(|| published.identity(Format::Text, &instruments).map(|part| part.len()).sum::<usize>());
+            bencher.iter(|| {
+                published
+                    .identity(Format::Text, &instruments)
+                    .map(|part| part.len())
+                    .sum::<usize>()
+            });
         });
         group.bench_function(BenchmarkId::new("scrape, gzip", size), |bencher| {
             bencher.iter(|| published.gzip(Format::Text, &instruments));
@@ -99,7 +115,9 @@ fn decode(criterion: &mut Criterion) {
     let interner = Interner::default();
     group.throughput(Throughput::Elements(LANGUAGES as u64));
     group.bench_function("languages", |bencher| {
-        bencher.iter(|| decode_languages(black_box(languages.as_bytes()), &interner).expect("an array"));
+        bencher.iter(|| {
+            decode_languages(black_box(languages.as_bytes()), &interner).expect("an array")
+        });
     });
     let repository = |id: u64| {
         let (id, name) = (id.to_string(), format!("organisation/project-{id}"));

@@ -17,7 +17,10 @@ fn rows(page: &str, head: &str) -> Vec<Vec<String>> {
         } else if line.starts_with(head) {
             within = true;
         } else if within && !line.starts_with("|---") {
-            let cells = line.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', ""));
+            let cells = line
+                .trim_matches('|')
+                .split('|')
+                .map(|cell| cell.trim().replace('`', ""));
             rows.push(cells.collect());
         }
     }
@@ -27,7 +30,9 @@ fn rows(page: &str, head: &str) -> Vec<Vec<String>> {
 
 /// An exporter in whose metrics each family has samples.
 fn exporter_that_shows_everything(api: &Api) -> Exporter {
-    let setup = Setup::for_api(api).set("web.enable_lifecycle", "true").set("state.file", "state.json");
+    let setup = Setup::for_api(api)
+        .set("web.enable_lifecycle", "true")
+        .set("state.file", "state.json");
     let exporter = setup.start();
     exporter.wait_until_fresh(1);
     exporter.wait_until_up_is(1.0);
@@ -38,11 +43,21 @@ fn exporter_that_shows_everything(api: &Api) -> Exporter {
 fn the_table_of_metrics_is_what_is_exposed() {
     let mut documented = BTreeMap::new();
     for row in rows(METRICS, "| metric | type | labels |") {
-        let labels: BTreeSet<_> = row[2].split(", ").filter(|label| !label.is_empty()).map(str::to_owned).collect();
+        let labels: BTreeSet<_> = row[2]
+            .split(", ")
+            .filter(|label| !label.is_empty())
+            .map(str::to_owned)
+            .collect();
         assert!(!row[3].is_empty(), "{} has a meaning", row[0]);
-        assert_eq!(documented.insert(row[0].clone(), (row[1].clone(), labels)), None, "{} is listed once", row[0]);
+        assert_eq!(
+            documented.insert(row[0].clone(), (row[1].clone(), labels)),
+            None,
+            "{} is listed once",
+            row[0]
+        );
     }
-    let needs_tls = documented.remove("translation_exporter_tls_certificate_expiry_timestamp_seconds");
+    let needs_tls =
+        documented.remove("translation_exporter_tls_certificate_expiry_timestamp_seconds");
     assert_eq!(needs_tls, Some(("gauge".to_owned(), BTreeSet::new())));
     let exposed = exposed(&exporter_that_shows_everything(&Api::of(1)).metrics());
     assert_eq!(documented, exposed);
@@ -51,33 +66,60 @@ fn the_table_of_metrics_is_what_is_exposed() {
 /// Names as they are stored, with the type and all labels, the exporter's and the domain's.
 fn exposed(metrics: &Exposition) -> BTreeMap<String, (String, BTreeSet<String>)> {
     let mut exposed = BTreeMap::new();
-    for family in metrics.families.iter().filter(|family| !family.name.starts_with("process_")) {
-        let suffix = if family.kind == "counter" { "_total" } else { "" };
-        let labels = family.samples.iter().flat_map(|sample| sample.labels.keys().cloned());
+    for family in metrics
+        .families
+        .iter()
+        .filter(|family| !family.name.starts_with("process_"))
+    {
+        let suffix = if family.kind == "counter" {
+            "_total"
+        } else {
+            ""
+        };
+        let labels = family
+            .samples
+            .iter()
+            .flat_map(|sample| sample.labels.keys().cloned());
         let labels = labels.filter(|label| label != "le").collect();
         assert!(!family.samples.is_empty(), "{} has samples", family.name);
-        exposed.insert(format!("{}{suffix}", family.name), (family.kind.clone(), labels));
+        exposed.insert(
+            format!("{}{suffix}", family.name),
+            (family.kind.clone(), labels),
+        );
     }
     exposed
 }
 
 #[test]
 fn the_table_of_the_configuration_is_what_is_accepted() {
-    let setup = Setup::new(&["check-config"]).set("api.base_url", "http://127.0.0.1:1").set("api.key", "some-key");
+    let setup = Setup::new(&["check-config"])
+        .set("api.base_url", "http://127.0.0.1:1")
+        .set("api.key", "some-key");
     let shown = setup.run().stdout;
     let mut accepted = BTreeMap::new();
     for line in shown.lines().skip(1) {
         let mut words = line.split_whitespace();
-        let (key, value) = (words.next().unwrap().to_owned(), words.next().unwrap().to_owned());
+        let (key, value) = (
+            words.next().unwrap().to_owned(),
+            words.next().unwrap().to_owned(),
+        );
         let by_default = line.trim_end().ends_with("default");
         accepted.insert(key, by_default.then_some(value));
     }
-    let documented: BTreeMap<_, _> =
-        rows(CONFIGURATION, "| key | default |").into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
-    assert_eq!(documented.keys().collect::<Vec<_>>(), accepted.keys().collect::<Vec<_>>(), "{shown}");
+    let documented: BTreeMap<_, _> = rows(CONFIGURATION, "| key | default |")
+        .into_iter()
+        .map(|row| (row[0].clone(), row[1].clone()))
+        .collect();
+    assert_eq!(
+        documented.keys().collect::<Vec<_>>(),
+        accepted.keys().collect::<Vec<_>>(),
+        "{shown}"
+    );
 
     for (key, default) in &documented {
-        let Some(accepted) = &accepted[key] else { continue };
+        let Some(accepted) = &accepted[key] else {
+            continue;
+        };
         let expected = match default.as_str() {
             "none" | "[]" => "-",
             "the larger of 1h and 3 × poll.interval" => "1h",
@@ -100,15 +142,22 @@ fn the_table_of_endpoints_is_what_is_served() {
                 assert_eq!(response.status, 200, "{method} {path}");
             } else {
                 assert_eq!(response.status, 405, "{method} {path}");
-                let allowed: BTreeSet<_> = response.header("allow").unwrap().split(',').map(str::trim).collect();
+                let allowed: BTreeSet<_> = response
+                    .header("allow")
+                    .unwrap()
+                    .split(',')
+                    .map(str::trim)
+                    .collect();
                 assert_eq!(allowed, methods, "{method} {path}");
             }
         }
     }
     assert_eq!(exporter.status("/nothing-here"), 404);
     let metrics = exporter.metrics();
-    let mut counted: BTreeSet<_> =
-        metrics.label_values("translation_exporter_http_requests_total", "path").into_iter().collect();
+    let mut counted: BTreeSet<_> = metrics
+        .label_values("translation_exporter_http_requests_total", "path")
+        .into_iter()
+        .collect();
     assert!(counted.remove("other"));
     assert_eq!(paths, counted);
 }

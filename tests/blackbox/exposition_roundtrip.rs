@@ -32,7 +32,8 @@ const NAMES: [&str; 13] = [
 
 /// An exporter of repositories with these names.
 fn odd_names() -> Exporter {
-    let repo = |(id, name): (u64, &str)| Repo::new(id, name).languages(&[(name, 12.5), ("de", 100.0)]);
+    let repo =
+        |(id, name): (u64, &str)| Repo::new(id, name).languages(&[(name, 12.5), ("de", 100.0)]);
     let api = Api::start((1..).zip(NAMES).map(repo));
     let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
     exporter.wait_until_fresh(13);
@@ -41,16 +42,31 @@ fn odd_names() -> Exporter {
 
 /// The scrape as the official Python parser of this format reads it.
 fn read_by_python(text: &str, format: &str) -> Exposition {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/blackbox/read_exposition.py");
-    let output = piped(Command::new("python3").args([script, format]), text.as_bytes());
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/blackbox/read_exposition.py"
+    );
+    let output = piped(
+        Command::new("python3").args([script, format]),
+        text.as_bytes(),
+    );
     let sample = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap();
         let labels = serde_json::from_value(value["labels"].clone()).unwrap();
         let name = value["name"].as_str().unwrap().to_owned();
-        Sample { name, labels, value: value["value"].as_f64().unwrap_or(f64::INFINITY) }
+        Sample {
+            name,
+            labels,
+            value: value["value"].as_f64().unwrap_or(f64::INFINITY),
+        }
     };
     let samples = output.lines().map(sample).collect();
-    Exposition { families: vec![Family { samples, ..Family::default() }] }
+    Exposition {
+        families: vec![Family {
+            samples,
+            ..Family::default()
+        }],
+    }
 }
 
 fn assert_has_the_odd_names(metrics: &Exposition) {
@@ -63,7 +79,10 @@ fn assert_has_the_odd_names(metrics: &Exposition) {
 
 /// Runs a program with this on its stdin; it must succeed.
 fn piped(command: &mut Command, input: &[u8]) -> String {
-    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let command = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().expect("it is installed by tests/run.sh");
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
@@ -71,7 +90,11 @@ fn piped(command: &mut Command, input: &[u8]) -> String {
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{command:?}: {printed}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command:?}: {printed}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     printed
 }
 
@@ -92,8 +115,13 @@ fn the_official_python_parsers_read_what_the_api_reports() {
         let own = exposition::parse(&text, format).unwrap();
         let read = read_by_python(&text, name);
         assert_has_the_odd_names(&read);
-        let count =
-            |exposition: &Exposition| exposition.families.iter().map(|family| family.samples.len()).sum::<usize>();
+        let count = |exposition: &Exposition| {
+            exposition
+                .families
+                .iter()
+                .map(|family| family.samples.len())
+                .sum::<usize>()
+        };
         assert_eq!(count(&read), count(&own));
     }
 }
@@ -103,11 +131,30 @@ fn the_official_python_parsers_read_what_the_api_reports() {
 fn promtool_accepts_the_text_format_and_curl_reads_the_whole_of_a_compressed_scrape() {
     let exporter = odd_names();
     let text = exporter.scrape_text(Format::Text);
-    assert_eq!(piped(Command::new("promtool").args(["check", "metrics"]), text.as_bytes()), "");
+    assert_eq!(
+        piped(
+            Command::new("promtool").args(["check", "metrics"]),
+            text.as_bytes()
+        ),
+        ""
+    );
     let mut curl = Command::new("curl");
-    curl.args(["--silent", "--show-error", "--fail", "--noproxy", "*", "--compressed"]);
-    curl.args(["--header", &format!("accept: {OPENMETRICS}"), &format!("http://{}/metrics", exporter.address)]);
-    assert_has_the_odd_names(&exposition::parse(&piped(&mut curl, b""), Format::OpenMetrics).unwrap());
+    curl.args([
+        "--silent",
+        "--show-error",
+        "--fail",
+        "--noproxy",
+        "*",
+        "--compressed",
+    ]);
+    curl.args([
+        "--header",
+        &format!("accept: {OPENMETRICS}"),
+        &format!("http://{}/metrics", exporter.address),
+    ]);
+    assert_has_the_odd_names(
+        &exposition::parse(&piped(&mut curl, b""), Format::OpenMetrics).unwrap(),
+    );
     let raw = http::get(exporter.address, "/metrics", &[("accept-encoding", "gzip")]).unwrap();
     assert!(raw.body.len() < text.len() / 2, "it is compressed");
 }
@@ -116,23 +163,41 @@ fn promtool_accepts_the_text_format_and_curl_reads_the_whole_of_a_compressed_scr
 #[ignore = "needs Prometheus: tests/run.sh installs it"]
 fn prometheus_stores_what_the_api_reports() {
     let exporter = odd_names();
-    let setup = Setup::of("prometheus").arguments(&["--config.file=config.yml", "--web.listen-address=127.0.0.1:0"]);
+    let setup = Setup::of("prometheus").arguments(&[
+        "--config.file=config.yml",
+        "--web.listen-address=127.0.0.1:0",
+    ]);
     let targets = format!("[{{targets: [\"{}\"]}}]", exporter.address);
-    let jobs = format!("scrape_configs: [{{job_name: odd, scrape_interval: 1s, static_configs: {targets}}}]\n");
+    let jobs = format!(
+        "scrape_configs: [{{job_name: odd, scrape_interval: 1s, static_configs: {targets}}}]\n"
+    );
     setup.file("config.yml", &jobs);
     let prometheus = setup.start();
-    until("Prometheus is ready", || prometheus.status("/-/ready") == 200);
+    until("Prometheus is ready", || {
+        prometheus.status("/-/ready") == 200
+    });
     let query = |name: &str| -> Vec<Value> {
-        let answer: Value =
-            serde_json::from_str(&prometheus.get(&format!("/api/v1/query?query={name}")).text()).unwrap();
-        answer["data"]["result"].as_array().cloned().unwrap_or_default()
+        let answer: Value = serde_json::from_str(
+            &prometheus
+                .get(&format!("/api/v1/query?query={name}"))
+                .text(),
+        )
+        .unwrap();
+        answer["data"]["result"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
     };
-    let series =
-        eventually("the ratios are stored", || Some(query(RATIO)).filter(|series| series.len() == 2 * NAMES.len()));
+    let series = eventually("the ratios are stored", || {
+        Some(query(RATIO)).filter(|series| series.len() == 2 * NAMES.len())
+    });
     for name in NAMES {
         for (language, value) in [(name, "0.125"), ("de", "1")] {
             let is_it = |labels: &Value| labels["repo"] == name && labels["language"] == language;
-            let stored = series.iter().find(|series| is_it(&series["metric"])).map(|series| &series["value"][1]);
+            let stored = series
+                .iter()
+                .find(|series| is_it(&series["metric"]))
+                .map(|series| &series["value"][1]);
             assert_eq!(stored, Some(&json!(value)), "{name:?} {language:?}");
         }
     }

@@ -21,9 +21,14 @@ fn proxy(status: &'static str, api: Option<SocketAddr>) -> String {
 }
 
 fn tunnel(mut client: TcpStream, status: &str, api: Option<SocketAddr>) -> io::Result<()> {
-    let head = BufReader::new(client.try_clone()?).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+    let head = BufReader::new(client.try_clone()?)
+        .lines()
+        .map_while(Result::ok)
+        .take_while(|line| !line.is_empty());
     assert!(head.collect::<Vec<_>>()[0].starts_with("CONNECT "));
-    let Some(api) = api else { return write!(client, "HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n") };
+    let Some(api) = api else {
+        return write!(client, "HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
+    };
     let mut server = TcpStream::connect(api)?;
     write!(client, "HTTP/1.1 {status}\r\n\r\n")?;
     let (mut from_server, mut to_client) = (server.try_clone()?, client.try_clone()?);
@@ -34,12 +39,19 @@ fn tunnel(mut client: TcpStream, status: &str, api: Option<SocketAddr>) -> io::R
 
 /// Each command that cannot go on says each of `words`.
 fn each_command_says(setup: impl Fn() -> Setup, words: &[&str]) {
-    let setup = || setup().set("api.max_attempts", "1").set("poll.interval", "1h");
+    let setup = || {
+        setup()
+            .set("api.max_attempts", "1")
+            .set("poll.interval", "1h")
+    };
     for arguments in [["check-config", "--online"], ["once", "--output=table"]] {
         let output = setup().arguments(&arguments).run();
         assert_eq!(output.code, Some(1), "{arguments:?}: {}", output.stderr);
         let last = output.stderr.lines().last().unwrap();
-        assert!(words.iter().all(|word| last.contains(word)), "{arguments:?} says {last:?} and not {words:?}");
+        assert!(
+            words.iter().all(|word| last.contains(word)),
+            "{arguments:?} says {last:?} and not {words:?}"
+        );
     }
     let exporter = setup().start();
     let ready = eventually("the answer says it", || {
@@ -47,21 +59,36 @@ fn each_command_says(setup: impl Fn() -> Setup, words: &[&str]) {
         assert_eq!(ready.status, 503);
         Some(ready.text()).filter(|text| text.contains(words[0]))
     });
-    until("the log says it", || words.iter().all(|word| exporter.log().contains(word)));
+    until("the log says it", || {
+        words.iter().all(|word| exporter.log().contains(word))
+    });
     for (place, text) in [("/-/ready", ready), ("/", exporter.get("/").text())] {
         let text = text.replace("&#39;", "'");
-        assert!(words.iter().all(|word| text.contains(word)), "{place} says {text:?} and not {words:?}");
+        assert!(
+            words.iter().all(|word| text.contains(word)),
+            "{place} says {text:?} and not {words:?}"
+        );
     }
 }
 
 #[test]
 fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
     let api = Api::of(1);
-    let not_an_api = ["the body is not a JSON array", "check that api.base_url is the API and not a page or proxy"];
-    let forbidden = ["status 403", "give the account of the key access to the API, or use the key of another account"];
+    let not_an_api = [
+        "the body is not a JSON array",
+        "check that api.base_url is the API and not a page or proxy",
+    ];
+    let forbidden = [
+        "status 403",
+        "give the account of the key access to the API, or use the key of another account",
+    ];
     let failing = ["status 503", "the API itself fails", "wait"];
     for (target, reply, words) in [
-        (Target::Everything, Reply::json("<html>a page</html>"), &not_an_api[..]),
+        (
+            Target::Everything,
+            Reply::json("<html>a page</html>"),
+            &not_an_api[..],
+        ),
         (Target::Listing, Reply::status(403), &forbidden),
         (Target::Everything, Reply::status(503), &failing),
     ] {
@@ -84,21 +111,40 @@ fn a_wrong_address_is_reported_with_a_hint() {
     for (url, words) in [
         (
             format!("{}/v1", api.base_url()),
-            ["status 404", "set api.base_url to what stands before /v1 in the API's addresses"],
+            [
+                "status 404",
+                "set api.base_url to what stands before /v1 in the API's addresses",
+            ],
         ),
         (
             format!("https://{}", api.address),
-            ["the server there does not speak TLS", "check the scheme and the port of api.base_url"],
+            [
+                "the server there does not speak TLS",
+                "check the scheme and the port of api.base_url",
+            ],
         ),
-        (with_tls.base_url(), ["invalid peer certificate: UnknownIssuer", "a private CA belongs in api.ca_file"]),
+        (
+            with_tls.base_url(),
+            [
+                "invalid peer certificate: UnknownIssuer",
+                "a private CA belongs in api.ca_file",
+            ],
+        ),
         (
             format!("http://{}", http::refusing_address()),
-            ["Connection refused", "check api.base_url, the network, and HTTPS_PROXY if there is a proxy"],
+            [
+                "Connection refused",
+                "check api.base_url, the network, and HTTPS_PROXY if there is a proxy",
+            ],
         ),
     ] {
         each_command_says(|| Setup::for_url(&url), &words);
     }
-    assert_eq!(with_tls.requests(Target::Everything).len(), 0, "what is not trusted gets no key");
+    assert_eq!(
+        with_tls.requests(Target::Everything).len(),
+        0,
+        "what is not trusted gets no key"
+    );
 }
 
 #[test]
@@ -112,7 +158,9 @@ fn an_account_without_repositories_is_reported() {
     }
     let exporter = Setup::for_api(&api).start();
     until("it is ready", || exporter.status("/-/ready") == 200);
-    until("the page says it", || exporter.get("/").text().contains(NO_REPOSITORY));
+    until("the page says it", || {
+        exporter.get("/").text().contains(NO_REPOSITORY)
+    });
     exporter.wait_for_line(&[NO_REPOSITORY]);
 }
 
@@ -125,12 +173,27 @@ fn filters_and_a_scale_that_cannot_be_meant_are_pointed_out_before_the_start() {
         output.stdout
     };
     let text = online(Setup::for_api(&api));
-    assert!(text.contains("1 repository, and the filters leave 1 of them"), "{text}");
-    assert!(text.contains("1 of them with a completion, 0.5 at most"), "{text}");
-    assert!(text.contains("No completion is above 1, while api.completion_scale is 100; if the API"), "{text}");
+    assert!(
+        text.contains("1 repository, and the filters leave 1 of them"),
+        "{text}"
+    );
+    assert!(
+        text.contains("1 of them with a completion, 0.5 at most"),
+        "{text}"
+    );
+    assert!(
+        text.contains("No completion is above 1, while api.completion_scale is 100; if the API"),
+        "{text}"
+    );
     let text = online(Setup::for_api(&api).set("filter.include", "other/*"));
-    assert!(text.contains("The filters leave out every repository, 1 in all; change filter.include"), "{text}");
-    assert!(text.contains("repository \"owner/repo\" has 1 language"), "{text}");
+    assert!(
+        text.contains("The filters leave out every repository, 1 in all; change filter.include"),
+        "{text}"
+    );
+    assert!(
+        text.contains("repository \"owner/repo\" has 1 language"),
+        "{text}"
+    );
     let text = online(Setup::for_api(&api).set("api.completion_scale", "1"));
     assert!(!text.contains("going by these answers"), "{text}");
 }
@@ -140,10 +203,23 @@ fn a_proxy_that_works_is_used() {
     let api = Api::start_tls(Certificate::Good);
     let proxy = proxy("200 OK", Some(api.address));
     // Only the proxy knows what to connect to.
-    let setup = || Setup::for_api(&api).set("api.base_url", "https://localhost:1").variable("HTTPS_PROXY", &proxy);
-    let text = setup().arguments(&["check-config", "--online"]).run().stdout;
-    assert!(text.contains("https://localhost:1/ answers and accepts the key"), "{text}");
-    assert!(text.contains("repository \"owner/repo-1\" has 1 language, 1 of them with a completion"), "{text}");
+    let setup = || {
+        Setup::for_api(&api)
+            .set("api.base_url", "https://localhost:1")
+            .variable("HTTPS_PROXY", &proxy)
+    };
+    let text = setup()
+        .arguments(&["check-config", "--online"])
+        .run()
+        .stdout;
+    assert!(
+        text.contains("https://localhost:1/ answers and accepts the key"),
+        "{text}"
+    );
+    assert!(
+        text.contains("repository \"owner/repo-1\" has 1 language, 1 of them with a completion"),
+        "{text}"
+    );
     let once = setup().arguments(&["once"]).run();
     assert_eq!(once.code, Some(0), "{}", once.stderr);
     setup().start().wait_until_fresh(1);
@@ -157,7 +233,10 @@ fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
     for (proxy, words) in [
         (
             proxy("403 Forbidden", None),
-            [refuses, "allow the host of api.base_url in the proxy, or put it into NO_PROXY"],
+            [
+                refuses,
+                "allow the host of api.base_url in the proxy, or put it into NO_PROXY",
+            ],
         ),
         (
             proxy("407 Proxy Authentication Required", None),
@@ -166,9 +245,18 @@ fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
                 "set HTTPS_PROXY to http://user:password@host:port",
             ],
         ),
-        (format!("http://{}", http::refusing_address()), [cannot, "check HTTPS_PROXY and that the proxy runs"]),
-        (format!("https://{}", api.address), [cannot, "check HTTPS_PROXY and that the proxy runs"]),
+        (
+            format!("http://{}", http::refusing_address()),
+            [cannot, "check HTTPS_PROXY and that the proxy runs"],
+        ),
+        (
+            format!("https://{}", api.address),
+            [cannot, "check HTTPS_PROXY and that the proxy runs"],
+        ),
     ] {
-        each_command_says(|| Setup::for_url("https://api.example.com").variable("HTTPS_PROXY", &proxy), &words);
+        each_command_says(
+            || Setup::for_url("https://api.example.com").variable("HTTPS_PROXY", &proxy),
+            &words,
+        );
     }
 }

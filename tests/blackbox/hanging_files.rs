@@ -20,17 +20,27 @@ fn make_pipe(path: &Path) {
 /// Waits until the exporter reads from a pipe. Until what this returns is dropped, nothing is written and the pipe has no end.
 fn wait_until_it_hangs(pipe: &Path) -> File {
     // With this flag, opening a pipe without a reader is an error.
-    let opened = || File::options().write(true).custom_flags(O_NONBLOCK).open(pipe).ok();
+    let opened = || {
+        File::options()
+            .write(true)
+            .custom_flags(O_NONBLOCK)
+            .open(pipe)
+            .ok()
+    };
     eventually("the exporter reads from the pipe", opened)
 }
 
 #[test]
 fn a_signal_ends_a_start_that_hangs() {
     for signal in ["TERM", "INT"] {
-        for (arguments, ca_file) in
-            [(&["serve", "--config.file=pipe"][..], ""), (&["demo", "--config.file=pipe"], ""), (&["serve"], "pipe")]
-        {
-            let setup = Setup::for_url("https://127.0.0.1:1").arguments(arguments).set("api.ca_file", ca_file);
+        for (arguments, ca_file) in [
+            (&["serve", "--config.file=pipe"][..], ""),
+            (&["demo", "--config.file=pipe"], ""),
+            (&["serve"], "pipe"),
+        ] {
+            let setup = Setup::for_url("https://127.0.0.1:1")
+                .arguments(arguments)
+                .set("api.ca_file", ca_file);
             make_pipe(&setup.folder.path().join("pipe"));
             let mut exporter = setup.spawn();
             let _pipe = wait_until_it_hangs(&exporter.folder.path().join("pipe"));
@@ -64,7 +74,9 @@ fn a_signal_ends_a_reload_that_hangs() {
 #[test]
 fn a_key_file_and_a_web_configuration_file_that_are_pipes_are_refused() {
     for (key, instead_of) in [("api.key_file", "api.key"), ("web.config_file", "")] {
-        let setup = Setup::for_url("http://127.0.0.1:1").set(instead_of, "").set(key, "./pipe");
+        let setup = Setup::for_url("http://127.0.0.1:1")
+            .set(instead_of, "")
+            .set(key, "./pipe");
         make_pipe(&setup.folder.path().join("pipe"));
         setup.run().assert_failed(2, &[key, "not a regular file"]);
     }
@@ -74,7 +86,9 @@ fn a_key_file_and_a_web_configuration_file_that_are_pipes_are_refused() {
 #[ignore = "needs python3, which every system has that runs tests/run.sh"]
 fn a_key_file_that_hangs_does_not_delay_the_end() {
     let api = Api::of(1);
-    let setup = Setup::for_api(&api).set("api.key", "").set("api.timeout", "100ms");
+    let setup = Setup::for_api(&api)
+        .set("api.key", "")
+        .set("api.timeout", "100ms");
     let file = setup.file("key", KEY);
     let mut exporter = setup.set("api.key_file", &file).start();
     exporter.wait_until_fresh(1);
@@ -86,12 +100,23 @@ fn a_key_file_that_hangs_does_not_delay_the_end() {
         print('leased', flush=True)\n\
         sys.stdin.read()";
     let mut python = Command::new("python3");
-    python.args(["-c", lease, &file]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    python
+        .args(["-c", lease, &file])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     let mut python = python.spawn().unwrap();
-    python.stdout.as_mut().unwrap().read_exact(&mut [0; 7]).unwrap();
+    python
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut [0; 7])
+        .unwrap();
     exporter.wait_until_up_is(0.0);
     exporter.end("TERM");
-    assert!(!exporter.log().contains("in time; stopping"), "everything ended by itself");
+    assert!(
+        !exporter.log().contains("in time; stopping"),
+        "everything ended by itself"
+    );
     drop(python.stdin.take());
     python.wait().unwrap();
 }

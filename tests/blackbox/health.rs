@@ -11,11 +11,22 @@ use std::{
 /// Runs `health` with nothing of the API in its configuration; it must end in time and with this code.
 fn health(listen_address: &str, web_file: Option<&Path>, code: i32) -> Finished {
     let web_file = web_file.map_or("", |file| file.to_str().unwrap());
-    let setup = Setup::new(&["health"]).set("web.listen_addresses", listen_address).set("web.config_file", web_file);
+    let setup = Setup::new(&["health"])
+        .set("web.listen_addresses", listen_address)
+        .set("web.config_file", web_file);
     let begin = Instant::now();
     let output = setup.run();
-    assert!(begin.elapsed() < Duration::from_secs(3), "{listen_address}: {:?}", begin.elapsed());
-    assert_eq!(output.code, Some(code), "{listen_address}: {}", output.stderr);
+    assert!(
+        begin.elapsed() < Duration::from_secs(3),
+        "{listen_address}: {:?}",
+        begin.elapsed()
+    );
+    assert_eq!(
+        output.code,
+        Some(code),
+        "{listen_address}: {}",
+        output.stderr
+    );
     output
 }
 
@@ -33,8 +44,11 @@ fn protected(web_file: &str) -> Exporter {
 fn a_running_exporter_is_healthy_whatever_the_api_does() {
     let exporter = Setup::for_url("http://127.0.0.1:1").start();
     let port = exporter.address.port();
-    for address in [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("127.0.0.1:1, 127.0.0.1:{port}")]
-    {
+    for address in [
+        format!("127.0.0.1:{port}"),
+        format!("localhost:{port}"),
+        format!("127.0.0.1:1, 127.0.0.1:{port}"),
+    ] {
         health(&address, None, 0);
     }
 }
@@ -42,7 +56,9 @@ fn a_running_exporter_is_healthy_whatever_the_api_does() {
 #[test]
 fn a_wildcard_is_asked_on_loopback() {
     for host in ["", "0.0.0.0"] {
-        let exporter = Setup::for_url("http://127.0.0.1:1").set("web.listen_addresses", &format!("{host}:0")).start();
+        let exporter = Setup::for_url("http://127.0.0.1:1")
+            .set("web.listen_addresses", &format!("{host}:0"))
+            .start();
         health(&format!("{host}:{}", exporter.address.port()), None, 0);
     }
 }
@@ -59,7 +75,9 @@ fn no_answer_no_listener_and_another_answer_than_200_are_not_healthy() {
     health(&refusing, None, 1).assert_failed(1, &[&refusing, "refused"]);
     let something_else = Api::of(1);
     health(&something_else.address.to_string(), None, 1);
-    Setup::new(&["health", "--config.file=none.yaml"]).run().assert_failed(1, &["none.yaml"]);
+    Setup::new(&["health", "--config.file=none.yaml"])
+        .run()
+        .assert_failed(1, &["none.yaml"]);
 }
 
 #[test]
@@ -85,7 +103,11 @@ fn where_client_certificates_are_mandatory_a_connection_is_enough() {
         let file = exporter.folder.path().join("web.yaml");
         health(&exporter.address.to_string(), Some(&file), 0);
         // What weakens the protection is not in force.
-        fs::write(&file, "tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n").unwrap();
+        fs::write(
+            &file,
+            "tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n",
+        )
+        .unwrap();
         health(&exporter.address.to_string(), Some(&file), 0);
         exporter.signal("STOP");
         health(&exporter.address.to_string(), Some(&file), 1);

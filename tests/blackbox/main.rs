@@ -3,9 +3,18 @@
 //! One binary for all of them, so that they are linked once and run beside each other. Those marked `#[ignore]` need
 //! something installed; `tests/run.sh` installs it and runs them too.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end, helpers included")]
-#![expect(clippy::float_cmp, reason = "counts and ratios have to come back exactly")]
-#![expect(clippy::format_push_string, reason = "one more allocation costs a test nothing")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has to end, helpers included"
+)]
+#![expect(
+    clippy::float_cmp,
+    reason = "counts and ratios have to come back exactly"
+)]
+#![expect(
+    clippy::format_push_string,
+    reason = "one more allocation costs a test nothing"
+)]
 
 #[path = "../support/mod.rs"]
 mod support;

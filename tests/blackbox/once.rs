@@ -8,16 +8,22 @@ use crate::support::{
 use std::fs;
 
 fn two() -> Api {
-    Api::start([Repo::new(1, "owner/one"), Repo::new(2, "owner/two \"\\\n").languages(&[("fr", 12.5)])])
+    Api::start([
+        Repo::new(1, "owner/one"),
+        Repo::new(2, "owner/two \"\\\n").languages(&[("fr", 12.5)]),
+    ])
 }
 
 fn once(api: &Api, output: &str) -> Setup {
-    Setup::for_api(api).set("api.max_attempts", "1").arguments(&["once", "--output", output])
+    Setup::for_api(api)
+        .set("api.max_attempts", "1")
+        .arguments(&["once", "--output", output])
 }
 
 /// What was printed.
 fn printed(output: &Finished, format: Format) -> Exposition {
-    exposition::parse(&output.stdout, format).unwrap_or_else(|error| panic!("{error}\n\n{}", output.stdout))
+    exposition::parse(&output.stdout, format)
+        .unwrap_or_else(|error| panic!("{error}\n\n{}", output.stdout))
 }
 
 #[test]
@@ -32,22 +38,34 @@ fn a_whole_poll_is_printed_and_ends_with_0() {
         assert_eq!((metrics.up(), metrics.polls()), (Some(1.0), 1.0));
         assert_eq!(metrics.repositories("fresh"), 2.0);
     }
-    printed(&Setup::for_api(&api).arguments(&["once"]).run(), Format::OpenMetrics);
+    printed(
+        &Setup::for_api(&api).arguments(&["once"]).run(),
+        Format::OpenMetrics,
+    );
 }
 
 #[test]
 fn the_table_is_coloured_only_on_a_terminal_and_without_no_color() {
     let api = two();
     let in_a_file = once(&api, "table").variable("TERM", "xterm").run().stdout;
-    assert!(in_a_file.contains("owner/one") && in_a_file.contains("█████·····  50%"), "{in_a_file}");
+    assert!(
+        in_a_file.contains("owner/one") && in_a_file.contains("█████·····  50%"),
+        "{in_a_file}"
+    );
     assert!(!in_a_file.contains('\u{1b}'), "{in_a_file}");
     // script(1) gives it a terminal.
     let in_script = "exec script --quiet --return --command \"$0 $* 2>/dev/null\" /dev/null";
     for (no_color, is_coloured) in [("", true), ("1", false)] {
-        let setup = once(&api, "table").variable("TERM", "xterm").variable("NO_COLOR", no_color);
+        let setup = once(&api, "table")
+            .variable("TERM", "xterm")
+            .variable("NO_COLOR", no_color);
         let text = setup.after(in_script).run().stdout;
         assert!(text.contains("owner/one"), "{text}");
-        assert_eq!(text.contains("\u{1b}[33m█████\u{1b}[0m"), is_coloured, "{text}");
+        assert_eq!(
+            text.contains("\u{1b}[33m█████\u{1b}[0m"),
+            is_coloured,
+            "{text}"
+        );
     }
 }
 
@@ -56,13 +74,30 @@ fn a_poll_that_fails_ends_with_1_and_what_was_read_is_printed() {
     let api = two();
     api.cap_pages(1);
     let page_2: fn(&Api) = |api| {
-        api.script(Target::Listing, |request| request.query("after").map(|_| Reply::status(503)));
+        api.script(Target::Listing, |request| {
+            request.query("after").map(|_| Reply::status(503))
+        });
     };
     let language: fn(&Api) = |api| api.fault(Target::Languages(2), Reply::status(500));
     for (fail, up, read, words) in [
-        (language, 1.0, Some(0.5), &["1 of 2 repositories cannot be read"][..]),
-        (page_2, 0.0, Some(0.5), &["list of repositories could not be read", "503"]),
-        (|api| api.fault(Target::Everything, Reply::close()), 0.0, None, &["api.base_url"]),
+        (
+            language,
+            1.0,
+            Some(0.5),
+            &["1 of 2 repositories cannot be read"][..],
+        ),
+        (
+            page_2,
+            0.0,
+            Some(0.5),
+            &["list of repositories could not be read", "503"],
+        ),
+        (
+            |api| api.fault(Target::Everything, Reply::close()),
+            0.0,
+            None,
+            &["api.base_url"],
+        ),
         (|api| api.accept_key("another"), 0.0, None, &["status 401"]),
     ] {
         api.heal();
@@ -70,11 +105,19 @@ fn a_poll_that_fails_ends_with_1_and_what_was_read_is_printed() {
         let output = once(&api, "text").run();
         assert_eq!(output.code, Some(1), "{}", output.stderr);
         let metrics = printed(&output, Format::Text);
-        assert_eq!((metrics.up(), metrics.ratio("owner/one", "de")), (Some(up), read), "{words:?}");
+        assert_eq!(
+            (metrics.up(), metrics.ratio("owner/one", "de")),
+            (Some(up), read),
+            "{words:?}"
+        );
         assert_eq!(metrics.count(INFO) == 0, read.is_none());
         let last = output.stderr.lines().last().unwrap();
         assert!(words.iter().all(|word| last.contains(word)), "{last}");
-        assert!(output.stderr.matches("status 401").count() < 2, "it is said once: {}", output.stderr);
+        assert!(
+            output.stderr.matches("status 401").count() < 2,
+            "it is said once: {}",
+            output.stderr
+        );
     }
 }
 
@@ -110,21 +153,41 @@ fn the_progress_clock_and_the_last_good_data_outlive_a_run_with_a_state_file() {
     api.fault(Target::Everything, Reply::status(503));
     let output = setup.run();
     assert_eq!(output.code, Some(1));
-    assert_eq!(printed(&output, Format::Text).ratio("owner/one", "de"), Some(0.51));
+    assert_eq!(
+        printed(&output, Format::Text).ratio("owner/one", "de"),
+        Some(0.51)
+    );
 }
 
 #[test]
 fn beside_a_daemon_that_uses_the_state_file_it_says_how_to_run_without_one() {
     let api = two();
-    let daemon = Setup::for_api(&api).set("state.file", "state.json").set("poll.interval", "12h").start();
+    let daemon = Setup::for_api(&api)
+        .set("state.file", "state.json")
+        .set("poll.interval", "12h")
+        .start();
     let path = daemon.folder.path().join("state.json");
     let written = "translation_exporter_state_writes_total";
-    daemon.wait_for("the state is written", |metrics| metrics.value(written, &[]) == Some(1.0));
-    let file = || (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
+    daemon.wait_for("the state is written", |metrics| {
+        metrics.value(written, &[]) == Some(1.0)
+    });
+    let file = || {
+        (
+            fs::read(&path).unwrap(),
+            fs::metadata(&path).unwrap().modified().unwrap(),
+        )
+    };
     let before = file();
     let beside = || once(&api, "text").set("state.file", path.to_str().unwrap());
     let refused = beside().run();
-    refused.assert_failed(2, &[path.to_str().unwrap(), "in use by another process", "--state.file="]);
+    refused.assert_failed(
+        2,
+        &[
+            path.to_str().unwrap(),
+            "in use by another process",
+            "--state.file=",
+        ],
+    );
     assert_eq!(refused.stdout, "");
     let without = beside().arguments(&["--state.file="]).run();
     assert_eq!(without.code, Some(0), "{}", without.stderr);
@@ -137,11 +200,21 @@ fn on_a_terminal_the_bar_begins_at_0_and_is_drawn_once_after_a_line_of_the_log()
     api.fault(Target::Languages(2), Reply::status(500));
     let terminal = "exec script -qfec \"$0 $* >/dev/null\" /dev/null";
     // Slow enough for each step to be drawn.
-    let setup = once(&api, "json").set("api.requests_per_second", "10").set("api.concurrency", "1");
+    let setup = once(&api, "json")
+        .set("api.requests_per_second", "10")
+        .set("api.concurrency", "1");
     let output = setup.variable("TERM", "xterm").after(terminal).run().stdout;
-    let frames = output.split(['\r', '\n']).filter(|frame| frame.contains(" repositories read"));
-    let mut positions: Vec<_> = frames.filter_map(|frame| frame.split_once("/4")?.0.split(' ').next_back()).collect();
-    assert_eq!(positions.len(), 6, "the one line of the log makes room, and the bar comes back: {positions:?}");
+    let frames = output
+        .split(['\r', '\n'])
+        .filter(|frame| frame.contains(" repositories read"));
+    let mut positions: Vec<_> = frames
+        .filter_map(|frame| frame.split_once("/4")?.0.split(' ').next_back())
+        .collect();
+    assert_eq!(
+        positions.len(),
+        6,
+        "the one line of the log makes room, and the bar comes back: {positions:?}"
+    );
     positions.dedup();
     assert_eq!(positions, ["0", "1", "2", "3", "4"]);
 }
@@ -152,13 +225,30 @@ fn the_textfile_collector_of_node_exporter_exposes_what_is_printed() {
     let api = two();
     let setup = once(&api, "text");
     setup.file("translations.prom", &setup.run().stdout);
-    let directory = format!("--collector.textfile.directory={}", setup.folder.path().display());
-    let arguments = ["--collector.disable-defaults", "--collector.textfile", "--web.listen-address=127.0.0.1:0"];
-    let node_exporter = Setup::of("prometheus-node-exporter").arguments(&arguments).arguments(&[&directory]).start();
+    let directory = format!(
+        "--collector.textfile.directory={}",
+        setup.folder.path().display()
+    );
+    let arguments = [
+        "--collector.disable-defaults",
+        "--collector.textfile",
+        "--web.listen-address=127.0.0.1:0",
+    ];
+    let node_exporter = Setup::of("prometheus-node-exporter")
+        .arguments(&arguments)
+        .arguments(&[&directory])
+        .start();
     let scrape = node_exporter.get("/metrics");
     let text = scrape.text();
     assert_eq!(scrape.status, 200, "{text}");
     assert!(text.contains("\nnode_textfile_scrape_error 0\n"), "{text}");
-    assert!(text.contains("translation_completion_ratio{language=\"de\",repo=\"owner/one\"} 0.5\n"), "{text}");
-    assert_eq!(text.matches("\nprocess_start_time_seconds ").count(), 1, "it shows only its own");
+    assert!(
+        text.contains("translation_completion_ratio{language=\"de\",repo=\"owner/one\"} 0.5\n"),
+        "{text}"
+    );
+    assert_eq!(
+        text.matches("\nprocess_start_time_seconds ").count(),
+        1,
+        "it shows only its own"
+    );
 }

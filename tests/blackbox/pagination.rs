@@ -13,17 +13,36 @@ fn reads_every_page_of_a_server_that_caps_them_below_the_limit() {
     assert_eq!(metrics.label_values(INFO, "repo"), expected);
 
     let listing = api.requests(Target::Listing);
-    let cursors: Vec<_> = listing.iter().map(|request| request.query("after")).collect();
+    let cursors: Vec<_> = listing
+        .iter()
+        .map(|request| request.query("after"))
+        .collect();
     // One more request gets the empty page.
-    assert_eq!(cursors, [None, Some("100"), Some("200"), Some("300"), Some("400"), Some("500"), Some("503")]);
-    assert!(listing.iter().all(|request| request.query("limit") == Some("1000")));
+    assert_eq!(
+        cursors,
+        [
+            None,
+            Some("100"),
+            Some("200"),
+            Some("300"),
+            Some("400"),
+            Some("500"),
+            Some("503")
+        ]
+    );
+    assert!(
+        listing
+            .iter()
+            .all(|request| request.query("limit") == Some("1000"))
+    );
     assert_eq!(api.requests(Target::AllLanguages).len(), 503);
 }
 
 #[test]
 fn the_page_size_is_as_configured_and_ids_are_exact_however_they_are_spelled() {
     let spelled = |id: u64, json: &str| {
-        let entry = format!(r#"{{"id":{json},"name":"ids/{id}","created_at":"2024-05-06T07:08:09Z"}}"#);
+        let entry =
+            format!(r#"{{"id":{json},"name":"ids/{id}","created_at":"2024-05-06T07:08:09Z"}}"#);
         Repo::new(id, "").entry(&entry)
     };
     let api = Api::start([
@@ -34,16 +53,42 @@ fn the_page_size_is_as_configured_and_ids_are_exact_however_they_are_spelled() {
         spelled(9_223_372_036_854_775_806, "\"9223372036854775806\""),
         spelled(9_223_372_036_854_775_807, "9223372036854775807"),
     ]);
-    let exporter = Setup::for_api(&api).set("api.page_size", "2").set("poll.interval", "1h").start();
+    let exporter = Setup::for_api(&api)
+        .set("api.page_size", "2")
+        .set("poll.interval", "1h")
+        .start();
     let metrics = exporter.wait_until_fresh(5);
-    for id in ["1", "2", "9007199254740993", "9223372036854775806", "9223372036854775807"] {
-        let labels = [("repo", &*format!("ids/{id}")), ("id", id), ("private", "unknown")];
+    for id in [
+        "1",
+        "2",
+        "9007199254740993",
+        "9223372036854775806",
+        "9223372036854775807",
+    ] {
+        let labels = [
+            ("repo", &*format!("ids/{id}")),
+            ("id", id),
+            ("private", "unknown"),
+        ];
         assert_eq!(metrics.value(INFO, &labels), Some(1.0), "{id}");
-        assert_eq!(api.requests(Target::Languages(id.parse().unwrap())).len(), 1, "{id}");
+        assert_eq!(
+            api.requests(Target::Languages(id.parse().unwrap())).len(),
+            1,
+            "{id}"
+        );
     }
-    let targets: Vec<_> = api.requests(Target::Listing).into_iter().map(|request| request.target).collect();
+    let targets: Vec<_> = api
+        .requests(Target::Listing)
+        .into_iter()
+        .map(|request| request.target)
+        .collect();
     let page = |after: &str| format!("/v1/repositories?limit=2{after}");
-    let cursors = ["", "&after=2", "&after=9223372036854775806", "&after=9223372036854775807"];
+    let cursors = [
+        "",
+        "&after=2",
+        "&after=9223372036854775806",
+        "&after=9223372036854775807",
+    ];
     assert_eq!(targets, cursors.map(page));
 }
 
@@ -52,12 +97,18 @@ fn the_path_prefix_of_the_base_url_is_kept() {
     let api = Api::start([]);
     api.script(Target::Everything, |request| {
         Some(match &*request.target {
-            "/translation/v1/repositories?limit=1000" => Reply::json(format!("[{}]", Repo::new(1, "owner/repo").entry)),
+            "/translation/v1/repositories?limit=1000" => {
+                Reply::json(format!("[{}]", Repo::new(1, "owner/repo").entry))
+            }
             "/translation/v1/repositories?limit=1000&after=1" => Reply::json("[]"),
-            "/translation/v1/repositories/1/languages" => Reply::json(r#"[{"code":"de","completion":25}]"#),
+            "/translation/v1/repositories/1/languages" => {
+                Reply::json(r#"[{"code":"de","completion":25}]"#)
+            }
             _ => return None,
         })
     });
     let exporter = Setup::for_url(&format!("{}/translation", api.base_url())).start();
-    exporter.wait_for("the repository", |metrics| metrics.ratio("owner/repo", "de") == Some(0.25));
+    exporter.wait_for("the repository", |metrics| {
+        metrics.ratio("owner/repo", "de") == Some(0.25)
+    });
 }

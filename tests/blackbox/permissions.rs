@@ -21,7 +21,10 @@ struct Once {
 
 impl Once {
     fn new(api: &Api) -> Self {
-        let setup = Setup::for_api(api).arguments(&["once"]).set("state.file", "state/state.json").after(AS_NOBODY);
+        let setup = Setup::for_api(api)
+            .arguments(&["once"])
+            .set("state.file", "state/state.json")
+            .after(AS_NOBODY);
         let folder = setup.folder.path().join("state");
         fs::create_dir(&folder).unwrap();
         if fs::metadata("/proc/self").unwrap().uid() == 0 {
@@ -29,7 +32,11 @@ impl Once {
         }
         let output = setup.run();
         assert_eq!(output.code, Some(0), "{}", output.stderr);
-        Self { setup, file: folder.join("state.json"), folder }
+        Self {
+            setup,
+            file: folder.join("state.json"),
+            folder,
+        }
     }
 
     fn lock(&self) -> PathBuf {
@@ -45,9 +52,27 @@ fn set_mode(path: &Path, mode: u32) {
 fn a_folder_or_file_without_permission_is_refused_with_a_hint_and_nothing_is_changed() {
     let api = Api::of(1);
     for (folder, file, lock, action, hint) in [
-        (0o555, 0o600, None, "lock", "let the user that runs the exporter write to its folder"),
-        (0o755, 0o000, None, "read", "let the user that runs the exporter read it"),
-        (0o755, 0o600, Some(0o000), "lock", "another user created it: remove it"),
+        (
+            0o555,
+            0o600,
+            None,
+            "lock",
+            "let the user that runs the exporter write to its folder",
+        ),
+        (
+            0o755,
+            0o000,
+            None,
+            "read",
+            "let the user that runs the exporter read it",
+        ),
+        (
+            0o755,
+            0o600,
+            Some(0o000),
+            "lock",
+            "another user created it: remove it",
+        ),
     ] {
         let once = Once::new(&api);
         let before = fs::read(&once.file).unwrap();
@@ -59,7 +84,14 @@ fn a_folder_or_file_without_permission_is_refused_with_a_hint_and_nothing_is_cha
         set_mode(&once.folder, folder);
         let output = once.setup.run();
         set_mode(&once.folder, 0o755);
-        output.assert_failed(2, &[&format!("cannot {action} the state file"), "state/state.json", hint]);
+        output.assert_failed(
+            2,
+            &[
+                &format!("cannot {action} the state file"),
+                "state/state.json",
+                hint,
+            ],
+        );
         set_mode(&once.file, 0o600);
         assert_eq!(fs::read(&once.file).unwrap(), before);
         fs::remove_file(once.lock()).ok();
@@ -76,6 +108,13 @@ fn a_folder_that_cannot_be_synced_is_not_reported_as_if_the_previous_state_were_
     set_mode(&once.folder, 0o333);
     let output = once.setup.run();
     set_mode(&once.folder, 0o755);
-    output.assert_failed(1, &["the state file", "is replaced", "let the user that runs the exporter read its folder"]);
+    output.assert_failed(
+        1,
+        &[
+            "the state file",
+            "is replaced",
+            "let the user that runs the exporter read its folder",
+        ],
+    );
     assert!(fs::read_to_string(&once.file).unwrap().contains("\"new\""));
 }

@@ -27,7 +27,11 @@ impl Reloadable {
         let setup = Setup::new(&[]);
         let file = setup.file("config.yaml", &yaml(&api.base_url(), keys));
         let exporter = setup.arguments(&["--config.file", &file]).start();
-        Self { exporter, file: file.into(), base_url: api.base_url() }
+        Self {
+            exporter,
+            file: file.into(),
+            base_url: api.base_url(),
+        }
     }
 
     fn write(&self, keys: Keys) {
@@ -42,13 +46,20 @@ impl Reloadable {
     fn change(&self, keys: Keys) {
         self.write(keys);
         let response = self.reload("POST");
-        assert_eq!((response.status, &*response.text()), (200, "reloaded\n"), "{keys:?}");
+        assert_eq!(
+            (response.status, &*response.text()),
+            (200, "reloaded\n"),
+            "{keys:?}"
+        );
     }
 
     /// Whether the last reload was a success, and when the last successful one was.
     fn reported(&self) -> (f64, f64) {
         let metrics = self.exporter.metrics();
-        (metrics.value(SUCCESSFUL, &[]).unwrap(), metrics.value(SUCCESS_TIME, &[]).unwrap())
+        (
+            metrics.value(SUCCESSFUL, &[]).unwrap(),
+            metrics.value(SUCCESS_TIME, &[]).unwrap(),
+        )
     }
 }
 
@@ -68,7 +79,10 @@ fn yaml(base_url: &str, keys: Keys) -> String {
         sections.entry(section).or_default().insert(key, value);
     }
     let section = |(section, keys): (&str, BTreeMap<_, _>)| {
-        let keys: Vec<_> = keys.into_iter().map(|(key, value)| format!("  {key}: {value}\n")).collect();
+        let keys: Vec<_> = keys
+            .into_iter()
+            .map(|(key, value)| format!("  {key}: {value}\n"))
+            .collect();
         format!("{section}:\n{}", keys.concat())
     };
     sections.into_iter().map(section).collect()
@@ -76,7 +90,12 @@ fn yaml(base_url: &str, keys: Keys) -> String {
 
 /// The page size of the newest request for the listing.
 fn newest_limit(api: &Api) -> String {
-    api.requests(Target::Listing).last().unwrap().query("limit").unwrap().into()
+    api.requests(Target::Listing)
+        .last()
+        .unwrap()
+        .query("limit")
+        .unwrap()
+        .into()
 }
 
 #[test]
@@ -86,9 +105,17 @@ fn sighup_puts_a_good_change_in_force_without_a_lost_series_or_a_failed_scrape()
     let exporter = &daemon.exporter;
     exporter.wait_until_fresh(3);
     for change in 1..=6_u32 {
-        let exclude = if change % 2 == 1 { "['*/repo-2']" } else { "[]" };
+        let exclude = if change % 2 == 1 {
+            "['*/repo-2']"
+        } else {
+            "[]"
+        };
         let size = (change + 1).to_string();
-        daemon.write(&[("filter.exclude", exclude), ("api.page_size", &size), ("api.concurrency", &size)]);
+        daemon.write(&[
+            ("filter.exclude", exclude),
+            ("api.page_size", &size),
+            ("api.concurrency", &size),
+        ]);
         exporter.signal("HUP");
         let filtered = f64::from(change % 2);
         let metrics = exporter.wait_for("the filter is in force", |metrics| {
@@ -101,20 +128,33 @@ fn sighup_puts_a_good_change_in_force_without_a_lost_series_or_a_failed_scrape()
         assert!(change % 2 == 0 || metrics.ratio("owner/repo-2", "de").is_none());
         assert_eq!(newest_limit(&api), size);
     }
-    assert_eq!(exporter.metrics().sum("translation_exporter_poll_failures_total", &[]), 0.0);
+    assert_eq!(
+        exporter
+            .metrics()
+            .sum("translation_exporter_poll_failures_total", &[]),
+        0.0
+    );
 }
 
 #[test]
 fn a_faster_rate_a_shorter_interval_and_a_new_key_take_effect_at_once() {
     let api = Api::of(3);
-    let slow = [("api.requests_per_second", "0.001"), ("poll.interval", "12h")];
+    let slow = [
+        ("api.requests_per_second", "0.001"),
+        ("poll.interval", "12h"),
+    ];
     let daemon = Reloadable::start(&api, &slow);
-    eventually("the first request", || api.requests(Target::Listing).first().cloned());
+    eventually("the first request", || {
+        api.requests(Target::Listing).first().cloned()
+    });
     daemon.change(&slow[1..]);
     daemon.exporter.wait_until_fresh(3);
     daemon.change(&[]);
     let metrics = daemon.exporter.wait_for_polls(2.0);
-    assert_eq!(metrics.value("translation_exporter_poll_interval_seconds", &[]), Some(1.0));
+    assert_eq!(
+        metrics.value("translation_exporter_poll_interval_seconds", &[]),
+        Some(1.0)
+    );
     api.accept_key("another-key-of-the-tests");
     daemon.exporter.wait_until_up_is(0.0);
     daemon.change(&[("api.key", "another-key-of-the-tests")]);
@@ -132,16 +172,34 @@ fn a_reload_changes_the_log_the_scale_and_the_path_of_the_metrics_and_logs_the_c
     daemon.exporter.wait_for_line(&["no key changed"]);
     daemon.change(&[("log.level", "debug"), ("api.page_size", "8")]);
     daemon.exporter.wait_for_line(&["level=debug"]);
-    let line = daemon.exporter.wait_for_line(&["changed=", "api.page_size", "8", "log.level", "debug"]);
+    let line =
+        daemon
+            .exporter
+            .wait_for_line(&["changed=", "api.page_size", "8", "log.level", "debug"]);
     assert!(!line.contains("poll.interval"), "{line}");
     daemon.change(&[("log.format", "json"), ("api.completion_scale", "200")]);
-    until("it logs JSON", || daemon.exporter.log().lines().last().unwrap().starts_with('{'));
-    daemon.exporter.wait_for("the scale is in force", |metrics| metrics.ratio("owner/repo-1", "de") == Some(0.25));
+    until("it logs JSON", || {
+        daemon
+            .exporter
+            .log()
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with('{')
+    });
+    daemon
+        .exporter
+        .wait_for("the scale is in force", |metrics| {
+            metrics.ratio("owner/repo-1", "de") == Some(0.25)
+        });
     daemon.change(&[("web.telemetry_path", "/elsewhere")]);
     assert_eq!(daemon.exporter.status("/metrics"), 404);
     assert_eq!(daemon.exporter.status("/elsewhere"), 200);
     let text = daemon.exporter.get("/elsewhere").text();
-    assert!(text.contains("http_requests_total{path=\"/elsewhere\",code=\"200\"} 1\n"), "{text}");
+    assert!(
+        text.contains("http_requests_total{path=\"/elsewhere\",code=\"200\"} 1\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -162,10 +220,21 @@ fn a_bad_change_changes_nothing_and_shows_in_answer_log_and_metrics() {
         (&["poll.interval"], &[("poll.interval", "soon")]),
         (&["filter.include"], &[("filter.include", "['[']")]),
         (&["poll.intervall"], &[("poll.intervall", "5s")]),
-        (&["web.config_file"], &[("web.config_file", "/nowhere/web.yaml")]),
+        (
+            &["web.config_file"],
+            &[("web.config_file", "/nowhere/web.yaml")],
+        ),
         (&["api.key_file", "not shown"], &key_in_place_of_its_file),
         (&["state.file", "restart"], &restart[1..2]),
-        (&["api.base_url", "state.file", "web.listen_addresses", "restart"], &restart),
+        (
+            &[
+                "api.base_url",
+                "state.file",
+                "web.listen_addresses",
+                "restart",
+            ],
+            &restart,
+        ),
         (&["config.yaml"], &[("api.page_size", "[")]),
     ];
     for (named, keys) in bad {
@@ -173,25 +242,48 @@ fn a_bad_change_changes_nothing_and_shows_in_answer_log_and_metrics() {
         let response = daemon.reload("POST");
         let message = response.text();
         assert_eq!(response.status, 500, "{named:?}: {message}");
-        assert!(named.iter().all(|part| message.contains(part)), "{named:?}: {message}");
+        assert!(
+            named.iter().all(|part| message.contains(part)),
+            "{named:?}: {message}"
+        );
         assert_eq!(daemon.reported(), (0.0, loaded_at), "{named:?}");
-        let logged = message.trim_end().replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let logged = message
+            .trim_end()
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n");
         daemon.exporter.wait_for_line(&["level=error", &logged]);
-        assert!(!message.contains(KEY) && !daemon.exporter.log().contains(KEY), "{named:?}");
+        assert!(
+            !message.contains(KEY) && !daemon.exporter.log().contains(KEY),
+            "{named:?}"
+        );
     }
     fs::remove_file(&daemon.file).unwrap();
-    let lines = |part: &str| daemon.exporter.log().lines().filter(|line| line.contains(part)).count();
+    let lines = |part: &str| {
+        daemon
+            .exporter
+            .log()
+            .lines()
+            .filter(|line| line.contains(part))
+            .count()
+    };
     let before = lines("config.yaml");
     daemon.exporter.signal("HUP");
     until("the log says it", || lines("config.yaml") > before);
     daemon.exporter.wait_for_polls(1.0);
-    assert_eq!((daemon.reported(), &*newest_limit(&api)), ((0.0, loaded_at), "7"));
+    assert_eq!(
+        (daemon.reported(), &*newest_limit(&api)),
+        ((0.0, loaded_at), "7")
+    );
     assert!(!daemon.exporter.folder.path().join("state.json").exists());
 
     daemon.write(&[("api.page_size", "9")]);
     assert_eq!(daemon.reload("PUT").status, 200);
     let (successful, reloaded_at) = daemon.reported();
-    assert!(successful == 1.0 && reloaded_at > loaded_at, "{reloaded_at} after {loaded_at}");
+    assert!(
+        successful == 1.0 && reloaded_at > loaded_at,
+        "{reloaded_at} after {loaded_at}"
+    );
     until("it is in force", || newest_limit(&api) == "9");
     assert_eq!(daemon.exporter.metrics().repositories("fresh"), 3.0);
 }

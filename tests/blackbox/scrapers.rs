@@ -20,7 +20,8 @@ fn a_hundred_scrapers_get_whole_answers_while_10000_repositories_are_polled() {
                 // The second bound ends them if the test has failed.
                 while !done.load(Ordering::Relaxed) && begin.elapsed() < 2 * PATIENCE {
                     let headers = [("accept", OPENMETRICS), ("accept-encoding", "gzip")];
-                    let response = http::get(exporter.address, "/metrics", &headers).expect("an answer");
+                    let response =
+                        http::get(exporter.address, "/metrics", &headers).expect("an answer");
                     match response.status {
                         200 => {
                             // `text` requires one whole gzip member, and whole OpenMetrics ends like this.
@@ -33,9 +34,13 @@ fn a_hundred_scrapers_get_whole_answers_while_10000_repositories_are_polled() {
                 }
             });
         }
-        until("scrapes are served and repositories read side by side", || {
-            served.load(Ordering::Relaxed) >= 1000 && api.requests(Target::AllLanguages).len() >= 1000
-        });
+        until(
+            "scrapes are served and repositories read side by side",
+            || {
+                served.load(Ordering::Relaxed) >= 1000
+                    && api.requests(Target::AllLanguages).len() >= 1000
+            },
+        );
         done.store(true, Ordering::Relaxed);
     });
 }

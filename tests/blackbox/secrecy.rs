@@ -4,9 +4,21 @@ use crate::support::{Api, Exporter, Reply, Setup, Target, api::KEY, exposition::
 
 /// Everything that the exporter shows, in one text.
 fn everything_shown(exporter: &Exporter) -> String {
-    let pages = ["/", "/?q=owner", "/-/ready", "/-/healthy", "/-/reload", "/nothing"];
-    let pages = pages.map(|path| exporter.get(path)).map(|page| format!("{:?}\n{}", page.headers, page.text()));
-    pages.concat() + &exporter.scrape_text(Format::Text) + &exporter.scrape_text(Format::OpenMetrics) + &exporter.log()
+    let pages = [
+        "/",
+        "/?q=owner",
+        "/-/ready",
+        "/-/healthy",
+        "/-/reload",
+        "/nothing",
+    ];
+    let pages = pages
+        .map(|path| exporter.get(path))
+        .map(|page| format!("{:?}\n{}", page.headers, page.text()));
+    pages.concat()
+        + &exporter.scrape_text(Format::Text)
+        + &exporter.scrape_text(Format::OpenMetrics)
+        + &exporter.log()
 }
 
 #[test]
@@ -15,7 +27,9 @@ fn the_key_appears_nowhere_even_at_trace_level() {
     for format in ["logfmt", "json"] {
         api.accept_key(KEY);
         api.heal();
-        let setup = Setup::for_api(&api).set("log.level", "trace").set("log.format", format);
+        let setup = Setup::for_api(&api)
+            .set("log.level", "trace")
+            .set("log.format", format);
         let exporter = setup.set("api.max_attempts", "1").start();
         exporter.wait_until_fresh(9);
         let faults = [
@@ -35,11 +49,27 @@ fn the_key_appears_nowhere_even_at_trace_level() {
         api.accept_key("another");
         exporter.wait_until_up_is(0.0);
         let shown = everything_shown(&exporter);
-        assert!(shown.len() > 10_000, "trace level logs a lot: {}", shown.len());
-        assert!(!shown.contains(KEY), "{}", shown.lines().find(|line| line.contains(KEY)).unwrap());
-        let encoded = KEY.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+        assert!(
+            shown.len() > 10_000,
+            "trace level logs a lot: {}",
+            shown.len()
+        );
+        assert!(
+            !shown.contains(KEY),
+            "{}",
+            shown.lines().find(|line| line.contains(KEY)).unwrap()
+        );
+        let encoded = KEY
+            .bytes()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<Vec<_>>()
+            .concat();
         assert!(!shown.contains(&encoded), "as hexadecimal digits");
-        let decimals = KEY.bytes().map(|byte| byte.to_string()).collect::<Vec<_>>().join(", ");
+        let decimals = KEY
+            .bytes()
+            .map(|byte| byte.to_string())
+            .collect::<Vec<_>>()
+            .join(", ");
         assert!(!shown.contains(&decimals), "as a list of bytes");
     }
 }
@@ -56,20 +86,32 @@ fn no_redirect_is_followed() {
         (307, String::new()),
         (308, format!("{}/v1/repositories", elsewhere.base_url())),
     ] {
-        api.fault(Target::Listing, Reply::redirect(&location).with_status(status));
+        api.fault(
+            Target::Listing,
+            Reply::redirect(&location).with_status(status),
+        );
         let metrics = exporter.wait_until_up_is(0.0);
-        assert!(metrics.failures("list_repositories", "redirect") >= 1.0, "{status} {location}");
+        assert!(
+            metrics.failures("list_repositories", "redirect") >= 1.0,
+            "{status} {location}"
+        );
         api.heal();
         exporter.wait_until_up_is(1.0);
     }
     assert_eq!(elsewhere.requests(Target::Everything).len(), 0);
     let known = |path: &str| ["/v1/repositories", "/v1/repositories/1/languages"].contains(&path);
-    assert!(api.requests(Target::Everything).iter().all(|request| known(request.path())));
+    assert!(
+        api.requests(Target::Everything)
+            .iter()
+            .all(|request| known(request.path()))
+    );
 }
 
 #[test]
 fn a_key_in_place_of_its_file_is_shown_nowhere() {
-    let setup = Setup::for_api(&Api::of(1)).set("api.key", "").set("api.key_file", "sk-live.a-key-that-was-pasted");
+    let setup = Setup::for_api(&Api::of(1))
+        .set("api.key", "")
+        .set("api.key_file", "sk-live.a-key-that-was-pasted");
     let output = setup.run();
     output.assert_failed(2, &["api.key_file", "not shown"]);
     assert!(!output.stderr.contains("pasted"), "{}", output.stderr);
@@ -79,5 +121,8 @@ fn a_key_in_place_of_its_file_is_shown_nowhere() {
     std::fs::remove_file(file).unwrap();
     exporter.wait_until_up_is(0.0);
     let shown = everything_shown(&exporter);
-    assert!(shown.contains("not shown") && !shown.contains("pasted"), "{shown}");
+    assert!(
+        shown.contains("not shown") && !shown.contains("pasted"),
+        "{shown}"
+    );
 }

@@ -31,7 +31,9 @@ fn clients_that_never_finish_a_request_or_never_take_an_answer_delay_neither_scr
         b"POST /-/reload HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\nx",
         b"GET /metrics HTTP/1.1\r\nhost: a\r\n\r\nGET /metrics HTTP/1.1\r\nhost: a\r\n\r\n",
     ];
-    let clients: Vec<_> = (0..400).map(|number| slow_client(&exporter, begins[number % begins.len()])).collect();
+    let clients: Vec<_> = (0..400)
+        .map(|number| slow_client(&exporter, begins[number % begins.len()]))
+        .collect();
     for _ in 0..20 {
         assert_eq!(exporter.metrics().ratio("owner/repo-1", "de"), Some(0.5));
     }
@@ -52,9 +54,13 @@ fn when_all_places_are_taken_the_connection_that_was_idle_for_longest_makes_room
         assert_eq!(exporter.status("/-/healthy"), 200);
     }
     let is_open = |mut stream: &TcpStream| {
-        stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_millis(100)))
+            .unwrap();
         // Whether it was closed or reset, the read returns immediately.
-        stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+        stream
+            .read(&mut [0])
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
     };
     assert!(!is_open(&held[0]), "the first has been idle for longest");
     assert!(is_open(&held[MOST_CONNECTIONS - 1]), "the last has not");
@@ -63,18 +69,32 @@ fn when_all_places_are_taken_the_connection_that_was_idle_for_longest_makes_room
 #[test]
 fn a_shortage_of_file_descriptors_is_logged_when_it_begins_and_when_it_ends() {
     let api = Api::of(1);
-    let setup = Setup::for_api(&api).set("poll.interval", "1h").set("log.level", "debug");
+    let setup = Setup::for_api(&api)
+        .set("poll.interval", "1h")
+        .set("log.level", "debug");
     let exporter = setup.after("ulimit -n 64").start();
     let held: Vec<_> = (0..100).map(|_| slow_client(&exporter, b"GET ")).collect();
-    let lines = |part: &str| exporter.log().lines().filter(|line| line.contains(part)).count();
-    until("the shortage lasts", || lines("accepting failed again") >= 3);
+    let lines = |part: &str| {
+        exporter
+            .log()
+            .lines()
+            .filter(|line| line.contains(part))
+            .count()
+    };
+    until("the shortage lasts", || {
+        lines("accepting failed again") >= 3
+    });
     drop(held);
     until("its end is logged", || {
         http::get(exporter.address, "/-/healthy", &[]).ok();
         lines("connections are accepted again") > 0
     });
     let end = exporter.wait_for_line(&["connections are accepted again"]);
-    let failed = end.split(" failed=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let failed = end
+        .split(" failed=")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next())
+        .unwrap();
     assert!(failed.parse::<u64>().unwrap() >= 4, "{end}");
     assert_eq!(lines("cannot accept connections"), 1, "{}", exporter.log());
 }
@@ -82,6 +102,11 @@ fn a_shortage_of_file_descriptors_is_logged_when_it_begins_and_when_it_ends() {
 #[test]
 fn the_soft_limit_of_open_files_is_raised_to_the_hard_one() {
     let api = Api::of(1);
-    let exporter = Setup::for_api(&api).after("ulimit -S -n 200; ulimit -H -n 1000").start();
-    assert_eq!(exporter.metrics().value("process_max_fds", &[]), Some(1000.0));
+    let exporter = Setup::for_api(&api)
+        .after("ulimit -S -n 200; ulimit -H -n 1000")
+        .start();
+    assert_eq!(
+        exporter.metrics().value("process_max_fds", &[]),
+        Some(1000.0)
+    );
 }

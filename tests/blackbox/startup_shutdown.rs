@@ -21,7 +21,12 @@ fn it_is_healthy_from_the_start_and_ready_from_the_first_data_on() {
     assert!(metrics.failures("list_repositories", "connect") >= 1.0);
     assert_eq!(exporter.status("/-/ready"), 200, "it stays ready");
     assert_eq!(exporter.status("/-/healthy"), 200);
-    assert_eq!(exporter.wait_for_polls(2.0).count("translation_completion_ratio"), 3);
+    assert_eq!(
+        exporter
+            .wait_for_polls(2.0)
+            .count("translation_completion_ratio"),
+        3
+    );
     api.heal();
     exporter.wait_until_up_is(1.0);
 }
@@ -30,6 +35,8 @@ fn it_is_healthy_from_the_start_and_ready_from_the_first_data_on() {
 fn an_address_in_use_is_an_error_that_names_it() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let output = Setup::for_url("http://127.0.0.1:1").set("web.listen_addresses", &address).run();
+    let output = Setup::for_url("http://127.0.0.1:1")
+        .set("web.listen_addresses", &address)
+        .run();
     output.assert_failed(1, &[&address, "web.listen_addresses", "in use"]);
 }

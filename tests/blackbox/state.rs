@@ -42,14 +42,18 @@ impl Kept {
     /// The names in the folder, in order.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.folder).unwrap();
-        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
 
     /// Only the state and its lock are there, except while the next state is written.
     fn wait_until_nothing_else_is_there(&self) {
-        until("the state and its lock are alone", || self.names() == ["state.json", "state.json.lock"]);
+        until("the state and its lock are alone", || {
+            self.names() == ["state.json", "state.json.lock"]
+        });
     }
 
     /// Runs an exporter until it has written its state, and ends it.
@@ -63,8 +67,16 @@ impl Kept {
     fn set_read_at(&self, seconds: f64) {
         let text = fs::read_to_string(&self.path).unwrap();
         let (before, after) = text.split_once("\"read\":{\"at\":").unwrap();
-        let (content, _) = after.split_once(',').unwrap().1.rsplit_once("\n\"crc32\"").unwrap();
-        let text = format!("{before}\"read\":{{\"at\":{:.0},{content}", seconds * 1000.0);
+        let (content, _) = after
+            .split_once(',')
+            .unwrap()
+            .1
+            .rsplit_once("\n\"crc32\"")
+            .unwrap();
+        let text = format!(
+            "{before}\"read\":{{\"at\":{:.0},{content}",
+            seconds * 1000.0
+        );
         let sum = crc32fast::hash(text.as_bytes());
         fs::write(&self.path, format!("{text}\n\"crc32\":\"{sum:08x}\"}}\n")).unwrap();
     }
@@ -105,16 +117,24 @@ fn wait_until_written(exporter: &Exporter) -> Exposition {
 }
 
 fn wait_until_ready(exporter: &Exporter) {
-    until("the exporter is ready", || exporter.status("/-/ready") == 200);
+    until("the exporter is ready", || {
+        exporter.status("/-/ready") == 200
+    });
 }
 
 fn now() -> f64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs_f64()
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap()
+        .as_secs_f64()
 }
 
 fn errors(exporter: &Exporter) -> Vec<String> {
     let log = exporter.log();
-    log.lines().filter(|line| line.contains("level=error")).map(str::to_owned).collect()
+    log.lines()
+        .filter(|line| line.contains("level=error"))
+        .map(str::to_owned)
+        .collect()
 }
 
 const REPOSITORIES: u64 = 300;
@@ -176,9 +196,15 @@ fn a_kill_at_any_instant_leaves_a_whole_state_and_every_clock_that_did_not_move(
             all_moves += 1;
             kept_moves += u32::from(new != old);
             let is_new = new.0 == reported && (opened_at - 0.002..=killed_at).contains(&new.1);
-            assert!(new == old || is_new, "{at}: {id} was {old:?}, {reported} was reported, and it is {new:?}");
+            assert!(
+                new == old || is_new,
+                "{at}: {id} was {old:?}, {reported} was reported, and it is {new:?}"
+            );
         }
-        assert!(kept_moves == 0 || kept_moves == all_moves, "{at}: {kept_moves} of {all_moves} moves are in the state");
+        assert!(
+            kept_moves == 0 || kept_moves == all_moves,
+            "{at}: {kept_moves} of {all_moves} moves are in the state"
+        );
         saved += u32::from(kept_moves > 0);
         before = served;
 
@@ -200,7 +226,11 @@ fn a_signal_during_a_poll_saves_what_was_read_and_a_restart_serves_it_before_the
         api.fault(Target::Languages(2), Reply::never());
         let mut exporter = kept.setup(&api).start();
         let metrics = exporter.wait_until_fresh(1);
-        assert_eq!((metrics.polls(), metrics.repositories("pending")), (0.0, 1.0), "the poll is still under way");
+        assert_eq!(
+            (metrics.polls(), metrics.repositories("pending")),
+            (0.0, 1.0),
+            "the poll is still under way"
+        );
         assert!(!kept.path.exists());
         exporter.end(signal);
         api.heal();
@@ -210,8 +240,14 @@ fn a_signal_during_a_poll_saves_what_was_read_and_a_restart_serves_it_before_the
         let served = exporter.metrics();
         assert_eq!(served.up(), None, "no poll has ended yet");
         assert_eq!(served.ratio("owner/repo-1", "de"), Some(0.5));
-        assert_eq!(served.clock("owner/repo-1", "de"), metrics.clock("owner/repo-1", "de"));
-        assert_eq!((served.count(LAST_SUCCESS), served.repositories("pending")), (1, 1.0));
+        assert_eq!(
+            served.clock("owner/repo-1", "de"),
+            metrics.clock("owner/repo-1", "de")
+        );
+        assert_eq!(
+            (served.count(LAST_SUCCESS), served.repositories("pending")),
+            (1, 1.0)
+        );
         gate.open();
         exporter.wait_until_fresh(2);
     }
@@ -221,7 +257,11 @@ fn a_signal_during_a_poll_saves_what_was_read_and_a_restart_serves_it_before_the
 fn the_clock_of_what_left_survives_a_restart_and_a_rename() {
     let two = |languages: &[(&str, f64)]| Repo::new(2, "owner/two").languages(languages);
     let all = [("de", 50.0), ("fr", 50.0)];
-    let api = Api::start([Repo::new(1, "owner/one"), two(&all), Repo::new(3, "owner/three")]);
+    let api = Api::start([
+        Repo::new(1, "owner/one"),
+        two(&all),
+        Repo::new(3, "owner/three"),
+    ]);
     let kept = Kept::new();
     let mut exporter = kept.setup(&api).start();
     let first = exporter.wait_until_fresh(3);
@@ -233,8 +273,14 @@ fn the_clock_of_what_left_survives_a_restart_and_a_rename() {
     api.put([two(&all), Repo::new(3, "owner/renamed")]);
     let exporter = kept.setup(&api).start();
     let back = exporter.wait_for("both are back", |metrics| metrics.count(CLOCK) == 4);
-    assert_eq!(back.clock("owner/two", "fr"), first.clock("owner/two", "fr"));
-    assert_eq!(back.clock("owner/renamed", "de"), first.clock("owner/three", "de"));
+    assert_eq!(
+        back.clock("owner/two", "fr"),
+        first.clock("owner/two", "fr")
+    );
+    assert_eq!(
+        back.clock("owner/renamed", "de"),
+        first.clock("owner/three", "de")
+    );
 }
 
 #[test]
@@ -248,11 +294,20 @@ fn data_age_across_restarts_and_are_never_of_the_future() {
         let exporter = kept.setup(&api).set("poll.stale_after", "1h").start();
         wait_until_ready(&exporter);
         let metrics = exporter.metrics();
-        assert_eq!((metrics.repositories("fresh"), metrics.repositories("stale")), (fresh, stale));
+        assert_eq!(
+            (metrics.repositories("fresh"), metrics.repositories("stale")),
+            (fresh, stale)
+        );
         assert_eq!(metrics.ratio("owner/one", "de"), ratio);
         let languages = usize::from(ratio.is_some());
         assert_eq!(metrics.count("translation_repository_languages"), languages);
-        assert_eq!((metrics.count("translation_language_info"), metrics.count(CLOCK)), (languages, languages));
+        assert_eq!(
+            (
+                metrics.count("translation_language_info"),
+                metrics.count(CLOCK)
+            ),
+            (languages, languages)
+        );
         assert_eq!((metrics.count(INFO), metrics.count(LAST_SUCCESS)), (1, 1));
     }
     kept.set_read_at(now() + 7200.0);
@@ -264,16 +319,19 @@ fn data_age_across_restarts_and_are_never_of_the_future() {
 
 #[test]
 fn without_a_state_file_the_log_says_that_the_clock_begins_anew() {
-    Setup::for_api(&Api::of(1)).start().wait_for_line(&["state.file is not set", "begins again"]);
+    Setup::for_api(&Api::of(1))
+        .start()
+        .wait_for_line(&["state.file is not set", "begins again"]);
 }
 
 #[test]
 fn what_is_not_a_state_of_this_api_is_set_aside_untouched() {
     let api = Api::start([Repo::new(1, "owner/one")]);
     let another = Api::of(1);
-    for (what, setup_by, cut, why) in
-        [("damaged", &api, 100, "damaged"), ("of another API", &another, 0, "while api.base_url is")]
-    {
+    for (what, setup_by, cut, why) in [
+        ("damaged", &api, 100, "damaged"),
+        ("of another API", &another, 0, "while api.base_url is"),
+    ] {
         let kept = Kept::new();
         kept.fill(setup_by);
         let whole = fs::read(&kept.path).unwrap();
@@ -283,29 +341,49 @@ fn what_is_not_a_state_of_this_api_is_set_aside_untouched() {
         let exporter = kept.setup(&api).start();
         assert_eq!(exporter.status("/-/ready"), 503, "{what}");
         let errors = errors(&exporter);
-        let [error] = &errors[..] else { panic!("{what}: {errors:?}") };
+        let [error] = &errors[..] else {
+            panic!("{what}: {errors:?}")
+        };
         let aside = set_aside(&kept);
         for part in [kept.path.to_str().unwrap(), "set aside", &aside, why] {
             assert!(error.contains(part), "{what}: {error}");
         }
-        assert_eq!(exporter.metrics().value(DISCARDED, &[]), Some(1.0), "{what}");
+        assert_eq!(
+            exporter.metrics().value(DISCARDED, &[]),
+            Some(1.0),
+            "{what}"
+        );
 
         gate.open();
         wait_until_written(&exporter);
-        assert_eq!(fs::read(kept.folder.path().join(&aside)).unwrap(), bytes, "{what}");
+        assert_eq!(
+            fs::read(kept.folder.path().join(&aside)).unwrap(),
+            bytes,
+            "{what}"
+        );
         drop(exporter);
         let exporter = kept.setup(&api).start();
         wait_until_ready(&exporter);
         assert_eq!(set_aside(&kept), aside, "{what}: the new state is good");
-        assert_eq!(exporter.metrics().value(DISCARDED, &[]), Some(0.0), "{what}");
+        assert_eq!(
+            exporter.metrics().value(DISCARDED, &[]),
+            Some(0.0),
+            "{what}"
+        );
         api.heal();
     }
 }
 
 /// The one file that was set aside.
 fn set_aside(kept: &Kept) -> String {
-    let names: Vec<_> = kept.names().into_iter().filter(|name| name.contains("state.json.set-aside-")).collect();
-    let [name] = &names[..] else { panic!("{names:?}") };
+    let names: Vec<_> = kept
+        .names()
+        .into_iter()
+        .filter(|name| name.contains("state.json.set-aside-"))
+        .collect();
+    let [name] = &names[..] else {
+        panic!("{names:?}")
+    };
     name.clone()
 }
 
@@ -315,20 +393,31 @@ fn a_full_disk_is_counted_and_logged_once_and_leaves_the_last_good_state() {
     let kept = Kept::new();
     // No file may grow beyond so many blocks: 64 KiB, or 128 KiB in some shells. The signal is ignored, since a disk that
     // is full sends none.
-    let exporter = kept.setup(&api).after("trap '' XFSZ; ulimit -f 128").start();
+    let exporter = kept
+        .setup(&api)
+        .after("trap '' XFSZ; ulimit -f 128")
+        .start();
     wait_until_written(&exporter);
     let named = |name: &str| {
-        Repo::new(1, "owner/one").languages_json(&format!(r#"[{{"code":"de","name":"{name}","completion":50}}]"#))
+        Repo::new(1, "owner/one").languages_json(&format!(
+            r#"[{{"code":"de","name":"{name}","completion":50}}]"#
+        ))
     };
     api.put([named(&"long".repeat(40_000))]);
     let failed = |metrics: &Exposition| metrics.value(WRITE_FAILURES, &[]).unwrap();
     let metrics = exporter.wait_for("three writes fail", |metrics| failed(metrics) >= 3.0);
     assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
     exporter.wait_for_line(&["The state cannot be saved"]);
-    assert_eq!(exporter.log().matches("The state cannot be saved").count(), 1);
+    assert_eq!(
+        exporter.log().matches("The state cannot be saved").count(),
+        1
+    );
     kept.wait_until_nothing_else_is_there();
     let left = fs::read_to_string(&kept.path).unwrap();
-    assert!(left.contains("owner/one") && !left.contains("long") && left.ends_with("\"}\n"), "{left}");
+    assert!(
+        left.contains("owner/one") && !left.contains("long") && left.ends_with("\"}\n"),
+        "{left}"
+    );
 
     api.put([named("German")]);
     exporter.wait_for_line(&["the state is saved again"]);

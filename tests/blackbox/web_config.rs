@@ -32,14 +32,24 @@ struct Protected {
 
 impl Protected {
     fn start(web_config: &str) -> Self {
-        let (Identity { authority: root, .. }, [certificate, key]) = tls::identity(Certificate::Good, "localhost");
+        let (
+            Identity {
+                authority: root, ..
+            },
+            [certificate, key],
+        ) = tls::identity(Certificate::Good, "localhost");
         let setup = Setup::for_url("http://127.0.0.1:1");
         setup.file("ca.pem", &root);
         setup.file("server.pem", &certificate);
         setup.file("server.key", &key);
         let file = setup.file("web.yml", web_config);
         let exporter = setup.set("web.config_file", &file).start();
-        Self { exporter, root, certificate, key }
+        Self {
+            exporter,
+            root,
+            certificate,
+            key,
+        }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -54,14 +64,21 @@ impl Protected {
 
     fn reload(&self) {
         self.exporter.signal("HUP");
-        self.exporter.wait_for_line(&["the configuration was read again"]);
+        self.exporter
+            .wait_for_line(&["the configuration was read again"]);
     }
 
     /// A TLS connection that may show its certificate and trust the exporter's; the handshake follows with its first use.
-    fn connect(&self, with_certificate: bool, trusting: bool) -> StreamOwned<ClientConnection, TcpStream> {
+    fn connect(
+        &self,
+        with_certificate: bool,
+        trusting: bool,
+    ) -> StreamOwned<ClientConnection, TcpStream> {
         let mut roots = RootCertStore::empty();
         if trusting {
-            roots.add(CertificateDer::from_pem_slice(self.root.as_bytes()).unwrap()).unwrap();
+            roots
+                .add(CertificateDer::from_pem_slice(self.root.as_bytes()).unwrap())
+                .unwrap();
         }
         let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -69,7 +86,12 @@ impl Protected {
             .with_root_certificates(roots);
         let config = if with_certificate {
             let chain = vec![CertificateDer::from_pem_slice(self.certificate.as_bytes()).unwrap()];
-            builder.with_client_auth_cert(chain, PrivateKeyDer::from_pem_slice(self.key.as_bytes()).unwrap()).unwrap()
+            builder
+                .with_client_auth_cert(
+                    chain,
+                    PrivateKeyDer::from_pem_slice(self.key.as_bytes()).unwrap(),
+                )
+                .unwrap()
         } else {
             builder.with_no_client_auth()
         };
@@ -83,21 +105,30 @@ impl Protected {
     fn get(&self, path: &str, with_certificate: bool) -> Option<String> {
         let mut stream = self.connect(with_certificate, true);
         stream
-            .write_all(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").as_bytes())
+            .write_all(
+                format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+                    .as_bytes(),
+            )
             .ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
-        answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned())
+        answer
+            .split_once("\r\n\r\n")
+            .map(|(_, body)| body.to_owned())
     }
 
     /// The value of a metric, by its name and labels as they are written.
     fn metric(&self, name: &str) -> Option<String> {
         let text = self.get("/metrics", true)?;
-        text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).map(str::to_owned)
+        text.lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
+            .map(str::to_owned)
     }
 
     fn wait_for_metric(&self, name: &str, value: &str) {
-        eventually(&format!("{name} is {value}"), || (self.metric(name)? == value).then_some(()));
+        eventually(&format!("{name} is {value}"), || {
+            (self.metric(name)? == value).then_some(())
+        });
     }
 }
 
@@ -111,7 +142,9 @@ fn a_torn_file_without_client_certificates_takes_effect_only_at_a_reload() {
     protected.write("web.yml", TLS);
     protected.wait_for_metric(SUCCESSFUL, "0");
     assert_eq!(protected.get("/metrics", false), None);
-    protected.exporter.wait_for_line(&["level=error", "client_auth_type", "reload"]);
+    protected
+        .exporter
+        .wait_for_line(&["level=error", "client_auth_type", "reload"]);
     protected.reload();
     assert!(protected.get("/metrics", false).is_some());
     protected.wait_for_metric(SUCCESSFUL, "1");
@@ -119,18 +152,25 @@ fn a_torn_file_without_client_certificates_takes_effect_only_at_a_reload() {
 
 #[test]
 fn a_reload_that_takes_passwords_away_warns_of_it() {
-    let users = format!("basic_auth_users: {{someone: {}}}\n", bcrypt::hash("secret", 4).unwrap());
+    let users = format!(
+        "basic_auth_users: {{someone: {}}}\n",
+        bcrypt::hash("secret", 4).unwrap()
+    );
     let protected = Protected::start(&format!("{TLS}{users}"));
     protected.write("web.yml", TLS);
     protected.exporter.signal("HUP");
-    protected.exporter.wait_for_line(&["level=warn", "basic_auth_users"]);
+    protected
+        .exporter
+        .wait_for_line(&["level=warn", "basic_auth_users"]);
 }
 
 #[test]
 fn a_connection_ends_when_its_certificate_was_replaced() {
     let protected = Protected::start(TLS);
     let mut stream = protected.connect(false, true);
-    stream.write_all(b"GET /-/healthy HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    stream
+        .write_all(b"GET /-/healthy HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .unwrap();
     let mut answer = Vec::new();
     while !answer.ends_with(b"healthy\n") {
         let mut byte = [0];
@@ -147,9 +187,22 @@ fn a_connection_ends_when_its_certificate_was_replaced() {
 #[test]
 fn failed_handshakes_are_counted_by_reason_and_start_at_0() {
     let protected = Protected::start(&format!("{TLS}{CLIENTS}"));
-    let counter = |reason: &str| format!("translation_exporter_tls_handshake_failures_total{{reason=\"{reason}\"}}");
-    for reason in ["timeout", "not_tls", "protocol", "no_certificate", "bad_certificate", "closed"] {
-        assert_eq!(protected.metric(&counter(reason)).as_deref(), Some("0"), "{reason}");
+    let counter = |reason: &str| {
+        format!("translation_exporter_tls_handshake_failures_total{{reason=\"{reason}\"}}")
+    };
+    for reason in [
+        "timeout",
+        "not_tls",
+        "protocol",
+        "no_certificate",
+        "bad_certificate",
+        "closed",
+    ] {
+        assert_eq!(
+            protected.metric(&counter(reason)).as_deref(),
+            Some("0"),
+            "{reason}"
+        );
     }
     assert_eq!(protected.get("/", false), None);
     protected.wait_for_metric(&counter("no_certificate"), "1");
@@ -157,15 +210,22 @@ fn failed_handshakes_are_counted_by_reason_and_start_at_0() {
     assert!(distrusting.write_all(b"GET / HTTP/1.1\r\n\r\n").is_err());
     protected.wait_for_metric(&counter("bad_certificate"), "1");
     let mut plain = TcpStream::connect(protected.exporter.address).unwrap();
-    plain.write_all(b"GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    plain
+        .write_all(b"GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n")
+        .unwrap();
     let mut answer = String::new();
     plain.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 400 ") && answer.ends_with("this port speaks HTTPS\n"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 400 ") && answer.ends_with("this port speaks HTTPS\n"),
+        "{answer}"
+    );
     protected.wait_for_metric(&counter("not_tls"), "1");
     let mut torn = TcpStream::connect(protected.exporter.address).unwrap();
     torn.write_all(b"\x16\x03\x01\x02\x00\x01").unwrap();
     drop(torn);
     protected.wait_for_metric(&counter("closed"), "1");
-    let expiry = protected.metric("translation_exporter_tls_certificate_expiry_timestamp_seconds").unwrap();
+    let expiry = protected
+        .metric("translation_exporter_tls_certificate_expiry_timestamp_seconds")
+        .unwrap();
     assert!(expiry.parse::<f64>().unwrap() > 1_800_000_000.0, "{expiry}");
 }

@@ -7,12 +7,24 @@ fn numbers_outside_their_bounds_are_refused() {
     let rate = "0 for no limit, or 0.001 to 1000000…\"{}\"";
     let not_finite = "exporter.yml:4: holds a number that is not finite; give a finite one";
     refused_values(&[
-        ("api.page_size", &["0", "1001", "-1", "many", "1.5"], "whole number from 1 to 1000…\"{}\""),
+        (
+            "api.page_size",
+            &["0", "1001", "-1", "many", "1.5"],
+            "whole number from 1 to 1000…\"{}\"",
+        ),
         ("api.concurrency", &["0", "1025"], "1 to 1024…\"{}\""),
         ("api.requests_per_second", &["-1", "0.0001", "fast"], rate),
         ("api.max_attempts", &["0", "11"], "1 to 10…\"{}\""),
-        ("api.max_response_size", &["0", "16MuB"], "at least 1B, such as 512KiB or 16MiB…\"{}\""),
-        ("api.completion_scale", &["0.5", "'inf'", "all"], "means finished, a number of at least 1…\"{}\""),
+        (
+            "api.max_response_size",
+            &["0", "16MuB"],
+            "at least 1B, such as 512KiB or 16MiB…\"{}\"",
+        ),
+        (
+            "api.completion_scale",
+            &["0.5", "'inf'", "all"],
+            "means finished, a number of at least 1…\"{}\"",
+        ),
         ("web.max_requests", &["0"], "1 to 1000000…\"{}\""),
     ]);
     for value in [".inf", ".nan"] {
@@ -26,20 +38,36 @@ fn durations_outside_their_bounds_are_refused() {
     let unit = "1ms…with its unit, such as 30s, 5m or 1h 30m…\"{}\"";
     refused_values(&[
         ("api.timeout", &["30", "0s", "soon"], unit),
-        ("api.timeout", &["30s\n    and more than a duration"], "a text of 28 characters"),
+        (
+            "api.timeout",
+            &["30s\n    and more than a duration"],
+            "a text of 28 characters",
+        ),
         ("api.timeout", &["200y"], "100years…\"{}\""),
         ("api.connect_timeout", &["0ms"], "1ms…\"{}\""),
         ("api.max_retry_after", &["25h"], "1day…\"{}\""),
         ("poll.interval", &["999ms", "''"], "1s…with its unit…\"{}\""),
-        ("poll.stale_after", &["9m"], "9m is less than twice poll.interval, which is 5m (default)…at least 10m"),
+        (
+            "poll.stale_after",
+            &["9m"],
+            "9m is less than twice poll.interval, which is 5m (default)…at least 10m",
+        ),
     ]);
 }
 
 #[test]
 fn a_filter_that_is_not_a_list_of_globs_is_refused() {
     refused_values(&[
-        ("filter.include", &["['acme/[']"], "\"acme/[\"…missing ']'…[\"acme/*\"]"),
-        ("filter.exclude", &["['{acme']"], "\"{acme\"…missing '}'…[\"acme/*\"]"),
+        (
+            "filter.include",
+            &["['acme/[']"],
+            "\"acme/[\"…missing ']'…[\"acme/*\"]",
+        ),
+        (
+            "filter.exclude",
+            &["['{acme']"],
+            "\"{acme\"…missing '}'…[\"acme/*\"]",
+        ),
         ("filter.exclude", &["['']"], "empty glob…[\"acme/*\"]"),
     ]);
 }
@@ -47,17 +75,61 @@ fn a_filter_that_is_not_a_list_of_globs_is_refused() {
 #[test]
 fn an_address_or_path_that_cannot_be_served_is_refused() {
     refused_values(&[
-        ("web.listen_addresses", &["[]", "''"], "is empty…[\":10018\""),
-        ("web.listen_addresses", &["['10018']"], "no port…write \":10018\""),
-        ("web.listen_addresses", &["['localhost']"], "\"localhost\" has no port…host:port"),
-        ("web.listen_addresses", &["['::1:80']"], "IPv6 address without brackets…\"[::1]:10018\""),
-        ("web.listen_addresses", &["[':65536']"], "\":65536\"…0 to 65535"),
-        ("web.listen_addresses", &["['http://x:1']"], "\"http://x:1\"…host…host:port"),
-        ("web.listen_addresses", &["['*:1']", "['%31:1']", "['[x]:1']"], "neither a name nor an address"),
-        ("web.listen_addresses", &["[':1', ':1']"], "\":1\" is given twice; remove one"),
-        ("web.telemetry_path", &["metrics", "''"], "\"{}\"…slash…such as /metrics"),
-        ("web.telemetry_path", &["/", "/-/ready"], "\"{}\" is already a path of the exporter"),
-        ("web.telemetry_path", &["'/a?b'"], "\"{}\"…character…letters, digits and -._~/"),
+        (
+            "web.listen_addresses",
+            &["[]", "''"],
+            "is empty…[\":10018\"",
+        ),
+        (
+            "web.listen_addresses",
+            &["['10018']"],
+            "no port…write \":10018\"",
+        ),
+        (
+            "web.listen_addresses",
+            &["['localhost']"],
+            "\"localhost\" has no port…host:port",
+        ),
+        (
+            "web.listen_addresses",
+            &["['::1:80']"],
+            "IPv6 address without brackets…\"[::1]:10018\"",
+        ),
+        (
+            "web.listen_addresses",
+            &["[':65536']"],
+            "\":65536\"…0 to 65535",
+        ),
+        (
+            "web.listen_addresses",
+            &["['http://x:1']"],
+            "\"http://x:1\"…host…host:port",
+        ),
+        (
+            "web.listen_addresses",
+            &["['*:1']", "['%31:1']", "['[x]:1']"],
+            "neither a name nor an address",
+        ),
+        (
+            "web.listen_addresses",
+            &["[':1', ':1']"],
+            "\":1\" is given twice; remove one",
+        ),
+        (
+            "web.telemetry_path",
+            &["metrics", "''"],
+            "\"{}\"…slash…such as /metrics",
+        ),
+        (
+            "web.telemetry_path",
+            &["/", "/-/ready"],
+            "\"{}\" is already a path of the exporter",
+        ),
+        (
+            "web.telemetry_path",
+            &["'/a?b'"],
+            "\"{}\"…character…letters, digits and -._~/",
+        ),
     ]);
 }
 
@@ -67,7 +139,11 @@ fn a_word_that_is_not_one_of_those_allowed_is_refused() {
         ("api.allow_http", &["maybe", "1"], "true or false…\"{}\""),
         ("filter.private", &["perhaps"], "true or false…\"{}\""),
         ("web.enable_lifecycle", &["maybe"], "true or false…\"{}\""),
-        ("log.level", &["loud"], "error, warn, info, debug or trace…\"{}\""),
+        (
+            "log.level",
+            &["loud"],
+            "error, warn, info, debug or trace…\"{}\"",
+        ),
         ("log.format", &["text"], "logfmt or json…\"{}\""),
     ]);
 }
@@ -75,10 +151,18 @@ fn a_word_that_is_not_one_of_those_allowed_is_refused() {
 #[test]
 fn a_list_or_mapping_in_place_of_one_value_and_the_reverse_are_refused() {
     refused_values(&[
-        ("api.page_size", &["[1]"], "whole number from 1 to 1000…a list"),
+        (
+            "api.page_size",
+            &["[1]"],
+            "whole number from 1 to 1000…a list",
+        ),
         ("api.ca_file", &["[a]"], "path of a file…a list"),
         ("web.config_file", &["{a: b}"], "path of a file…a mapping"),
-        ("filter.include", &["{acme: x}"], "list of globs on owner/repo…a mapping"),
+        (
+            "filter.include",
+            &["{acme: x}"],
+            "list of globs on owner/repo…a mapping",
+        ),
     ]);
 }
 
@@ -86,11 +170,27 @@ fn a_list_or_mapping_in_place_of_one_value_and_the_reverse_are_refused() {
 #[test]
 fn a_bare_number_or_boolean_in_place_of_text_must_be_quoted() {
     refused_values(&[
-        ("state.file", &["010", "1.10"], "path of a file…a number; put text in quotes"),
-        ("web.config_file", &["no"], "path of a file…a boolean; put text in quotes"),
+        (
+            "state.file",
+            &["010", "1.10"],
+            "path of a file…a number; put text in quotes",
+        ),
+        (
+            "web.config_file",
+            &["no"],
+            "path of a file…a boolean; put text in quotes",
+        ),
         ("web.telemetry_path", &["1"], "a number; put text in quotes"),
-        ("web.listen_addresses", &["10018", "[10018]"], "host:port in quotes…a number"),
+        (
+            "web.listen_addresses",
+            &["10018", "[10018]"],
+            "host:port in quotes…a number",
+        ),
         ("filter.include", &["[1]"], "list of globs…a number…quotes"),
-        ("log.level", &["3"], "error, warn, info, debug or trace…a number"),
+        (
+            "log.level",
+            &["3"],
+            "error, warn, info, debug or trace…a number",
+        ),
     ]);
 }

@@ -8,12 +8,30 @@ fn an_unknown_name_in_the_file_is_shown_with_its_line_and_the_nearest_name() {
     refused_files(
         "",
         &[
-            ("pol:\n  interval: 5m\n", r#"exporter.yml:1: unknown section "pol"…did you mean "poll"?"#),
-            ("# a comment\n\ninterval: 5m\n", &format!(r#"exporter.yml:3: unknown section "interval"{below}"#)),
-            ("poll.interval: 5m\n", &format!(r#"exporter.yml:1: unknown section "poll.interval"…"interval:"{below}"#)),
-            ("zzz: 5m\n", r#"exporter.yml:1: unknown section "zzz"…api, poll, filter, state, web, log"#),
-            ("api:\n  base-url: x\n", r#"exporter.yml:2: unknown key "api.base-url"; did you mean "api.base_url"?"#),
-            ("api:\n  interval: 5m\n", &format!(r#"exporter.yml:2: unknown key "api.interval"{below}"#)),
+            (
+                "pol:\n  interval: 5m\n",
+                r#"exporter.yml:1: unknown section "pol"…did you mean "poll"?"#,
+            ),
+            (
+                "# a comment\n\ninterval: 5m\n",
+                &format!(r#"exporter.yml:3: unknown section "interval"{below}"#),
+            ),
+            (
+                "poll.interval: 5m\n",
+                &format!(r#"exporter.yml:1: unknown section "poll.interval"…"interval:"{below}"#),
+            ),
+            (
+                "zzz: 5m\n",
+                r#"exporter.yml:1: unknown section "zzz"…api, poll, filter, state, web, log"#,
+            ),
+            (
+                "api:\n  base-url: x\n",
+                r#"exporter.yml:2: unknown key "api.base-url"; did you mean "api.base_url"?"#,
+            ),
+            (
+                "api:\n  interval: 5m\n",
+                &format!(r#"exporter.yml:2: unknown key "api.interval"{below}"#),
+            ),
             (
                 "api:\n  token: s3cret\n",
                 r#"exporter.yml:2: unknown key "api.token"…base_url, allow_http, key, key_file"#,
@@ -29,18 +47,34 @@ fn an_unknown_name_in_the_file_is_shown_with_its_line_and_the_nearest_name() {
 #[test]
 fn a_key_under_an_unknown_name_is_not_shown() {
     let nearest = r#"exporter.yml:1: unknown key "api.kee"; did you mean "api.key"?"#;
-    let no_mapping = "exporter.yml:1: the section \"api\" is not a mapping; write its keys below it, indented";
+    let no_mapping =
+        "exporter.yml:1: the section \"api\" is not a mapping; write its keys below it, indented";
     refused_files(
         "",
         &[
             ("api: {kee: s3cret}\n", nearest),
             ("api: {kee: [s3cret]}\n", nearest),
-            ("api: {key:s3cret}\n", r#"exporter.yml:1: unknown key in the section api; did you mean "api.key"?"#),
-            ("{key:s3cret}\n", "exporter.yml:1: unknown section…api, poll, filter, state, web, log"),
-            ("api: {s3cretS3CRET0: }\n", "exporter.yml:1: unknown key in the section api…base_url, allow_http, key"),
+            (
+                "api: {key:s3cret}\n",
+                r#"exporter.yml:1: unknown key in the section api; did you mean "api.key"?"#,
+            ),
+            (
+                "{key:s3cret}\n",
+                "exporter.yml:1: unknown section…api, poll, filter, state, web, log",
+            ),
+            (
+                "api: {s3cretS3CRET0: }\n",
+                "exporter.yml:1: unknown key in the section api…base_url, allow_http, key",
+            ),
             ("api: s3cret\n", no_mapping),
-            ("key: s3cret\n", r#"exporter.yml:1: unknown section "key"…below the section "api:""#),
-            ("s3cret\n", "exporter.yml: is not a mapping; write sections (api, poll, filter, state, web, log)"),
+            (
+                "key: s3cret\n",
+                r#"exporter.yml:1: unknown section "key"…below the section "api:""#,
+            ),
+            (
+                "s3cret\n",
+                "exporter.yml: is not a mapping; write sections (api, poll, filter, state, web, log)",
+            ),
         ],
     );
 }
@@ -52,9 +86,18 @@ fn a_key_that_is_not_text_or_cannot_be_sent_is_refused() {
     refused_files(
         HEAD,
         &[
-            ("  key: 12345678901234567890\n", "api.key (exporter.yml:3)…one text in quotes…a number"),
-            ("  key: [s3cret, s3cret]\n", "api.key (exporter.yml:3)…one text in quotes…a list"),
-            ("  key: true\n", "api.key (exporter.yml:3)…one text in quotes…a boolean"),
+            (
+                "  key: 12345678901234567890\n",
+                "api.key (exporter.yml:3)…one text in quotes…a number",
+            ),
+            (
+                "  key: [s3cret, s3cret]\n",
+                "api.key (exporter.yml:3)…one text in quotes…a list",
+            ),
+            (
+                "  key: true\n",
+                "api.key (exporter.yml:3)…one text in quotes…a boolean",
+            ),
             ("  key: \"s3cret\\ns3cret\"\n", unfit),
             ("  key: s3cret s3cret\n", unfit),
             ("  key: \"s3cret \"\n", unfit),
@@ -88,19 +131,29 @@ fn a_key_file_that_cannot_give_a_key_is_refused_and_what_may_be_a_key_in_its_pla
         refused_files(HEAD, &[(&format!("  key_file: {file}\n"), &expected)]);
     };
     let see = "make sure that the file exists and that this user can read it";
-    refused_file("./none/key", &format!("file ./none/key cannot be read: No such file…{see}"));
+    refused_file(
+        "./none/key",
+        &format!("file ./none/key cannot be read: No such file…{see}"),
+    );
     refused_file(".", &format!("file . cannot be read: Is a directory…{see}"));
     refused_file("/dev/null", "not a regular file");
-    refused_file("./exporter.yml", "./exporter.yml…header…the API key, and nothing else");
+    refused_file(
+        "./exporter.yml",
+        "./exporter.yml…header…the API key, and nothing else",
+    );
     for pasted in ["s3cret", "a/s3cret+s3cret==", ".s3cret"] {
-        refused_file(pasted, "not shown, since it might be the key itself…begins with / or ./…No such file");
+        refused_file(
+            pasted,
+            "not shown, since it might be the key itself…begins with / or ./…No such file",
+        );
     }
 }
 
 #[test]
 fn a_file_that_is_not_yaml_is_refused_without_being_quoted() {
-    let malformed =
-        |line: u64| format!("exporter.yml:{line}: is not valid YAML…malformed…this line and the one before it");
+    let malformed = |line: u64| {
+        format!("exporter.yml:{line}: is not valid YAML…malformed…this line and the one before it")
+    };
     let twice = "exporter.yml:4: is not valid YAML…twice in one mapping; remove one of the two";
     refused_files(
         HEAD,
@@ -109,10 +162,16 @@ fn a_file_that_is_not_yaml_is_refused_without_being_quoted() {
             ("   key: s3cret\n", &malformed(3)),
             ("  key s3cret\n  foo: 1\n", &malformed(3)),
             ("  key: \"s3cret\n", &malformed(4)),
-            ("  key: *s3cret\n", "exporter.yml:3: is not valid YAML: an alias has no anchor; put the value in quotes"),
+            (
+                "  key: *s3cret\n",
+                "exporter.yml:3: is not valid YAML: an alias has no anchor; put the value in quotes",
+            ),
             ("  key: !!int s3cret\n", &malformed(3)),
             ("\tkey: s3cret\n", &malformed(2)),
-            ("  key: s3cret\n---\napi: {}\n", "exporter.yml:5: begins a second document; keep one document"),
+            (
+                "  key: s3cret\n---\napi: {}\n",
+                "exporter.yml:5: begins a second document; keep one document",
+            ),
             ("  ? [s3cret]\n  : s3cret\n", &malformed(3)),
         ],
     );
@@ -122,9 +181,18 @@ fn a_file_that_is_not_yaml_is_refused_without_being_quoted() {
 fn a_base_url_that_cannot_be_used_is_refused_without_being_quoted() {
     let with = |url: &str, words: &str| {
         let expected = format!("api.base_url (exporter.yml:2)…{words}");
-        refused_files("", &[(&format!("api:\n  base_url: {url}\n  key: s3cret\n"), &expected)]);
+        refused_files(
+            "",
+            &[(
+                &format!("api:\n  base_url: {url}\n  key: s3cret\n"),
+                &expected,
+            )],
+        );
     };
-    with("http://api.example.com", "in the clear…write https://, or set api.allow_http to true");
+    with(
+        "http://api.example.com",
+        "in the clear…write https://, or set api.allow_http to true",
+    );
     let root = "give the root of the API, such as https://api.example.com";
     for (url, problem) in [
         ("ftp://api.example.com", "neither an https nor an http URL"),
@@ -139,7 +207,16 @@ fn a_base_url_that_cannot_be_used_is_refused_without_being_quoted() {
     ] {
         with(url, &format!("{problem}…{root}"));
     }
-    with("[s3cret]", "the root of the API, such as https://api.example.com…a list");
+    with(
+        "[s3cret]",
+        "the root of the API, such as https://api.example.com…a list",
+    );
     let missing = "api.base_url…required, but not set…in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
-    refused_files("", &[("api:\n  key: s3cret\n", missing), ("api:\n  base_url: ''\n  key: s3cret\n", missing)]);
+    refused_files(
+        "",
+        &[
+            ("api:\n  key: s3cret\n", missing),
+            ("api:\n  base_url: ''\n  key: s3cret\n", missing),
+        ],
+    );
 }

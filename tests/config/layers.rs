@@ -5,10 +5,16 @@ use super::{GOOD, HEAD, accepted, refused, row};
 #[test]
 fn an_unknown_variable_is_shown_with_the_nearest_name() {
     for (name, hint) in [
-        ("API__BASE_UR", "did you mean TRANSLATION_EXPORTER_API__BASE_URL?"),
+        (
+            "API__BASE_UR",
+            "did you mean TRANSLATION_EXPORTER_API__BASE_URL?",
+        ),
         ("API__KEE", "did you mean TRANSLATION_EXPORTER_API__KEY?"),
         ("APPI__KEY", "did you mean TRANSLATION_EXPORTER_API__KEY?"),
-        ("API__KEY__FILE", "did you mean TRANSLATION_EXPORTER_API__KEY_FILE?"),
+        (
+            "API__KEY__FILE",
+            "did you mean TRANSLATION_EXPORTER_API__KEY_FILE?",
+        ),
         ("CONFIG__FILE", "given by --config.file alone"),
         (
             "QQQ__ZZZ",
@@ -16,13 +22,22 @@ fn an_unknown_variable_is_shown_with_the_nearest_name() {
         ),
     ] {
         let name = format!("TRANSLATION_EXPORTER_{name}");
-        refused(Some(GOOD), &[(&name, "s3cret")], &[], &format!("{name}: unknown variable…{hint}"));
+        refused(
+            Some(GOOD),
+            &[(&name, "s3cret")],
+            &[],
+            &format!("{name}: unknown variable…{hint}"),
+        );
     }
 }
 
 #[test]
 fn one_underscore_in_place_of_two_is_pointed_out() {
-    for (name, right) in [("API_BASE_URL", "API__BASE_URL"), ("API_KEY", "API__KEY"), ("STATE_FILE", "STATE__FILE")] {
+    for (name, right) in [
+        ("API_BASE_URL", "API__BASE_URL"),
+        ("API_KEY", "API__KEY"),
+        ("STATE_FILE", "STATE__FILE"),
+    ] {
         let name = format!("TRANSLATION_EXPORTER_{name}");
         let expected = format!("{name}…two underscores; write TRANSLATION_EXPORTER_{right}");
         refused(Some(GOOD), &[(&name, "s3cret")], &[], &expected);
@@ -32,28 +47,69 @@ fn one_underscore_in_place_of_two_is_pointed_out() {
 #[test]
 fn a_mistake_in_a_variable_names_it() {
     for (file, name, value, key, words) in [
-        (HEAD, "API__KEY", "s3cret s3cret", "api.key", "header…set the API key, and nothing else"),
+        (
+            HEAD,
+            "API__KEY",
+            "s3cret s3cret",
+            "api.key",
+            "header…set the API key, and nothing else",
+        ),
         (GOOD, "API__PAGE_SIZE", "1001", "api.page_size", "1 to 1000"),
-        (GOOD, "POLL__INTERVAL", "5 parsecs", "poll.interval", "with its unit…\"5 parsecs\""),
-        (GOOD, "FILTER__INCLUDE", "{acme,other}/*,[", "filter.include", "the glob \"[\"…[\"acme/*\"]"),
-        (GOOD, "WEB__LISTEN_ADDRESSES", ":1,2", "web.listen_addresses", "\"2\" has no port; write \":2\""),
+        (
+            GOOD,
+            "POLL__INTERVAL",
+            "5 parsecs",
+            "poll.interval",
+            "with its unit…\"5 parsecs\"",
+        ),
+        (
+            GOOD,
+            "FILTER__INCLUDE",
+            "{acme,other}/*,[",
+            "filter.include",
+            "the glob \"[\"…[\"acme/*\"]",
+        ),
+        (
+            GOOD,
+            "WEB__LISTEN_ADDRESSES",
+            ":1,2",
+            "web.listen_addresses",
+            "\"2\" has no port; write \":2\"",
+        ),
     ] {
         let name = format!("TRANSLATION_EXPORTER_{name}");
-        refused(Some(file), &[(&name, value)], &[], &format!("{key} ({name})…{words}"));
+        refused(
+            Some(file),
+            &[(&name, value)],
+            &[],
+            &format!("{key} ({name})…{words}"),
+        );
     }
 }
 
 #[test]
 fn a_mistake_in_an_option_names_it() {
     for (flags, expected) in [
-        (&["--poll.interval=5"][..], "poll.interval (--poll.interval)…with its unit…\"5\""),
-        (&["--api.base-url=ftp://x"], "api.base_url (--api.base-url)…neither an https nor an http URL"),
+        (
+            &["--poll.interval=5"][..],
+            "poll.interval (--poll.interval)…with its unit…\"5\"",
+        ),
+        (
+            &["--api.base-url=ftp://x"],
+            "api.base_url (--api.base-url)…neither an https nor an http URL",
+        ),
         (
             &["--web.listen-address=:1", "--web.listen-address=:1"],
             "web.listen_addresses (--web.listen-address)…\":1\" is given twice",
         ),
-        (&["--web.enable-lifecycle=maybe"], "web.enable_lifecycle (--web.enable-lifecycle)…true or false…\"maybe\""),
-        (&["--api.key-file=key"], "api.key (exporter.yml:3) and api.key_file (--api.key-file)…remove one of the two"),
+        (
+            &["--web.enable-lifecycle=maybe"],
+            "web.enable_lifecycle (--web.enable-lifecycle)…true or false…\"maybe\"",
+        ),
+        (
+            &["--api.key-file=key"],
+            "api.key (exporter.yml:3) and api.key_file (--api.key-file)…remove one of the two",
+        ),
     ] {
         refused(Some(GOOD), &[], flags, expected);
     }
@@ -68,9 +124,18 @@ fn a_mistake_in_an_option_names_it() {
 #[test]
 fn an_empty_variable_counts_as_not_set() {
     let file = format!("{GOOD}state:\n  file: /a\n");
-    for key in ["API__KEY_FILE", "STATE__FILE", "POLL__INTERVAL", "WEB__LISTEN_ADDRESSES"] {
+    for key in [
+        "API__KEY_FILE",
+        "STATE__FILE",
+        "POLL__INTERVAL",
+        "WEB__LISTEN_ADDRESSES",
+    ] {
         let name = format!("TRANSLATION_EXPORTER_{key}");
-        assert_eq!(accepted(Some(&file), &[(&name, "")], &[]), accepted(Some(&file), &[], &[]), "{key}");
+        assert_eq!(
+            accepted(Some(&file), &[(&name, "")], &[]),
+            accepted(Some(&file), &[], &[]),
+            "{key}"
+        );
     }
 }
 
@@ -79,20 +144,28 @@ fn an_empty_option_or_value_in_the_file_means_none() {
     let set = format!("{GOOD}state:\n  file: /a\n");
     let by_option = accepted(Some(&set), &[], &["--state.file="]);
     assert_eq!(row(&by_option, "state.file"), "- --state.file");
-    let emptied = format!("{GOOD}  ca_file: ''\nfilter:\n  include: ''\npoll:\n  stale_after: ''\n");
+    let emptied =
+        format!("{GOOD}  ca_file: ''\nfilter:\n  include: ''\npoll:\n  stale_after: ''\n");
     let by_file = accepted(Some(&emptied), &[], &[]);
     assert_eq!(row(&by_file, "api.ca_file"), "- exporter.yml:4");
     assert_eq!(row(&by_file, "filter.include"), "- exporter.yml:6");
     assert_eq!(row(&by_file, "poll.stale_after"), "1h default");
     // It removes what an earlier layer set.
     let key_file = "api:\n  base_url: https://api.example.com\n  key_file: ./none\n";
-    accepted(Some(key_file), &[("TRANSLATION_EXPORTER_API__KEY", "1234567890")], &["--api.key-file="]);
+    accepted(
+        Some(key_file),
+        &[("TRANSLATION_EXPORTER_API__KEY", "1234567890")],
+        &["--api.key-file="],
+    );
 }
 
 #[test]
 fn a_configuration_file_that_cannot_be_read_is_refused() {
     let hint = "give a YAML file that exists and can be read";
-    for (file, error) in [("none.yml", "No such file or directory"), (".", "Is a directory")] {
+    for (file, error) in [
+        ("none.yml", "No such file or directory"),
+        (".", "Is a directory"),
+    ] {
         let expected = format!("--config.file…{file}: {error}…{hint}");
         refused(None, &[], &[&format!("--config.file={file}")], &expected);
     }
@@ -100,7 +173,12 @@ fn a_configuration_file_that_cannot_be_read_is_refused() {
 
 #[test]
 fn every_mistake_is_shown_at_once() {
-    refused(None, &[], &[], "2 mistakes\napi.base_url…not set\napi.key or api.key_file…not set");
+    refused(
+        None,
+        &[],
+        &[],
+        "2 mistakes\napi.base_url…not set\napi.key or api.key_file…not set",
+    );
     refused(
         Some("api:\n  page_size: 0\n  base_url: https://a\nfilter:\n  exclude: ['[']\n"),
         &[

@@ -19,7 +19,11 @@ const GOOD: &str = "api:\n  base_url: https://api.example.com\n  key: s3cret\n";
 fn check(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_translation-exporter"));
-    command.current_dir(folder.path()).env_clear().envs(environment.iter().copied()).arg("check-config");
+    command
+        .current_dir(folder.path())
+        .env_clear()
+        .envs(environment.iter().copied())
+        .arg("check-config");
     if let Some(file) = file {
         fs::write(folder.path().join("exporter.yml"), file).unwrap();
         command.arg("--config.file=exporter.yml");
@@ -31,12 +35,22 @@ fn check(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> Ou
 fn refused(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str], expected: &str) {
     let output = check(file, environment, flags);
     let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{file:?} {environment:?} {flags:?}: {message}");
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "{file:?} {environment:?} {flags:?}: {message}"
+    );
     assert!(output.stdout.is_empty());
     let count = expected.lines().count();
-    assert_eq!(message.lines().count(), count, "{message} is not\n{expected}");
+    assert_eq!(
+        message.lines().count(),
+        count,
+        "{message} is not\n{expected}"
+    );
     for (line, expected) in message.lines().zip(expected.lines()) {
-        let words = expected.split('…').try_fold(line, |rest, words| Some(rest.split_once(words)?.1));
+        let words = expected
+            .split('…')
+            .try_fold(line, |rest, words| Some(rest.split_once(words)?.1));
         assert!(words.is_some(), "{line}\nis not\n{expected}");
     }
     for secret in ["s3cret", "S3CRET", "1234567890"] {
@@ -54,12 +68,19 @@ fn refused_files(start: &str, mistakes: &[(&str, &str)]) {
 fn refused_values(rows: &[(&str, &[&str], &str)]) {
     for (key, values, words) in rows {
         let (section, name) = key.split_once('.').unwrap();
-        let (start, line) = if section == "api" { (GOOD.to_owned(), 4) } else { (format!("{GOOD}{section}:\n"), 5) };
+        let (start, line) = if section == "api" {
+            (GOOD.to_owned(), 4)
+        } else {
+            (format!("{GOOD}{section}:\n"), 5)
+        };
         for value in *values {
             let words = words.replace("{}", value.trim_matches('\''));
             refused_files(
                 &start,
-                &[(&format!("  {name}: {value}\n"), &format!("{key} (exporter.yml:{line})…{words}"))],
+                &[(
+                    &format!("  {name}: {value}\n"),
+                    &format!("{key} (exporter.yml:{line})…{words}"),
+                )],
             );
         }
     }
@@ -68,14 +89,23 @@ fn refused_values(rows: &[(&str, &[&str], &str)]) {
 /// The table that `check-config` prints, a line for each key.
 fn accepted(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> String {
     let output = check(file, environment, flags);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let text = String::from_utf8(output.stdout).unwrap();
-    text.split_inclusive('\n').take_while(|line| *line != "\n").collect()
+    text.split_inclusive('\n')
+        .take_while(|line| *line != "\n")
+        .collect()
 }
 
 /// The value of a key and its source in that table.
 fn row(table: &str, key: &str) -> String {
-    let row = table.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')).unwrap();
+    let row = table
+        .lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))
+        .unwrap();
     row.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -88,8 +118,13 @@ fn what_is_in_force_is_shown_with_its_source_and_secrets_hidden() {
         ("TRANSLATION_EXPORTER_POLL__INTERVAL", "2h"),
         ("TRANSLATION_EXPORTER_FILTER__EXCLUDE", "{a,b}/*, acme/old"),
     ];
-    let flags =
-        ["--log.level=warn", "--web.listen-address=:1", "--web.enable-lifecycle", "--web.listen-address", "[::1]:2"];
+    let flags = [
+        "--log.level=warn",
+        "--web.listen-address=:1",
+        "--web.enable-lifecycle",
+        "--web.listen-address",
+        "[::1]:2",
+    ];
     let expected = "\
 KEY                      VALUE                         SOURCE
 api.base_url             https://api.example.com/v2    exporter.yml:2
@@ -103,7 +138,10 @@ web.enable_lifecycle     true                          --web.enable-lifecycle
 log.level                warn                          --log.level
 ";
     let table = accepted(Some(file), &environment, &flags);
-    let changed: Vec<_> = table.split_inclusive('\n').filter(|line| !line.ends_with(" default\n")).collect();
+    let changed: Vec<_> = table
+        .split_inclusive('\n')
+        .filter(|line| !line.ends_with(" default\n"))
+        .collect();
     assert_eq!(changed.concat(), expected);
     assert_eq!(row(&table, "poll.stale_after"), "6h default");
     assert_eq!(row(&table, "state.file"), "- default");
@@ -117,7 +155,10 @@ fn the_environment_that_kubernetes_injects_for_a_service_of_that_name_changes_no
         ("TRANSLATION_EXPORTER_PORT", "tcp://10.0.0.1:10018"),
         ("TRANSLATION_EXPORTER_PORT_10018_TCP_ADDR", "10.0.0.1"),
     ];
-    assert_eq!(accepted(Some(GOOD), &injected, &[]), accepted(Some(GOOD), &[], &[]));
+    assert_eq!(
+        accepted(Some(GOOD), &injected, &[]),
+        accepted(Some(GOOD), &[], &[])
+    );
 }
 
 #[test]
@@ -125,9 +166,13 @@ fn null_sections_without_entries_and_empty_files_leave_the_defaults() {
     let key = ("TRANSLATION_EXPORTER_API__KEY", "1234567890");
     let url = ("TRANSLATION_EXPORTER_API__BASE_URL", "http://localhost:1");
     let defaults = accepted(None, &[key, url], &[]);
-    for file in
-        ["", "# nothing\n", "poll:\nweb:\n  # max_requests: 1\n", "api: {}\n", "poll:\n  interval:\n  stale_after: ~\n"]
-    {
+    for file in [
+        "",
+        "# nothing\n",
+        "poll:\nweb:\n  # max_requests: 1\n",
+        "api: {}\n",
+        "poll:\n  interval:\n  stale_after: ~\n",
+    ] {
         assert_eq!(accepted(Some(file), &[key, url], &[]), defaults, "{file}");
     }
 }
@@ -135,12 +180,23 @@ fn null_sections_without_entries_and_empty_files_leave_the_defaults() {
 #[test]
 fn http_is_allowed_to_loopback_and_where_it_is_asked_for() {
     let with = |url: &str| format!("api:\n  base_url: {url}\n  key: s3cret\n");
-    for url in
-        ["http://127.0.0.1:1/a", "http://127.9.9.9", "http://[::1]:1", "http://localhost", "http://api.localhost:8080"]
-    {
+    for url in [
+        "http://127.0.0.1:1/a",
+        "http://127.9.9.9",
+        "http://[::1]:1",
+        "http://localhost",
+        "http://api.localhost:8080",
+    ] {
         accepted(Some(&with(url)), &[], &[]);
     }
-    accepted(Some(&format!("{}  allow_http: true\n", with("http://api.example.com"))), &[], &[]);
+    accepted(
+        Some(&format!(
+            "{}  allow_http: true\n",
+            with("http://api.example.com")
+        )),
+        &[],
+        &[],
+    );
 }
 
 #[test]
@@ -148,7 +204,11 @@ fn a_relative_path_in_the_file_starts_at_the_folder_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("etc")).unwrap();
     fs::write(folder.path().join("etc/key"), "s3cret\n").unwrap();
-    fs::write(folder.path().join("etc/exporter.yml"), format!("{HEAD}  key_file: key\n")).unwrap();
+    fs::write(
+        folder.path().join("etc/exporter.yml"),
+        format!("{HEAD}  key_file: key\n"),
+    )
+    .unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_translation-exporter"))
         .current_dir(folder.path())
         .env_clear()
@@ -162,17 +222,34 @@ fn a_relative_path_in_the_file_starts_at_the_folder_of_the_file() {
 #[test]
 fn the_last_layer_wins_even_over_a_mistake_below_it() {
     let file = format!("{GOOD}poll:\n  interval: nonsense\n");
-    let text = accepted(Some(&file), &[("TRANSLATION_EXPORTER_POLL__INTERVAL", "nonsense")], &["--poll.interval=7m"]);
+    let text = accepted(
+        Some(&file),
+        &[("TRANSLATION_EXPORTER_POLL__INTERVAL", "nonsense")],
+        &["--poll.interval=7m"],
+    );
     assert_eq!(row(&text, "poll.interval"), "7m --poll.interval");
 }
 
 #[test]
 fn booleans_may_be_written_in_every_way_of_yaml() {
-    for (written, private) in
-        [("yes", true), ("no", false), ("on", true), ("off", false), ("True", true), ("'no'", false)]
-    {
-        let table = accepted(Some(&format!("{GOOD}filter:\n  private: {written}\n")), &[], &[]);
-        let words = if private { ["true", "yes", "on"] } else { ["false", "no", "off"] };
+    for (written, private) in [
+        ("yes", true),
+        ("no", false),
+        ("on", true),
+        ("off", false),
+        ("True", true),
+        ("'no'", false),
+    ] {
+        let table = accepted(
+            Some(&format!("{GOOD}filter:\n  private: {written}\n")),
+            &[],
+            &[],
+        );
+        let words = if private {
+            ["true", "yes", "on"]
+        } else {
+            ["false", "no", "off"]
+        };
         let row = row(&table, "filter.private");
         assert!(words.contains(&row.split(' ').next().unwrap()), "{row}");
     }
@@ -181,23 +258,39 @@ fn booleans_may_be_written_in_every_way_of_yaml() {
 #[test]
 fn a_list_may_be_one_text_that_is_split_at_commas() {
     for written in ["[a/*, 'b/{c,d}']", "'a/*, b/{c,d}'", "a/*,b/{c,d}"] {
-        let table = accepted(Some(&format!("{GOOD}filter:\n  include: {written}\n")), &[], &[]);
+        let table = accepted(
+            Some(&format!("{GOOD}filter:\n  include: {written}\n")),
+            &[],
+            &[],
+        );
         assert_eq!(row(&table, "filter.include"), "a/*, b/{c,d} exporter.yml:5");
     }
-    let table = accepted(Some(&format!("{GOOD}filter:\n  exclude: 'a/[}}]*,b/*'\n")), &[], &[]);
+    let table = accepted(
+        Some(&format!("{GOOD}filter:\n  exclude: 'a/[}}]*,b/*'\n")),
+        &[],
+        &[],
+    );
     assert_eq!(row(&table, "filter.exclude"), "a/[}]*, b/* exporter.yml:5");
 }
 
 #[test]
 fn what_is_likely_to_be_a_mistake_is_warned_of() {
     for (rest, words) in [
-        ("filter:\n  exclude: [acme]\n", "filter.exclude (exporter.yml:5)…\"acme\" contains no slash…append /*"),
-        ("poll:\n  interval: 5M\n", "poll.interval (exporter.yml:5)…\"5M\"…months…minutes"),
+        (
+            "filter:\n  exclude: [acme]\n",
+            "filter.exclude (exporter.yml:5)…\"acme\" contains no slash…append /*",
+        ),
+        (
+            "poll:\n  interval: 5M\n",
+            "poll.interval (exporter.yml:5)…\"5M\"…months…minutes",
+        ),
     ] {
         let output = check(Some(&format!("{GOOD}{rest}")), &[], &[]);
         assert!(output.status.success());
         let warning = String::from_utf8(output.stderr).unwrap();
-        let found = words.split('…').try_fold(&*warning, |rest, words| Some(rest.split_once(words)?.1));
+        let found = words
+            .split('…')
+            .try_fold(&*warning, |rest, words| Some(rest.split_once(words)?.1));
         assert!(found.is_some(), "{warning}");
     }
 }

@@ -13,7 +13,9 @@ use translation_exporter::{
 
 /// A page of the listing.
 pub fn decode_page(bytes: &[u8]) {
-    let Ok(page) = wire::decode_page(bytes) else { return };
+    let Ok(page) = wire::decode_page(bytes) else {
+        return;
+    };
     for repository in &page.repositories {
         assert!(!repository.name.is_empty());
         assert!((1..=i64::MAX.unsigned_abs()).contains(&repository.id.get()));
@@ -25,14 +27,21 @@ pub fn decode_page(bytes: &[u8]) {
 
 /// The languages of a repository.
 pub fn decode_languages(bytes: &[u8]) {
-    let Ok(list) = wire::decode_languages(bytes, &Interner::default()) else { return };
+    let Ok(list) = wire::decode_languages(bytes, &Interner::default()) else {
+        return;
+    };
     assert!(
-        list.languages.is_sorted_by(|a, b| a.language.code < b.language.code),
+        list.languages
+            .is_sorted_by(|a, b| a.language.code < b.language.code),
         "in the order of their codes, each code once"
     );
     for target in &list.languages {
         assert!(!target.language.code.is_empty());
-        assert!(target.completion.is_none_or(|completion| completion.get().is_finite()));
+        assert!(
+            target
+                .completion
+                .is_none_or(|completion| completion.get().is_finite())
+        );
     }
 }
 
@@ -41,7 +50,10 @@ pub fn configuration(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("config.yaml");
     fs::write(&file, bytes).expect("a file");
-    let options = Options { config_file: Some(file), ..Options::default() };
+    let options = Options {
+        config_file: Some(file),
+        ..Options::default()
+    };
     match config::load(&options, &[]) {
         Ok(config) => assert!(config.poll.stale_after >= 2 * config.poll.interval),
         Err(error) => assert!(!error.to_string().is_empty()),
@@ -61,9 +73,14 @@ fn start_with(content: &[u8]) {
     let path = folder.path().join("state.json");
     fs::write(&path, content).expect("a file");
     let now = Timestamp::from_millis(1_800_000_000_000);
-    let open = || StateFile::open(&path, "https://api.example.com/", now).expect("a path that can be a file");
+    let open = || {
+        StateFile::open(&path, "https://api.example.com/", now).expect("a path that can be a file")
+    };
     let mut opened = open();
-    assert!(opened.memory.is_some() || opened.set_aside.is_some(), "what is set aside is reported");
+    assert!(
+        opened.memory.is_some() || opened.set_aside.is_some(),
+        "what is set aside is reported"
+    );
     let memory = opened.memory.unwrap_or_default();
     opened.file.write(&memory).expect("the folder is there");
     drop(opened.file);

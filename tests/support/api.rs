@@ -36,14 +36,24 @@ pub struct Repo {
 impl Repo {
     /// A public repository with one language, `de` at 50.
     pub fn new(id: u64, name: &str) -> Self {
-        let entry = json!({"id": id, "name": name, "private": false, "created_at": "2024-05-06T07:08:09Z"});
-        Self { id, entry: entry.to_string(), languages: String::new() }.languages(&[("de", 50.0)])
+        let entry =
+            json!({"id": id, "name": name, "private": false, "created_at": "2024-05-06T07:08:09Z"});
+        Self {
+            id,
+            entry: entry.to_string(),
+            languages: String::new(),
+        }
+        .languages(&[("de", 50.0)])
     }
 
     /// Codes and their completion; each is named as its code.
     pub fn languages(mut self, languages: &[(&str, f64)]) -> Self {
         let entry = |(code, completion): &(&str, f64)| json!({"code": code, "name": code, "completion": completion});
-        self.languages = languages.iter().map(entry).collect::<serde_json::Value>().to_string();
+        self.languages = languages
+            .iter()
+            .map(entry)
+            .collect::<serde_json::Value>()
+            .to_string();
         self
     }
 
@@ -84,12 +94,18 @@ impl Request {
 
     pub fn query(&self, name: &str) -> Option<&str> {
         let query = self.target.split_once('?')?.1;
-        query.split('&').filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
+        query
+            .split('&')
+            .filter_map(|pair| pair.split_once('='))
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| value)
     }
 
     /// The id in a path that asks for languages.
     pub fn repository(&self) -> Option<&str> {
-        self.path().strip_prefix("/v1/repositories/")?.strip_suffix("/languages")
+        self.path()
+            .strip_prefix("/v1/repositories/")?
+            .strip_suffix("/languages")
     }
 
     fn is_listing(&self) -> bool {
@@ -141,7 +157,9 @@ struct World {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Api {
@@ -155,7 +173,11 @@ impl Api {
     }
 
     pub fn start_tls(certificate: Certificate) -> Self {
-        Self::start_at("127.0.0.1:0", [repo(1)], Some(tls::identity(certificate, "localhost").0))
+        Self::start_at(
+            "127.0.0.1:0",
+            [repo(1)],
+            Some(tls::identity(certificate, "localhost").0),
+        )
     }
 
     pub fn start_at(
@@ -165,10 +187,24 @@ impl Api {
     ) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
-        let (authority, tls) = identity.map(|identity| (identity.authority, identity.server)).unzip();
-        let repositories = repositories.into_iter().map(|repo| (repo.id, repo)).collect();
-        let world = Mutex::new(World { repositories, page_cap: 1000, key: KEY.into() });
-        let shared = Arc::new(Shared { tls, world, rules: Mutex::default(), log: Mutex::default() });
+        let (authority, tls) = identity
+            .map(|identity| (identity.authority, identity.server))
+            .unzip();
+        let repositories = repositories
+            .into_iter()
+            .map(|repo| (repo.id, repo))
+            .collect();
+        let world = Mutex::new(World {
+            repositories,
+            page_cap: 1000,
+            key: KEY.into(),
+        });
+        let shared = Arc::new(Shared {
+            tls,
+            world,
+            rules: Mutex::default(),
+            log: Mutex::default(),
+        });
         let serving = shared.clone();
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -176,11 +212,19 @@ impl Api {
                 thread::spawn(move || shared.serve(&stream));
             }
         });
-        Self { address, shared, authority }
+        Self {
+            address,
+            shared,
+            authority,
+        }
     }
 
     pub fn base_url(&self) -> String {
-        let scheme = if self.shared.tls.is_some() { "https" } else { "http" };
+        let scheme = if self.shared.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
         format!("{scheme}://{}", self.address)
     }
 
@@ -196,7 +240,9 @@ impl Api {
 
     /// Adds repositories, or replaces those with the same ids.
     pub fn put(&self, repositories: impl IntoIterator<Item = Repo>) {
-        lock(&self.shared.world).repositories.extend(repositories.into_iter().map(|repo| (repo.id, repo)));
+        lock(&self.shared.world)
+            .repositories
+            .extend(repositories.into_iter().map(|repo| (repo.id, repo)));
     }
 
     pub fn remove(&self, id: u64) {
@@ -210,7 +256,11 @@ impl Api {
 
     /// Asks `rule` what to do to the chosen requests; if it returns `None`, earlier rules decide, and in the end the
     /// specification.
-    pub fn script(&self, target: Target, rule: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static) {
+    pub fn script(
+        &self,
+        target: Target,
+        rule: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static,
+    ) {
         lock(&self.shared.rules).push((target, Arc::new(rule)));
     }
 
@@ -221,7 +271,11 @@ impl Api {
 
     /// The requests received so far.
     pub fn requests(&self, target: Target) -> Vec<Request> {
-        lock(&self.shared.log).iter().filter(|request| target.holds(request)).cloned().collect()
+        lock(&self.shared.log)
+            .iter()
+            .filter(|request| target.holds(request))
+            .cloned()
+            .collect()
     }
 
     /// Forgets the requests received so far.
@@ -251,13 +305,18 @@ impl Shared {
     fn answer_all(&self, stream: &mut (impl Read + Write)) -> io::Result<End> {
         loop {
             let Some(head) = read_head(stream)? else {
-                stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")?;
+                stream.write_all(
+                    b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+                )?;
                 return Ok(End::Close);
             };
             let reply = self.reply_to(&head);
             reply.send(stream)?;
             match reply.end() {
-                End::Keep if !head.to_ascii_lowercase().contains("\r\nconnection: close\r\n") => {}
+                End::Keep
+                    if !head
+                        .to_ascii_lowercase()
+                        .contains("\r\nconnection: close\r\n") => {}
                 End::Hang => while stream.read(&mut [0; 64])? > 0 {},
                 end => return Ok(end),
             }
@@ -269,12 +328,18 @@ impl Shared {
         let mut request = Request::parse(head);
         {
             let mut log = lock(&self.log);
-            request.nth = log.iter().filter(|earlier| earlier.path() == request.path()).count();
+            request.nth = log
+                .iter()
+                .filter(|earlier| earlier.path() == request.path())
+                .count();
             log.push(request.clone());
         }
         let rules: Vec<_> = lock(&self.rules).clone();
-        let scripted =
-            rules.iter().rev().filter(|(target, _)| target.holds(&request)).find_map(|(_, rule)| rule(&request));
+        let scripted = rules
+            .iter()
+            .rev()
+            .filter(|(target, _)| target.holds(&request))
+            .find_map(|(_, rule)| rule(&request));
         scripted.unwrap_or_else(|| lock(&self.world).answer(&request))
     }
 }
@@ -288,16 +353,31 @@ impl World {
             return Reply::status(405);
         }
         if let Some(id) = request.repository() {
-            let repository = id.parse().ok().and_then(|id: u64| self.repositories.get(&id));
-            return repository.map_or_else(|| Reply::status(404), |repository| Reply::json(&*repository.languages));
+            let repository = id
+                .parse()
+                .ok()
+                .and_then(|id: u64| self.repositories.get(&id));
+            return repository.map_or_else(
+                || Reply::status(404),
+                |repository| Reply::json(&*repository.languages),
+            );
         }
         if !request.is_listing() {
             return Reply::status(404);
         }
-        let number = |name, missing| request.query(name).map_or(Some(missing), |text| text.parse().ok());
+        let number = |name, missing| {
+            request
+                .query(name)
+                .map_or(Some(missing), |text| text.parse().ok())
+        };
         match (number("limit", 1000), number("after", 0)) {
-            (Some(limit @ 1..=1000), Some(after)) if after > 0 || request.query("after").is_none() => {
-                let page = self.repositories.range(after as u64 + 1..).take(limit.min(self.page_cap));
+            (Some(limit @ 1..=1000), Some(after))
+                if after > 0 || request.query("after").is_none() =>
+            {
+                let page = self
+                    .repositories
+                    .range(after as u64 + 1..)
+                    .take(limit.min(self.page_cap));
                 let page: Vec<_> = page.map(|(_, repository)| &*repository.entry).collect();
                 Reply::json(format!("[{}]", page.join(",")))
             }
@@ -309,10 +389,19 @@ impl World {
 impl Request {
     fn parse(head: &str) -> Self {
         let mut lines = head.split("\r\n");
-        let mut words = lines.next().unwrap_or_default().split(' ').map(str::to_owned);
+        let mut words = lines
+            .next()
+            .unwrap_or_default()
+            .split(' ')
+            .map(str::to_owned);
         let header = |name: &str| {
-            let mut values = head.split("\r\n").skip(1).filter_map(|line| line.split_once(':'));
-            values.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_owned())
+            let mut values = head
+                .split("\r\n")
+                .skip(1)
+                .filter_map(|line| line.split_once(':'));
+            values
+                .find(|(key, _)| key.eq_ignore_ascii_case(name))
+                .map(|(_, value)| value.trim().to_owned())
         };
         Self {
             at: Instant::now(),

@@ -16,7 +16,8 @@ use std::{
 };
 use tempfile::TempDir;
 
-pub const OPENMETRICS: &str = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
+pub const OPENMETRICS: &str =
+    "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
 
 /// The file in the folder of the program that takes what it writes to stdout and stderr.
 const LOG: &str = "log";
@@ -41,7 +42,13 @@ impl Setup {
     /// Another program that logs its address as the exporter does.
     pub fn of(program: &'static str) -> Self {
         let folder = TempDir::new().unwrap();
-        Self { program, arguments: Vec::new(), environment: Vec::new(), prelude: None, folder }
+        Self {
+            program,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            prelude: None,
+            folder,
+        }
     }
 
     /// Polls this API every second, as fast as it answers.
@@ -67,7 +74,10 @@ impl Setup {
 
     /// Sets a key of the configuration, by its variable; an empty value counts as not set.
     pub fn set(self, key: &str, value: &str) -> Self {
-        let name = format!("TRANSLATION_EXPORTER_{}", key.to_ascii_uppercase().replacen('.', "__", 1));
+        let name = format!(
+            "TRANSLATION_EXPORTER_{}",
+            key.to_ascii_uppercase().replacen('.', "__", 1)
+        );
         self.variable(&name, value)
     }
 
@@ -78,7 +88,8 @@ impl Setup {
     }
 
     pub fn arguments(mut self, arguments: &[&str]) -> Self {
-        self.arguments.extend(arguments.iter().map(ToString::to_string));
+        self.arguments
+            .extend(arguments.iter().map(ToString::to_string));
         self
     }
 
@@ -97,11 +108,18 @@ impl Setup {
 
     /// The program with its arguments; `wrapper` is a command that starts it, if there is one.
     fn command(&self, wrapper: &[&str]) -> Command {
-        let prelude = self.prelude.as_ref().map(|prelude| format!("{prelude}; exec \"$0\" \"$@\""));
+        let prelude = self
+            .prelude
+            .as_ref()
+            .map(|prelude| format!("{prelude}; exec \"$0\" \"$@\""));
         let shell = prelude.iter().flat_map(|script| ["sh", "-c", script]);
         let mut words = wrapper.iter().copied().chain(shell).chain([self.program]);
         let mut command = Command::new(words.next().expect("the program at least"));
-        command.args(words).args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
+        command
+            .args(words)
+            .args(&self.arguments)
+            .env_clear()
+            .envs(self.environment.iter().cloned());
         command.current_dir(self.folder.path()).stdin(Stdio::null());
         command
     }
@@ -109,16 +127,26 @@ impl Setup {
     /// Runs it to its end; it is killed if that does not come.
     pub fn run(&self) -> Finished {
         let patience = super::PATIENCE.as_secs().to_string();
-        let output = self.command(&["timeout", "--foreground", "--signal=KILL", &patience]).output().unwrap();
+        let output = self
+            .command(&["timeout", "--foreground", "--signal=KILL", &patience])
+            .output()
+            .unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Finished { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        Finished {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
     }
 
     /// Starts it and waits until it listens.
     pub fn start(self) -> Exporter {
         let mut exporter = self.spawn();
         exporter.address = eventually("the exporter listens", || {
-            assert!(exporter.child.try_wait().unwrap().is_none(), "the exporter ended");
+            assert!(
+                exporter.child.try_wait().unwrap().is_none(),
+                "the exporter ended"
+            );
             exporter.log().lines().find_map(listening_address)
         });
         exporter
@@ -127,8 +155,17 @@ impl Setup {
     /// Starts it, whether or not it will ever listen: its address is not known.
     pub fn spawn(self) -> Exporter {
         let log = File::create(self.folder.path().join(LOG)).unwrap();
-        let child = self.command(&[]).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-        Exporter { child, address: ([127, 0, 0, 1], 0).into(), folder: self.folder }
+        let child = self
+            .command(&[])
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        Exporter {
+            child,
+            address: ([127, 0, 0, 1], 0).into(),
+            folder: self.folder,
+        }
     }
 }
 
@@ -145,21 +182,36 @@ impl Finished {
     pub fn assert_failed(&self, code: i32, parts: &[&str]) {
         assert_eq!(self.code, Some(code), "{}", self.stderr);
         for part in parts {
-            assert!(self.stderr.contains(part), "{:?} does not contain {part:?}", self.stderr);
+            assert!(
+                self.stderr.contains(part),
+                "{:?} does not contain {part:?}",
+                self.stderr
+            );
         }
     }
 }
 
 /// The address in a line that shows it, in either log format.
 fn listening_address(line: &str) -> Option<SocketAddr> {
-    let (_, after) = line.to_lowercase().contains("listening").then(|| line.split_once("address"))??;
+    let (_, after) = line
+        .to_lowercase()
+        .contains("listening")
+        .then(|| line.split_once("address"))??;
     let address = after.trim_start_matches(['=', '"', ':']);
-    address.split(['"', ' ', ',']).next()?.parse().ok().filter(|address: &SocketAddr| address.port() != 0)
+    address
+        .split(['"', ' ', ','])
+        .next()?
+        .parse()
+        .ok()
+        .filter(|address: &SocketAddr| address.port() != 0)
 }
 
 /// Sends a signal; every system has the shell's own `kill`.
 fn signal(pid: u32, name: &str) {
-    let status = Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).stderr(Stdio::null()).status();
+    let status = Command::new("sh")
+        .args(["-c", &format!("kill -{name} {pid}")])
+        .stderr(Stdio::null())
+        .status();
     status.expect("a shell to send signals with");
 }
 
@@ -204,8 +256,13 @@ impl Exporter {
     }
 
     pub fn scrape_text(&self, format: Format) -> String {
-        let accept = if format == Format::OpenMetrics { OPENMETRICS } else { "text/plain" };
-        let response = http::get(self.address, "/metrics", &[("accept", accept)]).expect("a scrape");
+        let accept = if format == Format::OpenMetrics {
+            OPENMETRICS
+        } else {
+            "text/plain"
+        };
+        let response =
+            http::get(self.address, "/metrics", &[("accept", accept)]).expect("a scrape");
         assert_eq!(response.status, 200);
         response.text()
     }
@@ -217,7 +274,9 @@ impl Exporter {
 
     /// Waits until so many repositories are fresh, and returns the scrape that shows it.
     pub fn wait_until_fresh(&self, count: u32) -> Exposition {
-        self.wait_for("the repositories are read", |metrics| metrics.repositories("fresh") >= f64::from(count))
+        self.wait_for("the repositories are read", |metrics| {
+            metrics.repositories("fresh") >= f64::from(count)
+        })
     }
 
     /// Waits until `translation_up` has this value, and returns the scrape that shows it.
@@ -241,18 +300,29 @@ impl Exporter {
         self.signal(signal);
         let status = eventually("the exporter ends", || self.child.try_wait().unwrap());
         assert_eq!(status.code(), Some(0), "SIG{signal}");
-        assert!(begin.elapsed() < Duration::from_secs(5), "SIG{signal} took {:?}", begin.elapsed());
+        assert!(
+            begin.elapsed() < Duration::from_secs(5),
+            "SIG{signal} took {:?}",
+            begin.elapsed()
+        );
     }
 
     /// A figure of `/proc/PID/status` in KiB: `VmRSS` or `VmHWM`.
     pub fn memory(&self, field: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("a field of the status");
-        line.trim_matches([':', ' ', '\t', 'k', 'B']).parse().unwrap()
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix(field))
+            .expect("a field of the status");
+        line.trim_matches([':', ' ', '\t', 'k', 'B'])
+            .parse()
+            .unwrap()
     }
 
     pub fn open_files(&self) -> usize {
-        fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+        fs::read_dir(format!("/proc/{}/fd", self.child.id()))
+            .unwrap()
+            .count()
     }
 }
 
@@ -263,7 +333,10 @@ impl Drop for Exporter {
         if thread::panicking() {
             let log = self.log();
             let tail = log.len().saturating_sub(6000);
-            eprintln!("--- the exporter's log\n{}", String::from_utf8_lossy(&log.as_bytes()[tail..]));
+            eprintln!(
+                "--- the exporter's log\n{}",
+                String::from_utf8_lossy(&log.as_bytes()[tail..])
+            );
         }
     }
 }

@@ -38,15 +38,18 @@ pub struct Exposition {
 impl Exposition {
     /// The value of the one series with this name and exactly these labels.
     pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
-        let mut samples = self
-            .samples(name)
-            .filter(|sample| sample.labels.len() == labels.len() && labels.iter().all(|label| sample.has(*label)));
+        let mut samples = self.samples(name).filter(|sample| {
+            sample.labels.len() == labels.len() && labels.iter().all(|label| sample.has(*label))
+        });
         samples.next().map(|sample| sample.value)
     }
 
     /// The samples of this name.
     pub fn samples<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> {
-        self.families.iter().flat_map(|family| &family.samples).filter(move |sample| sample.name == name)
+        self.families
+            .iter()
+            .flat_map(|family| &family.samples)
+            .filter(move |sample| sample.name == name)
     }
 
     /// How many samples have this name.
@@ -56,20 +59,26 @@ impl Exposition {
 
     /// The sum over the samples of this name that have these labels among theirs.
     pub fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
-        let samples = self.samples(name).filter(|sample| labels.iter().all(|label| sample.has(*label)));
+        let samples = self
+            .samples(name)
+            .filter(|sample| labels.iter().all(|label| sample.has(*label)));
         samples.map(|sample| sample.value).sum()
     }
 
     /// The values of one label of the samples of this name, in order.
     pub fn label_values(&self, name: &str, label: &str) -> Vec<String> {
-        let mut values: Vec<_> = self.samples(name).filter_map(|sample| sample.labels.get(label).cloned()).collect();
+        let mut values: Vec<_> = self
+            .samples(name)
+            .filter_map(|sample| sample.labels.get(label).cloned())
+            .collect();
         values.sort();
         values
     }
 
     /// How many repositories are in this state.
     pub fn repositories(&self, state: &str) -> f64 {
-        self.value("translation_exporter_repositories", &[("state", state)]).unwrap_or(f64::NAN)
+        self.value("translation_exporter_repositories", &[("state", state)])
+            .unwrap_or(f64::NAN)
     }
 
     pub fn ratio(&self, repo: &str, language: &str) -> Option<f64> {
@@ -88,13 +97,15 @@ impl Exposition {
 
     /// How many polls have ended.
     pub fn polls(&self) -> f64 {
-        self.value("translation_exporter_polls_total", &[]).expect("it starts at 0")
+        self.value("translation_exporter_polls_total", &[])
+            .expect("it starts at 0")
     }
 
     /// How many requests failed for this reason.
     pub fn failures(&self, operation: &str, reason: &str) -> f64 {
         let labels = [("operation", operation), ("reason", reason)];
-        self.value("translation_exporter_api_request_failures_total", &labels).expect("it starts at 0")
+        self.value("translation_exporter_api_request_failures_total", &labels)
+            .expect("it starts at 0")
     }
 }
 
@@ -112,14 +123,17 @@ impl Sample {
 pub fn parse(text: &str, format: Format) -> Result<Exposition, String> {
     let (mut exposition, mut series) = (Exposition::default(), BTreeSet::new());
     let body = match format {
-        Format::OpenMetrics => text.strip_suffix("# EOF\n").ok_or("it does not end with # EOF")?,
+        Format::OpenMetrics => text
+            .strip_suffix("# EOF\n")
+            .ok_or("it does not end with # EOF")?,
         Format::Text => text,
     };
     if !body.is_empty() && !body.ends_with('\n') {
         return Err("the last line does not end".into());
     }
     for line in body.lines() {
-        read_line(line, &mut exposition.families, &mut series).map_err(|error| format!("{error}: {line}"))?;
+        read_line(line, &mut exposition.families, &mut series)
+            .map_err(|error| format!("{error}: {line}"))?;
     }
     Ok(exposition)
 }
@@ -130,13 +144,20 @@ fn read_line(
     series: &mut BTreeSet<(String, Labels)>,
 ) -> Result<(), &'static str> {
     if let Some(comment) = line.strip_prefix("# ") {
-        let Some((name, kind)) = comment.strip_prefix("TYPE ").and_then(|text| text.split_once(' ')) else {
+        let Some((name, kind)) = comment
+            .strip_prefix("TYPE ")
+            .and_then(|text| text.split_once(' '))
+        else {
             return Ok(());
         };
         if families.iter().any(|family| family.name == name) {
             return Err("a family in two places");
         }
-        families.push(Family { name: name.into(), kind: kind.into(), samples: Vec::new() });
+        families.push(Family {
+            name: name.into(),
+            kind: kind.into(),
+            samples: Vec::new(),
+        });
         return Ok(());
     }
     let (name, rest) = line.split_at(line.find(['{', ' ']).ok_or("no value")?);
@@ -144,16 +165,25 @@ fn read_line(
         Some(rest) => labels(rest)?,
         None => (Labels::new(), rest),
     };
-    let value = rest.trim_start().parse::<f64>().map_err(|_| "a value that is not a number, or a timestamp")?;
+    let value = rest
+        .trim_start()
+        .parse::<f64>()
+        .map_err(|_| "a value that is not a number, or a timestamp")?;
     if !value.is_finite() {
         return Err("a value that is not finite");
     }
-    let family =
-        families.last_mut().filter(|family| name.starts_with(&family.name)).ok_or("a sample without a TYPE")?;
+    let family = families
+        .last_mut()
+        .filter(|family| name.starts_with(&family.name))
+        .ok_or("a sample without a TYPE")?;
     if !series.insert((name.into(), labels.clone())) {
         return Err("a series twice");
     }
-    family.samples.push(Sample { name: name.into(), labels, value });
+    family.samples.push(Sample {
+        name: name.into(),
+        labels,
+        value,
+    });
     Ok(())
 }
 

@@ -19,7 +19,10 @@ pub struct Response {
 
 impl Response {
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
+        self.headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| &**value)
     }
 
     /// The body, decompressed if need be: one gzip member and nothing after it.
@@ -30,7 +33,11 @@ impl Response {
                 let mut decoder = GzDecoder::new(&*self.body);
                 let mut bytes = Vec::new();
                 decoder.read_to_end(&mut bytes).expect("a gzip member");
-                assert_eq!(decoder.into_inner().len(), 0, "bytes after the first gzip member");
+                assert_eq!(
+                    decoder.into_inner().len(),
+                    0,
+                    "bytes after the first gzip member"
+                );
                 bytes
             }
             Some(other) => panic!("content-encoding {other}"),
@@ -42,7 +49,9 @@ impl Response {
 /// An address of this machine that is taken until the process ends, but where nothing listens.
 pub fn refusing_address() -> SocketAddr {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    socket
+        .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
+        .unwrap();
     let address = socket.local_addr().unwrap().as_socket().unwrap();
     std::mem::forget(socket);
     address
@@ -54,7 +63,12 @@ pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> io::Res
 }
 
 /// A request without a body.
-pub fn request(method: &str, address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> io::Result<Response> {
+pub fn request(
+    method: &str,
+    address: SocketAddr,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> io::Result<Response> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
     let mut head = format!("{method} {path} HTTP/1.0\r\nhost: {address}\r\n");
@@ -64,7 +78,8 @@ pub fn request(method: &str, address: SocketAddr, path: &str, headers: &[(&str, 
     stream.write_all((head + "\r\n").as_bytes())?;
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes)?;
-    parse(&bytes, method == "HEAD").ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no HTTP response"))
+    parse(&bytes, method == "HEAD")
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no HTTP response"))
 }
 
 fn parse(bytes: &[u8], no_body: bool) -> Option<Response> {
@@ -73,8 +88,14 @@ fn parse(bytes: &[u8], no_body: bool) -> Option<Response> {
     let mut lines = head.split("\r\n");
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
     let headers = lines.filter_map(|line| line.split_once(':'));
-    let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
-    let response = Response { status, headers, body: bytes[end + 4..].to_vec() };
+    let headers = headers
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let response = Response {
+        status,
+        headers,
+        body: bytes[end + 4..].to_vec(),
+    };
     let length = response
         .header("content-length")
         .filter(|_| !no_body)

@@ -15,7 +15,10 @@
 //! | `{"keys": true}` | answers with the keys that were sent so far, in order |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end")]
-#![expect(clippy::format_push_string, reason = "one more allocation costs a test nothing")]
+#![expect(
+    clippy::format_push_string,
+    reason = "one more allocation costs a test nothing"
+)]
 #![expect(dead_code, reason = "scripts use a part of what the tests in Rust use")]
 
 mod api;
@@ -54,9 +57,22 @@ struct Repository {
 }
 
 impl From<Repository> for Repo {
-    fn from(Repository { id, name, languages }: Repository) -> Self {
-        let entry = |(code, completion)| json!({"code": code, "name": code, "completion": completion});
-        Repo::new(id, &name).languages_json(&languages.into_iter().map(entry).collect::<Value>().to_string())
+    fn from(
+        Repository {
+            id,
+            name,
+            languages,
+        }: Repository,
+    ) -> Self {
+        let entry =
+            |(code, completion)| json!({"code": code, "name": code, "completion": completion});
+        Repo::new(id, &name).languages_json(
+            &languages
+                .into_iter()
+                .map(entry)
+                .collect::<Value>()
+                .to_string(),
+        )
     }
 }
 
@@ -66,7 +82,11 @@ fn main() {
         [] => Api::start([]),
         [folder, host] => {
             let (identity, [certificate, key]) = tls::identity(tls::Certificate::Good, host);
-            for (name, text) in [("ca.pem", &identity.authority), ("api.pem", &certificate), ("api.key", &key)] {
+            for (name, text) in [
+                ("ca.pem", &identity.authority),
+                ("api.pem", &certificate),
+                ("api.key", &key),
+            ] {
                 fs::write(Path::new(folder).join(name), text).unwrap();
             }
             Api::start_at("127.0.0.1:443", [], Some(identity))
@@ -75,8 +95,12 @@ fn main() {
     };
     let status = Arc::new(Mutex::new(None));
     let everything = status.clone();
-    api.script(Target::Everything, move |_| everything.lock().unwrap().map(Reply::status));
-    say(&arguments.get(1).map_or_else(|| api.base_url(), |host| format!("https://{host}")));
+    api.script(Target::Everything, move |_| {
+        everything.lock().unwrap().map(Reply::status)
+    });
+    say(&arguments
+        .get(1)
+        .map_or_else(|| api.base_url(), |host| format!("https://{host}")));
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         match serde_json::from_str(&line) {
             Ok(command) => say(&obey(&api, &status, command)),
@@ -87,7 +111,9 @@ fn main() {
 
 fn say(line: &str) {
     let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{line}").and_then(|()| stdout.flush()).unwrap();
+    writeln!(stdout, "{line}")
+        .and_then(|()| stdout.flush())
+        .unwrap();
 }
 
 fn obey(api: &Api, status: &Arc<Mutex<Option<u16>>>, command: Command) -> String {
@@ -98,17 +124,28 @@ fn obey(api: &Api, status: &Arc<Mutex<Option<u16>>>, command: Command) -> String
             api.script(Target::Languages(id), move |_| {
                 let mut completion = completion.lock().unwrap();
                 *completion += by;
-                let rising = Reply::json(Repo::new(id, "").languages(&[(&code, *completion)]).languages);
+                let rising = Reply::json(
+                    Repo::new(id, "")
+                        .languages(&[(&code, *completion)])
+                        .languages,
+                );
                 status.lock().unwrap().is_none().then_some(rising)
             });
         }
-        Command::Lose(ids) => ids.into_iter().for_each(|id| api.fault(Target::Languages(id), Reply::status(404))),
+        Command::Lose(ids) => ids
+            .into_iter()
+            .for_each(|id| api.fault(Target::Languages(id), Reply::status(404))),
         // No key that is sent is empty.
         Command::Key(key) => api.accept_key(key.as_deref().unwrap_or_default()),
         Command::Status(code) => *status.lock().unwrap() = code,
         Command::Keys(_) => {
-            let sent = api.requests(Target::Everything).into_iter().filter_map(|request| request.authorization);
-            let keys: Vec<_> = sent.filter_map(|value| value.strip_prefix("Bearer ").map(str::to_owned)).collect();
+            let sent = api
+                .requests(Target::Everything)
+                .into_iter()
+                .filter_map(|request| request.authorization);
+            let keys: Vec<_> = sent
+                .filter_map(|value| value.strip_prefix("Bearer ").map(str::to_owned))
+                .collect();
             return serde_json::to_string(&keys).unwrap();
         }
     }

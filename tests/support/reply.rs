@@ -12,7 +12,11 @@ use std::{
 #[derive(Clone)]
 pub enum Reply {
     /// A response with a right `Content-Length`, after which the connection is kept.
-    Answer { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
+    Answer {
+        status: u16,
+        headers: Vec<(String, String)>,
+        body: Vec<u8>,
+    },
     /// What the function writes, then the end.
     Wire(Write, End),
 }
@@ -65,14 +69,18 @@ impl Reply {
     }
 
     pub fn html() -> Self {
-        Self::json("<!doctype html><title>Maintenance</title><p>Back soon.").header("content-type", "text/html")
+        Self::json("<!doctype html><title>Maintenance</title><p>Back soon.")
+            .header("content-type", "text/html")
     }
 
     pub fn redirect(location: &str) -> Self {
         Self::status(302).header("location", location)
     }
 
-    fn wire(end: End, write: impl Fn(&mut dyn io::Write) -> io::Result<()> + Send + Sync + 'static) -> Self {
+    fn wire(
+        end: End,
+        write: impl Fn(&mut dyn io::Write) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
         Self::Wire(Arc::new(write), end)
     }
 
@@ -93,13 +101,21 @@ impl Reply {
 
     /// Half of `body` under a `Content-Length` for all of it, then closed.
     pub fn cut_short(body: &str) -> Self {
-        let half = format!("{HEAD}content-length: {}\r\n\r\n{}", body.len(), &body[..body.len() / 2]);
+        let half = format!(
+            "{HEAD}content-length: {}\r\n\r\n{}",
+            body.len(),
+            &body[..body.len() / 2]
+        );
         Self::wire(End::Close, move |to| to.write_all(half.as_bytes()))
     }
 
     /// Half of `body` under a `Content-Length` for all of it, then reset.
     pub fn reset_in_the_middle(body: &str) -> Self {
-        let half = format!("{HEAD}content-length: {}\r\n\r\n{}", body.len(), &body[..body.len() / 2]);
+        let half = format!(
+            "{HEAD}content-length: {}\r\n\r\n{}",
+            body.len(),
+            &body[..body.len() / 2]
+        );
         Self::wire(End::Reset, move |to| {
             to.write_all(half.as_bytes())?;
             // A reset discards what has not arrived yet.
@@ -109,7 +125,9 @@ impl Reply {
     }
 
     pub fn garbage() -> Self {
-        Self::wire(End::Close, |to| to.write_all(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"))
+        Self::wire(End::Close, |to| {
+            to.write_all(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
+        })
     }
 
     pub fn bad_chunk() -> Self {
@@ -119,7 +137,10 @@ impl Reply {
 
     /// `body`, one byte a second.
     pub fn drip(body: &str) -> Self {
-        let (head, body) = (format!("{HEAD}content-length: {}\r\n\r\n", body.len()), body.to_owned());
+        let (head, body) = (
+            format!("{HEAD}content-length: {}\r\n\r\n", body.len()),
+            body.to_owned(),
+        );
         Self::wire(End::Keep, move |to| {
             to.write_all(head.as_bytes())?;
             body.bytes().try_for_each(|byte| {
@@ -140,13 +161,21 @@ impl Reply {
     }
 
     pub fn endless_headers() -> Self {
-        Self::repeat(HEAD.to_owned(), format!("x-filler: {}\r\n", "f".repeat(1000)).into(), u64::MAX)
+        Self::repeat(
+            HEAD.to_owned(),
+            format!("x-filler: {}\r\n", "f".repeat(1000)).into(),
+            u64::MAX,
+        )
     }
 
     /// An endless body in chunks, which begins as a JSON array does.
     pub fn endless_chunks() -> Self {
         let head = format!("{HEAD}transfer-encoding: chunked\r\n\r\n1\r\n[\r\n");
-        Self::repeat(head, format!("10000\r\n{}\r\n", " ".repeat(0x10000)).into(), u64::MAX)
+        Self::repeat(
+            head,
+            format!("10000\r\n{}\r\n", " ".repeat(0x10000)).into(),
+            u64::MAX,
+        )
     }
 
     /// The start of an array of 1 GiB, as `Content-Length` says.
@@ -159,7 +188,9 @@ impl Reply {
     pub fn gzip_bomb() -> Self {
         let zeros = vec![0; 1 << 20];
         let mut block = Vec::with_capacity(1 << 13);
-        Compress::new(Compression::best(), false).compress_vec(&zeros, &mut block, FlushCompress::Full).unwrap();
+        Compress::new(Compression::best(), false)
+            .compress_vec(&zeros, &mut block, FlushCompress::Full)
+            .unwrap();
         let head = format!("{HEAD}content-encoding: gzip\r\nconnection: close\r\n\r\n");
         Self::wire(End::Close, move |to| {
             to.write_all(head.as_bytes())?;
@@ -184,8 +215,15 @@ impl Reply {
 
     pub(super) fn send(&self, to: &mut impl io::Write) -> io::Result<()> {
         match self {
-            Self::Answer { status, headers, body } => {
-                let mut head = format!("HTTP/1.1 {status} Scripted\r\ncontent-length: {}\r\n", body.len());
+            Self::Answer {
+                status,
+                headers,
+                body,
+            } => {
+                let mut head = format!(
+                    "HTTP/1.1 {status} Scripted\r\ncontent-length: {}\r\n",
+                    body.len()
+                );
                 for (name, value) in headers {
                     head += &format!("{name}: {value}\r\n");
                 }

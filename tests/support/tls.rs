@@ -30,13 +30,20 @@ pub fn identity(kind: Certificate, host: &str) -> (Identity, [String; 2]) {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    authority.distinguished_name.push(DnType::CommonName, "Root of one test");
+    authority
+        .distinguished_name
+        .push(DnType::CommonName, "Root of one test");
     let root = authority.self_signed(&authority_key).unwrap();
     let issuer = Issuer::new(authority, &authority_key);
 
     let key = KeyPair::generate().unwrap();
-    let names = if kind == Certificate::WrongName { vec!["elsewhere.test"] } else { vec![host, "127.0.0.1"] };
-    let mut params = CertificateParams::new(names.into_iter().map(str::to_owned).collect::<Vec<_>>()).unwrap();
+    let names = if kind == Certificate::WrongName {
+        vec!["elsewhere.test"]
+    } else {
+        vec![host, "127.0.0.1"]
+    };
+    let mut params =
+        CertificateParams::new(names.into_iter().map(str::to_owned).collect::<Vec<_>>()).unwrap();
     if kind == Certificate::Expired {
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2020, 2, 1);
@@ -55,6 +62,9 @@ pub fn identity(kind: Certificate, host: &str) -> (Identity, [String; 2]) {
             PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
         )
         .unwrap();
-    let identity = Identity { authority: root.pem(), server: Arc::new(server) };
+    let identity = Identity {
+        authority: root.pem(),
+        server: Arc::new(server),
+    };
     (identity, [certificate.pem(), key.serialize_pem()])
 }

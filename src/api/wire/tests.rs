@@ -11,7 +11,9 @@ fn defects(bad: &[BadEntry]) -> Vec<Defect> {
 }
 
 fn repository(fields: &str) -> Page {
-    page(&format!(r#"[{{"created_at":"2024-05-06T07:08:09Z",{fields}}}]"#))
+    page(&format!(
+        r#"[{{"created_at":"2024-05-06T07:08:09Z",{fields}}}]"#
+    ))
 }
 
 #[test]
@@ -62,7 +64,11 @@ fn a_bad_id_costs_the_entry_and_keeps_its_name() {
 fn a_bad_name_keeps_the_id_listed() {
     for raw in ["\"\"", "7", "null", r#""\ud800""#, "[]"] {
         let page = repository(&format!(r#""id":7,"name":{raw}"#));
-        assert_eq!((page.repositories.len(), page.nameless.len()), (0, 1), "{raw}");
+        assert_eq!(
+            (page.repositories.len(), page.nameless.len()),
+            (0, 1),
+            "{raw}"
+        );
         assert_eq!(defects(&page.bad), [Defect::Name], "{raw}");
     }
 }
@@ -73,7 +79,10 @@ fn a_bad_entry_costs_itself_alone_and_only_the_last_decides_the_cursor() {
         r#"[null, 5, "x", [[[]]], {"id":3,"name":"o/r","created_at":"2024-05-06T07:08:09.5+02:00","new":{"a":[{}]}}]"#,
     );
     assert_eq!(defects(&page.bad), [Defect::NotAnObject; 4]);
-    assert_eq!(page.repositories[0].created_at, Some(Timestamp::from_millis(1_714_972_089_500)));
+    assert_eq!(
+        page.repositories[0].created_at,
+        Some(Timestamp::from_millis(1_714_972_089_500))
+    );
     assert_eq!(page.next, Next::After(RepositoryId::new(3).unwrap()));
     assert_eq!(decode_page(b"[]").unwrap().next, Next::End);
 }
@@ -84,11 +93,23 @@ fn private_may_be_missing_but_not_odd_and_created_at_may_not_be_missing() {
         let page = page(&format!(r#"[{{"id":3,"name":"o/r",{fields}}}]"#));
         (page.repositories[0].visibility, defects(&page.bad))
     };
-    assert_eq!(shown(r#""created_at":"2024-05-06T07:08:09Z""#), (Visibility::Unknown, vec![]));
-    assert_eq!(shown(r#""private":true,"created_at":"2024-05-06T07:08:09Z""#), (Visibility::Private, vec![]));
-    assert_eq!(shown(r#""private":false"#), (Visibility::Public, vec![Defect::CreatedAt]));
+    assert_eq!(
+        shown(r#""created_at":"2024-05-06T07:08:09Z""#),
+        (Visibility::Unknown, vec![])
+    );
+    assert_eq!(
+        shown(r#""private":true,"created_at":"2024-05-06T07:08:09Z""#),
+        (Visibility::Private, vec![])
+    );
+    assert_eq!(
+        shown(r#""private":false"#),
+        (Visibility::Public, vec![Defect::CreatedAt])
+    );
     let both = vec![Defect::Private, Defect::CreatedAt];
-    assert_eq!(shown(r#""private":"false","created_at":"yesterday""#), (Visibility::Unknown, both));
+    assert_eq!(
+        shown(r#""private":"false","created_at":"yesterday""#),
+        (Visibility::Unknown, both)
+    );
 }
 
 #[test]
@@ -99,8 +120,14 @@ fn keys_may_be_escaped_and_unknown_ones_may_be_anything() {
 
 #[test]
 fn a_field_that_stands_twice_is_bad() {
-    assert_eq!(defects(&repository(r#""id":3,"id":4,"name":"o/r""#).bad), [Defect::Id]);
-    assert_eq!(defects(&repository(r#""id":3,"name":"o/r","private":true,"private":true"#).bad), [Defect::Private]);
+    assert_eq!(
+        defects(&repository(r#""id":3,"id":4,"name":"o/r""#).bad),
+        [Defect::Id]
+    );
+    assert_eq!(
+        defects(&repository(r#""id":3,"name":"o/r","private":true,"private":true"#).bad),
+        [Defect::Private]
+    );
 }
 
 fn languages(body: &str) -> LanguageList {
@@ -109,26 +136,54 @@ fn languages(body: &str) -> LanguageList {
 
 #[test]
 fn completion_is_any_finite_number_or_none() {
-    for (raw, value) in
-        [("0", 0.0), ("-3", -3.0), ("101", 101.0), ("1e308", 1e308), ("0.1", 0.1), ("-0.0", 0.0), ("1e-400", 0.0)]
-    {
-        let list = languages(&format!(r#"[{{"code":"de","name":"German","completion":{raw}}}]"#));
-        assert_eq!(list.languages[0].completion, Completion::new(value), "{raw}");
+    for (raw, value) in [
+        ("0", 0.0),
+        ("-3", -3.0),
+        ("101", 101.0),
+        ("1e308", 1e308),
+        ("0.1", 0.1),
+        ("-0.0", 0.0),
+        ("1e-400", 0.0),
+    ] {
+        let list = languages(&format!(
+            r#"[{{"code":"de","name":"German","completion":{raw}}}]"#
+        ));
+        assert_eq!(
+            list.languages[0].completion,
+            Completion::new(value),
+            "{raw}"
+        );
         assert_eq!(list.bad, []);
     }
     for raw in ["\"50\"", "1e309", "true", "[50]", "{}"] {
-        let list = languages(&format!(r#"[{{"code":"de","name":"German","completion":{raw}}}]"#));
-        assert_eq!((list.languages[0].completion, defects(&list.bad)), (None, vec![Defect::Completion]), "{raw}");
+        let list = languages(&format!(
+            r#"[{{"code":"de","name":"German","completion":{raw}}}]"#
+        ));
+        assert_eq!(
+            (list.languages[0].completion, defects(&list.bad)),
+            (None, vec![Defect::Completion]),
+            "{raw}"
+        );
     }
     let list = languages(r#"[{"code":"de"},{"code":"fr","name":null,"completion":null}]"#);
     assert_eq!(list.bad, []);
-    assert!(list.languages.iter().all(|target| target.completion.is_none() && target.language.name.is_empty()));
+    assert!(
+        list.languages
+            .iter()
+            .all(|target| target.completion.is_none() && target.language.name.is_empty())
+    );
 }
 
 #[test]
 fn codes_and_names_may_be_escaped() {
     let list = languages(r#"[{"c\u006fde":"fr","name":"Fran\u00e7ais"}]"#);
-    assert_eq!((&*list.languages[0].language.code, &*list.languages[0].language.name), ("fr", "Français"));
+    assert_eq!(
+        (
+            &*list.languages[0].language.code,
+            &*list.languages[0].language.name
+        ),
+        ("fr", "Français")
+    );
 }
 
 #[test]
@@ -136,15 +191,32 @@ fn languages_are_sorted_and_the_first_of_a_code_is_shown() {
     let list = languages(
         r#"[{"code":"fr"},{"code":"de","completion":1},{"code":"de","completion":2},{"code":""},{"code":3}]"#,
     );
-    let shown: Vec<_> = list.languages.iter().map(|target| (&*target.language.code, target.completion)).collect();
+    let shown: Vec<_> = list
+        .languages
+        .iter()
+        .map(|target| (&*target.language.code, target.completion))
+        .collect();
     assert_eq!(shown, [("de", Completion::new(1.0)), ("fr", None)]);
-    assert_eq!(defects(&list.bad), [Defect::Code, Defect::Code, Defect::DuplicateCode]);
+    assert_eq!(
+        defects(&list.bad),
+        [Defect::Code, Defect::Code, Defect::DuplicateCode]
+    );
     assert_eq!(list.bad[2].to_string(), r#"entry 3 ("de"): duplicate_code"#);
 }
 
 #[test]
 fn what_is_no_array_fails_as_a_whole() {
-    for body in [&b""[..], b"{}", b"null", b"[", b"[1,]", b"[NaN]", b"<html>", b"[\"\xff\"]", b"[] []"] {
+    for body in [
+        &b""[..],
+        b"{}",
+        b"null",
+        b"[",
+        b"[1,]",
+        b"[NaN]",
+        b"<html>",
+        b"[\"\xff\"]",
+        b"[] []",
+    ] {
         assert!(decode_page(body).is_err(), "{body:?}");
     }
 }
@@ -153,6 +225,11 @@ fn what_is_no_array_fails_as_a_whole() {
 fn depth_is_no_danger() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert_eq!(defects(&page(&deep).bad), [Defect::NotAnObject]);
-    let list = languages(&format!(r#"[{{"code":"de","x":{deep},"completion":{deep}}}]"#));
-    assert_eq!((list.languages.len(), defects(&list.bad)), (1, vec![Defect::Completion]));
+    let list = languages(&format!(
+        r#"[{{"code":"de","x":{deep},"completion":{deep}}}]"#
+    ));
+    assert_eq!(
+        (list.languages.len(), defects(&list.bad)),
+        (1, vec![Defect::Completion])
+    );
 }

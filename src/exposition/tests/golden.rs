@@ -3,7 +3,10 @@
 use super::*;
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "the whole text, to be read as a whole")]
+#[expect(
+    clippy::too_many_lines,
+    reason = "the whole text, to be read as a whole"
+)]
 fn every_condition_shows_what_is_known_and_nothing_else() {
     let known = languages(
         1_795_224_640_120,
@@ -13,17 +16,36 @@ fn every_condition_shows_what_is_known_and_nothing_else() {
             reading("ja", "Japanese", Some(100.0), 1_795_224_640_120),
         ],
     );
-    let old = languages(1_795_221_000_000, vec![reading("de", "German", Some(-5.0), 1_795_000_000_007)]);
+    let old = languages(
+        1_795_221_000_000,
+        vec![reading("de", "German", Some(-5.0), 1_795_000_000_007)],
+    );
     let mut private = shown(42, "acme/app", Condition::Fresh(known));
     Arc::make_mut(&mut private.repository).visibility = Visibility::Private;
     let mut unclear = shown(44, "acme/cli", Condition::Pending(None));
     let repository = Arc::make_mut(&mut unclear.repository);
     (repository.visibility, repository.created_at) = (Visibility::Unknown, None);
-    let stale = Condition::Stale { read_at: at(1_795_210_000_000), failure: Some(failure()) };
-    let shown =
-        vec![private, shown(43, "acme/bot", Condition::Failing(old, failure())), unclear, shown(9, "zoo/z", stale)];
-    let status = PollStatus { held_until: Some(at(1_795_224_700_000)), ..polled() };
-    let text = fixed_text(&published(Snapshot { filtered: 2, ..snapshot(shown) }, status));
+    let stale = Condition::Stale {
+        read_at: at(1_795_210_000_000),
+        failure: Some(failure()),
+    };
+    let shown = vec![
+        private,
+        shown(43, "acme/bot", Condition::Failing(old, failure())),
+        unclear,
+        shown(9, "zoo/z", stale),
+    ];
+    let status = PollStatus {
+        held_until: Some(at(1_795_224_700_000)),
+        ..polled()
+    };
+    let text = fixed_text(&published(
+        Snapshot {
+            filtered: 2,
+            ..snapshot(shown)
+        },
+        status,
+    ));
     assert_eq!(
         text,
         r#"# HELP translation_completion_ratio Reported completion of a language divided by api.completion_scale, not clamped; read from the API every poll.interval, not at the scrape.
@@ -136,7 +158,10 @@ fn an_account_without_repositories_has_none_in_each_state() {
         ["filtered", "pending", "fresh", "failing", "stale"]
             .map(|state| format!("translation_exporter_repositories{{state=\"{state}\"}} 0"))
     );
-    assert_eq!(samples(&text, "translation_exporter_languages"), ["translation_exporter_languages 0"]);
+    assert_eq!(
+        samples(&text, "translation_exporter_languages"),
+        ["translation_exporter_languages 0"]
+    );
 }
 
 #[test]
@@ -144,9 +169,15 @@ fn a_failed_listing_shows_and_keeps_the_data() {
     let known = languages(5000, vec![reading("de", "German", Some(10.0), 1000)]);
     let mut status = polled();
     status.last.as_mut().unwrap().listing = Some(failure());
-    let text = fixed_text(&published(snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]), status));
+    let text = fixed_text(&published(
+        snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]),
+        status,
+    ));
     assert_eq!(samples(&text, "translation_up"), ["translation_up 0"]);
-    assert_eq!(samples(&text, "translation_exporter_listing"), ["translation_exporter_listing_complete 0"]);
+    assert_eq!(
+        samples(&text, "translation_exporter_listing"),
+        ["translation_exporter_listing_complete 0"]
+    );
     assert_eq!(
         samples(&text, "translation_completion"),
         ["translation_completion_ratio{repo=\"a/b\",language=\"de\"} 0.1"]
@@ -156,7 +187,10 @@ fn a_failed_listing_shows_and_keeps_the_data() {
 #[test]
 fn backslashes_quotes_and_line_feeds_in_labels_are_escaped() {
     let known = languages(5000, vec![reading("x\ny", "\\\"née\"\n", Some(10.0), 1000)]);
-    let text = fixed_text(&published(snapshot(vec![shown(1, "a\\b/\"c\"", Condition::Fresh(known))]), polled()));
+    let text = fixed_text(&published(
+        snapshot(vec![shown(1, "a\\b/\"c\"", Condition::Fresh(known))]),
+        polled(),
+    ));
     assert_eq!(
         samples(&text, "translation_language_info"),
         [r#"translation_language_info{repo="a\\b/\"c\"",language="x\ny",name="\\\"née\"\n"} 1"#]
@@ -166,12 +200,20 @@ fn backslashes_quotes_and_line_feeds_in_labels_are_escaped() {
 #[test]
 fn a_scale_is_suspect_while_everything_reported_is_at_most_1() {
     let suspect = |completions: &[f64], scale: f64| {
-        let readings =
-            (0..).zip(completions).map(|(n, value)| reading(&format!("l{n}"), "", Some(*value), 0)).collect();
-        let mut snapshot = snapshot(vec![shown(1, "a/b", Condition::Fresh(languages(0, readings)))]);
+        let readings = (0..)
+            .zip(completions)
+            .map(|(n, value)| reading(&format!("l{n}"), "", Some(*value), 0))
+            .collect();
+        let mut snapshot = snapshot(vec![shown(
+            1,
+            "a/b",
+            Condition::Fresh(languages(0, readings)),
+        )]);
         snapshot.completion_scale = scale;
         let text = fixed_text(&published(snapshot, polled()));
-        samples(&text, "translation_exporter_completion_scale_suspect").concat().ends_with(" 1")
+        samples(&text, "translation_exporter_completion_scale_suspect")
+            .concat()
+            .ends_with(" 1")
     };
     assert!(suspect(&[0.0, 0.4, 1.0], 100.0));
     assert!(!suspect(&[0.0, 0.4, 1.5], 100.0), "one is above 1");

@@ -15,11 +15,16 @@ fn assert_is_the_body(decompressed: &[u8], published: &Published) {
 }
 
 fn bodies() -> [Arc<Published>; 2] {
-    [published(large(), polled()), published(snapshot(Vec::new()), starting())]
+    [
+        published(large(), polled()),
+        published(snapshot(Vec::new()), starting()),
+    ]
 }
 
 fn gzip(published: &Published) -> Vec<u8> {
-    published.gzip(Format::OpenMetrics, &Instruments::new("/metrics")).concat()
+    published
+        .gzip(Format::OpenMetrics, &Instruments::new("/metrics"))
+        .concat()
 }
 
 #[test]
@@ -30,9 +35,14 @@ fn the_body_is_one_gzip_member() {
         let mut decoder = GzDecoder::new(&body[..]);
         decoder.read_to_end(&mut first).unwrap();
         assert_is_the_body(&first, &published);
-        assert!(decoder.into_inner().is_empty(), "something follows the first member");
+        assert!(
+            decoder.into_inner().is_empty(),
+            "something follows the first member"
+        );
         let mut all = Vec::new();
-        MultiGzDecoder::new(&body[..]).read_to_end(&mut all).unwrap();
+        MultiGzDecoder::new(&body[..])
+            .read_to_end(&mut all)
+            .unwrap();
         assert_eq!(all, first);
     }
 }
@@ -59,7 +69,10 @@ fn gnu_gzip_finds_the_body_whole() {
     for published in bodies() {
         let body = gzip(&published);
         filter("gzip", &["--test"], &body);
-        assert_is_the_body(&filter("gzip", &["--decompress", "--stdout"], &body), &published);
+        assert_is_the_body(
+            &filter("gzip", &["--decompress", "--stdout"], &body),
+            &published,
+        );
     }
 }
 
@@ -71,7 +84,10 @@ out = d.decompress(sys.stdin.buffer.read())
 assert d.eof and not d.unused_data
 sys.stdout.buffer.write(out)";
     for published in bodies() {
-        assert_is_the_body(&filter("python3", &["-c", SCRIPT], &gzip(&published)), &published);
+        assert_is_the_body(
+            &filter("python3", &["-c", SCRIPT], &gzip(&published)),
+            &published,
+        );
     }
 }
 
@@ -91,13 +107,21 @@ fn each_scrape_of_one_publication_counts_anew() {
     let overruns = || {
         let mut unpacked = String::new();
         let body = published.gzip(Format::Text, &instruments).concat();
-        GzDecoder::new(&body[..]).read_to_string(&mut unpacked).unwrap();
+        GzDecoder::new(&body[..])
+            .read_to_string(&mut unpacked)
+            .unwrap();
         [unpacked, text(&published, Format::Text, &instruments)]
             .map(|text| samples(&text, "translation_exporter_poll_overruns_total").concat())
     };
-    assert_eq!(overruns(), ["translation_exporter_poll_overruns_total 0"; 2]);
+    assert_eq!(
+        overruns(),
+        ["translation_exporter_poll_overruns_total 0"; 2]
+    );
     instruments.poll_overran();
-    assert_eq!(overruns(), ["translation_exporter_poll_overruns_total 1"; 2]);
+    assert_eq!(
+        overruns(),
+        ["translation_exporter_poll_overruns_total 1"; 2]
+    );
 }
 
 #[test]
@@ -107,7 +131,11 @@ fn an_uncompressed_body_comes_in_chunks_and_says_its_length() {
         let length = body.remaining();
         let chunks: Vec<Bytes> = body.collect();
         assert!(chunks.len() >= at_least, "{} chunks", chunks.len());
-        assert!(chunks.iter().all(|chunk| (1..=64 * 1024).contains(&chunk.len())));
+        assert!(
+            chunks
+                .iter()
+                .all(|chunk| (1..=64 * 1024).contains(&chunk.len()))
+        );
         assert_eq!(chunks.concat().len() as u64, length);
         assert_is_the_body(&chunks.concat(), &published);
     }
@@ -129,21 +157,40 @@ fn what_is_printed_once_is_what_a_scrape_gets() {
     let (snapshot, status) = (large(), polled());
     let instruments = Instruments::of_one_poll();
     let mut printed = Vec::new();
-    print(&snapshot, &status, Format::OpenMetrics, &instruments, &mut printed).unwrap();
-    let scraped = text(&published(snapshot, status), Format::OpenMetrics, &instruments);
+    print(
+        &snapshot,
+        &status,
+        Format::OpenMetrics,
+        &instruments,
+        &mut printed,
+    )
+    .unwrap();
+    let scraped = text(
+        &published(snapshot, status),
+        Format::OpenMetrics,
+        &instruments,
+    );
     assert_eq!(String::from_utf8(printed).unwrap(), scraped);
 }
 
 #[test]
 fn the_body_is_whole_whatever_its_length() {
     let mut random = fastrand::Rng::with_seed(1);
-    let text: String = std::iter::repeat_with(|| random.alphanumeric()).take(60_000).collect();
+    let text: String = std::iter::repeat_with(|| random.alphanumeric())
+        .take(60_000)
+        .collect();
     for length in (40_000..60_000).step_by(50) {
         let mut registry = Registry::default();
-        registry.register("x", &text[..length], prometheus_client::metrics::counter::Counter::<u64>::default());
+        registry.register(
+            "x",
+            &text[..length],
+            prometheus_client::metrics::counter::Counter::<u64>::default(),
+        );
         let body = Kept::new(&registry).gzip("the end").concat();
         let mut decompressed = String::new();
-        GzDecoder::new(&body[..]).read_to_string(&mut decompressed).unwrap_or_else(|error| panic!("{length}: {error}"));
+        GzDecoder::new(&body[..])
+            .read_to_string(&mut decompressed)
+            .unwrap_or_else(|error| panic!("{length}: {error}"));
         assert!(decompressed.ends_with("the end"), "{length}");
     }
 }

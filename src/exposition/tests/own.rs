@@ -6,10 +6,18 @@ use crate::model::PollFailure;
 /// The lines about the metric family `name`, its metadata included.
 fn family(exposition: &str, name: &str) -> String {
     let about = |line: &&str| {
-        let name_on = |start| line.strip_prefix(start).is_some_and(|rest: &str| rest.starts_with(name));
-        ["# HELP ", "# TYPE ", "# UNIT ", ""].into_iter().any(name_on)
+        let name_on = |start| {
+            line.strip_prefix(start)
+                .is_some_and(|rest: &str| rest.starts_with(name))
+        };
+        ["# HELP ", "# TYPE ", "# UNIT ", ""]
+            .into_iter()
+            .any(name_on)
     };
-    exposition.lines().filter(about).fold(String::new(), |all, line| all + line + "\n")
+    exposition
+        .lines()
+        .filter(about)
+        .fold(String::new(), |all, line| all + line + "\n")
 }
 
 #[test]
@@ -18,7 +26,10 @@ fn openmetrics_names_a_counter_and_text_its_samples() {
     instruments.poll_ended(None);
     instruments.poll_ended(Some(PollFailure::Listing));
     assert_eq!(
-        family(&own(Format::OpenMetrics, &instruments), "translation_exporter_polls"),
+        family(
+            &own(Format::OpenMetrics, &instruments),
+            "translation_exporter_polls"
+        ),
         "\
 # HELP translation_exporter_polls Polls of the API that have ended.
 # TYPE translation_exporter_polls counter
@@ -26,7 +37,10 @@ translation_exporter_polls_total 2
 "
     );
     assert_eq!(
-        family(&own(Format::Text, &instruments), "translation_exporter_polls"),
+        family(
+            &own(Format::Text, &instruments),
+            "translation_exporter_polls"
+        ),
         "\
 # HELP translation_exporter_polls_total Polls of the API that have ended.
 # TYPE translation_exporter_polls_total counter
@@ -41,7 +55,10 @@ fn openmetrics_says_the_unit_of_a_histogram_and_text_does_not() {
     let name = "translation_exporter_api_request_duration_seconds";
     let head = |format| {
         let family = family(&own(format, &instruments), name);
-        family.split_inclusive('\n').take_while(|line| line.starts_with('#')).collect::<String>()
+        family
+            .split_inclusive('\n')
+            .take_while(|line| line.starts_with('#'))
+            .collect::<String>()
     };
     assert_eq!(
         head(Format::Text),

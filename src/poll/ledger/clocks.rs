@@ -17,9 +17,16 @@ const DEPARTED_AT_LEAST: usize = 100_000;
 impl Ledger {
     /// Keeps the clocks of a repository that leaves.
     pub(super) fn depart(&mut self, known: &Known, now: Timestamp) {
-        for reading in known.languages.iter().flat_map(|languages| &*languages.readings) {
+        for reading in known
+            .languages
+            .iter()
+            .flat_map(|languages| &*languages.readings)
+        {
             if let Some(progress) = reading.progress() {
-                self.departed.insert((known.repository.id, Arc::clone(&reading.language.code)), (progress, now));
+                self.departed.insert(
+                    (known.repository.id, Arc::clone(&reading.language.code)),
+                    (progress, now),
+                );
             }
         }
     }
@@ -27,14 +34,25 @@ impl Ledger {
     /// Forgets the clocks of what left long ago, and the oldest if there are too many: an API that invents ids or
     /// languages must not fill the memory.
     pub fn forget_departed(&mut self, now: Timestamp) {
-        self.departed.retain(|_, (_, left_at)| now.since(*left_at) < DEPARTED_FOR);
-        let languages = self.known.values().filter_map(|known| known.languages.as_ref());
-        let limit = languages.map(|languages| languages.readings.len()).sum::<usize>().max(DEPARTED_AT_LEAST);
+        self.departed
+            .retain(|_, (_, left_at)| now.since(*left_at) < DEPARTED_FOR);
+        let languages = self
+            .known
+            .values()
+            .filter_map(|known| known.languages.as_ref());
+        let limit = languages
+            .map(|languages| languages.readings.len())
+            .sum::<usize>()
+            .max(DEPARTED_AT_LEAST);
         let excess = self.departed.len().saturating_sub(limit);
         if excess == 0 {
             return;
         }
-        let mut oldest: Vec<_> = self.departed.iter().map(|(key, (_, left_at))| (*left_at, key.clone())).collect();
+        let mut oldest: Vec<_> = self
+            .departed
+            .iter()
+            .map(|(key, (_, left_at))| (*left_at, key.clone()))
+            .collect();
         oldest.sort_unstable();
         for (_, key) in oldest.into_iter().take(excess) {
             self.departed.remove(&key);
@@ -51,7 +69,10 @@ impl Ledger {
     /// Dates what was restored by the monotonic clock, which determines its age from then on.
     pub fn date_restored(&mut self, now: Moment) {
         for known in self.known.values_mut() {
-            let age = known.languages.as_ref().map(|languages| now.wall.since(languages.read_at));
+            let age = known
+                .languages
+                .as_ref()
+                .map(|languages| now.wall.since(languages.read_at));
             known.read = age.and_then(|age| now.monotonic.checked_sub(age));
         }
     }
@@ -68,7 +89,11 @@ impl Ledger {
             if let Some(Failure { since, .. }) = &mut known.failure {
                 bring_back(since);
             }
-            if let Some(languages) = known.languages.as_mut().filter(|languages| is_ahead(languages, now)) {
+            if let Some(languages) = known
+                .languages
+                .as_mut()
+                .filter(|languages| is_ahead(languages, now))
+            {
                 let languages = Arc::make_mut(languages);
                 bring_back(&mut languages.read_at);
                 let mut readings = languages.readings.to_vec();
@@ -98,7 +123,10 @@ mod tests {
     use super::*;
     use crate::{
         config::FilterConfig,
-        model::{Completion, Interner, LanguageList, Next, Page, Repository, RepositoryId, Target, Visibility},
+        model::{
+            Completion, Interner, LanguageList, Next, Page, Repository, RepositoryId, Target,
+            Visibility,
+        },
     };
     use globset::GlobSet;
     use tokio::time::Instant;
@@ -106,7 +134,12 @@ mod tests {
     const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
     fn ledger_of(id: RepositoryId) -> Ledger {
-        let repository = Repository { id, name: "o/a".into(), visibility: Visibility::Public, created_at: None };
+        let repository = Repository {
+            id,
+            name: "o/a".into(),
+            visibility: Visibility::Public,
+            created_at: None,
+        };
         let page = Page {
             repositories: vec![repository],
             nameless: vec![],
@@ -117,7 +150,11 @@ mod tests {
         let mut ledger = Ledger::default();
         let mut listing = ledger.begin_listing();
         listing.add(page);
-        let filter = FilterConfig { include: None, exclude: GlobSet::empty(), private: true };
+        let filter = FilterConfig {
+            include: None,
+            exclude: GlobSet::empty(),
+            private: true,
+        };
         ledger.apply_listing(listing, true, &filter, START);
         ledger
     }
@@ -127,7 +164,10 @@ mod tests {
         let id = RepositoryId::new(1).unwrap();
         let mut ledger = ledger_of(id);
         let interner = Interner::default();
-        let mut now = Moment { wall: START, monotonic: Instant::now() };
+        let mut now = Moment {
+            wall: START,
+            monotonic: Instant::now(),
+        };
         for poll in 0..6 {
             now.wall = now.wall.saturating_add(Duration::from_secs(300));
             let target = |n| Target {
@@ -136,13 +176,31 @@ mod tests {
             };
             let mut languages: Vec<_> = (0..30_000).map(target).collect();
             languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
-            ledger.succeeded(id, LanguageList { languages, bad: vec![] }, 100.0, now);
+            ledger.succeeded(
+                id,
+                LanguageList {
+                    languages,
+                    bad: vec![],
+                },
+                100.0,
+                now,
+            );
             ledger.forget_departed(now.wall);
             interner.forget_unused();
         }
         assert_eq!(ledger.departed.len(), 100_000);
         assert_eq!(interner.count(), 30_000);
-        let kept = |poll: &str| ledger.departed.keys().filter(|(_, code)| code.ends_with(poll)).count();
-        assert_eq!([kept("-of-0"), kept("-of-1"), kept("-of-4")], [0, 10_000, 30_000], "the oldest went first");
+        let kept = |poll: &str| {
+            ledger
+                .departed
+                .keys()
+                .filter(|(_, code)| code.ends_with(poll))
+                .count()
+        };
+        assert_eq!(
+            [kept("-of-0"), kept("-of-1"), kept("-of-4")],
+            [0, 10_000, 30_000],
+            "the oldest went first"
+        );
     }
 }

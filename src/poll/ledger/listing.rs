@@ -31,7 +31,8 @@ impl Listing {
             match self.seen.entry(repository.id) {
                 Entry::Vacant(entry) => drop(entry.insert(Arc::new(repository))),
                 Entry::Occupied(_) => {
-                    self.duplicate_ids.push(BadEntry::of_repository(&repository, Defect::DuplicateId));
+                    self.duplicate_ids
+                        .push(BadEntry::of_repository(&repository, Defect::DuplicateId));
                 }
             }
         }
@@ -77,11 +78,17 @@ impl Ledger {
     /// Adds what is new in a listing that is still being read; nothing known changes yet. A new repository with the name of
     /// a known one waits for the complete listing, which may show that the known one was renamed.
     pub fn preview(&mut self, listing: &Listing, filter: &FilterConfig, now: Timestamp) {
-        let names: HashSet<_> = self.listed.values().map(|repository| Arc::clone(&repository.name)).collect();
+        let names: HashSet<_> = self
+            .listed
+            .values()
+            .map(|repository| Arc::clone(&repository.name))
+            .collect();
         let before = self.listed.len();
         for (id, repository) in &listing.seen {
             if !names.contains(&repository.name) {
-                self.listed.entry(*id).or_insert_with(|| Arc::clone(repository));
+                self.listed
+                    .entry(*id)
+                    .or_insert_with(|| Arc::clone(repository));
             }
         }
         if self.listed.len() > before {
@@ -109,7 +116,9 @@ impl Ledger {
         }
         self.forget_departed(now);
         let same_name = self.reselect(filter, now);
-        let same_name = same_name.iter().map(|repository| BadEntry::of_repository(repository, Defect::DuplicateName));
+        let same_name = same_name
+            .iter()
+            .map(|repository| BadEntry::of_repository(repository, Defect::DuplicateName));
         let duplicates = listing.duplicate_ids.into_iter().chain(same_name).collect();
         (self.changes_since(listing.names_before), duplicates)
     }
@@ -139,8 +148,17 @@ impl Ledger {
     /// Applies the filters to all that is listed, and returns those with the same name as another.
     pub fn reselect(&mut self, filter: &FilterConfig, now: Timestamp) -> Vec<Arc<Repository>> {
         let Selection { polled, duplicates } = select(&self.listed, filter);
-        let left: Vec<_> = self.known.keys().filter(|id| !polled.contains_key(id)).copied().collect();
-        for known in left.into_iter().filter_map(|id| self.known.remove(&id)).collect::<Vec<_>>() {
+        let left: Vec<_> = self
+            .known
+            .keys()
+            .filter(|id| !polled.contains_key(id))
+            .copied()
+            .collect();
+        for known in left
+            .into_iter()
+            .filter_map(|id| self.known.remove(&id))
+            .collect::<Vec<_>>()
+        {
             self.depart(&known, now);
         }
         for (id, repository) in polled {
@@ -153,7 +171,10 @@ impl Ledger {
     }
 
     fn names(&self) -> BTreeMap<RepositoryId, Arc<str>> {
-        self.known.iter().map(|(id, known)| (*id, Arc::clone(&known.repository.name))).collect()
+        self.known
+            .iter()
+            .map(|(id, known)| (*id, Arc::clone(&known.repository.name)))
+            .collect()
     }
 
     fn changes_since(&self, mut before: BTreeMap<RepositoryId, Arc<str>>) -> Changes {

@@ -43,7 +43,8 @@ impl Log {
     fn collect() -> Self {
         static INSTALLED: Once = Once::new();
         INSTALLED.call_once(|| {
-            tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Collector)).unwrap();
+            tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Collector))
+                .unwrap();
         });
         LINES.take();
         Self
@@ -60,14 +61,22 @@ impl Log {
 fn account(repositories: u64) -> Bench {
     let bench = bench();
     bench.change(|world| {
-        world.pages = vec![(1..=repositories).map(|id| (id, &*format!("o/{id:03}").leak())).collect()];
+        world.pages = vec![
+            (1..=repositories)
+                .map(|id| (id, &*format!("o/{id:03}").leak()))
+                .collect(),
+        ];
         world.completions = (1..=repositories).map(|id| (id, 50.0)).collect();
     });
     bench
 }
 
 fn bad(place: usize, identity: &str) -> BadEntry {
-    BadEntry { place: Some(place), identity: identity.to_owned(), defect: Defect::Completion }
+    BadEntry {
+        place: Some(place),
+        identity: identity.to_owned(),
+        defect: Defect::Completion,
+    }
 }
 
 fn count(lines: &[String], text: &str) -> usize {
@@ -118,7 +127,13 @@ async fn no_kind_of_line_about_single_repositories_is_logged_more_than_ten_times
     let lines = log.take();
     assert_eq!(count(&lines, "the answer has bad entries"), 10);
     assert_eq!(count(&lines, "cannot read languages"), 10);
-    assert_eq!(count(&lines, "individually more=\"10 answers with bad entries, 10 failing\""), 1);
+    assert_eq!(
+        count(
+            &lines,
+            "individually more=\"10 answers with bad entries, 10 failing\""
+        ),
+        1
+    );
     assert_eq!(lines.len(), 22, "{lines:#?}");
     bench.change(|world| {
         world.bad.clear();
@@ -126,9 +141,18 @@ async fn no_kind_of_line_about_single_repositories_is_logged_more_than_ten_times
     });
     bench.poll().await;
     let lines = log.take();
-    assert_eq!(count(&lines, "all entries of the answer are good again"), 10);
+    assert_eq!(
+        count(&lines, "all entries of the answer are good again"),
+        10
+    );
     assert_eq!(count(&lines, "languages can be read again"), 10);
-    assert_eq!(count(&lines, "individually more=\"10 answers that are good again, 10 recovered\""), 1);
+    assert_eq!(
+        count(
+            &lines,
+            "individually more=\"10 answers that are good again, 10 recovered\""
+        ),
+        1
+    );
     assert_eq!(lines.len(), 22, "{lines:#?}");
 }
 
@@ -155,7 +179,11 @@ async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_
     let begin = log.take();
     assert_eq!(count(&begin, "cannot read languages"), 0);
     assert_eq!(count(&begin, "The API is unavailable"), 1, "{begin:#?}");
-    assert_eq!(count(&begin, "stale and no longer shown"), 1, "after an hour");
+    assert_eq!(
+        count(&begin, "stale and no longer shown"),
+        1,
+        "after an hour"
+    );
     assert_eq!(begin.len(), 3, "{begin:#?}");
     bench.change(|world| {
         world.completions = (1..=500).map(|id| (id, 50.0)).collect();
@@ -176,15 +204,30 @@ async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_
 /// Judges and logs as the daemon does.
 fn observe(watch: &mut crate::health::Watch, bench: &Bench) {
     let (poller, now) = (&bench.poller, bench.poller.clock.now());
-    let findings = crate::health::judge(&poller.snapshot(), poller.status(), &poller.instruments.facts(), now);
+    let findings = crate::health::judge(
+        &poller.snapshot(),
+        poller.status(),
+        &poller.instruments.facts(),
+        now,
+    );
     watch.observe(&findings, now);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_an_outage_hides_is_not_said_to_be_over() {
     for (repositories, readable, begins, ends) in [
-        (3, 2, "1 of 3 repositories cannot be read", "no repository fails any more"),
-        (0, 0, "has no repositories", "the account has repositories now"),
+        (
+            3,
+            2,
+            "1 of 3 repositories cannot be read",
+            "no repository fails any more",
+        ),
+        (
+            0,
+            0,
+            "has no repositories",
+            "the account has repositories now",
+        ),
     ] {
         let mut bench = account(repositories);
         let mut watch = crate::health::Watch::default();
@@ -199,13 +242,21 @@ async fn what_an_outage_hides_is_not_said_to_be_over() {
         bench.poll().await;
         observe(&mut watch, &bench);
         let lines = log.take();
-        assert_eq!([begins, "The API is unavailable", ends].map(|words| count(&lines, words)), [1, 1, 0], "{lines:#?}");
+        assert_eq!(
+            [begins, "The API is unavailable", ends].map(|words| count(&lines, words)),
+            [1, 1, 0],
+            "{lines:#?}"
+        );
         let healed = account(4).world;
         bench.change(|world| std::mem::swap(world, &mut healed.0.lock().unwrap()));
         bench.poll().await;
         observe(&mut watch, &bench);
         let lines = log.take();
-        assert_eq!([ends, "the API answers again"].map(|words| count(&lines, words)), [1, 1], "{lines:#?}");
+        assert_eq!(
+            [ends, "the API answers again"].map(|words| count(&lines, words)),
+            [1, 1],
+            "{lines:#?}"
+        );
     }
 }
 
@@ -221,8 +272,20 @@ fn a_certificate_that_expires_after_the_warning_is_not_said_to_be_valid() {
         if is_valid {
             instruments.certificate_expires(None);
         }
-        watch.observe(&crate::health::judge(&poller.snapshot(), poller.status(), &instruments.facts(), now), now);
-        assert_eq!(count(&log.take(), "no longer about to expire") > 0, is_valid, "after {hours} h");
+        watch.observe(
+            &crate::health::judge(
+                &poller.snapshot(),
+                poller.status(),
+                &instruments.facts(),
+                now,
+            ),
+            now,
+        );
+        assert_eq!(
+            count(&log.take(), "no longer about to expire") > 0,
+            is_valid,
+            "after {hours} h"
+        );
     }
 }
 
@@ -276,12 +339,19 @@ async fn at_most_ten_repositories_that_appear_are_logged_one_by_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hold_shows_until_it_is_over() {
-    let Bench { world, poller, _settings } = account(1);
+    let Bench {
+        world,
+        poller,
+        _settings,
+    } = account(1);
     let published = Arc::new(Mutex::new(Vec::new()));
     let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
     let log_of_holds = Arc::clone(&published);
     let publish = move |snapshot: Arc<Snapshot>, status: PollStatus| {
-        let change = (snapshot.taken_at.since(START).as_secs(), status.held_until.map(|at| at.since(START).as_secs()));
+        let change = (
+            snapshot.taken_at.since(START).as_secs(),
+            status.held_until.map(|at| at.since(START).as_secs()),
+        );
         let mut published = log_of_holds.lock().unwrap();
         if published.last().is_none_or(|(_, until)| *until != change.1) {
             published.push(change);
@@ -289,7 +359,14 @@ async fn a_hold_shows_until_it_is_over() {
     };
     drop(poller);
     let clock = Clock::following_tokio(START);
-    let poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), Some(publish));
+    let poller = Poller::new(
+        receiver,
+        None,
+        None,
+        clock,
+        Arc::new(Instruments::new("/metrics")),
+        Some(publish),
+    );
     let hold = async {
         pass(4).await;
         // While nothing is requested: the next poll, a minute later, notices it.
@@ -301,5 +378,8 @@ async fn a_hold_shows_until_it_is_over() {
     let published = published.lock().unwrap().clone();
     assert_eq!(published[1].1, Some(360), "{published:?}");
     assert!((360..=365).contains(&published[2].0), "{published:?}");
-    assert_eq!((published[0].1, published[2].1, published.len()), (None, None, 3));
+    assert_eq!(
+        (published[0].1, published[2].1, published.len()),
+        (None, None, 3)
+    );
 }

@@ -12,8 +12,14 @@ async fn a_poll_that_did_not_read_everything_says_why_and_of_several_reasons_the
         outcome.failure
     };
     assert_eq!(failure_after(|_| {}).await, None);
-    assert_eq!(failure_after(|world| world.has_no_key = true).await, Some(PollFailure::KeyFile));
-    assert_eq!(failure_after(|world| world.completions.truncate(1)).await, Some(PollFailure::Repositories));
+    assert_eq!(
+        failure_after(|world| world.has_no_key = true).await,
+        Some(PollFailure::KeyFile)
+    );
+    assert_eq!(
+        failure_after(|world| world.completions.truncate(1)).await,
+        Some(PollFailure::Repositories)
+    );
     let listing_and_repositories = failure_after(|world| {
         world.listing_breaks = true;
         world.completions.truncate(1);
@@ -24,18 +30,25 @@ async fn a_poll_that_did_not_read_everything_says_why_and_of_several_reasons_the
         world.is_unavailable = true;
         world.completions.clear();
     });
-    assert_eq!(outage_of_a_small_account.await, Some(PollFailure::Unavailable));
+    assert_eq!(
+        outage_of_a_small_account.await,
+        Some(PollFailure::Unavailable)
+    );
     let outage_of_the_listing_alone = failure_after(|world| {
         world.listing_breaks = true;
         world.is_unavailable = true;
     });
-    assert_eq!(outage_of_the_listing_alone.await, Some(PollFailure::Listing));
+    assert_eq!(
+        outage_of_the_listing_alone.await,
+        Some(PollFailure::Listing)
+    );
     let held_and_listing = failure_after(|world| {
         world.listing_breaks = true;
         world.stop_after = Some((2, PollFailure::Held));
     });
     assert_eq!(held_and_listing.await, Some(PollFailure::Held));
-    let stopped_at_the_last = failure_after(|world| world.stop_after = Some((3, PollFailure::Unauthorized)));
+    let stopped_at_the_last =
+        failure_after(|world| world.stop_after = Some((3, PollFailure::Unauthorized)));
     assert_eq!(stopped_at_the_last.await, Some(PollFailure::Unauthorized));
 }
 
@@ -43,11 +56,18 @@ async fn a_poll_that_did_not_read_everything_says_why_and_of_several_reasons_the
 async fn of_one_id_the_first_entry_counts_on_whatever_page_the_others_are() {
     let mut bench = bench();
     bench.change(|world| {
-        world.pages =
-            vec![vec![(1, "o/first"), (2, "o/b"), (1, "o/second"), (2, "o/b")], vec![(1, "o/third"), (3, "o/c")]];
+        world.pages = vec![
+            vec![(1, "o/first"), (2, "o/b"), (1, "o/second"), (2, "o/b")],
+            vec![(1, "o/third"), (3, "o/c")],
+        ];
     });
     assert!(bench.poll().await.is_success());
-    let names: Vec<_> =
-        bench.poller.snapshot().repositories.iter().map(|shown| shown.repository.name.to_string()).collect();
+    let names: Vec<_> = bench
+        .poller
+        .snapshot()
+        .repositories
+        .iter()
+        .map(|shown| shown.repository.name.to_string())
+        .collect();
     assert_eq!(names, ["o/b", "o/c", "o/first"]);
 }

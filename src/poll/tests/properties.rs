@@ -29,22 +29,40 @@ struct Repository {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    prop_oneof![any::<String>(), "[\\\\\"\n\r\t{}#, =n]{0,8}", "[a-z]{1,3}/[a-z]{1,3}", "\\PC{1,12}"]
+    prop_oneof![
+        any::<String>(),
+        "[\\\\\"\n\r\t{}#, =n]{0,8}",
+        "[a-z]{1,3}/[a-z]{1,3}",
+        "\\PC{1,12}"
+    ]
 }
 
 fn repository() -> impl Strategy<Value = Repository> {
-    let completion = option::of(prop_oneof![0.0..=100.0, any::<f64>().prop_filter("JSON", |value| value.is_finite())]);
-    let language = (text().prop_filter("not empty", |code| !code.is_empty()), text(), completion);
+    let completion = option::of(prop_oneof![
+        0.0..=100.0,
+        any::<f64>().prop_filter("JSON", |value| value.is_finite())
+    ]);
+    let language = (
+        text().prop_filter("not empty", |code| !code.is_empty()),
+        text(),
+        completion,
+    );
     let name = text().prop_filter("not empty", |name| !name.is_empty());
-    (name, collection::vec(language, 0..6), any::<bool>()).prop_map(|(name, languages, id_as_string)| Repository {
-        name,
-        languages,
-        id_as_string,
-    })
+    (name, collection::vec(language, 0..6), any::<bool>()).prop_map(
+        |(name, languages, id_as_string)| Repository {
+            name,
+            languages,
+            id_as_string,
+        },
+    )
 }
 
 fn id() -> impl Strategy<Value = u64> {
-    prop_oneof![1..20_u64, 1..=RepositoryId::MAX, RepositoryId::MAX - 3..=RepositoryId::MAX]
+    prop_oneof![
+        1..20_u64,
+        1..=RepositoryId::MAX,
+        RepositoryId::MAX - 3..=RepositoryId::MAX
+    ]
 }
 
 /// What happens to the listing before a page of it is read.
@@ -55,7 +73,10 @@ enum Change {
 }
 
 fn change() -> impl Strategy<Value = Change> {
-    prop_oneof![(1..200_u64).prop_map(Change::Insert), any::<usize>().prop_map(Change::Remove)]
+    prop_oneof![
+        (1..200_u64).prop_map(Change::Insert),
+        any::<usize>().prop_map(Change::Remove)
+    ]
 }
 
 /// An API in memory that speaks in bytes.
@@ -90,9 +111,17 @@ impl Session for Account {
             world.change(&change);
         }
         let after = after.map_or(0, RepositoryId::get);
-        let page = world.repositories.iter().filter(|(id, _)| **id > after).take(world.page);
+        let page = world
+            .repositories
+            .iter()
+            .filter(|(id, _)| **id > after)
+            .take(world.page);
         let entry = |(id, repository): (&u64, &Repository)| {
-            let id = if repository.id_as_string { json!(id.to_string()) } else { json!(id) };
+            let id = if repository.id_as_string {
+                json!(id.to_string())
+            } else {
+                json!(id)
+            };
             json!({"id": id, "name": repository.name, "created_at": "2024-05-06T07:08:09Z"})
         };
         Ok(wire::decode_page(page.map(entry).collect::<Value>().to_string().as_bytes()).unwrap())
@@ -100,7 +129,11 @@ impl Session for Account {
 
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, ApiError> {
         let world = self.0.lock().unwrap();
-        let languages = world.repositories.get(&id.get()).map(|repository| &*repository.languages).unwrap_or_default();
+        let languages = world
+            .repositories
+            .get(&id.get())
+            .map(|repository| &*repository.languages)
+            .unwrap_or_default();
         let entry = |(code, name, completion): &(String, String, Option<f64>)| json!({"code": code, "name": name, "completion": completion});
         let body = languages.iter().map(entry).collect::<Value>().to_string();
         Ok(wire::decode_languages(body.as_bytes(), &Interner::default()).unwrap())
@@ -116,7 +149,11 @@ impl World {
         match change {
             Change::Insert(id) => {
                 let name = format!("inserted/{id}");
-                let repository = Repository { name, languages: Vec::new(), id_as_string: false };
+                let repository = Repository {
+                    name,
+                    languages: Vec::new(),
+                    id_as_string: false,
+                };
                 self.repositories.entry(*id).or_insert(repository);
             }
             Change::Remove(place) => {
@@ -132,18 +169,29 @@ impl World {
 
 /// What one poll of the account ends with.
 fn poll(world: World) -> (Snapshot, PollOutcome) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let settings = Settings {
             api: Account(Arc::new(Mutex::new(world))),
             concurrency: 3,
             interval: Duration::from_secs(3600),
             stale_after: Duration::from_secs(7200),
-            filter: FilterConfig { include: None, exclude: GlobSet::empty(), private: true },
+            filter: FilterConfig {
+                include: None,
+                exclude: GlobSet::empty(),
+                private: true,
+            },
             completion_scale: 100.0,
         };
         let (_keep, settings) = watch::channel(Arc::new(settings));
-        let (clock, instruments) = (Clock::following_tokio(START), Arc::new(Instruments::new("/metrics")));
+        let (clock, instruments) = (
+            Clock::following_tokio(START),
+            Arc::new(Instruments::new("/metrics")),
+        );
         let mut poller = Poller::new(settings, None, None, clock, instruments, None::<Publish>);
         let outcome = poller.poll().await;
         (poller.snapshot(), outcome)

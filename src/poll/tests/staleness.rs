@@ -16,14 +16,20 @@ async fn failing_data_are_shown_until_they_are_stale_and_the_clock_goes_on() {
     bench.poll().await;
     assert_eq!(bench.shown(), "1:fresh 2:failing 3:fresh");
     pass(60).await;
-    assert_eq!(bench.shown(), "1:fresh 2:failing 3:fresh", "at the limit they are still shown");
+    assert_eq!(
+        bench.shown(),
+        "1:fresh 2:failing 3:fresh",
+        "at the limit they are still shown"
+    );
     tokio::time::sleep(Duration::from_millis(2)).await;
     bench.poll().await;
     assert_eq!(bench.shown(), "1:fresh 2:stale 3:fresh");
     bench.change(|world| world.completions.push((2, 20.0)));
     bench.poll().await;
     let snapshot = bench.poller.snapshot();
-    let Condition::Fresh(languages) = &snapshot.repositories[1].condition else { panic!("not fresh") };
+    let Condition::Fresh(languages) = &snapshot.repositories[1].condition else {
+        panic!("not fresh")
+    };
     assert_eq!(languages.readings[0].progress().unwrap().at, START);
 }
 
@@ -35,13 +41,26 @@ async fn growing_stale(takes: Duration) -> Vec<(u64, usize)> {
     let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
     let log = Arc::clone(&published);
     let publish = move |snapshot: Arc<Snapshot>, _| {
-        let stale = snapshot.repositories.iter().filter(|shown| shown.condition.label() == "stale").count();
+        let stale = snapshot
+            .repositories
+            .iter()
+            .filter(|shown| shown.condition.label() == "stale")
+            .count();
         if stale > 0 {
-            log.lock().unwrap().push((snapshot.taken_at.since(START).as_secs(), stale));
+            log.lock()
+                .unwrap()
+                .push((snapshot.taken_at.since(START).as_secs(), stale));
         }
     };
     let clock = Clock::following_tokio(START);
-    let poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), Some(publish));
+    let poller = Poller::new(
+        receiver,
+        None,
+        None,
+        clock,
+        Arc::new(Instruments::new("/metrics")),
+        Some(publish),
+    );
     world.0.lock().unwrap().held_until = Some(Instant::now() + Duration::from_secs(86_400));
     world.0.lock().unwrap().takes = takes;
     poller.run(pass(90)).await;
@@ -56,7 +75,10 @@ async fn data_turn_stale_while_nothing_is_polled() {
 
 #[tokio::test(start_paused = true)]
 async fn what_turns_stale_bit_by_bit_is_not_published_bit_by_bit() {
-    assert_eq!(growing_stale(Duration::from_secs(1)).await, [(3601, 1), (3606, 3)]);
+    assert_eq!(
+        growing_stale(Duration::from_secs(1)).await,
+        [(3601, 1), (3606, 3)]
+    );
 }
 
 /// The most repositories that were published as stale at once, in polls in which a repository took so long, one after
@@ -73,7 +95,14 @@ async fn most_stale(polls: &[Duration]) -> usize {
         *most = now.max(*most);
     };
     let clock = Clock::following_tokio(START);
-    let mut poller = Poller::new(receiver, None, None, clock, Arc::new(Instruments::new("/metrics")), Some(publish));
+    let mut poller = Poller::new(
+        receiver,
+        None,
+        None,
+        clock,
+        Arc::new(Instruments::new("/metrics")),
+        Some(publish),
+    );
     for takes in polls {
         world.0.lock().unwrap().takes = *takes;
         assert!(poller.poll().await.is_success());
@@ -85,7 +114,11 @@ async fn most_stale(polls: &[Duration]) -> usize {
 async fn while_polls_follow_each_other_nothing_becomes_stale_however_long_they_take() {
     const SLOW: Duration = Duration::from_secs(45 * 60);
     assert_eq!(most_stale(&[SLOW]).await, 0, "the first poll");
-    assert_eq!(most_stale(&[Duration::ZERO, SLOW, 4 * SLOW, SLOW, Duration::ZERO]).await, 0, "slower than the last");
+    assert_eq!(
+        most_stale(&[Duration::ZERO, SLOW, 4 * SLOW, SLOW, Duration::ZERO]).await,
+        0,
+        "slower than the last"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -103,10 +136,15 @@ async fn an_outage_makes_data_stale_as_a_failure_of_a_repository_does() {
 async fn a_wall_clock_that_jumps_ahead_makes_nothing_stale() {
     let mut bench = bench();
     bench.poll().await;
-    bench.poller.clock = Clock::following_tokio(START.saturating_add(Duration::from_secs(10 * 86_400)));
+    bench.poller.clock =
+        Clock::following_tokio(START.saturating_add(Duration::from_secs(10 * 86_400)));
     assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
     pass(61).await;
-    assert_eq!(bench.shown(), "1:stale 2:stale 3:stale", "an hour is an hour by any clock");
+    assert_eq!(
+        bench.shown(),
+        "1:stale 2:stale 3:stale",
+        "an hour is an hour by any clock"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,7 +159,13 @@ async fn timestamps_in_the_future_are_brought_back_to_now_when_they_are_seen() {
     bench.poller.publish();
     for shown in bench.poller.snapshot().repositories {
         assert_eq!(shown.condition.last_success(), Some(NOW));
-        assert_eq!(shown.condition.languages().unwrap().readings[0].progress().unwrap().at, NOW);
+        assert_eq!(
+            shown.condition.languages().unwrap().readings[0]
+                .progress()
+                .unwrap()
+                .at,
+            NOW
+        );
         assert_eq!(
             shown.condition.failure().map(|failure| failure.since),
             (shown.repository.id.get() == 2).then_some(NOW)
@@ -133,17 +177,30 @@ async fn timestamps_in_the_future_are_brought_back_to_now_when_they_are_seen() {
 async fn a_state_of_the_future_is_brought_back_to_now() {
     const AHEAD: Timestamp = Timestamp::from_millis(START.as_millis() + 86_400_000);
     let id = RepositoryId::new(1).unwrap();
-    let progress = Progress { completion: Completion::new(10.0).unwrap(), at: AHEAD };
-    let reading =
-        |reported| crate::snapshot::Reading { language: Interner::default().language("de", "German"), reported };
-    let repository = Repository { id, name: "o/a".into(), visibility: Visibility::Public, created_at: None };
+    let progress = Progress {
+        completion: Completion::new(10.0).unwrap(),
+        at: AHEAD,
+    };
+    let reading = |reported| crate::snapshot::Reading {
+        language: Interner::default().language("de", "German"),
+        reported,
+    };
+    let repository = Repository {
+        id,
+        name: "o/a".into(),
+        visibility: Visibility::Public,
+        created_at: None,
+    };
     let readings = Arc::new([reading(crate::snapshot::Reported::Now(progress))]);
     let memory = crate::state::Memory {
         last_full_poll: None,
         repositories: vec![Remembered {
             repository: Arc::new(repository),
             last_attempt: 1,
-            languages: Some(Arc::new(Languages { read_at: AHEAD, readings })),
+            languages: Some(Arc::new(Languages {
+                read_at: AHEAD,
+                readings,
+            })),
         }],
         missed: [].into(),
         departed: [((id, "fr".into()), (progress, AHEAD))].into(),
@@ -152,10 +209,23 @@ async fn a_state_of_the_future_is_brought_back_to_now() {
     let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
     let clock = Clock::following_tokio(START);
     let instruments = Arc::new(Instruments::new("/metrics"));
-    let poller = Poller::new(receiver, Some(memory), None, clock, instruments, None::<Publish>);
+    let poller = Poller::new(
+        receiver,
+        Some(memory),
+        None,
+        clock,
+        instruments,
+        None::<Publish>,
+    );
     let kept = poller.ledger.memory(None);
     let languages = kept.repositories[0].languages.as_ref().unwrap();
-    assert_eq!((languages.read_at, languages.readings[0].progress().unwrap().at), (START, START));
+    assert_eq!(
+        (
+            languages.read_at,
+            languages.readings[0].progress().unwrap().at
+        ),
+        (START, START)
+    );
     let (departed, left_at) = kept.departed[&(id, "fr".into())];
     assert_eq!((departed.at, left_at), (START, START));
 }

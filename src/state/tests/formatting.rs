@@ -11,15 +11,33 @@ fn decode(bytes: &[u8]) -> Result<Memory, String> {
 
 /// The text with a checksum that fits, so that what is wrong with the content is found by reading it.
 fn sealed(text: &str) -> Vec<u8> {
-    format!("{text}\n\"crc32\":\"{:08x}\"}}\n", crc32fast::hash(text.as_bytes())).into_bytes()
+    format!(
+        "{text}\n\"crc32\":\"{:08x}\"}}\n",
+        crc32fast::hash(text.as_bytes())
+    )
+    .into_bytes()
 }
 
 #[test]
 fn a_file_of_version_1_is_written_as_the_documentation_says_and_read_again() {
-    let read = remembered(7, "owner/repo", Some(vec![reading("de", "German", Reported::Now(clock(50.5, 17)))]));
+    let read = remembered(
+        7,
+        "owner/repo",
+        Some(vec![reading(
+            "de",
+            "German",
+            Reported::Now(clock(50.5, 17)),
+        )]),
+    );
     let memory = Memory {
         last_full_poll: Some(Duration::from_nanos(900)),
-        repositories: vec![Remembered { last_attempt: 5, ..read }, remembered(8, "owner/b", None)],
+        repositories: vec![
+            Remembered {
+                last_attempt: 5,
+                ..read
+            },
+            remembered(8, "owner/b", None),
+        ],
         missed: [RepositoryId::new(8).unwrap()].into(),
         departed: departed(7, "fr"),
     };
@@ -49,7 +67,10 @@ fn a_file_cut_short_anywhere_is_damaged() {
     let whole = encoded(&small());
     for length in 0..whole.len() {
         let error = decode(&whole[..length]).unwrap_err();
-        assert!(error.starts_with("it is damaged"), "cut to {length}: {error}");
+        assert!(
+            error.starts_with("it is damaged"),
+            "cut to {length}: {error}"
+        );
     }
 }
 
@@ -74,15 +95,31 @@ fn what_is_appended_or_doubled_is_noticed() {
 #[test]
 fn other_versions_and_other_programs_are_told_apart() {
     let version = |version: &str| decode(format!("{OPENING}{version}").as_bytes()).unwrap_err();
-    for (later, number) in [("2,\"anything\":[[[", "2"), ("18446744073709551615}", "18446744073709551615")] {
+    for (later, number) in [
+        ("2,\"anything\":[[[", "2"),
+        ("18446744073709551615}", "18446744073709551615"),
+    ] {
         let error = version(later);
         assert!(error.contains(&format!("version {number} ")), "{error}");
     }
-    for wrong in ["0,", "\"1\",", "-1,", "99999999999999999999,", "1", "1,", ""] {
+    for wrong in [
+        "0,",
+        "\"1\",",
+        "-1,",
+        "99999999999999999999,",
+        "1",
+        "1,",
+        "",
+    ] {
         assert!(version(wrong).starts_with("it is damaged"), "{wrong}");
     }
     for foreign in ["{}", "root:x:0:0:root", "\u{feff}{\"format\"", "[", "\n"] {
-        assert!(decode(foreign.as_bytes()).unwrap_err().starts_with("it does not begin"), "{foreign}");
+        assert!(
+            decode(foreign.as_bytes())
+                .unwrap_err()
+                .starts_with("it does not begin"),
+            "{foreign}"
+        );
     }
 }
 
@@ -100,14 +137,30 @@ fn with(repositories: &str, departed: &str) -> Result<Memory, String> {
 
 #[test]
 fn unknown_fields_are_ignored() {
-    assert_eq!(with(r#"{"id":1,"name":"a/b","new":[[{"id":0}]]}"#, "").unwrap().repositories.len(), 1);
+    assert_eq!(
+        with(r#"{"id":1,"name":"a/b","new":[[{"id":0}]]}"#, "")
+            .unwrap()
+            .repositories
+            .len(),
+        1
+    );
 }
 
 #[test]
 fn no_impossible_value_gets_in() {
-    let language =
-        |language: &str| with(&format!(r#"{{"id":1,"name":"a/b","read":{{"at":1,"languages":[{language}]}}}}"#), "");
-    assert!(with(r#"{"id":1,"name":"a/b"},{"id":9223372036854775807,"name":"c"}"#, "").is_ok());
+    let language = |language: &str| {
+        with(
+            &format!(r#"{{"id":1,"name":"a/b","read":{{"at":1,"languages":[{language}]}}}}"#),
+            "",
+        )
+    };
+    assert!(
+        with(
+            r#"{"id":1,"name":"a/b"},{"id":9223372036854775807,"name":"c"}"#,
+            ""
+        )
+        .is_ok()
+    );
     assert!(language(r#"{"code":"de"},{"code":"fr","completion":1,"clock":1}"#).is_ok());
     for entry in [
         r#"{"id":0,"name":"a/b"}"#,
@@ -147,11 +200,13 @@ fn no_impossible_value_gets_in() {
 }
 
 fn any_text() -> impl Strategy<Value = String> {
-    prop_oneof![any::<String>(), "[a-z]{2}(-[A-Z]{2})?"].prop_filter("not empty", |text| !text.is_empty())
+    prop_oneof![any::<String>(), "[a-z]{2}(-[A-Z]{2})?"]
+        .prop_filter("not empty", |text| !text.is_empty())
 }
 
 fn any_completion() -> impl Strategy<Value = Completion> {
-    let any_bits = any::<u64>().prop_filter_map("finite", |bits| Completion::new(f64::from_bits(bits)));
+    let any_bits =
+        any::<u64>().prop_filter_map("finite", |bits| Completion::new(f64::from_bits(bits)));
     let usual = (0.0..=100.0).prop_filter_map("finite", Completion::new);
     prop_oneof![any_bits, usual, Just(Completion::new(-0.0).unwrap())]
 }
@@ -173,32 +228,64 @@ fn any_languages() -> impl Strategy<Value = Arc<Languages>> {
     let fields = (any::<String>(), reported);
     let readings = collection::btree_map(any_text(), fields, 0..6);
     (any_time(), readings).prop_map(|(read_at, readings)| {
-        let readings = readings.into_iter().map(|(code, (name, reported))| super::reading(&code, &name, reported));
-        Arc::new(Languages { read_at, readings: readings.collect() })
+        let readings = readings
+            .into_iter()
+            .map(|(code, (name, reported))| super::reading(&code, &name, reported));
+        Arc::new(Languages {
+            read_at,
+            readings: readings.collect(),
+        })
     })
 }
 
 fn any_memory() -> impl Strategy<Value = Memory> {
-    let visibility = prop_oneof![Just(Visibility::Public), Just(Visibility::Private), Just(Visibility::Unknown)];
-    let repository = (any_text(), visibility, option::of(any_time()), any::<u64>(), option::of(any_languages()));
+    let visibility = prop_oneof![
+        Just(Visibility::Public),
+        Just(Visibility::Private),
+        Just(Visibility::Unknown)
+    ];
+    let repository = (
+        any_text(),
+        visibility,
+        option::of(any_time()),
+        any::<u64>(),
+        option::of(any_languages()),
+    );
     let repositories = collection::btree_map(1..=RepositoryId::MAX, repository, 0..5);
-    let key = (1..=RepositoryId::MAX, any_text()).prop_map(|(id, code)| (RepositoryId::new(id).unwrap(), code.into()));
+    let key = (1..=RepositoryId::MAX, any_text())
+        .prop_map(|(id, code)| (RepositoryId::new(id).unwrap(), code.into()));
     let departed = collection::btree_map(key, (any_progress(), any_time()), 0..5);
     let took = option::of(any::<u64>().prop_map(Duration::from_nanos));
-    let missed = collection::btree_set((1..=RepositoryId::MAX).prop_map(|id| RepositoryId::new(id).unwrap()), 0..5);
-    (took, repositories, missed, departed).prop_map(|(last_full_poll, repositories, missed, departed)| Memory {
-        last_full_poll,
-        repositories: repositories
-            .into_iter()
-            .map(|(id, (name, visibility, created_at, last_attempt, languages))| {
-                let id = RepositoryId::new(id).unwrap();
-                let repository = Repository { id, name: name.into(), visibility, created_at };
-                Remembered { repository: Arc::new(repository), last_attempt, languages }
-            })
-            .collect(),
-        missed,
-        departed,
-    })
+    let missed = collection::btree_set(
+        (1..=RepositoryId::MAX).prop_map(|id| RepositoryId::new(id).unwrap()),
+        0..5,
+    );
+    (took, repositories, missed, departed).prop_map(
+        |(last_full_poll, repositories, missed, departed)| Memory {
+            last_full_poll,
+            repositories: repositories
+                .into_iter()
+                .map(
+                    |(id, (name, visibility, created_at, last_attempt, languages))| {
+                        let id = RepositoryId::new(id).unwrap();
+                        let repository = Repository {
+                            id,
+                            name: name.into(),
+                            visibility,
+                            created_at,
+                        };
+                        Remembered {
+                            repository: Arc::new(repository),
+                            last_attempt,
+                            languages,
+                        }
+                    },
+                )
+                .collect(),
+            missed,
+            departed,
+        },
+    )
 }
 
 proptest! {
@@ -222,13 +309,25 @@ proptest! {
 #[test]
 fn a_write_that_fails_for_want_of_room_says_so() {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-    assert_eq!(format::encode(&small(), API, full).unwrap_err().kind(), ErrorKind::StorageFull);
+    assert_eq!(
+        format::encode(&small(), API, full).unwrap_err().kind(),
+        ErrorKind::StorageFull
+    );
 }
 
 #[test]
 fn languages_that_recur_are_kept_once() {
-    let repositories = (1..=2).map(|id| remembered(id, "a/b", Some(vec![reading("de", "German", Reported::Never)])));
-    let memory = Memory { repositories: repositories.collect(), ..Memory::default() };
+    let repositories = (1..=2).map(|id| {
+        remembered(
+            id,
+            "a/b",
+            Some(vec![reading("de", "German", Reported::Never)]),
+        )
+    });
+    let memory = Memory {
+        repositories: repositories.collect(),
+        ..Memory::default()
+    };
     let read = decode(&encoded(&memory)).unwrap();
     let of = |n: usize| &read.repositories[n].languages.as_ref().unwrap().readings[0].language;
     assert!(Arc::ptr_eq(of(0), of(1)));

@@ -37,8 +37,11 @@ pub fn grid(table: &Table<'_>, query: &Query, now: Timestamp) -> Markup {
 }
 
 fn heading(query: &Query, column: Column, name: &str) -> Markup {
-    let sorted =
-        (query.sort.column == column).then_some(if query.sort.descending { "descending" } else { "ascending" });
+    let sorted = (query.sort.column == column).then_some(if query.sort.descending {
+        "descending"
+    } else {
+        "ascending"
+    });
     html! {
         th scope="col" aria-sort=[sorted] {
             a href={ (Query { sort: query.sort.toggled(column), page: 1, ..query.clone() }.link()) "#repositories" } { (name) }
@@ -90,7 +93,10 @@ fn name(name: &str) -> Markup {
 }
 
 fn condition(condition: &Condition, now: Timestamp) -> Markup {
-    let lasts = condition.failure().map(|failure| Rough(now.since(failure.since)).to_string()).unwrap_or_default();
+    let lasts = condition
+        .failure()
+        .map(|failure| Rough(now.since(failure.since)).to_string())
+        .unwrap_or_default();
     html! { @match condition {
         Condition::Fresh(_) => {},
         Condition::Failing(..) => { " " span.tag.fails { "failing for " (lasts) } },
@@ -115,7 +121,11 @@ fn tile(code: &str, ratio: Option<f64>, is_stalled: bool) -> Markup {
 
 /// The class of a tile: one for every tenth, and another for complete.
 fn heat(ratio: f64) -> String {
-    let step = if ratio < 1.0 { (ratio.max(0.0) * 10.0 + 1e-10).floor().min(9.0) } else { 10.0 };
+    let step = if ratio < 1.0 {
+        (ratio.max(0.0) * 10.0 + 1e-10).floor().min(9.0)
+    } else {
+        10.0
+    };
     format!("h{step}")
 }
 

@@ -37,7 +37,10 @@ pub fn render(site: &Site, query: &Query) -> Markup {
     let numbers = numbers(&rows, snapshot.filtered);
     let table = Table::new(rows, snapshot.completion_scale, query);
     // Windows in which the languages do not fit side by side, by the widths in the stylesheet.
-    let too_narrow = format!("(max-width: calc(26.8em + {} * 2.125em))", table.languages.len());
+    let too_narrow = format!(
+        "(max-width: calc(26.8em + {} * 2.125em))",
+        table.languages.len()
+    );
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -107,7 +110,11 @@ fn polls(status: &PollStatus, query: &Query, now: Timestamp) -> Markup {
 }
 
 fn refreshing(query: &Query) -> Markup {
-    let link = Query { refresh: !query.refresh, ..query.clone() }.link();
+    let link = Query {
+        refresh: !query.refresh,
+        ..query.clone()
+    }
+    .link();
     html! {
         @if query.refresh { "refreshes every minute" span.detail { a href=(link) { "stop" } } }
         @else { a href=(link) { "Refresh every minute" } }
@@ -115,7 +122,9 @@ fn refreshing(query: &Query) -> Markup {
 }
 
 fn last_poll(status: &PollStatus, now: Timestamp) -> Markup {
-    let Some(last) = &status.last else { return html! { "none has ended yet" } };
+    let Some(last) = &status.last else {
+        return html! { "none has ended yet" };
+    };
     let (seconds, read) = (last.duration.as_secs_f64(), grouped(last.read));
     html! {
         (moment(last.ended_at, &ago(last.ended_at, now)))
@@ -140,14 +149,22 @@ fn next_poll(status: &PollStatus, now: Timestamp) -> Markup {
 const MOST_NAMED: usize = 5;
 
 /// What is wrong, the worst first; the headline covers a notice. Why repositories fail is listed by cause.
-fn attention(findings: &[Finding], snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Markup {
+fn attention(
+    findings: &[Finding],
+    snapshot: &Snapshot,
+    status: &PollStatus,
+    now: Timestamp,
+) -> Markup {
     let outage_hint = health::outage_hint(findings, status);
     let causes = |snapshot| {
         let mut causes = summary::causes(snapshot);
         causes.retain(|cause| outage_hint != Some(&*cause.failure.hint));
         causes
     };
-    let mut findings = findings.iter().filter(|finding| finding.kind.severity() != Severity::Notice).peekable();
+    let mut findings = findings
+        .iter()
+        .filter(|finding| finding.kind.severity() != Severity::Notice)
+        .peekable();
     html! {
         @if findings.peek().is_some() {
             section.attention aria-labelledby="attention" {
@@ -172,7 +189,13 @@ fn attention(findings: &[Finding], snapshot: &Snapshot, status: &PollStatus, now
 }
 
 /// Repositories that fail for one cause.
-fn failing(Cause { repositories, failure }: &Cause<'_>, now: Timestamp) -> Markup {
+fn failing(
+    Cause {
+        repositories,
+        failure,
+    }: &Cause<'_>,
+    now: Timestamp,
+) -> Markup {
     html! {
         div.cause {
             p {
@@ -201,7 +224,11 @@ fn numbers(rows: &[Row<'_>], filtered: usize) -> Markup {
     let sum = |number: fn(&Row<'_>) -> usize| rows.iter().map(number).sum::<usize>();
     let languages = sum(|row| row.readings.len());
     let completion = Mean::of(rows).get();
-    let count = |label| rows.iter().filter(|row| row.shown.condition.label() == label).count();
+    let count = |label| {
+        rows.iter()
+            .filter(|row| row.shown.condition.label() == label)
+            .count()
+    };
     html! {
         section.numbers aria-label="Numbers" {
             div.figure {
@@ -240,10 +267,17 @@ fn ring(completion: Option<f64>) -> Markup {
 }
 
 fn percent(ratio: Option<f64>) -> String {
-    ratio.map_or("\u{2013}".to_owned(), |ratio| format!("{} %", Percent(ratio)))
+    ratio.map_or("\u{2013}".to_owned(), |ratio| {
+        format!("{} %", Percent(ratio))
+    })
 }
 
-fn repository_section(table: &Table<'_>, query: &Query, state_is_kept: bool, now: Timestamp) -> Markup {
+fn repository_section(
+    table: &Table<'_>,
+    query: &Query,
+    state_is_kept: bool,
+    now: Timestamp,
+) -> Markup {
     html! {
         section.repositories #repositories aria-labelledby="heading" {
             div.bar {

@@ -19,10 +19,26 @@ pub struct Sort {
 impl Sort {
     /// All orders, each with its parameter and its name for people; the first is the default.
     pub const ALL: [(Self, &'static str, &'static str); 6] = [
-        (Self::by(Column::Completion, false), "completion", "least complete first"),
-        (Self::by(Column::Completion, true), "-completion", "most complete first"),
-        (Self::by(Column::Progress, false), "progress", "longest without progress first"),
-        (Self::by(Column::Progress, true), "-progress", "latest progress first"),
+        (
+            Self::by(Column::Completion, false),
+            "completion",
+            "least complete first",
+        ),
+        (
+            Self::by(Column::Completion, true),
+            "-completion",
+            "most complete first",
+        ),
+        (
+            Self::by(Column::Progress, false),
+            "progress",
+            "longest without progress first",
+        ),
+        (
+            Self::by(Column::Progress, true),
+            "-progress",
+            "latest progress first",
+        ),
         (Self::by(Column::Name, false), "name", "by name, A to Z"),
         (Self::by(Column::Name, true), "-name", "by name, Z to A"),
     ];
@@ -32,12 +48,18 @@ impl Sort {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, parameter, _)| *parameter == text).map(|(sort, ..)| *sort)
+        Self::ALL
+            .iter()
+            .find(|(_, parameter, _)| *parameter == text)
+            .map(|(sort, ..)| *sort)
     }
 
     /// The value of the parameter.
     pub fn parameter(self) -> &'static str {
-        Self::ALL.iter().find(|(sort, ..)| *sort == self).map_or("", |(_, parameter, _)| parameter)
+        Self::ALL
+            .iter()
+            .find(|(sort, ..)| *sort == self)
+            .map_or("", |(_, parameter, _)| parameter)
     }
 
     /// The order that the heading of `column` links to: by that column, or reversed if it is already by that column.
@@ -62,7 +84,12 @@ pub struct Query {
 
 impl Query {
     pub fn of(uri: &Uri) -> Self {
-        let mut query = Self { search: String::new(), sort: Sort::ALL[0].0, page: 1, refresh: false };
+        let mut query = Self {
+            search: String::new(),
+            sort: Sort::ALL[0].0,
+            page: 1,
+            refresh: false,
+        };
         for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
             match &*name {
                 "q" => query.search = value.trim().into(),
@@ -105,11 +132,22 @@ mod tests {
 
     #[test]
     fn what_is_not_given_or_not_readable_is_the_default() {
-        let default =
-            Query { search: String::new(), sort: Sort::by(Column::Completion, false), page: 1, refresh: false };
-        for uri in
-            ["/", "/?", "/?q=&sort=&page=", "/?sort=size&page=-1&x=y", "/?page=0", "/?q=%20", "/?&&=&", "/?refresh=1"]
-        {
+        let default = Query {
+            search: String::new(),
+            sort: Sort::by(Column::Completion, false),
+            page: 1,
+            refresh: false,
+        };
+        for uri in [
+            "/",
+            "/?",
+            "/?q=&sort=&page=",
+            "/?sort=size&page=-1&x=y",
+            "/?page=0",
+            "/?q=%20",
+            "/?&&=&",
+            "/?refresh=1",
+        ] {
             assert_eq!(query(uri), default, "{uri}");
         }
         assert_eq!(default.link(), "?");
@@ -125,7 +163,10 @@ mod tests {
 
     #[test]
     fn refreshing_goes_with_an_order_and_a_page_but_not_with_a_search() {
-        assert_eq!(query("/?refresh=60&sort=name&page=2").link(), "?sort=name&page=2&refresh=60");
+        assert_eq!(
+            query("/?refresh=60&sort=name&page=2").link(),
+            "?sort=name&page=2&refresh=60"
+        );
         assert!(!query("/?refresh=60&q=a").refresh && !query("/?q=a&refresh=60").refresh);
     }
 
@@ -133,7 +174,16 @@ mod tests {
     fn a_heading_sorts_by_its_column_and_then_the_other_way_round() {
         let default = query("/").sort;
         assert_eq!(default.toggled(Column::Name).parameter(), "name");
-        assert_eq!(default.toggled(Column::Name).toggled(Column::Name).parameter(), "-name");
-        assert_eq!(default.toggled(Column::Completion).parameter(), "-completion");
+        assert_eq!(
+            default
+                .toggled(Column::Name)
+                .toggled(Column::Name)
+                .parameter(),
+            "-name"
+        );
+        assert_eq!(
+            default.toggled(Column::Completion).parameter(),
+            "-completion"
+        );
     }
 }

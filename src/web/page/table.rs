@@ -53,7 +53,17 @@ impl<'a> Table<'a> {
         let page = query.page.min(pages);
         rows.drain(..(page - 1) * ROWS);
         rows.truncate(ROWS);
-        Self { rows, languages, left_out, found, read, page, pages, mean, scale }
+        Self {
+            rows,
+            languages,
+            left_out,
+            found,
+            read,
+            page,
+            pages,
+            mean,
+            scale,
+        }
     }
 }
 

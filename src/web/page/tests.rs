@@ -5,7 +5,9 @@ use super::{
     table::{MOST_LANGUAGES, Table},
 };
 use crate::{
-    model::{Completion, Failure, Language, PollFailure, Repository, RepositoryId, Timestamp, Visibility},
+    model::{
+        Completion, Failure, Language, PollFailure, Repository, RepositoryId, Timestamp, Visibility,
+    },
     progress::Progress,
     report::summary::rows,
     snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
@@ -24,60 +26,114 @@ fn days_ago(days: i64) -> Timestamp {
 /// A language with its completion in per cent and the days since its last progress.
 fn reading(code: &str, completion: impl Into<Option<f64>>, days: i64) -> Reading {
     let completion = completion.into().and_then(Completion::new);
-    let now = |completion| Reported::Now(Progress { completion, at: days_ago(days) });
+    let now = |completion| {
+        Reported::Now(Progress {
+            completion,
+            at: days_ago(days),
+        })
+    };
     Reading {
-        language: Arc::new(Language { code: code.into(), name: format!("Name of {code}").into() }),
+        language: Arc::new(Language {
+            code: code.into(),
+            name: format!("Name of {code}").into(),
+        }),
         reported: completion.map_or(Reported::Never, now),
     }
 }
 
 fn fresh(readings: Vec<Reading>) -> Condition {
-    Condition::Fresh(Arc::new(Languages { read_at: NOW, readings: readings.into() }))
+    Condition::Fresh(Arc::new(Languages {
+        read_at: NOW,
+        readings: readings.into(),
+    }))
 }
 
 fn shown(id: u64, name: &str, condition: Condition) -> Shown {
     let id = RepositoryId::new(id).unwrap();
-    let repository = Repository { id, name: name.into(), visibility: Visibility::Public, created_at: None };
+    let repository = Repository {
+        id,
+        name: name.into(),
+        visibility: Visibility::Public,
+        created_at: None,
+    };
     Shown::new(repository, condition)
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
-    Snapshot { taken_at: NOW, repositories, filtered: 0, unnamed: 0, unconfirmed: 0, completion_scale: 100.0 }
+    Snapshot {
+        taken_at: NOW,
+        repositories,
+        filtered: 0,
+        unnamed: 0,
+        unconfirmed: 0,
+        completion_scale: 100.0,
+    }
 }
 
 /// Of names, each with the completion of its one language.
 fn snapshot_of(repositories: &[(&str, Option<f64>, i64)]) -> Snapshot {
     let repositories = repositories.iter().zip(1..);
-    let shown = repositories
-        .map(|((name, completion, days), id)| shown(id, name, fresh(vec![reading("de", *completion, *days)])));
+    let shown = repositories.map(|((name, completion, days), id)| {
+        shown(id, name, fresh(vec![reading("de", *completion, *days)]))
+    });
     snapshot(shown.collect())
 }
 
 fn table_of<'a>(snapshot: &'a Snapshot, uri: &'static str) -> Table<'a> {
-    Table::new(rows(snapshot, NOW), snapshot.completion_scale, &Query::of(&Uri::from_static(uri)))
+    Table::new(
+        rows(snapshot, NOW),
+        snapshot.completion_scale,
+        &Query::of(&Uri::from_static(uri)),
+    )
 }
 
 fn names(snapshot: &Snapshot, uri: &'static str) -> Vec<String> {
     let table = table_of(snapshot, uri);
-    table.rows.iter().map(|row| row.shown.repository.name.to_string()).collect()
+    table
+        .rows
+        .iter()
+        .map(|row| row.shown.repository.name.to_string())
+        .collect()
 }
 
 #[test]
 fn rows_are_sorted_as_asked_and_what_is_unknown_stands_last() {
-    let snapshot =
-        snapshot_of(&[("a/a", Some(50.0), 1), ("a/b", None, 0), ("a/c", Some(10.0), 9), ("a/d", Some(90.0), 3)]);
+    let snapshot = snapshot_of(&[
+        ("a/a", Some(50.0), 1),
+        ("a/b", None, 0),
+        ("a/c", Some(10.0), 9),
+        ("a/d", Some(90.0), 3),
+    ]);
     assert_eq!(names(&snapshot, "/"), ["a/c", "a/a", "a/d", "a/b"]);
-    assert_eq!(names(&snapshot, "/?sort=-completion"), ["a/d", "a/a", "a/c", "a/b"]);
-    assert_eq!(names(&snapshot, "/?sort=progress"), ["a/c", "a/d", "a/a", "a/b"]);
-    assert_eq!(names(&snapshot, "/?sort=-progress"), ["a/a", "a/d", "a/c", "a/b"]);
-    assert_eq!(names(&snapshot, "/?sort=name"), ["a/a", "a/b", "a/c", "a/d"]);
-    assert_eq!(names(&snapshot, "/?sort=-name"), ["a/d", "a/c", "a/b", "a/a"]);
+    assert_eq!(
+        names(&snapshot, "/?sort=-completion"),
+        ["a/d", "a/a", "a/c", "a/b"]
+    );
+    assert_eq!(
+        names(&snapshot, "/?sort=progress"),
+        ["a/c", "a/d", "a/a", "a/b"]
+    );
+    assert_eq!(
+        names(&snapshot, "/?sort=-progress"),
+        ["a/a", "a/d", "a/c", "a/b"]
+    );
+    assert_eq!(
+        names(&snapshot, "/?sort=name"),
+        ["a/a", "a/b", "a/c", "a/d"]
+    );
+    assert_eq!(
+        names(&snapshot, "/?sort=-name"),
+        ["a/d", "a/c", "a/b", "a/a"]
+    );
 }
 
 #[test]
 fn a_search_finds_parts_of_names_whatever_their_case() {
-    let snapshot =
-        snapshot_of(&[("Acme/Docs", Some(1.0), 0), ("acme/web", Some(2.0), 0), ("other/docs", Some(3.0), 0)]);
+    let snapshot = snapshot_of(&[
+        ("Acme/Docs", Some(1.0), 0),
+        ("acme/web", Some(2.0), 0),
+        ("other/docs", Some(3.0), 0),
+    ]);
     assert_eq!(names(&snapshot, "/?q=DOCS"), ["Acme/Docs", "other/docs"]);
     assert_eq!(names(&snapshot, "/?q=+acme%2F+"), ["Acme/Docs", "acme/web"]);
     assert!(names(&snapshot, "/?q=.*").is_empty());
@@ -86,35 +142,63 @@ fn a_search_finds_parts_of_names_whatever_their_case() {
 #[test]
 fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
     let names_of_rows: Vec<String> = (0..401).map(|number| format!("a/{number:03}")).collect();
-    let rows: Vec<_> = names_of_rows.iter().map(|name| (name.as_str(), Some(1.0), 0)).collect();
+    let rows: Vec<_> = names_of_rows
+        .iter()
+        .map(|name| (name.as_str(), Some(1.0), 0))
+        .collect();
     let snapshot = snapshot_of(&rows);
     assert_eq!(names(&snapshot, "/?sort=name").len(), 200);
     assert_eq!(names(&snapshot, "/?sort=name&page=2")[0], "a/200");
-    for beyond in ["/?sort=name&page=3", "/?sort=name&page=4", "/?sort=name&page=18446744073709551615"] {
+    for beyond in [
+        "/?sort=name&page=3",
+        "/?sort=name&page=4",
+        "/?sort=name&page=18446744073709551615",
+    ] {
         assert_eq!(names(&snapshot, beyond), ["a/400"]);
     }
 }
 
 #[test]
 fn the_rarest_languages_are_left_out_where_there_are_too_many() {
-    let codes: Vec<String> = (0..=MOST_LANGUAGES).map(|number| format!("l{number:02}")).collect();
+    let codes: Vec<String> = (0..=MOST_LANGUAGES)
+        .map(|number| format!("l{number:02}"))
+        .collect();
     let all = codes.iter().map(|code| reading(code, 1.0, 0)).collect();
-    let most = codes.iter().skip(1).map(|code| reading(code, 3.0, 0)).collect();
-    let snapshot = snapshot(vec![shown(1, "a/a", fresh(all)), shown(2, "a/b", fresh(most))]);
+    let most = codes
+        .iter()
+        .skip(1)
+        .map(|code| reading(code, 3.0, 0))
+        .collect();
+    let snapshot = snapshot(vec![
+        shown(1, "a/a", fresh(all)),
+        shown(2, "a/b", fresh(most)),
+    ]);
     let table = table_of(&snapshot, "/");
     assert_eq!((table.left_out, table.languages.len()), (1, MOST_LANGUAGES));
-    assert_eq!((table.languages[0].code, table.languages[0].mean.get()), ("l01", Some(0.02)));
+    assert_eq!(
+        (table.languages[0].code, table.languages[0].mean.get()),
+        ("l01", Some(0.02))
+    );
 }
 
 #[test]
 fn what_is_incomplete_and_without_progress_for_7_days_is_stalled() {
-    let readings = vec![reading("a", 99.9, 7), reading("b", 99.9, 6), reading("c", 100.0, 30), reading("d", None, 0)];
+    let readings = vec![
+        reading("a", 99.9, 7),
+        reading("b", 99.9, 6),
+        reading("c", 100.0, 30),
+        reading("d", None, 0),
+    ];
     let snapshot = snapshot(vec![shown(1, "a/a", fresh(readings))]);
     assert_eq!(table_of(&snapshot, "/").rows[0].stalled, 1);
 }
 
 fn failure(what: &str, days: i64) -> Failure {
-    Failure { since: days_ago(days), what: what.into(), hint: "fix it".into() }
+    Failure {
+        since: days_ago(days),
+        what: what.into(),
+        hint: "fix it".into(),
+    }
 }
 
 fn outcome() -> PollOutcome {
@@ -131,47 +215,101 @@ fn outcome() -> PollOutcome {
 }
 
 fn failing(id: u64, what: &str, days: i64) -> Shown {
-    let languages = Arc::new(Languages { read_at: NOW, readings: Arc::new([]) });
-    shown(id, &format!("a/{id}"), Condition::Failing(languages, failure(what, days)))
+    let languages = Arc::new(Languages {
+        read_at: NOW,
+        readings: Arc::new([]),
+    });
+    shown(
+        id,
+        &format!("a/{id}"),
+        Condition::Failing(languages, failure(what, days)),
+    )
 }
 
 /// What the page lists as needing attention, one text for each item and a line for each paragraph.
 async fn attention(snapshot: Snapshot, outcome: PollOutcome) -> Vec<String> {
     let page = body(get_after(snapshot, outcome, "/", &[]).await).await;
-    let Some((_, list)) = page.split_once("What needs attention") else { return Vec::new() };
-    let items = list.split_once("</section>").unwrap().0.split("<li>").skip(1);
-    let text = |part: &str| part.split('<').filter_map(|tag| tag.split_once('>')).map(|(_, text)| text).collect();
+    let Some((_, list)) = page.split_once("What needs attention") else {
+        return Vec::new();
+    };
+    let items = list
+        .split_once("</section>")
+        .unwrap()
+        .0
+        .split("<li>")
+        .skip(1);
+    let text = |part: &str| {
+        part.split('<')
+            .filter_map(|tag| tag.split_once('>'))
+            .map(|(_, text)| text)
+            .collect()
+    };
     items
-        .map(|item| item.split_inclusive("</p>").map(text).collect::<Vec<String>>().join("\n").trim().to_owned())
+        .map(|item| {
+            item.split_inclusive("</p>")
+                .map(text)
+                .collect::<Vec<String>>()
+                .join("\n")
+                .trim()
+                .to_owned()
+        })
         .collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_failure_that_has_lasted_longest() {
-    let snapshot = snapshot((1..=7).map(|id| failing(id, &format!("GET {id}"), i64::try_from(id).unwrap())).collect());
+async fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_failure_that_has_lasted_longest()
+ {
+    let snapshot = snapshot(
+        (1..=7)
+            .map(|id| failing(id, &format!("GET {id}"), i64::try_from(id).unwrap()))
+            .collect(),
+    );
     assert_eq!(
         attention(snapshot, outcome()).await,
-        ["7 repositories cannot be read for 7 d\na/1, a/2, a/3, a/4, a/5 and 2 more for 7 d\nSuch as: GET 7\nfix it"]
+        [
+            "7 repositories cannot be read for 7 d\na/1, a/2, a/3, a/4, a/5 and 2 more for 7 d\nSuch as: GET 7\nfix it"
+        ]
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
-    let snapshot = snapshot((1..=10).map(|id| failing(id, &format!("GET {id}: 503"), 1)).collect());
+    let snapshot = snapshot(
+        (1..=10)
+            .map(|id| failing(id, &format!("GET {id}: 503"), 1))
+            .collect(),
+    );
     let listing = Some(failure("GET /v1/repositories: 503", 1));
-    let outcome = PollOutcome { listing, read: 0, failure: Some(PollFailure::Unavailable), ..outcome() };
+    let outcome = PollOutcome {
+        listing,
+        read: 0,
+        failure: Some(PollFailure::Unavailable),
+        ..outcome()
+    };
     assert_eq!(
         attention(snapshot, outcome).await,
-        ["The API is unavailable: the last poll read nothing; the data shown were read before for 24 h\n\
-          GET /v1/repositories: 503\nfix it"]
+        [
+            "The API is unavailable: the last poll read nothing; the data shown were read before for 24 h\n\
+          GET /v1/repositories: 503\nfix it"
+        ]
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_ended_a_poll_early_is_shown_beside_the_repositories_that_fail() {
-    let snapshot = snapshot(vec![failing(1, "GET 1: 403", 1), shown(2, "a/2", fresh(Vec::new()))]);
-    let ended_early = Failure { hint: "check the key".into(), ..failure("three repositories in a row: 403", 0) };
-    let outcome = PollOutcome { ended_early: Some(ended_early), failure: Some(PollFailure::Repositories), ..outcome() };
+    let snapshot = snapshot(vec![
+        failing(1, "GET 1: 403", 1),
+        shown(2, "a/2", fresh(Vec::new())),
+    ]);
+    let ended_early = Failure {
+        hint: "check the key".into(),
+        ..failure("three repositories in a row: 403", 0)
+    };
+    let outcome = PollOutcome {
+        ended_early: Some(ended_early),
+        failure: Some(PollFailure::Repositories),
+        ..outcome()
+    };
     assert_eq!(
         attention(snapshot, outcome).await,
         [
@@ -195,8 +333,18 @@ fn uneven() -> Snapshot {
 async fn the_mean_is_one_of_languages_everywhere_and_says_over_how_many_repositories() {
     let page = page_of(uneven(), "/").await;
     assert!(page.contains("<b>10 %</b> translated"), "{page}");
-    assert!(page.contains("Mean of the 2 read</th><td class=\"h1\" data-code=\"All\">10</td>"), "{page}");
-    let report = crate::report::table(&uneven(), &outcome(), crate::report::Look { width: 80, color: false });
+    assert!(
+        page.contains("Mean of the 2 read</th><td class=\"h1\" data-code=\"All\">10</td>"),
+        "{page}"
+    );
+    let report = crate::report::table(
+        &uneven(),
+        &outcome(),
+        crate::report::Look {
+            width: 80,
+            color: false,
+        },
+    );
     assert!(report.contains("10 % on average"), "{report}");
 }
 
@@ -204,12 +352,23 @@ async fn the_mean_is_one_of_languages_everywhere_and_says_over_how_many_reposito
 async fn a_page_loads_itself_again_only_where_its_reader_says_so_and_never_with_a_search() {
     for (uri, refresh, link) in [
         ("/", None, Some("href=\"?refresh=60\"")),
-        ("/?sort=name&refresh=60", Some("60"), Some("href=\"?sort=name\"")),
+        (
+            "/?sort=name&refresh=60",
+            Some("60"),
+            Some("href=\"?sort=name\""),
+        ),
         ("/?refresh=1", None, Some("href=\"?refresh=60\"")),
         ("/?q=a&refresh=60", None, None),
     ] {
         let response = get(snapshot_of(&[("a/a", Some(50.0), 0)]), uri, &[]).await;
-        assert_eq!(response.headers().get("refresh").map(|value| value.to_str().unwrap()), refresh, "{uri}");
+        assert_eq!(
+            response
+                .headers()
+                .get("refresh")
+                .map(|value| value.to_str().unwrap()),
+            refresh,
+            "{uri}"
+        );
         let page = body(response).await;
         assert!(!page.contains("http-equiv"));
         match link {
@@ -241,7 +400,12 @@ async fn get(snapshot: Snapshot, uri: &'static str, headers: &[(&str, &str)]) ->
     get_after(snapshot, outcome(), uri, headers).await
 }
 
-async fn get_after(snapshot: Snapshot, outcome: PollOutcome, uri: &'static str, headers: &[(&str, &str)]) -> Response {
+async fn get_after(
+    snapshot: Snapshot,
+    outcome: PollOutcome,
+    uri: &'static str,
+    headers: &[(&str, &str)],
+) -> Response {
     let mut fixture = Fixture::new();
     fixture.snapshot = snapshot;
     fixture.publish(|status| status.last = Some(outcome));
@@ -257,19 +421,32 @@ async fn page_of(snapshot: Snapshot, uri: &'static str) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_search_is_shown_as_text_and_the_policy_lets_nothing_else_in() {
     let response = get(snapshot_of(&[]), "/?q=%22%3E%3Cb%3E", &[]).await;
-    let policy = response.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    let policy = response.headers()["content-security-policy"]
+        .to_str()
+        .unwrap()
+        .to_owned();
     let page = body(response).await;
     assert!(page.contains("value=\"&quot;&gt;&lt;b&gt;\""));
     assert!(!page.contains("<b>") && !page.contains("style=") && !page.contains("<script"));
-    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-") && !policy.contains("unsafe"), "{policy}");
+    assert!(
+        policy.starts_with("default-src 'none'; style-src 'sha256-") && !policy.contains("unsafe"),
+        "{policy}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn names_of_repositories_and_languages_cannot_break_out() {
     let evil = "\"><img src=x onerror=alert(1)><script>";
     let mut evil_reading = reading(evil, 50.0, 0);
-    evil_reading.language = Arc::new(Language { code: evil.into(), name: evil.into() });
-    let page = page_of(snapshot(vec![shown(1, evil, fresh(vec![evil_reading]))]), "/").await;
+    evil_reading.language = Arc::new(Language {
+        code: evil.into(),
+        name: evil.into(),
+    });
+    let page = page_of(
+        snapshot(vec![shown(1, evil, fresh(vec![evil_reading]))]),
+        "/",
+    )
+    .await;
     assert!(page.contains("&quot;&gt;&lt;img src=x onerror=alert(1)&gt;&lt;script&gt;"));
     assert!(!page.contains("<img") && !page.contains("<script"));
 }
@@ -289,8 +466,17 @@ async fn a_cell_is_rounded_down_and_stays_short() {
     ];
     for (completion, text) in cells {
         let page = page_of(snapshot_of(&[("a/a", Some(completion), 0)]), "/").await;
-        let row = page.split("<bdi class=\"name\">").nth(1).unwrap().split("</tr>").next().unwrap();
-        assert!(row.contains(&format!("data-code=\"de\">{text}</td>")), "{completion}: {row}");
+        let row = page
+            .split("<bdi class=\"name\">")
+            .nth(1)
+            .unwrap()
+            .split("</tr>")
+            .next()
+            .unwrap();
+        assert!(
+            row.contains(&format!("data-code=\"de\">{text}</td>")),
+            "{completion}: {row}"
+        );
     }
 }
 
@@ -298,8 +484,11 @@ async fn a_cell_is_rounded_down_and_stays_short() {
 async fn the_page_is_compressed_where_that_is_accepted() {
     let response = get(snapshot_of(&[]), "/", &[("accept-encoding", "gzip")]).await;
     assert_eq!(response.headers()["content-encoding"], "gzip");
-    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
+        .await
+        .unwrap();
     let mut page = String::new();
-    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut page).unwrap();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut page)
+        .unwrap();
     assert!(page.starts_with("<!DOCTYPE html>"));
 }

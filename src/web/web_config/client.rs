@@ -2,7 +2,8 @@
 
 use super::yaml::{Invalid, RawTls, choose};
 use rustls::{
-    CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme,
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore,
+    SignatureScheme,
     client::danger::HandshakeSignatureValid,
     crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, UnixTime},
@@ -71,10 +72,20 @@ impl fmt::Display for Clients {
         if self.policy == Policy::None {
             return f.write_str("no client certificates");
         }
-        let needed = if self.client_auth_mandatory() { "required" } else { "optional" };
-        let verified = if self.policy.verifies() { "verified" } else { "NOT verified" };
+        let needed = if self.client_auth_mandatory() {
+            "required"
+        } else {
+            "optional"
+        };
+        let verified = if self.policy.verifies() {
+            "verified"
+        } else {
+            "NOT verified"
+        };
         write!(f, "client certificates {needed}, {verified}")?;
-        self.allowed_sans.as_ref().map_or(Ok(()), |sans| write!(f, ", of {}", sans.join(", ")))
+        self.allowed_sans
+            .as_ref()
+            .map_or(Ok(()), |sans| write!(f, ", of {}", sans.join(", ")))
     }
 }
 
@@ -110,16 +121,36 @@ impl Clients {
             sans => sans.as_ref().map(|sans| sans.value.clone()),
         };
         if policy == Policy::None && own_authorities {
-            return Err(Invalid::at(section, checks_nothing("client_ca or client_ca_file")));
+            return Err(Invalid::at(
+                section,
+                checks_nothing("client_ca or client_ca_file"),
+            ));
         }
-        let hints = authorities.as_ref().map(RootCertStore::subjects).unwrap_or_default();
-        let chain = if policy.verifies() { Some(chain(section, authorities, &provider)?) } else { None };
-        Ok(Self { policy, allowed_sans, own_authorities, chain, hints, provider })
+        let hints = authorities
+            .as_ref()
+            .map(RootCertStore::subjects)
+            .unwrap_or_default();
+        let chain = if policy.verifies() {
+            Some(chain(section, authorities, &provider)?)
+        } else {
+            None
+        };
+        Ok(Self {
+            policy,
+            allowed_sans,
+            own_authorities,
+            chain,
+            hints,
+            provider,
+        })
     }
 
     /// What decides how clients are judged, except the authorities themselves.
     pub fn settings(&self) -> String {
-        format!("{:?}", (self.policy, self.own_authorities, &self.allowed_sans))
+        format!(
+            "{:?}",
+            (self.policy, self.own_authorities, &self.allowed_sans)
+        )
     }
 
     /// The keys by which `next` would protect less than this.
@@ -130,10 +161,17 @@ impl Clients {
             || before != Policy::None && after == Policy::None;
         let keys = [
             (lower, "tls_server_config.client_auth_type"),
-            (self.own_authorities && !next.own_authorities, "tls_server_config.client_ca_file"),
-            (self.allowed_sans.is_some() && next.allowed_sans.is_none(), "tls_server_config.client_allowed_sans"),
+            (
+                self.own_authorities && !next.own_authorities,
+                "tls_server_config.client_ca_file",
+            ),
+            (
+                self.allowed_sans.is_some() && next.allowed_sans.is_none(),
+                "tls_server_config.client_allowed_sans",
+            ),
         ];
-        keys.into_iter().filter_map(|(weakened, key)| weakened.then_some(key))
+        keys.into_iter()
+            .filter_map(|(weakened, key)| weakened.then_some(key))
     }
 }
 
@@ -147,9 +185,13 @@ fn chain(
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         roots
     });
-    let chain = WebPkiClientVerifier::builder_with_provider(authorities.into(), Arc::clone(provider)).build();
+    let chain =
+        WebPkiClientVerifier::builder_with_provider(authorities.into(), Arc::clone(provider))
+            .build();
     chain.map_err(|error| {
-        let message = format!("tls_server_config cannot verify client certificates ({error}); set client_ca_file");
+        let message = format!(
+            "tls_server_config cannot verify client certificates ({error}); set client_ca_file"
+        );
         Invalid::at(section, message)
     })
 }
@@ -177,7 +219,9 @@ impl ClientCertVerifier for Clients {
             chain.verify_client_cert(end_entity, intermediates, now)?;
         }
         if let Some(allowed) = &self.allowed_sans
-            && !alternative_names(end_entity)?.iter().any(|name| allowed.contains(name))
+            && !alternative_names(end_entity)?
+                .iter()
+                .any(|name| allowed.contains(name))
         {
             return Err(CertificateError::ApplicationVerificationFailure.into());
         }
@@ -190,7 +234,12 @@ impl ClientCertVerifier for Clients {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            cert,
+            dss,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -199,11 +248,18 @@ impl ClientCertVerifier for Clients {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            cert,
+            dss,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }
 
@@ -211,13 +267,21 @@ impl ClientCertVerifier for Clients {
 fn alternative_names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, Error> {
     let malformed = || Error::from(CertificateError::BadEncoding);
     let (_, certificate) = X509Certificate::from_der(certificate).map_err(|_| malformed())?;
-    let extension = certificate.subject_alternative_name().map_err(|_| malformed())?;
-    let names = extension.map(|extension| extension.value.general_names.as_slice()).unwrap_or_default();
+    let extension = certificate
+        .subject_alternative_name()
+        .map_err(|_| malformed())?;
+    let names = extension
+        .map(|extension| extension.value.general_names.as_slice())
+        .unwrap_or_default();
     let text = |name: &GeneralName<'_>| match name {
-        GeneralName::DNSName(text) | GeneralName::RFC822Name(text) | GeneralName::URI(text) => Some((*text).to_owned()),
+        GeneralName::DNSName(text) | GeneralName::RFC822Name(text) | GeneralName::URI(text) => {
+            Some((*text).to_owned())
+        }
         GeneralName::IPAddress(bytes) => {
             let v4 = <[u8; 4]>::try_from(*bytes).map(IpAddr::from);
-            v4.or_else(|_| <[u8; 16]>::try_from(*bytes).map(IpAddr::from)).ok().map(|address| address.to_string())
+            v4.or_else(|_| <[u8; 16]>::try_from(*bytes).map(IpAddr::from))
+                .ok()
+                .map(|address| address.to_string())
         }
         _ => None,
     };
@@ -239,17 +303,27 @@ mod tests {
             SanType::IpAddress("192.0.2.1".parse().unwrap()),
             SanType::IpAddress("2001:db8::1".parse().unwrap()),
         ];
-        let certificate = parameters.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        let certificate = parameters
+            .self_signed(&KeyPair::generate().unwrap())
+            .unwrap();
         assert_eq!(
             alternative_names(certificate.der()).unwrap(),
-            ["prometheus.example", "ops@example.org", "spiffe://example.org/prometheus", "192.0.2.1", "2001:db8::1"]
+            [
+                "prometheus.example",
+                "ops@example.org",
+                "spiffe://example.org/prometheus",
+                "192.0.2.1",
+                "2001:db8::1"
+            ]
         );
     }
 
     #[test]
     fn a_certificate_without_alternative_names_has_none_and_what_is_no_certificate_is_an_error() {
-        let certificate =
-            CertificateParams::new(Vec::new()).unwrap().self_signed(&KeyPair::generate().unwrap()).unwrap();
+        let certificate = CertificateParams::new(Vec::new())
+            .unwrap()
+            .self_signed(&KeyPair::generate().unwrap())
+            .unwrap();
         assert_eq!(alternative_names(certificate.der()).unwrap(), [""; 0]);
         assert!(alternative_names(&CertificateDer::from(b"no certificate".to_vec())).is_err());
     }

@@ -24,7 +24,10 @@ impl Files {
             Ok(file) if !file.is_file() => Err(io::Error::other("it is not a regular file")),
             _ => std::fs::read(&path),
         };
-        let digest = content.as_ref().ok().map(|content| digest(&SHA256, content).as_ref().to_vec());
+        let digest = content
+            .as_ref()
+            .ok()
+            .map(|content| digest(&SHA256, content).as_ref().to_vec());
         self.0.push((path, digest));
         content
     }
@@ -42,22 +45,39 @@ impl Files {
     pub fn pem(&mut self, key: &str, inline: &Text, file: &Text) -> Result<Option<Pem>, Invalid> {
         let (text, name, place) = match (&inline.0, &file.0) {
             (Some(inline), Some(_)) => {
-                let message = format!("tls_server_config has both {key} and {key}_file; leave one of them out");
+                let message = format!(
+                    "tls_server_config has both {key} and {key}_file; leave one of them out"
+                );
                 return Err(Invalid::at(inline, message));
             }
-            (Some(inline), None) => (inline.value.clone().into_bytes(), format!("tls_server_config.{key}"), inline),
+            (Some(inline), None) => (
+                inline.value.clone().into_bytes(),
+                format!("tls_server_config.{key}"),
+                inline,
+            ),
             (None, Some(file)) => {
-                let folder = self.0.first().and_then(|(path, _)| path.parent()).unwrap_or(Path::new("."));
+                let folder = self
+                    .0
+                    .first()
+                    .and_then(|(path, _)| path.parent())
+                    .unwrap_or(Path::new("."));
                 let path = folder.join(&file.value);
                 let name = format!("tls_server_config.{key}_file {}", path.display());
                 let text = self.read(path).map_err(|error| {
-                    Invalid::at(file, format!("cannot read {name}: {error}; correct the path or its mode"))
+                    Invalid::at(
+                        file,
+                        format!("cannot read {name}: {error}; correct the path or its mode"),
+                    )
                 })?;
                 (text, name, file)
             }
             (None, None) => return Ok(None),
         };
-        Ok(Some(Pem { text, name, place: Spanned::new((), place.referenced, place.defined) }))
+        Ok(Some(Pem {
+            text,
+            name,
+            place: Spanned::new((), place.referenced, place.defined),
+        }))
     }
 }
 
@@ -81,7 +101,8 @@ impl Pem {
     }
 
     pub fn key(&self) -> Result<PrivateKeyDer<'static>, Invalid> {
-        let hint = "has no private key in PEM; give one that is not encrypted (PKCS#8, PKCS#1 or SEC1)";
+        let hint =
+            "has no private key in PEM; give one that is not encrypted (PKCS#8, PKCS#1 or SEC1)";
         PrivateKeyDer::from_pem_slice(&self.text).map_err(|_| self.invalid(hint))
     }
 
@@ -90,7 +111,9 @@ impl Pem {
         let mut roots = RootCertStore::empty();
         for certificate in self.certificates()? {
             roots.add(certificate).map_err(|error| {
-                self.invalid(&format!("has a certificate that cannot be used ({error}); replace it"))
+                self.invalid(&format!(
+                    "has a certificate that cannot be used ({error}); replace it"
+                ))
             })?;
         }
         Ok(roots)

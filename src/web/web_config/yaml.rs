@@ -15,11 +15,17 @@ pub struct Invalid {
 
 impl Invalid {
     pub fn new(message: impl Into<String>) -> Self {
-        Self { line: None, message: message.into() }
+        Self {
+            line: None,
+            message: message.into(),
+        }
     }
 
     pub fn at<T>(place: &Spanned<T>, message: impl Into<String>) -> Self {
-        Self { line: Some(place.referenced.line()).filter(|line| *line > 0), message: message.into() }
+        Self {
+            line: Some(place.referenced.line()).filter(|line| *line > 0),
+            message: message.into(),
+        }
     }
 }
 
@@ -35,11 +41,27 @@ impl From<Option<Spanned<String>>> for Text {
 }
 
 /// What the name stands for.
-pub fn choose<T: Copy>(key: &str, name: &Spanned<String>, choices: &[(impl AsRef<str>, T)]) -> Result<T, Invalid> {
-    let chosen = choices.iter().find(|(known, _)| known.as_ref() == name.value);
+pub fn choose<T: Copy>(
+    key: &str,
+    name: &Spanned<String>,
+    choices: &[(impl AsRef<str>, T)],
+) -> Result<T, Invalid> {
+    let chosen = choices
+        .iter()
+        .find(|(known, _)| known.as_ref() == name.value);
     chosen.map(|(_, choice)| *choice).ok_or_else(|| {
-        let choices = choices.iter().map(|(known, _)| known.as_ref()).collect::<Vec<_>>().join(", ");
-        Invalid::at(name, format!("{key}: {:?} is not supported; choose from {choices}", name.value))
+        let choices = choices
+            .iter()
+            .map(|(known, _)| known.as_ref())
+            .collect::<Vec<_>>()
+            .join(", ");
+        Invalid::at(
+            name,
+            format!(
+                "{key}: {:?} is not supported; choose from {choices}",
+                name.value
+            ),
+        )
     })
 }
 
@@ -94,31 +116,58 @@ pub fn parse(text: &str) -> Result<Raw, Invalid> {
     let parsed = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
         serde_path_to_error::deserialize(yaml).map_err(|error| {
             // Between a key and its value stands the wrapper that knows the line.
-            let names = error.path().iter().map(ToString::to_string).filter(|name| name != "value" && name != "?");
+            let names = error
+                .path()
+                .iter()
+                .map(ToString::to_string)
+                .filter(|name| name != "value" && name != "?");
             key = names.collect::<Vec<_>>().join(".");
             error.into_inner()
         })
     });
     parsed.map_err(|error| Invalid {
-        line: error.location().as_ref().map(Location::line).filter(|line| *line > 0),
+        line: error
+            .location()
+            .as_ref()
+            .map(Location::line)
+            .filter(|line| *line > 0),
         message: message(&key, &error),
     })
 }
 
 /// What is wrong and what to do; nothing of the file but its keys.
 fn message(section: &str, error: &YamlError) -> String {
-    let key = if section.is_empty() { "the file" } else { section };
+    let key = if section.is_empty() {
+        "the file"
+    } else {
+        section
+    };
     match error {
-        YamlError::SerdeUnknownField { field, expected, .. } => match nearest(field, expected.iter()) {
+        YamlError::SerdeUnknownField {
+            field, expected, ..
+        } => match nearest(field, expected.iter()) {
             Some(known) => format!("{key}: there is no such key; did you mean {known}?"),
-            None => format!("{key}: there is no such key; the keys are {}", expected.join(", ")),
+            None => format!(
+                "{key}: there is no such key; the keys are {}",
+                expected.join(", ")
+            ),
         },
-        YamlError::DuplicateMappingKey { key: Some(twice), .. } => {
-            let section = if section.is_empty() { String::new() } else { format!("{section}.") };
+        YamlError::DuplicateMappingKey {
+            key: Some(twice), ..
+        } => {
+            let section = if section.is_empty() {
+                String::new()
+            } else {
+                format!("{section}.")
+            };
             format!("{section}{twice} is given twice; remove one of the two")
         }
-        YamlError::NullIntoString { .. } => format!("{key} has no value; write one, or remove the key"),
-        YamlError::MultipleDocuments { .. } => "a second YAML document begins here; keep one".to_owned(),
+        YamlError::NullIntoString { .. } => {
+            format!("{key} has no value; write one, or remove the key")
+        }
+        YamlError::MultipleDocuments { .. } => {
+            "a second YAML document begins here; keep one".to_owned()
+        }
         YamlError::Unexpected { .. }
         | YamlError::InvalidScalar { .. }
         | YamlError::InvalidBooleanStrict { .. }
@@ -134,11 +183,12 @@ fn message(section: &str, error: &YamlError) -> String {
 /// What a key takes.
 fn expected(key: &str) -> &'static str {
     match key.rsplit('.').next().unwrap_or_default() {
-        "the file" | "tls_server_config" | "http_server_config" | "basic_auth_users" | "rate_limit" | "headers" => {
-            "a mapping: a key, a colon and a value on each line"
-        }
+        "the file" | "tls_server_config" | "http_server_config" | "basic_auth_users"
+        | "rate_limit" | "headers" => "a mapping: a key, a colon and a value on each line",
         "http2" | "prefer_server_cipher_suites" => "true or false",
-        "cipher_suites" | "curve_preferences" | "client_allowed_sans" => "a list, such as [first, second]",
+        "cipher_suites" | "curve_preferences" | "client_allowed_sans" => {
+            "a list, such as [first, second]"
+        }
         "burst" => "a whole number from 1 to 4294967295, such as 20",
         _ => "one text",
     }

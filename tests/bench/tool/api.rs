@@ -87,7 +87,10 @@ pub fn serve(repositories: &str, languages: &str) -> Outcome {
 }
 
 /// The ids are 1, 2, 3 and so on, so the cursor is the index of the next.
-async fn list(State(api): State<Arc<Api>>, Query(Listing { limit, after }): Query<Listing>) -> Response {
+async fn list(
+    State(api): State<Arc<Api>>,
+    Query(Listing { limit, after }): Query<Listing>,
+) -> Response {
     let page = api.repositories.get(after..).unwrap_or_default();
     let page = &page[..page.len().min(limit.min(most()))];
     answer(serde_json::to_vec(page).unwrap_or_default().into())

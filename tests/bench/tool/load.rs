@@ -19,10 +19,21 @@ const ACCEPT: &str = "Accept: application/openmetrics-text;version=1.0.0\r\n";
 const LEAST: usize = 5;
 
 pub fn run(url: &str, seconds: &str, gzip: bool) -> Outcome {
-    let (host, path) = url.trim_start_matches("http://").split_once('/').ok_or("the URL has no path")?;
-    let encoding = if gzip { "Accept-Encoding: gzip\r\n" } else { "" };
+    let (host, path) = url
+        .trim_start_matches("http://")
+        .split_once('/')
+        .ok_or("the URL has no path")?;
+    let encoding = if gzip {
+        "Accept-Encoding: gzip\r\n"
+    } else {
+        ""
+    };
     let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n{ACCEPT}{encoding}\r\n");
-    let mut client = Client { host, stream: None, buffer: vec![0; BUFFER] };
+    let mut client = Client {
+        host,
+        stream: None,
+        buffer: vec![0; BUFFER],
+    };
     let mut size = client.scrape(&request)?;
     let mut took = Vec::new();
     let (started, limit) = (Instant::now(), Duration::from_secs_f64(seconds.parse()?));
@@ -69,7 +80,11 @@ impl Client<'_> {
         };
         let headers = String::from_utf8_lossy(&head[..body_start]).to_ascii_lowercase();
         if headers.split_whitespace().nth(1) != Some("200") {
-            return Err(format!("the server answered {}", headers.lines().next().unwrap_or_default()).into());
+            return Err(format!(
+                "the server answered {}",
+                headers.lines().next().unwrap_or_default()
+            )
+            .into());
         }
         // Without a length, the body ends with the connection.
         let length: Option<usize> = match headers.split_once("content-length:") {

@@ -35,5 +35,8 @@ fn main() -> ExitCode {
 
 /// Runs `task` as cheaply as tokio can: on one thread.
 fn block_on(task: impl Future<Output = Outcome>) -> Outcome {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(task)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(task)
 }

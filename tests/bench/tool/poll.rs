@@ -34,7 +34,10 @@ pub fn run(root: &str, concurrency: &str) -> Outcome {
         let started = Instant::now();
         let mut ids: Vec<u64> = Vec::new();
         loop {
-            let after = ids.last().map(|id| format!("&after={id}")).unwrap_or_default();
+            let after = ids
+                .last()
+                .map(|id| format!("&after={id}"))
+                .unwrap_or_default();
             let body = client
                 .get(format!("{root}/v1/repositories?limit=1000{after}"))
                 .bearer_auth("bench")
@@ -50,7 +53,9 @@ pub fn run(root: &str, concurrency: &str) -> Outcome {
         }
         let languages: usize = stream::iter(&ids)
             .map(|id| async move {
-                let request = client.get(format!("{root}/v1/repositories/{id}/languages")).bearer_auth("bench");
+                let request = client
+                    .get(format!("{root}/v1/repositories/{id}/languages"))
+                    .bearer_auth("bench");
                 let body = request.send().await?.bytes().await?;
                 let languages: Vec<Language> = serde_json::from_slice(&body)?;
                 Ok::<_, Box<dyn std::error::Error>>(black_box(languages).len())
@@ -59,7 +64,10 @@ pub fn run(root: &str, concurrency: &str) -> Outcome {
             .try_fold(0, async |all, some| Ok(all + some))
             .await?;
         let seconds = started.elapsed().as_secs_f64();
-        println!("{}", json!({ "repositories": ids.len(), "languages": languages, "seconds": seconds }));
+        println!(
+            "{}",
+            json!({ "repositories": ids.len(), "languages": languages, "seconds": seconds })
+        );
         Ok(())
     })
 }

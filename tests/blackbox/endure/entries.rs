@@ -9,8 +9,11 @@ use crate::support::{
 /// How many entries were counted as invalid, by reason.
 fn invalid(metrics: &Exposition, operation: &str) -> String {
     let samples = metrics.samples("translation_exporter_invalid_entries_total");
-    let samples = samples.filter(|sample| sample.labels["operation"] == operation && sample.value > 0.0);
-    let mut reasons: Vec<_> = samples.map(|sample| format!("{} {}", sample.labels["reason"], sample.value)).collect();
+    let samples =
+        samples.filter(|sample| sample.labels["operation"] == operation && sample.value > 0.0);
+    let mut reasons: Vec<_> = samples
+        .map(|sample| format!("{} {}", sample.labels["reason"], sample.value))
+        .collect();
     reasons.sort();
     reasons.join(", ")
 }
@@ -30,7 +33,9 @@ fn a_bad_repository_affects_nothing_else_and_is_logged_once() {
         {"id": 205, "name": "field/unknown-fields", "private": true, "created_at": "2024-05-06T07:08:09Z", "x": [{}]}
     ]"#;
     let api = Api::start((200..=205).map(repo));
-    api.script(Target::Listing, move |request| request.query("after").is_none().then(|| Reply::json(page)));
+    api.script(Target::Listing, move |request| {
+        request.query("after").is_none().then(|| Reply::json(page))
+    });
     let exporter = Setup::for_api(&api).set("poll.interval", "2s").start();
     let metrics = exporter.wait_until_fresh(5);
 
@@ -46,13 +51,27 @@ fn a_bad_repository_affects_nothing_else_and_is_logged_once() {
     }
     assert_eq!(metrics.count(INFO), 5);
     let created = metrics.label_values("translation_repository_created_timestamp_seconds", "repo");
-    assert_eq!(created, ["field/bad-private", "field/no-private", "field/unknown-fields"]);
-    let expected = "created_at 2, duplicate_id 1, duplicate_name 1, id 1, name 1, not_an_object 1, private 1";
+    assert_eq!(
+        created,
+        [
+            "field/bad-private",
+            "field/no-private",
+            "field/unknown-fields"
+        ]
+    );
+    let expected =
+        "created_at 2, duplicate_id 1, duplicate_name 1, id 1, name 1, not_an_object 1, private 1";
     assert_eq!(invalid(&metrics, "list_repositories"), expected);
 
     let metrics = exporter.wait_for_polls(1.0);
     assert_eq!(metrics.up(), Some(1.0));
-    let warnings = || exporter.log().lines().filter(|line| line.contains("level=warn")).count();
+    let warnings = || {
+        exporter
+            .log()
+            .lines()
+            .filter(|line| line.contains("level=warn"))
+            .count()
+    };
     let after_one = warnings();
     assert!(after_one > 0);
     exporter.wait_for_polls(1.0);
@@ -87,12 +106,29 @@ fn a_bad_language_affects_nothing_else_and_only_a_number_becomes_a_ratio_and_a_c
         ("huge", "", Some(1e306)),
     ] {
         let labels = [("repo", "owner/repo-1"), ("language", code), ("name", name)];
-        assert_eq!(metrics.value("translation_language_info", &labels), Some(1.0), "{code}");
+        assert_eq!(
+            metrics.value("translation_language_info", &labels),
+            Some(1.0),
+            "{code}"
+        );
         assert_eq!(metrics.ratio("owner/repo-1", code), ratio, "{code}");
-        assert_eq!(metrics.clock("owner/repo-1", code).is_some(), ratio.is_some(), "{code}");
+        assert_eq!(
+            metrics.clock("owner/repo-1", code).is_some(),
+            ratio.is_some(),
+            "{code}"
+        );
     }
-    assert_eq!(metrics.value("translation_repository_languages", &[("repo", "owner/repo-1")]), Some(7.0));
-    assert_eq!(metrics.value("translation_exporter_completion_out_of_scale", &[]), Some(2.0));
+    assert_eq!(
+        metrics.value(
+            "translation_repository_languages",
+            &[("repo", "owner/repo-1")]
+        ),
+        Some(7.0)
+    );
+    assert_eq!(
+        metrics.value("translation_exporter_completion_out_of_scale", &[]),
+        Some(2.0)
+    );
     let expected = "code 1, completion 1, duplicate_code 1, name 1, not_an_object 1";
     assert_eq!(invalid(&metrics, "list_languages"), expected);
     assert_eq!(metrics.ratio("owner/repo-2", "de"), Some(0.5));
@@ -104,9 +140,14 @@ fn the_clock_of_a_language_starts_with_its_first_completion() {
     let exporter = Setup::for_api(&api).start();
     let before = exporter.wait_until_fresh(1);
     assert_eq!(before.count(CLOCK), 0);
-    let seen = before.value("translation_repository_last_success_timestamp_seconds", &[("repo", "owner/repo")]);
+    let seen = before.value(
+        "translation_repository_last_success_timestamp_seconds",
+        &[("repo", "owner/repo")],
+    );
     exporter.wait_for_polls(1.0);
     api.put([Repo::new(1, "owner/repo").languages(&[("de", 7.0)])]);
-    let after = exporter.wait_for("a completion", |metrics| metrics.ratio("owner/repo", "de") == Some(0.07));
+    let after = exporter.wait_for("a completion", |metrics| {
+        metrics.ratio("owner/repo", "de") == Some(0.07)
+    });
     assert!(after.clock("owner/repo", "de") > seen);
 }

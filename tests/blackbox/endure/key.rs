@@ -11,11 +11,17 @@ struct WithKeyFile {
 
 fn started() -> WithKeyFile {
     let api = Api::of(20);
-    let setup = Setup::for_api(&api).set("api.key", "").set("api.concurrency", "1");
+    let setup = Setup::for_api(&api)
+        .set("api.key", "")
+        .set("api.concurrency", "1");
     let file = setup.file("key", KEY);
     let exporter = setup.set("api.key_file", &file).start();
     exporter.wait_until_fresh(20);
-    WithKeyFile { api, exporter, file }
+    WithKeyFile {
+        api,
+        exporter,
+        file,
+    }
 }
 
 impl WithKeyFile {
@@ -34,16 +40,27 @@ fn a_key_file_that_is_emptied_removed_or_unreadable_stops_the_polls_until_it_is_
         |file| fs::write(file, "\n").unwrap(),
         |file| fs::remove_file(file).unwrap(),
         // Root can read any file, but not even root can read a folder as a file.
-        |file| fs::remove_file(file).and_then(|()| fs::create_dir(file)).unwrap(),
+        |file| {
+            fs::remove_file(file)
+                .and_then(|()| fs::create_dir(file))
+                .unwrap();
+        },
     ];
     for (number, breakage) in breakages.into_iter().enumerate() {
         breakage(&run.file);
         run.wait_until_up_is(0.0);
         run.api.forget();
         run.exporter.wait_for_polls(1.0);
-        assert_eq!(run.api.requests(Target::Everything).len(), 0, "without a key nothing is sent");
+        assert_eq!(
+            run.api.requests(Target::Everything).len(),
+            0,
+            "without a key nothing is sent"
+        );
         let log = run.exporter.log();
-        assert!(log.contains(&run.file) || log.contains("api.key_file"), "breakage {number}");
+        assert!(
+            log.contains(&run.file) || log.contains("api.key_file"),
+            "breakage {number}"
+        );
         fs::remove_dir(&run.file).ok();
         fs::write(&run.file, KEY).unwrap();
         run.wait_until_up_is(1.0);
@@ -62,10 +79,19 @@ fn a_key_that_is_replaced_in_the_middle_of_a_poll_is_used_at_once() {
         (request.authorization.as_deref() == Some("Bearer the-new-key"))
             .then(|| Reply::json(r#"[{"code":"de","completion":80}]"#))
     });
-    let metrics = run.exporter.wait_for("the rest is read with the new key", |metrics| {
-        metrics.samples(RATIO).filter(|sample| sample.value > 0.79).count() > 10
-    });
-    assert_eq!(metrics.sum("translation_exporter_poll_failures_total", &[]), 0.0);
+    let metrics = run
+        .exporter
+        .wait_for("the rest is read with the new key", |metrics| {
+            metrics
+                .samples(RATIO)
+                .filter(|sample| sample.value > 0.79)
+                .count()
+                > 10
+        });
+    assert_eq!(
+        metrics.sum("translation_exporter_poll_failures_total", &[]),
+        0.0
+    );
 }
 
 #[test]
@@ -77,7 +103,10 @@ fn after_a_key_is_revoked_the_data_stay_and_each_poll_makes_one_request() {
     let begin = run.exporter.metrics().polls();
     let polls = run.exporter.wait_for_polls(3.0).polls() - begin;
     let requests = run.api.requests(Target::Everything).len();
-    assert!((3..=5).contains(&requests), "{requests} requests in {polls} polls");
+    assert!(
+        (3..=5).contains(&requests),
+        "{requests} requests in {polls} polls"
+    );
     fs::write(&run.file, "another").unwrap();
     run.wait_until_up_is(1.0);
 }

@@ -11,9 +11,18 @@ use std::collections::BTreeMap;
 fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
     // Every faulty repository lies between two good ones, so that ten failures never come in a row.
     let rows = || (2..).step_by(2).zip(FAULTS);
-    let good = || (1..=FAULTS.len() as u64 * 2 + 1).step_by(2).map(|id| Repo::new(id, &format!("good/{id}")));
-    let api = Api::start(good().chain(rows().map(|(id, (name, ..))| Repo::new(id, &format!("fault/{name}")))));
-    let (faults, all) = (f64::from(u32::try_from(FAULTS.len()).unwrap()), FAULTS.len() * 2 + 1);
+    let good = || {
+        (1..=FAULTS.len() as u64 * 2 + 1)
+            .step_by(2)
+            .map(|id| Repo::new(id, &format!("good/{id}")))
+    };
+    let api = Api::start(
+        good().chain(rows().map(|(id, (name, ..))| Repo::new(id, &format!("fault/{name}")))),
+    );
+    let (faults, all) = (
+        f64::from(u32::try_from(FAULTS.len()).unwrap()),
+        FAULTS.len() * 2 + 1,
+    );
 
     let exporter = Setup::for_api(&api)
         .set("api.max_attempts", "1")
@@ -42,10 +51,18 @@ fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
     });
     assert_eq!(after.repositories("failing"), faults);
     assert_eq!(after.up(), Some(1.0));
-    assert_eq!(after.value("translation_exporter_listing_complete", &[]), Some(1.0));
+    assert_eq!(
+        after.value("translation_exporter_listing_complete", &[]),
+        Some(1.0)
+    );
     let ratio = |repo: &str| if repo.starts_with("fault/") { 0.5 } else { 0.6 };
     for sample in after.samples(RATIO) {
-        assert_eq!(sample.value, ratio(&sample.labels["repo"]), "{:?}", sample.labels);
+        assert_eq!(
+            sample.value,
+            ratio(&sample.labels["repo"]),
+            "{:?}",
+            sample.labels
+        );
     }
     let mut expected = BTreeMap::new();
     for (.., reason) in FAULTS {
@@ -58,12 +75,19 @@ fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
     });
     let counted: BTreeMap<_, _> = counted.filter(|(_, count)| *count > 0.0).collect();
     assert_eq!(counted, expected, "failures of one poll by reason");
-    assert!(exporter.memory("VmHWM") < 128 * 1024, "it took {} KiB at most", exporter.memory("VmHWM"));
+    assert!(
+        exporter.memory("VmHWM") < 128 * 1024,
+        "it took {} KiB at most",
+        exporter.memory("VmHWM")
+    );
 
     api.heal();
     let metrics = exporter.wait_for("all recover", |metrics| {
         nothing_lost(metrics);
         metrics.repositories("failing") < 1.0
     });
-    assert!(metrics.polls() <= after.polls() + 2.0, "within an interval after the poll under way");
+    assert!(
+        metrics.polls() <= after.polls() + 2.0,
+        "within an interval after the poll under way"
+    );
 }

@@ -10,7 +10,11 @@ use crate::support::{
 /// Waits until `translation_up` has this value; of the three repositories nothing may be lost at any time.
 fn wait_until_up_is(up: f64, exporter: &Exporter, name: &str) -> Exposition {
     exporter.wait_for(name, |metrics| {
-        assert_eq!((metrics.count(INFO), metrics.count(RATIO)), (3, 3), "{name}");
+        assert_eq!(
+            (metrics.count(INFO), metrics.count(RATIO)),
+            (3, 3),
+            "{name}"
+        );
         metrics.up() == Some(up)
     })
 }
@@ -37,31 +41,62 @@ fn a_listing_that_fails_or_has_no_end_loses_nothing_and_is_counted_by_its_reason
     let of_listings: [Row; 5] = [
         ("status 401", |_| Reply::status(401), "unauthorized"),
         ("status 403", |_| Reply::status(403), "forbidden"),
-        ("a page that is repeated for ever", |_| page(&[1, 2]), "cursor"),
         (
-            "a cursor that falls",
-            |request| page(if request.query("after").is_none() { &[1, 3] } else { &[1, 2] }),
+            "a page that is repeated for ever",
+            |_| page(&[1, 2]),
             "cursor",
         ),
-        ("a last entry without an id", |_| Reply::json(format!("[{},{{\"name\":\"a/b\"}}]", repo(1).entry)), "cursor"),
+        (
+            "a cursor that falls",
+            |request| {
+                page(if request.query("after").is_none() {
+                    &[1, 3]
+                } else {
+                    &[1, 2]
+                })
+            },
+            "cursor",
+        ),
+        (
+            "a last entry without an id",
+            |_| Reply::json(format!("[{},{{\"name\":\"a/b\"}}]", repo(1).entry)),
+            "cursor",
+        ),
     ];
     let api = Api::of(3);
-    let setup = Setup::for_api(&api).set("api.max_attempts", "1").set("api.timeout", "2s");
+    let setup = Setup::for_api(&api)
+        .set("api.max_attempts", "1")
+        .set("api.timeout", "2s");
     let exporter = setup.set("api.max_response_size", "1MiB").start();
     exporter.wait_until_fresh(3);
-    for (name, fault, reason) in FAULTS.into_iter().filter(|(name, ..)| names.contains(name)).chain(of_listings) {
+    for (name, fault, reason) in FAULTS
+        .into_iter()
+        .filter(|(name, ..)| names.contains(name))
+        .chain(of_listings)
+    {
         let before = exporter.metrics().failures("list_repositories", reason);
         api.forget();
         api.script(Target::Listing, move |request| Some(fault(request)));
         let metrics = wait_until_up_is(0.0, &exporter, name);
-        assert_eq!(metrics.failures("list_repositories", reason), before + 1.0, "{name}: {reason}");
-        assert_eq!(metrics.value("translation_exporter_listing_complete", &[]), Some(0.0), "{name}");
+        assert_eq!(
+            metrics.failures("list_repositories", reason),
+            before + 1.0,
+            "{name}: {reason}"
+        );
+        assert_eq!(
+            metrics.value("translation_exporter_listing_complete", &[]),
+            Some(0.0),
+            "{name}"
+        );
         assert_eq!(exporter.status("/-/ready"), 200, "{name}: it stays ready");
         let requests = api.requests(Target::Listing).len();
         assert!(requests <= 4, "{name}: {requests} requests");
         api.heal();
         let after = wait_until_up_is(1.0, &exporter, name);
-        assert!(after.polls() <= metrics.polls() + 2.0, "{name}: within an interval after the poll under way");
+        assert!(
+            after.polls() <= metrics.polls() + 2.0,
+            "{name}: within an interval after the poll under way"
+        );
     }
 }
 
@@ -70,9 +105,12 @@ fn a_repository_that_becomes_private_changes_its_label_alone() {
     let api = Api::of(3);
     let exporter = Setup::for_api(&api).start();
     exporter.wait_until_fresh(3);
-    let entry = r#"{"id":2,"name":"owner/repo-2","private":true,"created_at":"2024-05-06T07:08:09Z"}"#;
+    let entry =
+        r#"{"id":2,"name":"owner/repo-2","private":true,"created_at":"2024-05-06T07:08:09Z"}"#;
     api.put([repo(2).entry(entry)]);
     let labels = [("repo", "owner/repo-2"), ("id", "2"), ("private", "true")];
-    let metrics = exporter.wait_for("its label changes", |metrics| metrics.value(INFO, &labels) == Some(1.0));
+    let metrics = exporter.wait_for("its label changes", |metrics| {
+        metrics.value(INFO, &labels) == Some(1.0)
+    });
     assert_eq!((metrics.count(INFO), metrics.count(RATIO)), (3, 3));
 }

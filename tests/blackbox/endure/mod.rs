@@ -19,15 +19,22 @@ type Fault = fn(&Request) -> Reply;
 /// The name of a fault, the fault, and the reason under which it is counted.
 type Row = (&'static str, Fault, &'static str);
 
-const LIST: &str =
-    r#"[{"id":1,"code":"de","name":"owner/repo","completion":77.0,"created_at":"2024-05-06T07:08:09Z"}]"#;
+const LIST: &str = r#"[{"id":1,"code":"de","name":"owner/repo","completion":77.0,"created_at":"2024-05-06T07:08:09Z"}]"#;
 
 /// The faults that any request can meet and that do not end the poll by themselves.
 const FAULTS: [Row; 40] = [
     ("reset", |_| Reply::reset(), "connect"),
     ("closed before headers", |_| Reply::close(), "connect"),
-    ("closed in the middle of the body", |_| Reply::cut_short(LIST), "truncated"),
-    ("reset in the middle of the body", |_| Reply::reset_in_the_middle(LIST), "truncated"),
+    (
+        "closed in the middle of the body",
+        |_| Reply::cut_short(LIST),
+        "truncated",
+    ),
+    (
+        "reset in the middle of the body",
+        |_| Reply::reset_in_the_middle(LIST),
+        "truncated",
+    ),
     ("never answered", |_| Reply::never(), "timeout"),
     ("one byte a second", |_| Reply::drip(LIST), "timeout"),
     ("endless headers", |_| Reply::endless_headers(), "decode"),
@@ -40,28 +47,76 @@ const FAULTS: [Row; 40] = [
     ("status 410", |_| Reply::status(410), "client_error"),
     ("status 418", |_| Reply::status(418), "client_error"),
     ("status 500", |_| Reply::status(500), "server_error"),
-    ("status 502", |_| Reply::html().with_status(502), "server_error"),
+    (
+        "status 502",
+        |_| Reply::html().with_status(502),
+        "server_error",
+    ),
     ("status 503", |_| Reply::status(503), "server_error"),
     ("status 504", |_| Reply::status(504), "server_error"),
     ("an HTML page with status 200", |_| Reply::html(), "decode"),
-    ("redirect to itself", |request| Reply::redirect(&request.target), "redirect"),
-    ("redirect to another path", |_| Reply::redirect("/v1/elsewhere"), "redirect"),
-    ("redirect to another host", |_| Reply::redirect("https://elsewhere.test/"), "redirect"),
-    ("redirect to http", |request| Reply::redirect(&format!("http://localhost{}", request.target)), "redirect"),
+    (
+        "redirect to itself",
+        |request| Reply::redirect(&request.target),
+        "redirect",
+    ),
+    (
+        "redirect to another path",
+        |_| Reply::redirect("/v1/elsewhere"),
+        "redirect",
+    ),
+    (
+        "redirect to another host",
+        |_| Reply::redirect("https://elsewhere.test/"),
+        "redirect",
+    ),
+    (
+        "redirect to http",
+        |request| Reply::redirect(&format!("http://localhost{}", request.target)),
+        "redirect",
+    ),
     ("redirect to nowhere", |_| Reply::status(307), "redirect"),
     ("empty body", |_| Reply::json(""), "decode"),
-    ("truncated JSON", |_| Reply::json(&LIST[..LIST.len() - 9]), "decode"),
-    ("an object", |_| Reply::json(r#"{"repositories":[],"languages":[]}"#), "decode"),
+    (
+        "truncated JSON",
+        |_| Reply::json(&LIST[..LIST.len() - 9]),
+        "decode",
+    ),
+    (
+        "an object",
+        |_| Reply::json(r#"{"repositories":[],"languages":[]}"#),
+        "decode",
+    ),
     ("null", |_| Reply::json("null"), "decode"),
     ("a string", |_| Reply::json("\"[]\""), "decode"),
     ("two arrays", |_| Reply::json("[] []"), "decode"),
-    ("brackets that never close", |_| Reply::json("[".repeat(100_000)), "decode"),
-    ("invalid UTF-8", |_| Reply::json(*b"[{\"code\":\"d\xffe\",\"id\":\"\xc3\"}]"), "decode"),
+    (
+        "brackets that never close",
+        |_| Reply::json("[".repeat(100_000)),
+        "decode",
+    ),
+    (
+        "invalid UTF-8",
+        |_| Reply::json(*b"[{\"code\":\"d\xffe\",\"id\":\"\xc3\"}]"),
+        "decode",
+    ),
     ("a zero byte", |_| Reply::json(*b"[]\0"), "decode"),
-    ("NaN", |_| Reply::json(r#"[{"id":1,"code":"de","completion":NaN}]"#), "decode"),
-    ("not gzip, though it says so", |_| Reply::json(LIST).header("content-encoding", "gzip"), "decode"),
+    (
+        "NaN",
+        |_| Reply::json(r#"[{"id":1,"code":"de","completion":NaN}]"#),
+        "decode",
+    ),
+    (
+        "not gzip, though it says so",
+        |_| Reply::json(LIST).header("content-encoding", "gzip"),
+        "decode",
+    ),
     ("a body of 1 GiB", |_| Reply::gibibyte(), "too_large"),
-    ("gzip of 1 GiB of zeros", |_| Reply::gzip_bomb(), "too_large"),
+    (
+        "gzip of 1 GiB of zeros",
+        |_| Reply::gzip_bomb(),
+        "too_large",
+    ),
     ("endless chunks", |_| Reply::endless_chunks(), "too_large"),
     ("a bad chunk size", |_| Reply::bad_chunk(), "decode"),
 ];

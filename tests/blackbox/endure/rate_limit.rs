@@ -12,12 +12,24 @@ fn pause_after(target: Target, retry_after: &str, max_retry_after: &str) -> Dura
     api.script(target, move |request| {
         (request.nth == 0).then(|| Reply::status(429).header("retry-after", &retry_after))
     });
-    let setup = Setup::for_api(&api).set("poll.interval", "1h").set("api.concurrency", "1");
-    let metrics = setup.set("api.max_retry_after", max_retry_after).start().wait_until_fresh(3);
-    let operation = if target == Target::Listing { "list_repositories" } else { "list_languages" };
+    let setup = Setup::for_api(&api)
+        .set("poll.interval", "1h")
+        .set("api.concurrency", "1");
+    let metrics = setup
+        .set("api.max_retry_after", max_retry_after)
+        .start()
+        .wait_until_fresh(3);
+    let operation = if target == Target::Listing {
+        "list_repositories"
+    } else {
+        "list_languages"
+    };
     assert_eq!(metrics.failures(operation, "rate_limited"), 1.0);
     let requests = api.requests(Target::Everything);
-    let limited = requests.iter().position(|request| target.holds(request)).unwrap();
+    let limited = requests
+        .iter()
+        .position(|request| target.holds(request))
+        .unwrap();
     requests[limited + 1].at - requests[limited].at
 }
 
@@ -31,23 +43,40 @@ fn retry_after_in_seconds_or_as_a_date_is_obeyed_up_to_max_retry_after() {
         (Target::Listing, YEAR, "1s", 990),
     ] {
         let pause = pause_after(target, retry_after, most);
-        assert!((Duration::from_millis(least)..Duration::from_secs(10)).contains(&pause), "{retry_after}: {pause:?}");
+        assert!(
+            (Duration::from_millis(least)..Duration::from_secs(10)).contains(&pause),
+            "{retry_after}: {pause:?}"
+        );
     }
 }
 
 #[test]
 fn a_retry_after_of_a_year_ends_the_poll_keeps_what_is_known_and_outlives_a_reload() {
     let api = Api::of(3);
-    let exporter = Setup::for_api(&api).set("api.max_retry_after", "24h").start();
+    let exporter = Setup::for_api(&api)
+        .set("api.max_retry_after", "24h")
+        .start();
     let before = exporter.wait_until_fresh(3);
-    api.fault(Target::Listing, Reply::status(429).header("retry-after", YEAR));
+    api.fault(
+        Target::Listing,
+        Reply::status(429).header("retry-after", YEAR),
+    );
     let metrics = exporter.wait_until_up_is(0.0);
-    assert!(metrics.polls() > before.polls(), "the poll that was asked to wait has ended");
+    assert!(
+        metrics.polls() > before.polls(),
+        "the poll that was asked to wait has ended"
+    );
     assert_eq!(metrics.count(RATIO), 3);
     // It waits for api.max_retry_after; the page shows the rest of that time in whole hours.
     let page = exporter.get("/").text();
-    assert!(page.contains(">in 23 h<") || page.contains(">in 24 h<"), "the page shows until when it waits: {page}");
-    assert!(exporter.log().contains("Retry-After"), "the log says why it waits");
+    assert!(
+        page.contains(">in 23 h<") || page.contains(">in 24 h<"),
+        "the page shows until when it waits: {page}"
+    );
+    assert!(
+        exporter.log().contains("Retry-After"),
+        "the log says why it waits"
+    );
     api.heal();
     api.forget();
     exporter.signal("HUP");

@@ -33,14 +33,20 @@ fn fault(random: &mut fastrand::Rng) -> Option<Reply> {
 #[test]
 #[ignore = "takes two minutes: tests/run.sh runs it"]
 fn memory_and_open_files_stay_flat_under_random_faults() {
-    let seconds = env::var("TRANSLATION_EXPORTER_SOAK_SECONDS").map_or(120, |seconds| seconds.parse().unwrap());
+    let seconds = env::var("TRANSLATION_EXPORTER_SOAK_SECONDS")
+        .map_or(120, |seconds| seconds.parse().unwrap());
     let duration = Duration::from_secs(seconds);
     let api = Api::of(60);
     api.cap_pages(25);
-    let exporter = Setup::for_api(&api).set("api.timeout", "1s").set("api.max_response_size", "1MiB").start();
+    let exporter = Setup::for_api(&api)
+        .set("api.timeout", "1s")
+        .set("api.max_response_size", "1MiB")
+        .start();
     exporter.wait_until_fresh(60);
     let random = std::sync::Mutex::new(fastrand::Rng::with_seed(5));
-    api.script(Target::Everything, move |_| fault(&mut random.lock().unwrap()));
+    api.script(Target::Everything, move |_| {
+        fault(&mut random.lock().unwrap())
+    });
 
     let begin = Instant::now();
     let mut marks = Vec::new();
@@ -53,7 +59,10 @@ fn memory_and_open_files_stay_flat_under_random_faults() {
         thread::sleep(Duration::from_millis(500));
     }
     // The first third warms up.
-    let (warm, last) = (&marks[marks.len() / 3..marks.len() * 2 / 3], &marks[marks.len() * 2 / 3..]);
+    let (warm, last) = (
+        &marks[marks.len() / 3..marks.len() * 2 / 3],
+        &marks[marks.len() * 2 / 3..],
+    );
     let mean = |marks: &[(u64, usize)]| {
         marks.iter().map(|(memory, _)| memory).sum::<u64>() / u64::try_from(marks.len()).unwrap()
     };
@@ -66,8 +75,15 @@ fn memory_and_open_files_stay_flat_under_random_faults() {
         most_files(warm),
         most_files(last),
     );
-    assert!(mean(last) * 10 <= mean(warm) * 11, "memory grows: {} then {} KiB", mean(warm), mean(last));
+    assert!(
+        mean(last) * 10 <= mean(warm) * 11,
+        "memory grows: {} then {} KiB",
+        mean(warm),
+        mean(last)
+    );
     assert!(most_files(last) <= most_files(warm) + 4, "open files grow");
     api.heal();
-    exporter.wait_for("it recovers", |metrics| metrics.up() == Some(1.0) && metrics.repositories("failing") < 1.0);
+    exporter.wait_for("it recovers", |metrics| {
+        metrics.up() == Some(1.0) && metrics.repositories("failing") < 1.0
+    });
 }
