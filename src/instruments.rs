@@ -2,16 +2,14 @@
 //!
 //! Counters whose labels are known in advance exist from the start, at 0, so that a rate over the first event is right.
 
-mod by_labels;
-mod conditions;
+mod facts;
 mod polling;
 mod process;
 
-pub use self::conditions::Facts;
+pub use self::facts::Facts;
 pub(crate) use self::polling::Polling;
 use self::{
-    by_labels::ByLabels,
-    conditions::{Conditions, fail},
+    facts::{SharedFacts, fail},
     process::ProcessCollector,
 };
 use crate::model::{Defect, Failure, HandshakeFailure, Operation, PollFailure, Reason, Timestamp};
@@ -20,6 +18,7 @@ use prometheus_client::{
     metrics::{
         MetricType,
         counter::Counter,
+        family::{Family, MetricConstructor},
         gauge::{ConstGauge, Gauge},
         histogram::Histogram,
     },
@@ -32,22 +31,26 @@ const REQUEST_BUCKETS: [f64; 12] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 ];
 
+type Labels<const N: usize> = [(&'static str, String); N];
+/// A counter for each combination of its `N` labels.
+type Labelled<const N: usize> = Family<Labels<N>, Counter>;
+
 /// All of the exporter's own instruments.
 #[derive(Debug)]
 pub struct Instruments {
     polls: Counter,
-    poll_failures: ByLabels<Counter>,
+    poll_failures: Labelled<1>,
     poll_overruns: Counter,
-    api_requests: ByLabels<Counter>,
-    api_request_failures: ByLabels<Counter>,
-    api_request_durations: ByLabels<Histogram>,
-    api_retries: ByLabels<Counter>,
-    invalid_entries: ByLabels<Counter>,
+    api_requests: Labelled<2>,
+    api_request_failures: Labelled<2>,
+    api_request_durations: Family<Labels<1>, Histogram, fn() -> Histogram>,
+    api_retries: Labelled<1>,
+    invalid_entries: Labelled<2>,
     state_writes: Counter,
     state_write_failures: Counter,
-    tls_handshake_failures: ByLabels<Counter>,
-    http_requests: ByLabels<Counter>,
-    conditions: Conditions,
+    tls_handshake_failures: Labelled<1>,
+    http_requests: Labelled<2>,
+    facts: SharedFacts,
     registry: Registry,
 }
 
@@ -77,15 +80,14 @@ impl Instruments {
             ("other", &["404"]),
         ] {
             for code in codes {
-                instruments
-                    .http_requests
-                    .at([("path", path), ("code", code)]);
+                at(&instruments.http_requests, [("path", path), ("code", code)]);
             }
         }
         for failure in HandshakeFailure::ALL {
-            instruments
-                .tls_handshake_failures
-                .at([("reason", failure.label())]);
+            at(
+                &instruments.tls_handshake_failures,
+                [("reason", failure.label())],
+            );
         }
         instruments
     }
@@ -96,25 +98,27 @@ impl Instruments {
     pub fn of_one_poll() -> Self {
         let mut registry = Registry::default();
         let r = &mut registry;
-        let build_info: ByLabels<Gauge> = add(
+        let build_info: Family<Labels<3>, Gauge> = add(
             r,
             "build_info",
             "Version, source revision and compiler of this exporter; always 1",
         );
-        let revision = ("revision", env!("TRANSLATION_EXPORTER_REVISION"));
-        let rustc = ("rustc", env!("TRANSLATION_EXPORTER_RUSTC"));
-        build_info
-            .at([("version", env!("CARGO_PKG_VERSION")), revision, rustc])
-            .set(1);
-        let api_request_durations = ByLabels::new(|| Histogram::new(REQUEST_BUCKETS));
+        let build = [
+            ("version", env!("CARGO_PKG_VERSION")),
+            ("revision", env!("TRANSLATION_EXPORTER_REVISION")),
+            ("rustc", env!("TRANSLATION_EXPORTER_RUSTC")),
+        ];
+        at(&build_info, build).set(1);
+        let api_request_durations: Family<_, _, fn() -> Histogram> =
+            Family::new_with_constructor(|| Histogram::new(REQUEST_BUCKETS));
         r.register_with_unit(
             "translation_exporter_api_request_duration",
             "Time that one request to the API took, including its body",
             Unit::Seconds,
             api_request_durations.clone(),
         );
-        let conditions = Conditions::default();
-        r.register_collector(Box::new(conditions.clone()));
+        let facts = SharedFacts::default();
+        r.register_collector(Box::new(facts.clone()));
         let instruments = Self {
             polls: add(r, "polls", "Polls of the API that have ended"),
             poll_failures: add(
@@ -154,9 +158,9 @@ impl Instruments {
                 "state_write_failures",
                 "Attempts to write the state file that failed",
             ),
-            http_requests: ByLabels::default(),
-            tls_handshake_failures: ByLabels::default(),
-            conditions,
+            http_requests: Family::default(),
+            tls_handshake_failures: Family::default(),
+            facts,
             registry,
         };
         instruments.start_at_0();
@@ -166,25 +170,27 @@ impl Instruments {
     /// Creates the counters of a poll whose labels are known in advance.
     fn start_at_0(&self) {
         for reason in PollFailure::ALL {
-            self.poll_failures.at([("reason", reason.label())]);
+            at(&self.poll_failures, [("reason", reason.label())]);
         }
-        for operation in Operation::ALL
-            .iter()
-            .map(|operation| ("operation", operation.label()))
-        {
+        for operation in Operation::ALL {
+            let label = ("operation", operation.label());
             for code in ["200", "error"] {
-                self.api_requests.at([operation, ("code", code)]);
+                at(&self.api_requests, [label, ("code", code)]);
             }
-            for reason in Reason::ALL {
-                self.api_request_failures
-                    .at([operation, ("reason", reason.label())]);
+            for reason in Reason::ALL
+                .iter()
+                .filter(|reason| reason.can_end(*operation))
+            {
+                at(
+                    &self.api_request_failures,
+                    [label, ("reason", reason.label())],
+                );
             }
-            self.api_request_durations.at([operation]);
-            self.api_retries.at([operation]);
-            for defect in Defect::ALL {
-                self.invalid_entries
-                    .at([operation, ("reason", defect.label())]);
+            for defect in Defect::ALL.iter().filter(|defect| defect.is_of(*operation)) {
+                at(&self.invalid_entries, [label, ("reason", defect.label())]);
             }
+            at(&self.api_request_durations, [label]);
+            at(&self.api_retries, [label]);
         }
     }
 
@@ -192,7 +198,7 @@ impl Instruments {
     pub fn poll_ended(&self, failure: Option<PollFailure>) {
         self.polls.inc();
         if let Some(failure) = failure {
-            self.poll_failures.at([("reason", failure.label())]).inc();
+            at(&self.poll_failures, [("reason", failure.label())]).inc();
         }
     }
 
@@ -205,37 +211,37 @@ impl Instruments {
     pub fn api_request(&self, operation: Operation, code: Option<u16>, took: Duration) {
         let operation = ("operation", operation.label());
         let code = code.map_or_else(|| "error".to_owned(), |code| code.to_string());
-        self.api_requests.at([operation, ("code", &code)]).inc();
-        self.api_request_durations
-            .at([operation])
-            .observe(took.as_secs_f64());
+        at(&self.api_request_durations, [operation]).observe(took.as_secs_f64());
+        at(&self.api_requests, [operation, ("code", &code)]).inc();
     }
 
     /// One request failed, for `reason`.
     pub fn api_failure(&self, operation: Operation, reason: Reason) {
-        self.api_request_failures
-            .at([("operation", operation.label()), ("reason", reason.label())])
-            .inc();
+        at(
+            &self.api_request_failures,
+            [("operation", operation.label()), ("reason", reason.label())],
+        )
+        .inc();
     }
 
     /// One request is retried.
     pub fn api_retry(&self, operation: Operation) {
-        self.api_retries
-            .at([("operation", operation.label())])
-            .inc();
+        at(&self.api_retries, [("operation", operation.label())]).inc();
     }
 
     /// An entry, or a field of it, could not be used.
     pub fn invalid_entry(&self, operation: Operation, defect: Defect) {
-        self.invalid_entries
-            .at([("operation", operation.label()), ("reason", defect.label())])
-            .inc();
+        at(
+            &self.invalid_entries,
+            [("operation", operation.label()), ("reason", defect.label())],
+        )
+        .inc();
     }
 
     /// The state file was written, or could not be.
     pub fn state_written(&self, result: Result<(), Failure>) {
         self.state_writes.inc();
-        self.conditions.change(|facts| match result {
+        self.facts.change(|facts| match result {
             Ok(()) => facts.state_not_saved = None,
             Err(failure) => {
                 self.state_write_failures.inc();
@@ -246,19 +252,19 @@ impl Instruments {
 
     /// The state file was set aside at the start: it was damaged, or of another API.
     pub fn state_discarded(&self, failure: Failure) {
-        self.conditions
+        self.facts
             .change(|facts| facts.state_discarded = Some(failure));
     }
 
     /// Timestamps lay in the future and were brought back to now.
     pub fn clock_corrected(&self, failure: Failure) {
-        self.conditions
+        self.facts
             .change(|facts| facts.clock_corrected = Some(failure));
     }
 
     /// A configuration was loaded at `at` (at the start or by a reload), or was refused.
     pub fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
-        self.conditions.change(|facts| match result {
+        self.facts.change(|facts| match result {
             Ok(()) => {
                 (facts.reload_refused, facts.web_reload_refused) = (None, None);
                 facts.loaded_at = Some(at);
@@ -270,7 +276,7 @@ impl Instruments {
     /// The web configuration's files were read because they had changed, and accepted or refused. Success does not clear a
     /// refused reload.
     pub fn web_config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
-        self.conditions.change(|facts| match result {
+        self.facts.change(|facts| match result {
             Ok(()) => {
                 facts.web_reload_refused = None;
                 if facts.is_config_in_force() {
@@ -284,27 +290,26 @@ impl Instruments {
     /// What the exporter knows of itself.
     #[must_use]
     pub fn facts(&self) -> Facts {
-        self.conditions.facts()
+        self.facts.facts()
     }
 
     /// A TLS handshake with a client failed.
     pub fn tls_handshake_failed(&self, failure: HandshakeFailure) {
-        self.tls_handshake_failures
-            .at([("reason", failure.label())])
-            .inc();
+        at(&self.tls_handshake_failures, [("reason", failure.label())]).inc();
     }
 
     /// The certificate served from now on expires at `at`; `None` if none is served.
     pub fn certificate_expires(&self, at: Option<Timestamp>) {
-        self.conditions
-            .change(|facts| facts.certificate_expires_at = at);
+        self.facts.change(|facts| facts.certificate_expires_at = at);
     }
 
     /// A request was answered with status `code`. `path` is the value of the label: that of a route, or "other".
     pub fn http_request(&self, path: &str, code: u16) {
-        self.http_requests
-            .at([("path", path), ("code", &code.to_string())])
-            .inc();
+        at(
+            &self.http_requests,
+            [("path", path), ("code", &code.to_string())],
+        )
+        .inc();
     }
 
     /// All of them in OpenMetrics, without the closing `# EOF`.
@@ -321,6 +326,14 @@ fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &
     let metric = M::default();
     registry.register(format!("translation_exporter_{name}"), help, metric.clone());
     metric
+}
+
+/// The metric with these labels, created if there is none yet.
+fn at<const N: usize, M: Clone, C: MetricConstructor<M>>(
+    family: &Family<Labels<N>, M, C>,
+    labels: [(&'static str, &str); N],
+) -> M {
+    family.get_or_create_owned(&labels.map(|(name, value)| (name, value.to_owned())))
 }
 
 /// Encodes one gauge without labels.

@@ -264,6 +264,32 @@ labels! {
     }
 }
 
+impl Reason {
+    /// Whether a request of this operation can fail for it.
+    #[must_use]
+    pub fn can_end(self, operation: Operation) -> bool {
+        self != Self::Cursor || operation == Operation::ListRepositories
+    }
+}
+
+impl Defect {
+    /// Whether the answers of this operation can have it.
+    #[must_use]
+    pub fn is_of(self, operation: Operation) -> bool {
+        match self {
+            Self::NotAnObject | Self::Name => true,
+            Self::Id
+            | Self::DuplicateId
+            | Self::CreatedAt
+            | Self::Private
+            | Self::DuplicateName => operation == Operation::ListRepositories,
+            Self::Code | Self::Completion | Self::DuplicateCode => {
+                operation == Operation::ListLanguages
+            }
+        }
+    }
+}
+
 labels! {
     /// Why a poll did not read everything; a poll that failed for several reasons counts under the first of these.
     PollFailure {

