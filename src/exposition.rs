@@ -3,12 +3,12 @@
 //! What a publication fixes is encoded once, off the runtime's threads, and only kept compressed, in a fraction of the
 //! space. A scrape sends that, or inflates it for a client without gzip, and adds what the exporter counts.
 
-mod kept;
+mod compressed;
 mod text_format;
 mod translations;
 
-pub use self::kept::Identity;
-use self::{kept::Kept, translations::Translations};
+pub use self::compressed::Uncompressed;
+use self::{compressed::CompressedText, translations::Translations};
 use crate::{
     instruments::{Instruments, Polling},
     snapshot::{PollStatus, Snapshot},
@@ -31,7 +31,7 @@ pub enum Format {
 pub struct Published {
     pub snapshot: Arc<Snapshot>,
     pub status: PollStatus,
-    kept: Kept,
+    text: CompressedText,
 }
 
 impl Published {
@@ -39,7 +39,7 @@ impl Published {
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {
         Self {
-            kept: Kept::new(&registry(&snapshot, &status)),
+            text: CompressedText::new(&registry(&snapshot, &status)),
             snapshot,
             status,
         }
@@ -48,14 +48,14 @@ impl Published {
     /// The body of a scrape as one gzip member, in the parts to send one after another.
     #[must_use]
     pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 2] {
-        self.kept.gzip(&own(format, instruments))
+        self.text.gzip(&own(format, instruments))
     }
 
     /// The uncompressed body of a scrape, in parts of at most 64 KiB that are inflated on demand, followed by the exporter's
     /// own metrics.
     #[must_use]
-    pub fn identity(&self, format: Format, instruments: &Instruments) -> Identity {
-        self.kept.identity(own(format, instruments))
+    pub fn uncompressed(&self, format: Format, instruments: &Instruments) -> Uncompressed {
+        self.text.uncompressed(own(format, instruments))
     }
 }
 
@@ -79,7 +79,7 @@ pub fn print(
     instruments: &Instruments,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    kept::encode(&registry(&Arc::new(snapshot.clone()), status), out)?;
+    compressed::encode(&registry(&Arc::new(snapshot.clone()), status), out)?;
     out.write_all(own(format, instruments).as_bytes())
 }
 

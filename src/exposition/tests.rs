@@ -1,8 +1,8 @@
 //! The exposition against literal text and against gunzip. That any names and numbers come back as they were is shown
 //! by `tests/blackbox/exposition_roundtrip.rs`.
 
+mod compressed;
 mod golden;
-mod kept;
 mod own;
 
 use super::*;
@@ -113,7 +113,7 @@ fn published(snapshot: Snapshot, status: PollStatus) -> Arc<Published> {
 fn text(published: &Published, format: Format, instruments: &Instruments) -> String {
     String::from_utf8(
         published
-            .identity(format, instruments)
+            .uncompressed(format, instruments)
             .collect::<Vec<_>>()
             .concat(),
     )

@@ -42,7 +42,7 @@ pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) ->
             place.kept_by(chunks.into_iter()),
         )
     } else {
-        let chunks = published.identity(format, instruments);
+        let chunks = published.uncompressed(format, instruments);
         (chunks.remaining(), place.kept_by(chunks))
     };
     (

@@ -96,7 +96,7 @@ fn exposition(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("scrape, uncompressed", size), |bencher| {
             bencher.iter(|| {
                 published
-                    .identity(Format::Text, &instruments)
+                    .uncompressed(Format::Text, &instruments)
                     .map(|part| part.len())
                     .sum::<usize>()
             });

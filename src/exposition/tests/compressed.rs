@@ -1,4 +1,4 @@
-//! The kept body: compressed against several decompressors, and inflated again.
+//! The compressed text against several decompressors, and inflated again.
 
 use super::*;
 use flate2::read::{GzDecoder, MultiGzDecoder};
@@ -127,7 +127,7 @@ fn each_scrape_of_one_publication_counts_anew() {
 #[test]
 fn an_uncompressed_body_comes_in_chunks_and_says_its_length() {
     for (published, at_least) in bodies().into_iter().zip([10, 2]) {
-        let body = published.identity(Format::OpenMetrics, &Instruments::new("/metrics"));
+        let body = published.uncompressed(Format::OpenMetrics, &Instruments::new("/metrics"));
         let length = body.remaining();
         let chunks: Vec<Bytes> = body.collect();
         assert!(chunks.len() >= at_least, "{} chunks", chunks.len());
@@ -145,7 +145,7 @@ fn an_uncompressed_body_comes_in_chunks_and_says_its_length() {
 fn an_uncompressed_body_outlives_its_publication() {
     let published = published(large(), polled());
     let expected = fixed_text(&published);
-    let mut body = published.identity(Format::Text, &Instruments::new("/metrics"));
+    let mut body = published.uncompressed(Format::Text, &Instruments::new("/metrics"));
     let mut taken = body.next().unwrap().to_vec();
     drop(published);
     body.for_each(|chunk| taken.extend_from_slice(&chunk));
@@ -186,7 +186,7 @@ fn the_body_is_whole_whatever_its_length() {
             &text[..length],
             prometheus_client::metrics::counter::Counter::<u64>::default(),
         );
-        let body = Kept::new(&registry).gzip("the end").concat();
+        let body = CompressedText::new(&registry).gzip("the end").concat();
         let mut decompressed = String::new();
         GzDecoder::new(&body[..])
             .read_to_string(&mut decompressed)

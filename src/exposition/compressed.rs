@@ -1,9 +1,9 @@
-//! The kept body: the text that a publication fixes, compressed once, to which each scrape adds its own end.
+//! The text of a publication, compressed once, to which each scrape adds an end of its own.
 //!
-//! RFC 1952 allows several gzip members in a body, but curl and browsers stop after the first. So what is kept is the
-//! beginning of one member: its header and deflate blocks that end with a sync flush, which is on a byte boundary. The
-//! end adds its own blocks, and the checksum and length of the complete text. Blocks of a new compressor refer to
-//! nothing before themselves (RFC 1951).
+//! RFC 1952 allows several gzip members in a body, but curl and browsers stop after the first. So this holds the
+//! beginning of one member: its header, and deflate blocks up to a sync flush, which ends at a byte boundary. A scrape's
+//! end adds its own blocks, then the checksum and the length of the complete text. The blocks of a new compressor refer
+//! to nothing before themselves (RFC 1951).
 
 use bytes::{Buf as _, Bytes, buf::Reader};
 use flate2::{Compression, Crc, CrcWriter, bufread::DeflateDecoder, write::DeflateEncoder};
@@ -27,7 +27,7 @@ const CHUNK: usize = 64 * 1024;
 const IN_MEMORY: &str = "all that is written stays in memory";
 
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct CompressedText {
     /// The beginning of a gzip member.
     member: Bytes,
     /// Of the text.
@@ -36,7 +36,7 @@ pub(super) struct Kept {
     length: u64,
 }
 
-impl Kept {
+impl CompressedText {
     /// Encodes and compresses what is registered.
     pub fn new(registry: &Registry) -> Self {
         let mut writer = CrcWriter::new(DeflateEncoder::new(HEADER.to_vec(), LEVEL));
@@ -75,9 +75,9 @@ impl Kept {
     }
 
     /// This text and then `end`, in parts that are inflated on demand.
-    pub fn identity(&self, end: String) -> Identity {
+    pub fn uncompressed(&self, end: String) -> Uncompressed {
         let inflate = DeflateDecoder::new(self.member.slice(HEADER.len()..).reader());
-        Identity {
+        Uncompressed {
             inflate,
             length: self.length,
             end: end.into(),
@@ -87,7 +87,7 @@ impl Kept {
 
 /// The parts of an uncompressed body. Holds the compressed one, and no copy of the text.
 #[derive(Debug)]
-pub struct Identity {
+pub struct Uncompressed {
     inflate: DeflateDecoder<Reader<Bytes>>,
     /// How many bytes are still to be inflated.
     length: u64,
@@ -95,7 +95,7 @@ pub struct Identity {
     end: Bytes,
 }
 
-impl Identity {
+impl Uncompressed {
     /// How many bytes are still to come.
     #[must_use]
     pub fn remaining(&self) -> u64 {
@@ -103,7 +103,7 @@ impl Identity {
     }
 }
 
-impl Iterator for Identity {
+impl Iterator for Uncompressed {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
