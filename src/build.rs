@@ -4,67 +4,59 @@
 //! checked out here, the commit that `cargo package` noted in an unpacked crate, "unknown". Neither git nor a repository
 //! is required.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{env, fs, path::Path, process::Command};
 
 const REVISION: &str = "TRANSLATION_EXPORTER_REVISION";
 
+// Cargo runs this in the folder of Cargo.toml.
 fn main() {
     println!("cargo::rerun-if-changed=src/build.rs");
     println!("cargo::rerun-if-env-changed={REVISION}");
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let revision = given()
-        .or_else(|| checked_out(&root))
-        .or_else(|| packaged(&root));
-    println!(
-        "cargo::rustc-env={REVISION}={}",
-        revision.as_deref().unwrap_or("unknown")
-    );
-    println!(
-        "cargo::rustc-env=TRANSLATION_EXPORTER_RUSTC={}",
-        compiler().as_deref().unwrap_or("unknown")
-    );
+    let revision = given().or_else(checked_out).or_else(packaged);
+    let revision = revision.as_deref().unwrap_or("unknown");
+    let compiler = compiler();
+    let compiler = compiler.as_deref().unwrap_or("unknown");
+    println!("cargo::rustc-env={REVISION}={revision}");
+    println!("cargo::rustc-env=TRANSLATION_EXPORTER_RUSTC={compiler}");
 }
 
 fn given() -> Option<String> {
-    let revision: String = env::var(REVISION)
-        .ok()?
-        .chars()
-        .filter(char::is_ascii_graphic)
-        .collect();
-    (!revision.is_empty()).then_some(revision)
+    let revision = env::var(REVISION).ok()?;
+    let revision = revision.trim();
+    (!revision.is_empty() && revision.bytes().all(|b| b.is_ascii_graphic()))
+        .then(|| revision.to_owned())
 }
 
 /// The commit of the git repository whose root this is, not of one around it.
-fn checked_out(root: &Path) -> Option<String> {
-    let top = git(root, &["rev-parse", "--show-toplevel"])?;
-    if fs::canonicalize(top).ok()? != fs::canonicalize(root).ok()? {
+fn checked_out() -> Option<String> {
+    let question = [
+        "rev-parse",
+        "HEAD",
+        "--git-path",
+        "logs/HEAD",
+        "--show-prefix",
+    ];
+    let answer = output(Command::new("git").args(question))?;
+    let mut lines = answer.lines();
+    let (revision, log) = (lines.next()?, lines.next()?);
+    // In a folder below the root, its name follows.
+    if lines.next().is_some() {
         return None;
     }
-    let revision = git(root, &["rev-parse", "--verify", "HEAD"])?;
-    let branch = git(root, &["rev-parse", "--symbolic-full-name", "HEAD"]).unwrap_or_default();
-    for file in ["HEAD", "logs/HEAD", "packed-refs", &branch] {
-        // Cargo reruns this at each build if a watched file does not exist.
-        if let Some(path) = git(root, &["rev-parse", "--git-path", file])
-            && root.join(&path).is_file()
-        {
-            println!("cargo::rerun-if-changed={path}");
-        }
+    // Cargo reruns this at each build if a watched file does not exist.
+    if Path::new(log).is_file() {
+        println!("cargo::rerun-if-changed={log}");
     }
-    Some(revision)
+    Some(revision.to_owned())
 }
 
-fn packaged(root: &Path) -> Option<String> {
-    let note = fs::read_to_string(root.join(".cargo_vcs_info.json")).ok()?;
+fn packaged() -> Option<String> {
+    let note = fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let (_, after) = note.split_once("\"sha1\"")?;
-    after
-        .split('"')
-        .nth(1)
-        .map(str::to_owned)
-        .filter(|sha1| sha1.bytes().all(|b| b.is_ascii_hexdigit()))
+    let sha1 = after.split('"').nth(1)?;
+    sha1.bytes()
+        .all(|b| b.is_ascii_hexdigit())
+        .then(|| sha1.to_owned())
 }
 
 fn compiler() -> Option<String> {
@@ -72,15 +64,11 @@ fn compiler() -> Option<String> {
     version.split_whitespace().nth(1).map(str::to_owned)
 }
 
-fn git(root: &Path, arguments: &[&str]) -> Option<String> {
-    output(Command::new("git").current_dir(root).args(arguments))
-}
-
 fn output(command: &mut Command) -> Option<String> {
-    let output = command
-        .output()
-        .ok()
-        .filter(|output| output.status.success())?;
+    let output = command.output().ok()?;
+    if !output.status.success() {
+        return None;
+    }
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
     (!text.is_empty()).then_some(text)
 }
