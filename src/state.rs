@@ -64,6 +64,8 @@ pub struct Remembered {
     pub repository: Arc<Repository>,
     /// Which attempt to read it was the last, counted over all repositories: larger is later; 0 where there was none.
     pub last_attempt: u64,
+    /// How many attempts in a row have failed since the last success.
+    pub failures: u32,
     pub languages: Option<Arc<Languages>>,
 }
 

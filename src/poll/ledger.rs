@@ -68,6 +68,7 @@ impl Ledger {
             repository,
             last_attempt,
             languages,
+            ..
         } in order
         {
             ledger.attempts += u64::from(last_attempt > 0);
@@ -87,6 +88,7 @@ impl Ledger {
         let remember = |known: &Known| Remembered {
             repository: Arc::clone(&known.repository),
             last_attempt: known.last_attempt,
+            failures: 0,
             languages: known.languages.clone(),
         };
         let repositories = self.known.values().map(remember).collect();

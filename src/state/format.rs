@@ -24,6 +24,7 @@
 //! | `private` | absent where the API does not say |
 //! | `created_at`, `left_at`, `at` | times, milliseconds since the Unix epoch; `created_at` absent where not known |
 //! | `attempt` | rises with each attempt to read a repository, so that the oldest comes first; absent before the first |
+//! | `failures` | how many attempts in a row have failed since the last success; absent if none |
 //! | `read` | when all languages of the repository were last read, and what they were; absent before the first time |
 //! | `code` | of the language; languages are in the order of the bytes of their codes, each once in a repository |
 //! | `completion` | as the API reports it, the shortest decimal that is the same 64-bit float; absent where not known |
@@ -85,16 +86,14 @@ struct RepositoryEntry<'a> {
     created_at: Option<i64>,
     #[serde(default, skip_serializing_if = "is_0")]
     attempt: u64,
+    #[serde(default, skip_serializing_if = "is_0")]
+    failures: u32,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     read: Option<ReadEntry<'a>>,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_0(number: &u64) -> bool {
-    *number == 0
+fn is_0<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -198,6 +197,7 @@ impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
         Remembered {
             repository,
             last_attempt,
+            failures,
             languages,
         }: &'a Remembered,
     ) -> Self {
@@ -207,6 +207,7 @@ impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
             private: repository.visibility.is_private(),
             created_at: repository.created_at.map(Timestamp::as_millis),
             attempt: *last_attempt,
+            failures: *failures,
             read: languages.as_deref().map(|languages| ReadEntry {
                 at: languages.read_at.as_millis(),
                 languages: languages.readings.iter().map(LanguageEntry::from).collect(),
@@ -346,6 +347,7 @@ impl Reader<'_> {
         Some(Remembered {
             repository: Arc::new(repository),
             last_attempt: entry.attempt,
+            failures: entry.failures,
             languages,
         })
     }

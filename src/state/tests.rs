@@ -50,6 +50,7 @@ fn remembered(id: u64, name: &str, languages: Option<Vec<Reading>>) -> Remembere
     Remembered {
         repository: Arc::new(repository),
         last_attempt: 0,
+        failures: 0,
         languages,
     }
 }

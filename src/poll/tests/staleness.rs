@@ -197,6 +197,7 @@ async fn a_state_of_the_future_is_brought_back_to_now() {
         repositories: vec![Remembered {
             repository: Arc::new(repository),
             last_attempt: 1,
+            failures: 0,
             languages: Some(Arc::new(Languages {
                 read_at: AHEAD,
                 readings,

@@ -34,6 +34,7 @@ fn a_file_of_version_1_is_written_as_the_documentation_says_and_read_again() {
         repositories: vec![
             Remembered {
                 last_attempt: 5,
+                failures: 3,
                 ..read
             },
             remembered(8, "owner/b", None),
@@ -45,13 +46,13 @@ fn a_file_of_version_1_is_written_as_the_documentation_says_and_read_again() {
         r#"{"format":"translation-exporter state","version":1,"base_url":"https://api.example.com/","#,
         r#""last_full_poll_ns":900,"#,
         "\n\"repositories\":[\n",
-        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"read":{"at":1700000000000,"#,
+        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"failures":3,"read":{"at":1700000000000,"#,
         r#""languages":[{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
         "\n",
         r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000}"#,
         "\n],\n\"missed\":[8],\n\"departed\":[\n",
         r#"{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}"#,
-        "\n],\n\"crc32\":\"ddcdcaf9\"}\n"
+        "\n],\n\"crc32\":\"2cd5c2de\"}\n"
     );
     assert_eq!(String::from_utf8(encoded(&memory)).unwrap(), expected);
     assert_eq!(decode(expected.as_bytes()), Ok(memory));
@@ -249,6 +250,7 @@ fn any_memory() -> impl Strategy<Value = Memory> {
         visibility,
         option::of(any_time()),
         any::<u64>(),
+        any::<u32>(),
         option::of(any_languages()),
     );
     let repositories = collection::btree_map(1..=RepositoryId::MAX, repository, 0..5);
@@ -266,7 +268,7 @@ fn any_memory() -> impl Strategy<Value = Memory> {
             repositories: repositories
                 .into_iter()
                 .map(
-                    |(id, (name, visibility, created_at, last_attempt, languages))| {
+                    |(id, (name, visibility, created_at, last_attempt, failures, languages))| {
                         let id = RepositoryId::new(id).unwrap();
                         let repository = Repository {
                             id,
@@ -277,6 +279,7 @@ fn any_memory() -> impl Strategy<Value = Memory> {
                         Remembered {
                             repository: Arc::new(repository),
                             last_attempt,
+                            failures,
                             languages,
                         }
                     },
