@@ -13,6 +13,7 @@ mod schedule;
 mod steps;
 
 pub use save::Saver;
+pub use schedule::SIGN_OF_LIFE;
 pub use steps::PollProgress;
 
 use crate::{
@@ -67,6 +68,8 @@ pub struct Poller<A, P> {
     /// When the poll under way began.
     began: Option<Instant>,
     progress: watch::Sender<PollProgress>,
+    /// When the task of [`Self::run`] last ran.
+    alive: watch::Sender<Instant>,
     /// Whether there are unsaved data.
     unsaved: bool,
     last_save: Instant,
@@ -125,6 +128,7 @@ where
             last_full_poll,
             began: None,
             progress: watch::Sender::default(),
+            alive: watch::Sender::new(Instant::now()),
             unsaved: false,
             last_save: Instant::now(),
             listing_fails_since: None,
@@ -139,6 +143,12 @@ where
     /// How far the poll under way has come.
     pub fn progress(&self) -> watch::Receiver<PollProgress> {
         self.progress.subscribe()
+    }
+
+    /// When the task of [`Self::run`] last ran: at least every [`SIGN_OF_LIFE`], whatever it waits for, unless it is blocked
+    /// or lost.
+    pub fn alive(&self) -> watch::Receiver<Instant> {
+        self.alive.subscribe()
     }
 
     /// Polls once.

@@ -128,7 +128,7 @@ impl Budget {
         } else {
             counts.forbidden = 0;
         }
-        if !error.is_outage() {
+        if !error.is_trouble() {
             counts.outage = Outage::default();
             return;
         }

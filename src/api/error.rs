@@ -133,11 +133,19 @@ impl RequestError {
         Self { how, hint, ..plain }
     }
 
-    /// Whether the API itself fails, so that other requests would only add to its load.
-    pub fn is_outage(&self) -> bool {
+    /// Whether it looks as if the API, or the way to it, failed as a whole. Then it says nothing about what was asked for,
+    /// and other requests would only add to the load.
+    pub fn is_trouble(&self) -> bool {
         matches!(
             self.reason,
-            Reason::Connect | Reason::Timeout | Reason::ServerError | Reason::RateLimited
+            Reason::Connect
+                | Reason::Timeout
+                | Reason::Tls
+                | Reason::Redirect
+                | Reason::ServerError
+                | Reason::RateLimited
+                | Reason::Truncated
+                | Reason::Decode
         )
     }
 
@@ -148,7 +156,7 @@ impl RequestError {
             format!("GET {url}: {}", self.how),
             self.hint,
         );
-        if self.is_outage() || self.reason == Reason::Unauthorized {
+        if self.is_trouble() || self.reason == Reason::Unauthorized {
             ApiError::Unavailable(failure)
         } else {
             ApiError::Failed(failure)

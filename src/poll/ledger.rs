@@ -34,6 +34,8 @@ struct Known {
     logged_failure: Option<Arc<str>>,
     /// Larger is later; 0 is never.
     last_attempt: u64,
+    /// How many reads in a row failed.
+    failures: u32,
     /// Digest of the bad entries of the last answer, so that they are logged once per change.
     bad_entries: u64,
 }
@@ -67,8 +69,8 @@ impl Ledger {
         for Remembered {
             repository,
             last_attempt,
+            failures,
             languages,
-            ..
         } in order
         {
             ledger.attempts += u64::from(last_attempt > 0);
@@ -77,6 +79,7 @@ impl Ledger {
             let known = Known {
                 languages,
                 last_attempt,
+                failures,
                 ..Known::new(repository)
             };
             ledger.known.insert(known.repository.id, known);
@@ -88,7 +91,7 @@ impl Ledger {
         let remember = |known: &Known| Remembered {
             repository: Arc::clone(&known.repository),
             last_attempt: known.last_attempt,
-            failures: 0,
+            failures: known.failures,
             languages: known.languages.clone(),
         };
         let repositories = self.known.values().map(remember).collect();
@@ -191,6 +194,7 @@ impl Ledger {
         }));
         known.read = Some(now.monotonic);
         known.failure = None;
+        known.failures = 0;
         known.logged_failure.take().is_some()
     }
 
@@ -213,6 +217,7 @@ impl Ledger {
             known.logged_failure = Some(Arc::clone(&failure.what));
         }
         let since = known.failure.as_ref().map_or(now, |before| before.since);
+        known.failures = known.failures.saturating_add(1);
         known.failure = Some(Failure { since, ..failure });
         is_new
     }
@@ -262,6 +267,7 @@ impl Known {
             failure: None,
             logged_failure: None,
             last_attempt: 0,
+            failures: 0,
             bad_entries: 0,
         }
     }

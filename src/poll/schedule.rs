@@ -6,8 +6,11 @@ use crate::{
     api::Api,
     snapshot::{PollOutcome, PollStatus, Snapshot},
 };
-use std::{pin::pin, sync::Arc};
-use tokio::time::{Instant, sleep_until};
+use std::{pin::pin, sync::Arc, time::Duration};
+use tokio::time::{Instant, interval, sleep_until};
+
+/// How often the task of [`Poller::run`] shows that it runs.
+pub const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 impl<A, P> Poller<A, P>
 where
@@ -15,7 +18,19 @@ where
     P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
 {
     /// Polls until `shutdown`, then hands over the unsaved data.
-    pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
+    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let alive = self.alive.clone();
+        let mut polling = pin!(self.poll_on(shutdown));
+        let mut signs = interval(SIGN_OF_LIFE);
+        loop {
+            tokio::select! {
+                () = &mut polling => return,
+                _ = signs.tick() => drop(alive.send_replace(Instant::now())),
+            }
+        }
+    }
+
+    async fn poll_on(mut self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         loop {
             let started = Instant::now();
