@@ -35,6 +35,8 @@ type Labels<const N: usize> = [(&'static str, String); N];
 /// A counter for each combination of its `N` labels.
 type Labelled<const N: usize> = Family<Labels<N>, Counter>;
 
+type Durations = Family<Labels<1>, Histogram, fn() -> Histogram>;
+
 /// All of the exporter's own instruments.
 #[derive(Debug)]
 pub struct Instruments {
@@ -43,7 +45,7 @@ pub struct Instruments {
     poll_overruns: Counter,
     api_requests: Labelled<2>,
     api_request_failures: Labelled<2>,
-    api_request_durations: Family<Labels<1>, Histogram, fn() -> Histogram>,
+    api_request_durations: Durations,
     api_retries: Labelled<1>,
     invalid_entries: Labelled<2>,
     state_writes: Counter,
@@ -98,25 +100,7 @@ impl Instruments {
     pub fn of_one_poll() -> Self {
         let mut registry = Registry::default();
         let r = &mut registry;
-        let build_info: Family<Labels<3>, Gauge> = add(
-            r,
-            "build_info",
-            "Version, source revision and compiler of this exporter; always 1",
-        );
-        let build = [
-            ("version", env!("CARGO_PKG_VERSION")),
-            ("revision", env!("TRANSLATION_EXPORTER_REVISION")),
-            ("rustc", env!("TRANSLATION_EXPORTER_RUSTC")),
-        ];
-        at(&build_info, build).set(1);
-        let api_request_durations: Family<_, _, fn() -> Histogram> =
-            Family::new_with_constructor(|| Histogram::new(REQUEST_BUCKETS));
-        r.register_with_unit(
-            "translation_exporter_api_request_duration",
-            "Time that one request to the API took, including its body",
-            Unit::Seconds,
-            api_request_durations.clone(),
-        );
+        register_build_info(r);
         let facts = SharedFacts::default();
         r.register_collector(Box::new(facts.clone()));
         let instruments = Self {
@@ -141,7 +125,7 @@ impl Instruments {
                 "api_request_failures",
                 "Requests to the API that failed, by reason",
             ),
-            api_request_durations,
+            api_request_durations: register_durations(r),
             api_retries: add(
                 r,
                 "api_retries",
@@ -326,6 +310,31 @@ fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &
     let metric = M::default();
     registry.register(format!("translation_exporter_{name}"), help, metric.clone());
     metric
+}
+
+fn register_build_info(registry: &mut Registry) {
+    let build_info: Family<Labels<3>, Gauge> = add(
+        registry,
+        "build_info",
+        "Version, source revision and compiler of this exporter; always 1",
+    );
+    let build = [
+        ("version", env!("CARGO_PKG_VERSION")),
+        ("revision", env!("TRANSLATION_EXPORTER_REVISION")),
+        ("rustc", env!("TRANSLATION_EXPORTER_RUSTC")),
+    ];
+    at(&build_info, build).set(1);
+}
+
+fn register_durations(registry: &mut Registry) -> Durations {
+    let durations = Durations::new_with_constructor(|| Histogram::new(REQUEST_BUCKETS));
+    registry.register_with_unit(
+        "translation_exporter_api_request_duration",
+        "Time that one request to the API took, including its body",
+        Unit::Seconds,
+        durations.clone(),
+    );
+    durations
 }
 
 /// The metric with these labels, created if there is none yet.

@@ -4,7 +4,7 @@
 //! left out.
 
 use super::gauge;
-use procfs::process::{LimitValue, Process};
+use procfs::process::{LimitValue, Limits, Process, Stat};
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric as _},
@@ -30,43 +30,33 @@ impl ProcessCollector {
 
 impl Collector for ProcessCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let encoder = &mut encoder;
         // Without the descriptor that lists them.
-        if let Ok(open) =
-            std::fs::read_dir("/proc/self/fd").map(|fds| fds.count().saturating_sub(1))
-        {
+        if let Ok(open) = std::fs::read_dir("/proc/self/fd") {
             gauge(
-                encoder,
+                &mut encoder,
                 "process_open_fds",
                 "Number of open file descriptors.",
-                open,
+                open.count().saturating_sub(1),
             )?;
         }
         let Ok(process) = Process::myself() else {
             return Ok(());
         };
         if let Ok(limits) = process.limits() {
-            let most = value(limits.max_open_files.soft_limit);
-            gauge(
-                encoder,
-                "process_max_fds",
-                "Maximum number of open file descriptors.",
-                most,
-            )?;
-            let most = value(limits.max_address_space.soft_limit);
-            let help = "Maximum amount of virtual memory available in bytes.";
-            gauge(encoder, "process_virtual_memory_max_bytes", help, most)?;
+            encode_limits(&mut encoder, &limits)?;
         }
-        let Ok(stat) = process.stat() else {
-            return Ok(());
-        };
+        match process.stat() {
+            Ok(stat) => self.encode_stat(&mut encoder, &stat),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl ProcessCollector {
+    fn encode_stat(&self, encoder: &mut DescriptorEncoder<'_>, stat: &Stat) -> fmt::Result {
         let help = "Total user and system CPU time spent in seconds.";
-        let cpu = encoder.encode_descriptor(
-            "process_cpu",
-            help,
-            Some(&Unit::Seconds),
-            MetricType::Counter,
-        )?;
+        let unit = Some(&Unit::Seconds);
+        let cpu = encoder.encode_descriptor("process_cpu", help, unit, MetricType::Counter)?;
         ConstCounter::new(seconds(stat.utime + stat.stime)).encode(cpu)?;
         gauge(
             encoder,
@@ -74,12 +64,11 @@ impl Collector for ProcessCollector {
             "Virtual memory size in bytes.",
             stat.vsize,
         )?;
-        let resident = stat.rss * procfs::page_size();
         gauge(
             encoder,
             "process_resident_memory_bytes",
             "Resident memory size in bytes.",
-            resident,
+            stat.rss * procfs::page_size(),
         )?;
         gauge(
             encoder,
@@ -87,13 +76,31 @@ impl Collector for ProcessCollector {
             "Number of operating system threads.",
             stat.num_threads,
         )?;
-        if let Some(booted_at) = self.booted_at {
-            let started_at = seconds(booted_at * procfs::ticks_per_second() + stat.starttime);
-            let help = "Start time of the process since unix epoch in seconds.";
-            gauge(encoder, "process_start_time_seconds", help, started_at)?;
-        }
-        Ok(())
+        let Some(booted_at) = self.booted_at else {
+            return Ok(());
+        };
+        gauge(
+            encoder,
+            "process_start_time_seconds",
+            "Start time of the process since unix epoch in seconds.",
+            seconds(booted_at * procfs::ticks_per_second() + stat.starttime),
+        )
     }
+}
+
+fn encode_limits(encoder: &mut DescriptorEncoder<'_>, limits: &Limits) -> fmt::Result {
+    gauge(
+        encoder,
+        "process_max_fds",
+        "Maximum number of open file descriptors.",
+        value(limits.max_open_files.soft_limit),
+    )?;
+    gauge(
+        encoder,
+        "process_virtual_memory_max_bytes",
+        "Maximum amount of virtual memory available in bytes.",
+        value(limits.max_address_space.soft_limit),
+    )
 }
 
 #[expect(
