@@ -6,7 +6,7 @@
 mod answer;
 mod interner;
 
-pub use answer::{BadEntry, LanguageList, Next, Page, Target};
+pub use answer::{BadEntry, LanguageList, Next, Page, TargetLanguage};
 pub use interner::Interner;
 
 use std::{fmt, num::NonZeroU64, sync::Arc, time::Duration};

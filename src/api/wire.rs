@@ -7,7 +7,7 @@
 
 use crate::model::{
     BadEntry, Completion, Defect, Interner, LanguageList, Next, Page, Repository, RepositoryId,
-    Target, Timestamp, Visibility,
+    TargetLanguage, Timestamp, Visibility,
 };
 use serde::{
     Deserializer,
@@ -107,7 +107,7 @@ pub fn decode_languages(
         languages: Vec::new(),
         bad: Vec::new(),
     };
-    let mut targets: Vec<(usize, Target)> = Vec::with_capacity(entries.len());
+    let mut targets: Vec<(usize, TargetLanguage)> = Vec::with_capacity(entries.len());
     for (place, entry) in (1..).zip(entries) {
         let (target, defects) = decode_language(entry, interner);
         list.bad.extend(
@@ -131,7 +131,7 @@ pub fn decode_languages(
     Ok(list)
 }
 
-fn bad_language(place: usize, target: Option<&Target>, defect: Defect) -> BadEntry {
+fn bad_language(place: usize, target: Option<&TargetLanguage>, defect: Defect) -> BadEntry {
     let identity = target.map_or_else(String::new, |target| format!("{:?}", target.language.code));
     BadEntry {
         place: Some(place),
@@ -144,7 +144,7 @@ fn bad_language(place: usize, target: Option<&Target>, defect: Defect) -> BadEnt
 fn decode_language(
     entry: Option<[Field<'_>; 3]>,
     interner: &Interner,
-) -> (Option<Target>, Vec<Defect>) {
+) -> (Option<TargetLanguage>, Vec<Defect>) {
     let Some([code, name, completion]) = entry else {
         return (None, vec![Defect::NotAnObject]);
     };
@@ -162,7 +162,7 @@ fn decode_language(
     });
     let language = interner.language(&code, &name.unwrap_or_default());
     (
-        Some(Target {
+        Some(TargetLanguage {
             language,
             completion,
         }),

@@ -80,7 +80,7 @@ impl Page {
 
 /// One target language of a repository.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Target {
+pub struct TargetLanguage {
     pub language: Arc<Language>,
     /// `None` if the API gave none that can be read.
     pub completion: Option<Completion>,
@@ -90,6 +90,6 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LanguageList {
     /// In the order of their codes, each code once.
-    pub languages: Vec<Target>,
+    pub languages: Vec<TargetLanguage>,
     pub bad: Vec<BadEntry>,
 }

@@ -10,7 +10,7 @@ pub(super) use listing::{Changes, Listing};
 
 use crate::{
     clock::Moment,
-    model::{Failure, LanguageList, Repository, RepositoryId, Target, Timestamp},
+    model::{Failure, LanguageList, Repository, RepositoryId, TargetLanguage, Timestamp},
     progress::{Progress, advance},
     snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
     state::{Memory, Remembered},
@@ -153,7 +153,7 @@ impl Ledger {
         let before = known.languages.take();
         let previous: &[Reading] = before.as_ref().map_or(&[], |languages| &languages.readings);
         let mut readings = Vec::with_capacity(list.languages.len());
-        for Target {
+        for TargetLanguage {
             language,
             completion,
         } in list.languages

@@ -9,8 +9,8 @@ mod staleness;
 use crate::{
     api::{ApiError, Session, Stop},
     model::{
-        BadEntry, Completion, Language, LanguageList, Next, Page, Repository, RepositoryId, Target,
-        Visibility,
+        BadEntry, Completion, Language, LanguageList, Next, Page, Repository, RepositoryId,
+        TargetLanguage, Visibility,
     },
     snapshot::Condition,
 };
@@ -144,7 +144,7 @@ impl Session for MemorySession {
             code: "de".into(),
             name: "German".into(),
         });
-        let target = Target {
+        let target = TargetLanguage {
             language,
             completion: Completion::new(*completion),
         };

@@ -7,7 +7,7 @@ use crate::{
     config::{ApiConfig, Config},
     health,
     instruments::Instruments,
-    model::{Completion, Failure, Repository, Target},
+    model::{Completion, Failure, Repository, TargetLanguage},
     progress::advance,
     select::select,
     snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
@@ -71,7 +71,7 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
             .map_err(|error| failed(&repository.name, error))?;
         lines.push(describe_languages(repository, &list.languages));
         let reported = |completion| Reported::Now(advance(None, completion, scale, now));
-        let reading = |Target {
+        let reading = |TargetLanguage {
                            language,
                            completion,
                        }| Reading {
@@ -105,7 +105,10 @@ fn failed(of: &str, error: ApiError) -> anyhow::Error {
     }
 }
 
-fn describe_languages(Repository { name, .. }: &Repository, languages: &[Target]) -> String {
+fn describe_languages(
+    Repository { name, .. }: &Repository,
+    languages: &[TargetLanguage],
+) -> String {
     let completions = || {
         languages
             .iter()

@@ -124,8 +124,8 @@ mod tests {
     use crate::{
         config::FilterConfig,
         model::{
-            Completion, Interner, LanguageList, Next, Page, Repository, RepositoryId, Target,
-            Visibility,
+            Completion, Interner, LanguageList, Next, Page, Repository, RepositoryId,
+            TargetLanguage, Visibility,
         },
     };
     use globset::GlobSet;
@@ -170,7 +170,7 @@ mod tests {
         };
         for poll in 0..6 {
             now.wall = now.wall.saturating_add(Duration::from_secs(300));
-            let target = |n| Target {
+            let target = |n| TargetLanguage {
                 language: interner.language(&format!("{n}-of-{poll}"), "invented"),
                 completion: Completion::new(50.0),
             };
