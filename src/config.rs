@@ -12,8 +12,9 @@ mod layers;
 mod reader;
 mod sections;
 
+use crate::targets::Targets;
 use globset::GlobSet;
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 pub use key::{KeyError, KeySource, read_key};
 pub use keys::{Flag, KEYS, Key, PREFIX, Takes};
@@ -37,6 +38,8 @@ pub struct Config {
     pub api: ApiConfig,
     pub poll: PollConfig,
     pub filter: FilterConfig,
+    /// When each language is ready.
+    pub targets: Arc<Targets>,
     /// `state.file`
     pub state_file: Option<PathBuf>,
     pub web: WebConfig,

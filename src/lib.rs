@@ -56,6 +56,7 @@ pub mod select;
 pub mod snapshot;
 pub mod state;
 mod sync;
+pub mod targets;
 pub mod telemetry;
 mod text;
 pub mod web;

@@ -24,6 +24,7 @@ use crate::{
     model::{Failure, PollFailure, Timestamp},
     snapshot::{PollOutcome, PollStatus, Running, Snapshot, staleness_limit},
     state::Memory,
+    targets::Targets,
     words::Rough,
 };
 use hold::Hold;
@@ -37,7 +38,8 @@ use tokio::{sync::watch, time::Instant};
 /// How far in the future a timestamp must be to be reported.
 const JUMP: Duration = Duration::from_secs(1);
 
-/// What a poll does. Replaced by a reload; in force from the next poll.
+/// What a poll does. Replaced by a reload; in force from the next poll, except the targets, which the next publication
+/// shows.
 #[derive(Debug)]
 pub struct Settings<A> {
     pub api: A,
@@ -49,6 +51,7 @@ pub struct Settings<A> {
     pub filter: FilterConfig,
     /// The completion that means finished.
     pub completion_scale: f64,
+    pub targets: Arc<Targets>,
 }
 
 /// Polls on an interval, and publishes what it knows through `publish`, which must not block; `None` if only the end of a
@@ -250,11 +253,15 @@ where
 
     /// What is known now.
     pub fn snapshot(&self) -> Snapshot {
-        self.ledger.snapshot(
+        let known = self.ledger.snapshot(
             self.in_force.completion_scale,
             self.staleness_limit(),
             self.clock.moment(),
-        )
+        );
+        Snapshot {
+            targets: Arc::clone(&self.settings.borrow().targets),
+            ..known
+        }
     }
 
     /// The state of polling.

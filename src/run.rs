@@ -20,7 +20,7 @@ use crate::{
     web,
 };
 use anyhow::Context as _;
-use std::ffi::OsString;
+use std::{ffi::OsString, sync::Arc};
 use tokio::runtime::{Builder, Runtime};
 
 /// Why the program could not do what it was asked to.
@@ -155,5 +155,6 @@ fn poll_settings(config: &Config, api: Client) -> Settings<Client> {
         stale_after: config.poll.stale_after,
         filter: config.filter.clone(),
         completion_scale: config.api.completion_scale,
+        targets: Arc::clone(&config.targets),
     }
 }

@@ -6,10 +6,11 @@
 use crate::{
     model::{Completion, Failure, Language, PollFailure, Repository, Timestamp},
     progress::Progress,
+    targets::Targets,
 };
-use std::{sync::Arc, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, time::Duration};
 
-/// One language of a repository as it was last read, with its clock. Kept small, as there is one for every three series.
+/// One language of a repository as it was last read, with its clock. Kept small, as there is one for every two series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// Shared by all repositories that have it.
@@ -128,10 +129,19 @@ impl Shown {
             condition,
         }
     }
+
+    /// Its languages in the order of their codes; empty if none are shown.
+    #[must_use]
+    pub fn readings(&self) -> &[Reading] {
+        match self.condition.languages() {
+            Some(languages) => &languages.readings,
+            None => &[],
+        }
+    }
 }
 
 /// What is known now.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Snapshot {
     pub taken_at: Timestamp,
     /// In the order of their names, each name once.
@@ -144,19 +154,43 @@ pub struct Snapshot {
     pub unconfirmed: usize,
     /// `api.completion_scale`: the completion that means finished.
     pub completion_scale: f64,
+    /// `targets`: when each language is ready.
+    pub targets: Arc<Targets>,
 }
 
 impl Snapshot {
+    /// All languages that are shown.
+    fn readings(&self) -> impl Iterator<Item = &Reading> {
+        self.repositories.iter().flat_map(Shown::readings)
+    }
+
     /// All completions that are shown.
     pub fn completions(&self) -> impl Iterator<Item = f64> {
-        let languages = self
-            .repositories
-            .iter()
-            .filter_map(|shown| shown.condition.languages());
-        languages
-            .flat_map(|languages| languages.readings.iter())
+        self.readings()
             .filter_map(Reading::completion)
             .map(Completion::get)
+    }
+
+    /// The codes of all languages, each with the name that most repositories give it: of two as frequent the first in
+    /// their order, and an empty one if no repository has a name for it.
+    #[must_use]
+    pub fn language_names(&self) -> BTreeMap<&str, &str> {
+        let mut codes: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+        for reading in self.readings() {
+            let names = codes.entry(&reading.language.code).or_default();
+            let name = &*reading.language.name;
+            if !name.is_empty() {
+                *names.entry(name).or_default() += 1;
+            }
+        }
+        let mut most_frequent = BTreeMap::new();
+        for (code, names) in codes {
+            let name = names
+                .into_iter()
+                .max_by_key(|(name, count)| (*count, Reverse(*name)));
+            most_frequent.insert(code, name.map_or("", |(name, _)| name));
+        }
+        most_frequent
     }
 
     /// Whether a completion is above 0 and none is above 1, although the scale is: the API does not say whether it reports
@@ -259,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reading_is_small_since_there_is_one_for_every_three_series() {
+    fn a_reading_is_small_since_there_is_one_for_every_two_series() {
         assert_eq!(size_of::<Reading>(), 32);
     }
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use bytesize::ByteSize;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use std::{net::Ipv6Addr, time::Duration};
+use std::{net::Ipv6Addr, sync::Arc, time::Duration};
 use tracing::Level;
 use url::{Host, Url};
 
@@ -33,6 +33,7 @@ pub(super) fn config(mut read: Reader) -> Result<Config, ConfigError> {
         api,
         poll,
         filter,
+        targets: Arc::default(),
         state_file,
         web,
         log,

@@ -6,6 +6,7 @@
 use crate::{
     instruments::stem_and_unit,
     snapshot::{Reading, Shown, Snapshot},
+    targets::Target,
 };
 use prometheus_client::{
     collector::Collector,
@@ -30,13 +31,19 @@ impl Translations {
     /// Each language with its labels.
     fn readings(&self) -> impl Iterator<Item = ([(&str, &str); 2], &Reading)> {
         self.repositories().flat_map(|([repo], shown)| {
-            let readings = shown
-                .condition
-                .languages()
-                .map_or(&[][..], |languages| &languages.readings);
-            readings
-                .iter()
-                .map(move |reading| ([repo, ("language", &*reading.language.code)], reading))
+            let readings = shown.readings().iter();
+            readings.map(move |reading| ([repo, ("language", &*reading.language.code)], reading))
+        })
+    }
+
+    /// The target of each language that has one, with its labels.
+    fn targets(&self) -> impl Iterator<Item = ([(&str, &str); 2], Target)> {
+        self.repositories().flat_map(|([repo], shown)| {
+            let targets = self.0.targets.of_repository(&shown.repository.name);
+            shown.readings().iter().filter_map(move |reading| {
+                let code = &*reading.language.code;
+                Some(([repo, ("language", code)], targets.of(code)?))
+            })
         })
     }
 }
@@ -65,11 +72,26 @@ impl Collector for Translations {
         )?;
         family(
             encoder,
+            "translation_target_ratio",
+            "Completion ratio at which a language is ready, from the entry of targets that matches it",
+            self.targets()
+                .map(|(labels, target)| (labels, target.ratio.get())),
+        )?;
+        family(
+            encoder,
+            "translation_target_due_timestamp_seconds",
+            "When a language must be ready, from the entry of targets that matches it",
+            self.targets()
+                .filter_map(|(labels, target)| Some((labels, target.due?.as_seconds()))),
+        )?;
+        family(
+            encoder,
             "translation_language_info",
-            "Name of a target language, empty if it has none; always 1",
-            self.readings().map(|([repo, language], reading)| {
-                ([repo, language, ("name", &*reading.language.name)], 1_u64)
-            }),
+            "Name of a language, the one that most repositories give it, empty if it has none; always 1",
+            self.0
+                .language_names()
+                .into_iter()
+                .map(|(code, name)| ([("language", code), ("name", name)], 1_u64)),
         )?;
         family(
             encoder,

@@ -254,6 +254,7 @@ impl Ledger {
             unnamed: self.unnamed,
             unconfirmed: self.missed.len(),
             completion_scale: scale,
+            targets: Arc::default(),
         }
     }
 }

@@ -185,6 +185,7 @@ fn settings(world: &Memory) -> Settings<Memory> {
             private: true,
         },
         completion_scale: 100.0,
+        targets: Arc::default(),
     }
 }
 

@@ -61,6 +61,7 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
         unnamed,
         unconfirmed: 0,
         completion_scale: scale,
+        targets: Arc::default(),
     };
     let mut findings = Vec::from_iter(health::selection(&known));
     // Also if the filters leave nothing, to find out whether the key can read languages.

@@ -63,6 +63,7 @@ impl Fixture {
             unnamed: 0,
             unconfirmed: 0,
             completion_scale: 100.0,
+            targets: Arc::default(),
         };
         let published = watch::Sender::new(published(&snapshot, &status));
         let sources = Sources {

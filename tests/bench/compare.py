@@ -22,7 +22,7 @@ EXPORTER, TOOL = sys.argv[1:3]
 HERE = pathlib.Path(__file__).parent
 TICKS = os.sysconf("SC_CLK_TCK")
 LANGUAGES = 30
-SERIES_OF_REPOSITORY = 3 * LANGUAGES + 4
+SERIES_OF_REPOSITORY = 2 * LANGUAGES + 4
 # Each comparison is made this often, in turns, so that noise from elsewhere affects both sides. The median counts.
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 SECONDS = os.environ.get("BENCH_SECONDS", "5")

@@ -17,7 +17,7 @@ use translation_exporter::{
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 const LANGUAGES: usize = 30;
 /// Three for each language; info, created, languages and last success.
-const SERIES_OF_REPOSITORY: usize = 3 * LANGUAGES + 4;
+const SERIES_OF_REPOSITORY: usize = 2 * LANGUAGES + 4;
 
 /// A snapshot of about `series` series, at least one repository.
 fn snapshot(series: usize) -> Snapshot {
@@ -63,6 +63,7 @@ fn snapshot(series: usize) -> Snapshot {
         unnamed: 0,
         unconfirmed: 0,
         completion_scale: 100.0,
+        targets: Arc::default(),
     }
 }
 

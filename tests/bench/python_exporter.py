@@ -36,7 +36,7 @@ class Collector:
         progress = GaugeMetricFamily(
             "translation_last_progress_timestamp_seconds", "Last progress.", labels=["repo", "language"]
         )
-        language_info = GaugeMetricFamily("translation_language_info", "Name.", labels=["repo", "language", "name"])
+        language_info = GaugeMetricFamily("translation_language_info", "Name.", labels=["language", "name"])
         info = GaugeMetricFamily("translation_repository_info", "Repository.", labels=["repo", "id", "private"])
         created = GaugeMetricFamily(
             "translation_repository_created_timestamp_seconds", "Creation time.", labels=["repo"]
@@ -45,17 +45,20 @@ class Collector:
         success = GaugeMetricFamily(
             "translation_repository_last_success_timestamp_seconds", "Last success.", labels=["repo"]
         )
+        names = {}
         for repository, languages in self.answers:
             name = repository["name"]
             for language in languages:
                 labels = [name, language["code"]]
                 ratio.add_metric(labels, language["completion"] / 100)
                 progress.add_metric(labels, self.read_at)
-                language_info.add_metric([*labels, language["name"]], 1)
+                names[language["code"]] = language["name"]
             info.add_metric([name, str(repository["id"]), str(repository["private"]).lower()], 1)
             created.add_metric([name], 1.6e9 + repository["id"])
             count.add_metric([name], len(languages))
             success.add_metric([name], self.read_at)
+        for code, name in names.items():
+            language_info.add_metric([code, name], 1)
         return [ratio, progress, language_info, info, created, count, success]
 
     def describe(self):

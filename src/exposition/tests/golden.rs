@@ -1,6 +1,7 @@
 //! What users read, literally.
 
 use super::*;
+use crate::targets::{Targets, tests::entry};
 
 #[test]
 #[expect(
@@ -35,6 +36,10 @@ fn every_condition_shows_what_is_known_and_nothing_else() {
         unclear,
         shown(9, "zoo/z", stale),
     ];
+    let targets = Targets(vec![
+        entry(&["acme/app"], &["de", "fr"], 0.95, "2026-12-24"),
+        entry(&[], &["ja"], 0.0, ""),
+    ]);
     let status = PollStatus {
         held_until: Some(at(1_795_224_700_000)),
         ..polled()
@@ -42,6 +47,7 @@ fn every_condition_shows_what_is_known_and_nothing_else() {
     let text = fixed_text(&published(
         Snapshot {
             filtered: 2,
+            targets: Arc::new(targets),
             ..snapshot(shown)
         },
         status,
@@ -60,12 +66,22 @@ translation_completion_ratio{repo="acme/bot",language="de"} -0.05
 translation_last_progress_timestamp_seconds{repo="acme/app",language="de"} 1795000000.0
 translation_last_progress_timestamp_seconds{repo="acme/app",language="ja"} 1795224640.12
 translation_last_progress_timestamp_seconds{repo="acme/bot",language="de"} 1795000000.007
-# HELP translation_language_info Name of a target language, empty if it has none; always 1; read from the API every poll.interval, not at the scrape.
+# HELP translation_target_ratio Completion ratio at which a language is ready, from the entry of targets that matches it; read from the API every poll.interval, not at the scrape.
+# TYPE translation_target_ratio gauge
+# UNIT translation_target_ratio ratio
+translation_target_ratio{repo="acme/app",language="de"} 0.95
+translation_target_ratio{repo="acme/app",language="fr"} 0.95
+translation_target_ratio{repo="acme/app",language="ja"} 0.0
+# HELP translation_target_due_timestamp_seconds When a language must be ready, from the entry of targets that matches it; read from the API every poll.interval, not at the scrape.
+# TYPE translation_target_due_timestamp_seconds gauge
+# UNIT translation_target_due_timestamp_seconds seconds
+translation_target_due_timestamp_seconds{repo="acme/app",language="de"} 1798156799.0
+translation_target_due_timestamp_seconds{repo="acme/app",language="fr"} 1798156799.0
+# HELP translation_language_info Name of a language, the one that most repositories give it, empty if it has none; always 1; read from the API every poll.interval, not at the scrape.
 # TYPE translation_language_info gauge
-translation_language_info{repo="acme/app",language="de",name="German"} 1
-translation_language_info{repo="acme/app",language="fr",name=""} 1
-translation_language_info{repo="acme/app",language="ja",name="Japanese"} 1
-translation_language_info{repo="acme/bot",language="de",name="German"} 1
+translation_language_info{language="de",name="German"} 1
+translation_language_info{language="fr",name=""} 1
+translation_language_info{language="ja",name="Japanese"} 1
 # HELP translation_repository_info Id of a repository and whether it is private: true, false or unknown; always 1; read from the API every poll.interval, not at the scrape.
 # TYPE translation_repository_info gauge
 translation_repository_info{repo="acme/app",id="42",private="true"} 1
@@ -193,7 +209,30 @@ fn backslashes_quotes_and_line_feeds_in_labels_are_escaped() {
     ));
     assert_eq!(
         samples(&text, "translation_language_info"),
-        [r#"translation_language_info{repo="a\\b/\"c\"",language="x\ny",name="\\\"née\"\n"} 1"#]
+        [r#"translation_language_info{language="x\ny",name="\\\"née\"\n"} 1"#]
+    );
+}
+
+#[test]
+fn a_code_has_the_name_that_most_repositories_give_it() {
+    let read = |id, de: &str, fr: &str| {
+        let readings = vec![reading("de", de, None, 0), reading("fr", fr, None, 0)];
+        let condition = Condition::Fresh(languages(0, readings));
+        shown(id, &format!("a/{id}"), condition)
+    };
+    let repositories = vec![
+        read(1, "Deutsch", "French"),
+        read(2, "German", "Français"),
+        read(3, "German", ""),
+    ];
+    let text = fixed_text(&published(snapshot(repositories), polled()));
+    assert_eq!(
+        samples(&text, "translation_language_info"),
+        [
+            r#"translation_language_info{language="de",name="German"} 1"#,
+            r#"translation_language_info{language="fr",name="Français"} 1"#,
+        ],
+        "of two as frequent the first by order"
     );
 }
 

@@ -186,6 +186,7 @@ fn poll(world: World) -> (Snapshot, PollOutcome) {
                 private: true,
             },
             completion_scale: 100.0,
+            targets: Arc::default(),
         };
         let (_keep, settings) = watch::channel(Arc::new(settings));
         let (clock, instruments) = (

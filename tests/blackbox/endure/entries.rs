@@ -105,7 +105,7 @@ fn a_bad_language_affects_nothing_else_and_only_a_number_becomes_a_ratio_and_a_c
         ("negative", "", Some(-0.05)),
         ("huge", "", Some(1e306)),
     ] {
-        let labels = [("repo", "owner/repo-1"), ("language", code), ("name", name)];
+        let labels = [("language", code), ("name", name)];
         assert_eq!(
             metrics.value("translation_language_info", &labels),
             Some(1.0),

@@ -1,0 +1,233 @@
+//! When a language is ready: the first entry of `targets` that matches it says at which ratio, and by when.
+//!
+//! A pure function of that list. What no entry matches is ready at 1, without a date.
+
+use crate::model::Timestamp;
+use globset::GlobSet;
+use jiff::{civil::Date, tz::TimeZone};
+
+/// A completion ratio that is enough: from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct TargetRatio(f64);
+
+impl TargetRatio {
+    /// `None` if `ratio` is not from 0 to 1.
+    #[must_use]
+    pub fn new(ratio: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&ratio).then_some(Self(ratio))
+    }
+
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// When a language is ready.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Target {
+    pub ratio: TargetRatio,
+    pub due: Option<Timestamp>,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self {
+            ratio: TargetRatio(1.0),
+            due: None,
+        }
+    }
+}
+
+/// Whether a language is ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    Ready,
+    Behind,
+    /// It reports no completion.
+    Unknown,
+}
+
+impl Target {
+    /// Whether a language with this completion ratio is ready. A target of 0 is always met: such a language rests.
+    #[must_use]
+    pub fn readiness(self, ratio: Option<f64>) -> Readiness {
+        match ratio {
+            _ if self.rests() => Readiness::Ready,
+            None => Readiness::Unknown,
+            Some(ratio) if ratio >= self.ratio.0 => Readiness::Ready,
+            Some(_) => Readiness::Behind,
+        }
+    }
+
+    /// Whether nothing is expected of the language.
+    #[must_use]
+    pub fn rests(self) -> bool {
+        self.ratio.0 <= 0.0
+    }
+}
+
+/// The end of a day in UTC, such as `2026-12-24`, or an RFC 3339 time; `None` if `text` is neither.
+#[must_use]
+pub fn parse_due(text: &str) -> Option<Timestamp> {
+    let time = match text.parse::<jiff::Timestamp>() {
+        Ok(time) => time,
+        // A longer text is a time without its offset.
+        Err(_) if text.len() == "2026-12-24".len() => {
+            let date: Date = text.parse().ok()?;
+            let end = date.at(23, 59, 59, 0).to_zoned(TimeZone::UTC).ok()?;
+            end.timestamp()
+        }
+        Err(_) => return None,
+    };
+    Some(Timestamp::from_millis(time.as_millisecond()))
+}
+
+/// One entry of `targets`.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Where it stands, for people: file and line.
+    pub source: String,
+    /// On owner/repo; `None` matches all.
+    pub repositories: Option<GlobSet>,
+    /// On codes; `None` matches all.
+    pub languages: Option<GlobSet>,
+    pub target: Target,
+}
+
+/// The entries of `targets`, in their order.
+#[derive(Debug, Clone, Default)]
+pub struct Targets(pub Vec<Entry>);
+
+impl Targets {
+    /// The entries that are about a repository.
+    #[must_use]
+    pub fn of_repository(&self, name: &str) -> RepositoryTargets<'_> {
+        let entries = self.0.iter();
+        RepositoryTargets(
+            entries
+                .filter(|entry| matches(entry.repositories.as_ref(), name))
+                .collect(),
+        )
+    }
+}
+
+/// The entries of `targets` that are about one repository, in their order.
+#[derive(Debug, Clone)]
+pub struct RepositoryTargets<'a>(pub Vec<&'a Entry>);
+
+impl<'a> RepositoryTargets<'a> {
+    /// The entry that applies to a language of the repository: the first that matches.
+    #[must_use]
+    pub fn entry(&self, code: &str) -> Option<&'a Entry> {
+        let mut entries = self.0.iter();
+        entries
+            .find(|entry| matches(entry.languages.as_ref(), code))
+            .copied()
+    }
+
+    /// The target of a language of the repository, if an entry applies to it.
+    #[must_use]
+    pub fn of(&self, code: &str) -> Option<Target> {
+        self.entry(code).map(|entry| entry.target)
+    }
+}
+
+fn matches(globs: Option<&GlobSet>, text: &str) -> bool {
+    globs.is_none_or(|globs| globs.is_match(text))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use globset::GlobBuilder;
+
+    /// An entry of these globs, on repositories and on languages; none match all.
+    pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> Entry {
+        let globs = |patterns: &[&str]| {
+            let mut set = GlobSet::builder();
+            for pattern in patterns {
+                let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+                set.add(glob.unwrap());
+            }
+            (!patterns.is_empty()).then(|| set.build().unwrap())
+        };
+        Entry {
+            source: "config.yml:7".to_owned(),
+            repositories: globs(repositories),
+            languages: globs(languages),
+            target: Target {
+                ratio: TargetRatio::new(ratio).unwrap(),
+                due: parse_due(due),
+            },
+        }
+    }
+
+    #[test]
+    fn the_first_entry_that_matches_counts() {
+        let targets = Targets(vec![
+            entry(&["acme/web*"], &["de", "pt-*"], 0.95, ""),
+            entry(&[], &["eo"], 0.0, ""),
+            entry(&["acme/*"], &[], 0.8, ""),
+        ]);
+        for (repository, language, expected) in [
+            ("acme/webshop", "de", Some(0.95)),
+            ("acme/webshop", "pt-BR", Some(0.95)),
+            ("acme/webshop", "pt", Some(0.8)),
+            ("acme/webshop", "eo", Some(0.0)),
+            ("other/app", "eo", Some(0.0)),
+            ("other/app", "de", None),
+            ("acme/a/b", "de", None),
+        ] {
+            let target = targets.of_repository(repository).of(language);
+            let ratio = target.map(|target| target.ratio.get());
+            assert_eq!(ratio, expected, "{language} of {repository}");
+        }
+    }
+
+    #[test]
+    fn a_language_is_ready_at_its_target_and_one_that_rests_is_always_ready() {
+        use Readiness::{Behind, Ready, Unknown};
+        for (target, ratio, expected) in [
+            (0.95, Some(0.95), Ready),
+            (0.95, Some(0.949), Behind),
+            (0.95, None, Unknown),
+            (1.0, Some(0.999), Behind),
+            (1.0, Some(1.2), Ready),
+            (0.0, Some(-0.05), Ready),
+            (0.0, None, Ready),
+        ] {
+            let ratio_of_target = TargetRatio::new(target).unwrap();
+            let target = Target {
+                ratio: ratio_of_target,
+                due: None,
+            };
+            assert_eq!(target.readiness(ratio), expected, "{ratio:?} of {target:?}");
+        }
+        assert_eq!(Some(Target::default().ratio), TargetRatio::new(1.0));
+    }
+
+    #[test]
+    fn a_ratio_is_from_0_to_1() {
+        for wrong in [-0.1, 1.0001, 95.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(TargetRatio::new(wrong), None);
+        }
+    }
+
+    #[test]
+    fn a_date_lasts_until_its_end_in_utc_and_a_time_says_its_offset() {
+        for (text, expected) in [
+            ("2026-12-24", Some("2026-12-24T23:59:59Z")),
+            ("2026-12-24T18:00:00Z", Some("2026-12-24T18:00:00Z")),
+            ("2026-12-24T18:00:00+01:00", Some("2026-12-24T17:00:00Z")),
+            ("2026-12-24T18:00:00", None),
+            ("2026-02-29", None),
+            ("24.12.2026", None),
+            ("tomorrow", None),
+            ("", None),
+        ] {
+            let due = parse_due(text).map(|due| due.to_string());
+            assert_eq!(due.as_deref(), expected, "{text}");
+        }
+    }
+}
