@@ -8,7 +8,7 @@ set -euo pipefail
 
 target=$1 folder=$(realpath --canonicalize-missing "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-version=$(deploy/release/versions.sh)
+version=$(cargo pkgid | sed "s/.*[#@]//")
 built=${CARGO_TARGET_DIR:-target}/$target/release
 case $target in
 x86_64-*) arch=amd64 ;;

@@ -2,6 +2,7 @@
 """Checks what the Helm chart promises: chart.py CHECK HELM CHART [ARGUMENT…]."""
 
 import copy
+import functools
 import json
 import pathlib
 import re
@@ -13,7 +14,8 @@ import tempfile
 import yaml
 
 BASE_URL = {"config": {"api": {"base_url": "https://translations.example.com"}}}
-ALERTS = {"prometheusRule": {"enabled": True}}
+ALL_ON = BASE_URL | {name: {"enabled": True} for name in ("serviceMonitor", "prometheusRule", "dashboards", "networkPolicy")}
+DIGEST = "sha256:" + 64 * "d"
 
 
 class Refused(Exception):
@@ -29,13 +31,27 @@ def merged(*layers):
     return result
 
 
+def nested(name, value):
+    """{"a": {"b": value}} for the name a.b."""
+    return functools.reduce(lambda inner, part: {part: inner}, reversed(name.split(".")), value)
+
+
+class UniqueKeys(yaml.CSafeLoader):
+    """Two equal keys in one map are an error, as for Kubernetes."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [self.construct_object(key) for key, _ in node.value]
+        assert len(set(keys)) == len(keys), f"a key twice in {keys}"
+        return super().construct_mapping(node, deep)
+
+
 def template(helm, chart, values, release="translation-exporter", namespace="translation-exporter"):
     """The objects of a release, or Refused."""
     command = [helm, "template", release, chart, "--namespace", namespace, "--values", "-"]
     done = subprocess.run(command, input=json.dumps(values), capture_output=True, text=True)
     if done.returncode:
         raise Refused(done.stderr)
-    return [one for one in yaml.safe_load_all(done.stdout) if one]
+    return [one for one in yaml.load_all(done.stdout, UniqueKeys) if one]
 
 
 def named(objects):
@@ -54,78 +70,224 @@ def render(helm, chart, into):
     files = sorted(pathlib.Path(chart).glob("ci/*-values.yaml"))
     assert {file.name for file in files} >= {f"{name}-values.yaml" for name in ("least", "all-on", "no-persistence", "tls")}, files
     for file in files:
-        subprocess.run([helm, "lint", "--strict", "--quiet", chart, "--values", file], check=True)
+        subprocess.run([helm, "lint", "--strict", "--quiet", chart, "--values", file], check=True, capture_output=True)
         objects = template(helm, chart, yaml.safe_load(file.read_text()))
         name = file.name.removesuffix("-values.yaml")
         (pathlib.Path(into) / f"chart-{name}.yaml").write_text(yaml.safe_dump_all(objects))
     print(f"note: {len(files)} files of values")
 
 
-def same(helm, chart, overlay):
-    """The release translation-exporter is, object by object, the overlay prometheus-operator."""
-    labels = {"release": "kube-prometheus-stack"}
-    ours = named(template(helm, chart, merged(BASE_URL, {
-        "serviceMonitor": {"enabled": True, "labels": labels},
-        "prometheusRule": {"enabled": True, "labels": labels},
-        "dashboards": {"enabled": True, "annotations": {"grafana_folder": "Translation"}},
-        "networkPolicy": {"enabled": True},
-    })))
-    theirs = named([one for one in yaml.safe_load_all(pathlib.Path(overlay).read_text()) if one])
-    namespace = theirs.pop(("Namespace", "translation-exporter"))["metadata"]["name"]
-    for one in ours.values():
-        # What Helm adds.
-        assert one["metadata"]["labels"].pop("helm.sh/chart") and one["metadata"]["labels"].pop("app.kubernetes.io/managed-by")
-        assert one["metadata"]["namespace"] == namespace
-    # A changed configuration rolls the pod: in the overlay by the ConfigMap's name, in the chart by an annotation.
-    pod = ours["StatefulSet", "translation-exporter"]["spec"]["template"]
-    assert len(pod["metadata"]["annotations"].pop("checksum/config")) == 64
-    (hashed,) = (name for kind, name in theirs if kind == "ConfigMap" and name.startswith("translation-exporter-") and "dashboard" not in name)
-    theirs = named(json.loads(json.dumps(list(theirs.values())).replace(f'"{hashed}"', '"translation-exporter"')))
-    for objects in (ours, theirs):
-        data = objects["ConfigMap", "translation-exporter"]["data"]
-        data["config.yaml"] = yaml.safe_load(data["config.yaml"])
-    assert sorted(ours) == sorted(theirs), f"only one has {set(ours) ^ set(theirs)}"
-    for name in ours:
-        for side, one in (("chart", ours[name]), ("overlay", theirs[name])):
-            pathlib.Path(f"{overlay}.{side}").write_text(yaml.safe_dump(one))
-        difference = subprocess.run(["diff", "-u", f"{overlay}.chart", f"{overlay}.overlay"], capture_output=True, text=True)
-        assert ours[name] == theirs[name], f"{name}:\n{difference.stdout}"
-    print(f"note: {len(ours)} objects, each equal")
+ANNOTATIONS = {f"prometheus.io/{name}": value for name, value in {"scrape": "true", "scheme": "http", "port": "10018", "path": "/metrics"}.items()}
+STACK = {"labels": {"release": "kube-prometheus-stack"}}
+# The values that make the chart what each folder of deploy/kubernetes is.
+SAME = {
+    "base": {"networkPolicy": {"enabled": True}},
+    "plain": {"networkPolicy": {"enabled": True}, "podAnnotations": ANNOTATIONS},
+    "demo": {"networkPolicy": {"enabled": True, "egress": []}, "podAnnotations": ANNOTATIONS, "persistence": {"enabled": False}},
+    "prometheus-operator": merged(ALL_ON, {"serviceMonitor": STACK, "dashboards": {"annotations": {"grafana_folder": "Translation"}}}),
+}
+
+
+def same(helm, chart, rendered):
+    """The release translation-exporter is each folder of deploy/kubernetes, object by object, except for what is listed here."""
+    for name, values in SAME.items():
+        theirs = named(list(yaml.load_all((pathlib.Path(rendered) / f"{name}.yaml").read_text(), UniqueKeys)))
+        (namespace,) = (found for kind, found in theirs if kind == "Namespace")
+        # The chart makes no namespace.
+        theirs.pop(("Namespace", namespace))
+        ours = named(template(helm, chart, merged(BASE_URL, values), namespace=namespace))
+        for one in ours.values():
+            # What Helm adds.
+            assert one["metadata"]["labels"].pop("helm.sh/chart") and one["metadata"]["labels"].pop("app.kubernetes.io/managed-by")
+            assert one["metadata"]["namespace"] == namespace
+        pod = ours["StatefulSet", "translation-exporter"]["spec"]["template"]
+        # A changed configuration rolls the pod: in the overlay by the ConfigMap's name, in the chart by an annotation.
+        assert len(pod["metadata"]["annotations"].pop("checksum/config")) == 64
+        if name == "demo":
+            # It reads nothing and keeps nothing.
+            del ours["ConfigMap", "translation-exporter"]
+            pod["spec"]["containers"][0] |= {"args": ["demo"], "volumeMounts": []}
+            pod["spec"]["volumes"] = []
+            ours["StatefulSet", "translation-exporter"]["spec"]["volumeClaimTemplates"] = []
+        else:
+            (hashed,) = (found for kind, found in theirs if kind == "ConfigMap" and "dashboard" not in found)
+            theirs = named(json.loads(json.dumps(list(theirs.values())).replace(f'"{hashed}"', '"translation-exporter"')))
+            for objects in (ours, theirs):
+                data = objects["ConfigMap", "translation-exporter"]["data"]
+                data["config.yaml"] = yaml.safe_load(data["config.yaml"])
+        if absent := ours.get(("PrometheusRule", "translation-exporter-absent")):
+            # An overlay of one's own may have another namespace.
+            (rule,) = absent["spec"]["groups"][0]["rules"]
+            rule["expr"] = rule["expr"].replace(', namespace="translation-exporter"', "")
+        assert sorted(ours) == sorted(theirs), f"{name}: only one has {set(ours) ^ set(theirs)}"
+        for key in ours:
+            assert ours[key] == theirs[key], f"{name}, {key}:\n{difference(ours[key], theirs[key])}"
+        print(f"note: {name}: {len(ours)} objects, each equal")
+
+
+def difference(chart, overlay):
+    with tempfile.TemporaryDirectory() as folder:
+        files = [pathlib.Path(folder) / side for side in ("chart", "overlay")]
+        for file, one in zip(files, (chart, overlay)):
+            file.write_text(yaml.safe_dump(one))
+        return subprocess.run(["diff", "-u", *files], capture_output=True, text=True).stdout
+
+
+# Each value, another one for it, and the kind of object that shows it as this text of JSON.
+CHANGED = [
+    ("config", {"poll": {"interval": "7m"}}, "ConfigMap", "interval: 7m"),
+    ("apiKey.existingSecret", "a-secret", "StatefulSet", '"secretName": "a-secret"'),
+    ("apiKey.key", "a-key", "StatefulSet", '{"key": "a-key", "path": "key"}'),
+    ("webConfig.existingSecret", "a-web-secret", "StatefulSet", '"secretName": "a-web-secret"'),
+    ("webConfig.key", "a-web.yaml", "StatefulSet", "--web.config.file=/var/run/secrets/translation-exporter-web/a-web.yaml"),
+    ("webConfig.tls", True, "Service", '"appProtocol": "https"'),
+    ("webConfig.clientCertificates", True, "StatefulSet", '"tcpSocket": {"port": "metrics"}'),
+    ("image.repository", "registry.example.com/a-mirror", "StatefulSet", '"image": "registry.example.com/a-mirror:9.9@'),
+    ("image.tag", "9.9", "StatefulSet", ":9.9@"),
+    ("image.digest", DIGEST, "StatefulSet", f'@{DIGEST}"'),
+    ("image.pullPolicy", "Always", "StatefulSet", '"imagePullPolicy": "Always"'),
+    ("imagePullSecrets", [{"name": "a-pull-secret"}], "StatefulSet", '"imagePullSecrets": [{"name": "a-pull-secret"}]'),
+    ("nameOverride", "another-name", "Service", '"app.kubernetes.io/name": "another-name"'),
+    ("fullnameOverride", "a-full-name", "Service", '"name": "a-full-name"'),
+    ("namespaceOverride", "another-namespace", "Service", '"namespace": "another-namespace"'),
+    ("commonLabels", {"both": "common", "common": "c"}, "ServiceAccount", '"both": "common", "common": "c"'),
+    ("podLabels", {"both": "pod"}, "StatefulSet", '"both": "pod", "common": "c"'),
+    ("annotations", {"of-the-set": "a"}, "StatefulSet", '"metadata": {"annotations": {"of-the-set": "a"}'),
+    ("podAnnotations", {"of-the-pod": "a"}, "StatefulSet", '"of-the-pod": "a"'),
+    ("persistence.size", "3Gi", "StatefulSet", '"storage": "3Gi"'),
+    ("persistence.storageClassName", "fast", "StatefulSet", '"storageClassName": "fast"'),
+    ("persistence.annotations", {"of-the-claim": "a"}, "StatefulSet", '"annotations": {"of-the-claim": "a"}'),
+    ("persistence.existingClaim", "a-claim", "StatefulSet", '"persistentVolumeClaim": {"claimName": "a-claim"}'),
+    ("persistence.enabled", False, "StatefulSet", '"emptyDir": {}'),
+    ("resources.requests", {"cpu": "11m"}, "StatefulSet", '"cpu": "11m"'),
+    ("resources.limits", {"memory": "129Mi"}, "StatefulSet", '"memory": "129Mi"'),
+    ("podSecurityContext", {"supplementalGroups": [7]}, "StatefulSet", '"supplementalGroups": [7]'),
+    ("securityContext", {"privileged": False}, "StatefulSet", '"privileged": false'),
+    ("livenessProbe", {"periodSeconds": 77}, "StatefulSet", '"periodSeconds": 77'),
+    ("readinessProbe", {"failureThreshold": 78}, "StatefulSet", '"failureThreshold": 78'),
+    ("nodeSelector", {"disk": "ssd"}, "StatefulSet", '"nodeSelector": {"disk": "ssd"}'),
+    ("tolerations", [{"operator": "Exists"}], "StatefulSet", '"tolerations": [{"operator": "Exists"}]'),
+    ("affinity", {"podAffinity": {}}, "StatefulSet", '"affinity": {"podAffinity": {}}'),
+    ("topologySpreadConstraints", [{"maxSkew": 1}], "StatefulSet", '"topologySpreadConstraints": [{"maxSkew": 1}]'),
+    ("dnsConfig", {"searches": ["example.com"]}, "StatefulSet", '"dnsConfig": {"searches": ["example.com"]}'),
+    ("hostAliases", [{"ip": "192.0.2.1"}], "StatefulSet", '"hostAliases": [{"ip": "192.0.2.1"}]'),
+    ("priorityClassName", "important", "StatefulSet", '"priorityClassName": "important"'),
+    ("extraArgs", ["--log.level=debug"], "StatefulSet", '"--log.level=debug"]'),
+    ("extraEnv", [{"name": "HTTPS_PROXY"}], "StatefulSet", '"env": [{"name": "HTTPS_PROXY"}]'),
+    ("extraVolumes", [{"name": "more"}], "StatefulSet", '{"name": "more"}]'),
+    ("extraVolumeMounts", [{"name": "more", "mountPath": "/more"}], "StatefulSet", '{"mountPath": "/more", "name": "more"}]'),
+    ("serviceAccount.name", "an-account", "StatefulSet", '"serviceAccountName": "an-account"'),
+    ("serviceAccount.annotations", {"of-the-account": "a"}, "ServiceAccount", '"annotations": {"of-the-account": "a"}'),
+    ("serviceAccount.create", False, "StatefulSet", '"serviceAccountName": "default"'),
+    ("service.port", 9100, "StatefulSet", '"containerPort": 9100'),
+    ("service.annotations", {"of-the-service": "a"}, "Service", '"annotations": {"of-the-service": "a"}'),
+    ("serviceMonitor.namespace", "monitors", "ServiceMonitor", '"namespaceSelector": {"matchNames": ["another-namespace"]}'),
+    ("serviceMonitor.labels", {"release": "stack"}, "ServiceMonitor", '"release": "stack"'),
+    ("serviceMonitor.interval", "77s", "ServiceMonitor", '"interval": "77s"'),
+    ("serviceMonitor.scrapeTimeout", "33s", "ServiceMonitor", '"scrapeTimeout": "33s"'),
+    ("serviceMonitor.scheme", "https", "ServiceMonitor", '"scheme": "https"'),
+    ("serviceMonitor.tlsConfig", {"serverName": "a-server"}, "ServiceMonitor", '"tlsConfig": {"serverName": "a-server"}'),
+    ("serviceMonitor.basicAuth", {"username": {"name": "a-login"}}, "ServiceMonitor", '"basicAuth": {"username": {"name": "a-login"}}'),
+    ("serviceMonitor.honorLabels", True, "ServiceMonitor", '"honorLabels": true'),
+    ("serviceMonitor.jobLabel", "common", "ServiceMonitor", '"jobLabel": "common"'),
+    ("serviceMonitor.targetLabels", ["common"], "ServiceMonitor", '"targetLabels": ["common"]'),
+    ("serviceMonitor.sampleLimit", 777, "ServiceMonitor", '"sampleLimit": 777'),
+    ("serviceMonitor.relabelings", [{"targetLabel": "cluster"}], "ServiceMonitor", '{"targetLabel": "cluster"}]'),
+    ("serviceMonitor.metricRelabelings", [{"action": "drop"}], "ServiceMonitor", '"metricRelabelings": [{"action": "drop"}]'),
+    ("prometheusRule.namespace", "rules", "PrometheusRule", '"namespace": "rules"'),
+    ("prometheusRule.labels", {"role": "alerts"}, "PrometheusRule", '"role": "alerts"'),
+    ("prometheusRule.overrides", {"TranslationStalled": {"for": "77m"}}, "PrometheusRule", '"for": "77m"'),
+    ("dashboards.namespace", "dashboards", "ConfigMap", '"namespace": "dashboards"'),
+    ("dashboards.labels", {"for_grafana": "1"}, "ConfigMap", '"for_grafana": "1"'),
+    ("dashboards.annotations", {"grafana_folder": "F"}, "ConfigMap", '"annotations": {"grafana_folder": "F"}'),
+    ("networkPolicy.from", [{"podSelector": {}}], "NetworkPolicy", '"from": [{"podSelector": {}}]'),
+    ("networkPolicy.egress", [{"ports": [{"port": 8443}]}], "NetworkPolicy", '"egress": [{"ports": [{"port": 8443}]}]'),
+    ("extraObjects", [{"kind": "Secret", "metadata": {"name": "of-{{ .Release.Name }}"}}], "Secret", "of-translation-exporter"),
+]
+# These hide others, so they are changed by themselves.
+ALONE = ("persistence.existingClaim", "persistence.enabled", "serviceAccount.create", "serviceAccount.name")
+# Values that other checks change: `alerts`, and `render` with ci/all-on-values.yaml and ci/least-values.yaml.
+ELSEWHERE = ("prometheusRule.disabled", "prometheusRule.thresholds", *(f"{name}.enabled" for name in ALL_ON if name != "config"))
+
+
+def changes(helm, chart):
+    """Every value does what it says: another value shows in the objects, and nothing in values.yaml is left out here."""
+    defaults = yaml.safe_load((pathlib.Path(chart) / "values.yaml").read_text())
+    tested = [name for name, *_ in CHANGED] + list(ELSEWHERE)
+    assert len(set(tested)) == len(tested)
+    for name in leaves(defaults, tested):
+        assert name in tested, f"{name} of values.yaml is changed by no test"
+    before = template(helm, chart, ALL_ON)
+    together = merged(ALL_ON, *(nested(name, value) for name, value, *_ in CHANGED if name not in ALONE))
+    after = template(helm, chart, together)
+    for name, value, kind, text in CHANGED:
+        assert text not in shown(before, kind), f"{name}: {text} without it too"
+        objects = template(helm, chart, merged(ALL_ON, nested(name, value))) if name in ALONE else after
+        assert text in shown(objects, kind), f"{name}: no {text} in\n{shown(objects, kind)}"
+    port = the(after, "StatefulSet")["spec"]["template"]["spec"]["containers"][0]
+    assert "--web.listen-address=:9100" in port["args"] and the(after, "Service")["spec"]["ports"][0]["port"] == 9100
+    (endpoint,) = the(template(helm, chart, merged(ALL_ON, nested("config.web.telemetry_path", "/t"))), "ServiceMonitor")["spec"]["endpoints"]
+    assert endpoint["path"] == "/t", endpoint
+    print(f"note: {len(CHANGED)} values")
+
+
+def leaves(values, known, prefix=""):
+    for key, value in values.items():
+        name = prefix + key
+        if isinstance(value, dict) and value and name not in known:
+            yield from leaves(value, known, f"{name}.")
+        else:
+            yield name
+
+
+def shown(objects, kind):
+    return "\n".join(json.dumps(one, sort_keys=True) for one in objects if one["kind"] == kind)
 
 
 REFUSED = [
     # Values, and what the message must name.
     ({"config": {}}, "config.api.base_url is required"),
-    (merged(BASE_URL, {"config": {"api": {"key": "secret"}}}), "config.api.key cannot be set"),
-    (merged(BASE_URL, {"config": {"api": {"key_file": "/a"}}}), "config.api.key_file cannot be set"),
-    (merged(BASE_URL, {"config": {"state": {"file": "/a"}}}), "config.state.file cannot be set"),
-    (merged(BASE_URL, {"config": {"web": {"listen_addresses": [":1"]}}}), "config.web.listen_addresses cannot be set"),
-    (merged(BASE_URL, {"config": {"web": {"config_file": "/a"}}}), "config.web.config_file cannot be set"),
-    (merged(BASE_URL, {"config": {"api": "text"}}), "/config/api"),
-    (merged(BASE_URL, {"servcie": {"port": 1}}), "servcie"),
-    (merged(BASE_URL, {"service": {"prot": 1}}), "prot"),
-    (merged(BASE_URL, {"service": {"port": "10018"}}), "/service/port"),
-    (merged(BASE_URL, {"persistence": {"enabled": "yes"}}), "/persistence/enabled"),
-    (merged(BASE_URL, {"podAnnotations": {"scrape": True}}), "/podAnnotations/scrape"),
-    (merged(BASE_URL, {"image": {"digest": "latest"}}), "/image/digest"),
-    (merged(BASE_URL, {"apiKey": {"existingSecret": ""}}), "/apiKey/existingSecret"),
-    (merged(BASE_URL, {"prometheusRule": {"overrides": {"TranslationStalled": {"form": "1h"}}}}), "form"),
-    (merged(BASE_URL, ALERTS, {"prometheusRule": {"disabled": ["TranslationStaled"]}}), "no alert TranslationStaled"),
-    (merged(BASE_URL, ALERTS, {"prometheusRule": {"overrides": {"Other": {"for": "1h"}}}}), "no alert Other"),
-    (merged(BASE_URL, {"webConfig": {"tls": True}}), "webConfig.existingSecret"),
-    (merged(BASE_URL, {"webConfig": {"existingSecret": "web", "clientCertificates": True}}), "webConfig.tls"),
+    (nested("config.api.key", "secret"), "config.api.key cannot be set"),
+    (nested("config.api.key_file", "/a"), "config.api.key_file cannot be set"),
+    (nested("config.state.file", "/a"), "config.state.file cannot be set"),
+    (nested("config.web.listen_addresses", [":1"]), "config.web.listen_addresses cannot be set"),
+    (nested("config.web.config_file", "/a"), "config.web.config_file cannot be set"),
+    (nested("config.api", "text"), "/config/api"),
+    ({"servcie": {"port": 10018}}, "servcie"),
+    (nested("service.prot", 10018), "prot"),
+    (nested("service.port", "10018"), "/service/port"),
+    (nested("service.port", 80), "/service/port"),
+    (nested("persistence.enabled", "yes"), "/persistence/enabled"),
+    (nested("podAnnotations.scrape", True), "/podAnnotations/scrape"),
+    (nested("image.digest", "latest"), "/image/digest"),
+    (nested("apiKey.existingSecret", ""), "/apiKey/existingSecret"),
+    (nested("readinessProbe.httpGet", {}), "httpGet"),
+    (nested("fullnameOverride", "9lives"), "fullnameOverride"),
+    (nested("fullnameOverride", "with.dots"), "fullnameOverride"),
+    (nested("prometheusRule.overrides.TranslationStalled.form", "1h"), "form"),
+    (nested("prometheusRule.thresholds.stalledAfter", "1.5d"), "/prometheusRule/thresholds/stalledAfter"),
+    (nested("prometheusRule.thresholds.regressedBy", "0.1"), "/prometheusRule/thresholds/regressedBy"),
+    (merged(ALL_ON, nested("prometheusRule.disabled", ["TranslationStaled"])), "no alert TranslationStaled"),
+    (merged(ALL_ON, nested("prometheusRule.overrides.Other.for", "1h")), "no alert Other"),
+    (nested("webConfig.tls", True), "webConfig.existingSecret"),
+    ({"webConfig": {"existingSecret": "web", "clientCertificates": True}}, "webConfig.tls"),
 ]
+
+
+def refused(helm, chart, values, *messages):
+    try:
+        template(helm, chart, values)
+    except Refused as refusal:
+        for message in messages:
+            assert message in str(refusal), f"{values}: {refusal}"
+    else:
+        raise AssertionError(f"accepted: {values}")
 
 
 def refuses(helm, chart):
     """Wrong values are refused with a message that names the value; what a parent chart sets is accepted."""
     for values, message in REFUSED:
-        try:
-            template(helm, chart, values)
-        except Refused as refused:
-            assert message in str(refused), f"{values}: {refused}"
-        else:
-            raise AssertionError(f"accepted: {values}")
+        refused(helm, chart, values if values == {"config": {}} else merged(BASE_URL, values), message)
     template(helm, chart, merged(BASE_URL, {"global": {"imageRegistry": "any"}, "enabled": True}))
     with tempfile.TemporaryDirectory() as folder:
         bare = pathlib.Path(folder) / "chart"
@@ -133,23 +295,21 @@ def refuses(helm, chart):
         shutil.rmtree(bare / "files")
         template(helm, bare, BASE_URL)
         for section in ("prometheusRule", "dashboards"):
-            try:
-                template(helm, bare, merged(BASE_URL, {section: {"enabled": True}}))
-            except Refused as refused:
-                assert section in str(refused) and "published chart" in str(refused), refused
-            else:
-                raise AssertionError(f"{section} without files was accepted")
+            refused(helm, bare, merged(BASE_URL, {section: {"enabled": True}}), section, "published chart")
     print(f"note: {len(REFUSED) + 2} kinds of wrong values")
 
 
-def scraped(helm, chart):
-    """The scrape uses the scheme of the web configuration and the path of the configuration. Running the pods shows the probes."""
-    values = merged(BASE_URL, {
-        "config": {"web": {"telemetry_path": "/translations"}}, "serviceMonitor": {"enabled": True},
-        "webConfig": {"existingSecret": "web", "tls": True},
-    })
-    (endpoint,) = the(template(helm, chart, values), "ServiceMonitor")["spec"]["endpoints"]
-    assert (endpoint["scheme"], endpoint["path"]) == ("https", "/translations"), endpoint
+def names(helm, chart):
+    """A release name of any length gives valid names, which begin with it; the cluster may choose the user."""
+    release = "r" * 53
+    for one in template(helm, chart, ALL_ON, release):
+        assert one["metadata"]["name"].startswith(release[:52]) and one["metadata"]["labels"]["app.kubernetes.io/instance"] == release
+        if one["kind"] in ("Service", "StatefulSet"):
+            # A label of the pod has the name and a hash of 10.
+            assert len(one["metadata"]["name"]) == 52
+    ids = dict.fromkeys(("runAsUser", "runAsGroup", "fsGroup"))
+    pod = the(template(helm, chart, merged(BASE_URL, {"podSecurityContext": ids})), "StatefulSet")["spec"]["template"]["spec"]
+    assert not ids.keys() & pod["securityContext"].keys() and pod["securityContext"]["runAsNonRoot"], pod["securityContext"]
 
 
 def rolls(helm, chart):
@@ -163,46 +323,71 @@ def rolls(helm, chart):
         shutil.copytree(chart, f"{folder}/chart")
         file = pathlib.Path(folder) / "chart/Chart.yaml"
         file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | {"version": "9.9.9", "appVersion": "9.9.9"}))
-        later = the(template(helm, f"{folder}/chart", merged(BASE_URL, {"commonLabels": {"team": "x"}})), "StatefulSet")["spec"]
+        labels = {"commonLabels": {"team": "x", "app.kubernetes.io/name": "theirs"}}
+        later = the(template(helm, f"{folder}/chart", merged(BASE_URL, labels)), "StatefulSet")["spec"]
         assert later.pop("template")["spec"]["containers"][0]["image"].endswith(":9.9.9")
         assert before == later
 
 
-def alerts(helm, chart):
-    """Alerts can be left out and changed; all else stays as it is, which `same` compares."""
-    def rules(values):
-        found = [one for one in template(helm, chart, merged(BASE_URL, ALERTS, values)) if one["kind"] == "PrometheusRule"]
-        return [rule for one in found for group in one["spec"]["groups"] for rule in group["rules"]]
+def rules_of(helm, chart, values):
+    found = [one for one in template(helm, chart, merged(ALL_ON, values)) if one["kind"] == "PrometheusRule"]
+    return [rule for one in found for group in one["spec"]["groups"] for rule in group["rules"]]
 
-    every = rules({})
-    changed = rules({"prometheusRule": {
-        "disabled": ["TranslationRegressed"],
-        "overrides": {"TranslationStalled": {"for": "3h", "labels": {"severity": "info", "team": "localization"}}},
+
+def alerts(helm, chart):
+    """Alerts can be left out and changed, thresholds set, all else stays; the alert of an absent job comes with the scrape."""
+    change = {"for": "3h", "labels": {"severity": "info", "team": "localization"}, "annotations": {"summary": "s"}, "expr": "vector(1)"}
+    thresholds = {"stalledAfter": "2w", "regressedBy": 0.05, "atRiskWithin": "36h"}
+    changed = rules_of(helm, chart, {"prometheusRule": {
+        "disabled": ["TranslationRegressed"], "overrides": {"TranslationStalled": change}, "thresholds": thresholds,
     }})
-    expected = [rule for rule in every if rule.get("alert") != "TranslationRegressed"]
+    recorded = {
+        "translation:stalled_after_seconds": "vector(1209600)",
+        "translation:regressed_by_ratio": "vector(0.05)",
+        "translation:at_risk_within_seconds": "vector(129600)",
+    }
+    expected = [rule for rule in rules_of(helm, chart, {}) if rule.get("alert") != "TranslationRegressed"]
     for rule in expected:
         if rule.get("alert") == "TranslationStalled":
-            rule |= {"for": "3h", "labels": rule["labels"] | {"severity": "info", "team": "localization"}}
-    assert changed == expected
+            rule |= change | {"labels": rule["labels"] | change["labels"], "annotations": rule["annotations"] | change["annotations"]}
+        elif rule.get("record") in recorded:
+            rule["expr"] = recorded.pop(rule["record"])
+    assert changed == expected and not recorded, recorded
+
+    alone = {"prometheusRule": {"enabled": False}, "namespaceOverride": "here"}
+    (rule,) = rules_of(helm, chart, alone)
+    assert (rule["alert"], rule["expr"]) == ("TranslationExporterDown", 'absent(up{job="translation-exporter", namespace="here"})'), rule
+    by_label = {"serviceMonitor": {"jobLabel": "account"}, "commonLabels": {"account": "acme"}}
+    (rule,) = rules_of(helm, chart, merged(alone, by_label))
+    assert 'job="acme"' in rule["expr"], rule
+    (rule,) = rules_of(helm, chart, merged(alone, {"prometheusRule": {"overrides": {"TranslationExporterDown": {"expr": "up == 0", "for": "1h"}}}}))
+    assert rule["for"] == "1h" and "absent" in rule["expr"], rule
+    assert rules_of(helm, chart, merged(alone, {"prometheusRule": {"disabled": ["TranslationExporterDown"]}})) == []
 
 
-def packaged(helm, chart, folder):
-    """The archive holds what the links lead to, and renders the same by itself and as a dependency of another chart."""
+def packaged(helm, chart, folder, package):
+    """A release's archive holds what the links lead to, pins its image, and renders the same as a dependency of another chart."""
     shutil.rmtree(folder, ignore_errors=True)
     parent = pathlib.Path(folder) / "parent"
     (parent / "charts").mkdir(parents=True)
-    subprocess.run([helm, "package", chart, "--destination", parent / "charts"], check=True, capture_output=True)
+    subprocess.run([package, DIGEST, parent / "charts"], check=True, capture_output=True, env={"HELM": helm, "PATH": "/usr/bin:/bin"})
     (archive,) = (parent / "charts").iterdir()
     values = yaml.safe_load((pathlib.Path(chart) / "ci/all-on-values.yaml").read_text())
-    alone = template(helm, chart, values)
-    assert template(helm, archive, values) == alone
+    alone = template(helm, archive, values)
+    assert alone == template(helm, chart, values)
     listed = subprocess.run(["tar", "-tf", archive], check=True, capture_output=True, text=True).stdout.split()
-    assert "translation-exporter/files/rules/alerts.yaml" in listed, listed
     assert not [name for name in listed if "/ci/" in name], listed
-    version = yaml.safe_load((pathlib.Path(chart) / "Chart.yaml").read_text())["version"]
+    about = yaml.safe_load((pathlib.Path(chart) / "Chart.yaml").read_text())
+
+    def image(values):
+        found = the(template(helm, archive, merged(BASE_URL, {"image": values})), "StatefulSet")["spec"]["template"]["spec"]["containers"][0]["image"]
+        return found.rpartition("/")[2]
+
+    assert image({}) == f"translation-exporter:{about['appVersion']}@{DIGEST}"
+    assert image({"tag": "9.9.9"}) == "translation-exporter:9.9.9"
     (parent / "Chart.yaml").write_text(yaml.safe_dump({
         "apiVersion": "v2", "name": "parent", "version": "1.0.0",
-        "dependencies": [{"name": "translation-exporter", "version": version, "condition": "translation-exporter.enabled"}],
+        "dependencies": [{"name": "translation-exporter", "version": about["version"], "condition": "translation-exporter.enabled"}],
     }))
     below = template(helm, parent, {"global": {"any": 1}, "translation-exporter": values | {"enabled": True}})
     assert named(below) == named(alone)
@@ -211,7 +396,7 @@ def packaged(helm, chart, folder):
 
 
 def notes(helm, chart):
-    """The notes name the Secret that has to be made and what is lost without persistence."""
+    """The notes name the Secret that has to be made, what to do about a pod that stays Pending, and what is lost without persistence."""
     def said(values):
         command = [helm, "install", "x", chart, "--dry-run=client", "--namespace", "here", "--values", "-"]
         done = subprocess.run(command, input=json.dumps(merged(BASE_URL, values)), capture_output=True, text=True)
@@ -221,20 +406,18 @@ def notes(helm, chart):
     plain = said({})
     assert "--namespace here create secret generic translation-exporter-api-key --from-file=key=./api-key" in plain, plain
     assert "http://localhost:10018" in plain and "port-forward statefulset/x-translation-exporter 10018" in plain, plain
-    assert "Without persistence" not in plain, plain
-    other = said({"persistence": {"enabled": False}, "webConfig": {"existingSecret": "the-web-secret", "tls": True}})
-    assert "Without persistence" in other and "the-web-secret" in other and "https://localhost:10018" in other, other
+    assert "default StorageClass" in plain and "out-of-service" in plain and "Without persistence" not in plain, plain
+    other = said({"persistence": {"enabled": False}, "webConfig": {"existingSecret": "the-web-secret", "tls": True}, "service": {"port": 9100}})
+    assert "Without persistence" in other and "the-web-secret" in other and "https://localhost:9100" in other, other
 
 
-def readme(helm, chart, *files):
-    """Every block of values in the READMEs is accepted."""
-    count = 0
-    for file in files:
-        for block in re.findall(r"(?ms)^```yaml\n(.*?)^```", pathlib.Path(file).read_text()):
-            if block.startswith("config:"):
-                template(helm, chart, yaml.safe_load(block))
-                count += 1
-    assert count == len(files), f"{count} blocks of values"
+def readme(helm, chart):
+    """Every block of values in the chart's README is accepted."""
+    blocks = re.findall(r"(?ms)^```yaml\n(.*?)^```", (pathlib.Path(chart) / "README.md").read_text())
+    values = [block for block in blocks if not block.startswith("apiVersion:")]
+    assert values
+    for block in values:
+        template(helm, chart, merged(BASE_URL, yaml.safe_load(block)))
 
 
 if __name__ == "__main__":

@@ -1,19 +1,17 @@
 # Checks of the image, and of the pods that are made of it; sourced by run.sh.
 # shellcheck shell=bash
 
-# The build stage's two steps, in a folder that holds only what the Dockerfile copies there; unoptimised, to save minutes.
+# The build stage's two steps, in a folder that holds only what the Dockerfile copies there. Only the last step of all is static,
+# so that what the other tests built is used again.
 dockerfile_inputs_build_a_static_program() {
-    local context=$work/context copied from target
-    target=$(rustc --print host-tuple)
+    local context=$work/context copied from built=${CARGO_TARGET_DIR:-$root/target}/debug/translation-exporter
     rm -rf "$context"
     mkdir -p "$context/src"
     build() {
-        RUSTFLAGS="-C target-feature=+crt-static" TRANSLATION_EXPORTER_REVISION=test \
-            cargo build --locked --target "$target" --target-dir "$work/target" --manifest-path "$context/Cargo.toml"
+        TRANSLATION_EXPORTER_REVISION=test cargo rustc --locked --target-dir "${CARGO_TARGET_DIR:-$root/target}" \
+            --manifest-path "$context/Cargo.toml" --bin translation-exporter -- -C target-feature=+crt-static
     }
-    for from in Cargo.toml Cargo.lock; do
-        cp "$root/$from" "$context/$from"
-    done
+    cp "$root/Cargo.toml" "$root/Cargo.lock" "$context"
     echo 'fn main() {}' >"$context/src/main.rs"
     cp "$context/src/main.rs" "$context/src/build.rs"
     touch "$context/src/lib.rs"
@@ -26,7 +24,7 @@ dockerfile_inputs_build_a_static_program() {
     cp -a "$root/src" "$context"
     touch "$context"/src/*.rs
     build
-    install -D "$work/target/$target/debug/translation-exporter" "$program"
+    install -D "$built" "$program"
     strip "$program"
     if readelf --program-headers "$program" | grep -q INTERP; then
         echo "the program needs a loader"
@@ -79,7 +77,7 @@ start_pods() {
         rm -f "$work/pod-$pod.code"
         (
             set +e
-            SANDBOX=$work "$python" "$here/pod.py" "$rendered/${pod%%:*}.yaml" "${pod#*:}" "$image_root" "$work/image.json" "$fake_api" \
+            SANDBOX=$work "$python" "$here/pod.py" "$rendered/$pod.yaml" "$image_root" "$work/image.json" "$fake_api" \
                 >"$work/pod-$pod.log" 2>"$work/pod-$pod.stderr"
             echo $? >"$work/pod-$pod.code"
         ) &

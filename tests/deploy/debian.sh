@@ -30,10 +30,12 @@ package_is_made() {
         done
     done
     bash -n "${unpacked[0]}completions/translation-exporter.bash"
-    # A later version of the package, for the upgrade.
-    dpkg-deb --raw-extract "$packages"/*.deb "$packages/later"
-    sed -i 's/^Version: .*/Version: 9.9.9-1/' "$packages/later/DEBIAN/control"
-    dpkg-deb --root-owner-group --build "$packages/later" "$packages/later.deb" >/dev/null
+    # An earlier version of the package, which had a socket unit too, for the upgrade.
+    dpkg-deb --raw-extract "$packages"/*.deb "$packages/earlier"
+    sed -i 's/^Version: .*/Version: 0.0.9-1/' "$packages/earlier/DEBIAN/control"
+    printf '[Socket]\nListenStream=10018\n[Install]\nWantedBy=sockets.target\n' \
+        >"$packages/earlier/usr/lib/systemd/system/translation-exporter.socket"
+    dpkg-deb --root-owner-group --build "$packages/earlier" "$packages/earlier.deb" >/dev/null
     local file
     for file in "$packages"/translation-exporter[_-]*.{deb,tar.gz}; do
         echo "note: $(basename "$file"): $(stat -c %s "$file" | numfmt --to=iec), unoptimised"
@@ -45,8 +47,8 @@ package_is_installed_upgraded_and_purged() {
     local clean=$work/clean-$1
     rm -rf "$clean"
     cp -a "$tools/debian-$1" "$clean"
-    cp "$packages"/translation-exporter_*.deb "$clean/first.deb"
-    cp "$packages/later.deb" "$clean/later.deb"
+    cp "$packages"/translation-exporter_*.deb "$clean/package.deb"
+    cp "$packages/earlier.deb" "$clean/"
     in_root() { chroot "$clean" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive SYSTEMD_OFFLINE=1 "$@"; }
     # The scripts believe that systemd runs; what they request is recorded.
     mkdir -p "$clean/run/systemd/system"
@@ -58,7 +60,7 @@ package_is_installed_upgraded_and_purged() {
     local state=$clean/var/lib/private/translation-exporter/state.json
     local enabled=$clean/etc/systemd/system/multi-user.target.wants/translation-exporter.service
 
-    in_root dpkg --install /first.deb | tee "$work/installed"
+    in_root dpkg --install /earlier.deb | tee "$work/installed"
     grep -q "neither enabled nor started" "$work/installed"
     grep -q "/etc/translation-exporter/config.yaml" "$work/installed"
     grep -q "systemctl enable --now translation-exporter.service" "$work/installed"
@@ -76,23 +78,25 @@ package_is_installed_upgraded_and_purged() {
     "${check[@]}"
 
     # This systemd accepts the units and rates the service as well confined; the threshold is in tenths.
-    in_root systemd-analyze verify --recursive-errors=yes translation-exporter.service translation-exporter.socket 2>&1 | tee "$work/verify"
+    in_root systemd-analyze verify --recursive-errors=yes translation-exporter.service 2>&1 | tee "$work/verify"
     [ ! -s "$work/verify" ]
     in_root systemd-analyze security --offline=true --threshold=14 --no-pager translation-exporter.service >"$work/security"
     sed -n 's/^→ /note: /p' "$work/security"
 
     echo "# an edit" >>"$config"
-    in_root systemctl.real enable translation-exporter.service
+    in_root systemctl.real enable translation-exporter.service translation-exporter.socket
     mkdir -p "$(dirname "$state")"
     echo state >"$state"
     ln -s private/translation-exporter "$clean/var/lib/translation-exporter"
     : >"$clean/asked"
-    in_root dpkg --install /later.deb | tee "$work/upgraded"
+    in_root dpkg --install /package.deb | tee "$work/upgraded"
     not grep -q "neither enabled" "$work/upgraded"
-    # try-restart starts nothing that was not running; the socket stays open meanwhile.
+    # try-restart starts nothing that was not running. The socket frees the port before that.
     asked 'try-restart.* translation-exporter.service'
-    not asked 'stop|restart|start'
-    not grep -q socket "$clean/asked"
+    not asked 'restart|start'
+    [ "$(asked 'stop|try-restart' | grep -o '[a-z]*$' | xargs)" = "socket service" ]
+    find "$clean/etc" "$clean/var/lib/systemd" -name '*.socket*' | tee "$work/left"
+    [ ! -s "$work/left" ]
     grep -q "# an edit" "$config"
     [ -L "$enabled" ]
     [ -e "$state" ]
@@ -105,7 +109,7 @@ package_is_installed_upgraded_and_purged() {
     for kept in "$config" "$key" "$state"; do
         [ -e "$kept" ]
     done
-    in_root dpkg --install /later.deb
+    in_root dpkg --install /package.deb
     grep -q "# an edit" "$config"
     [ "$(in_root systemctl.real is-enabled translation-exporter.service)" = enabled ]
 
@@ -115,9 +119,9 @@ package_is_installed_upgraded_and_purged() {
     rm -rf "$clean"
 }
 
-units_keep_their_contract() {
-    "$python" "$here/unit.py" "$program" "$deploy/systemd/translation-exporter.service" \
-        "$deploy/systemd/translation-exporter.socket" "$work/unit" "$fake_api" | sed 's/^/note: /'
+unit_keeps_its_contract() {
+    "$python" "$here/unit.py" "$program" "$deploy/systemd/translation-exporter.service" "$deploy/README.md" "$work/unit" "$fake_api" |
+        sed 's/^/note: /'
 }
 
 # Compares the system calls that strace recorded with the unit's own filter.

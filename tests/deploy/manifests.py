@@ -32,87 +32,71 @@ def kept(folder):
 
 
 def wired(folder):
-    """References lead somewhere: Services to pods, monitors to Services, pods to configuration; accounts do not share."""
+    """References lead somewhere: Services, monitors and policies to pods, pods to accounts, Services and configuration."""
     for name, objects in renderings(folder).items():
         present = {(one["kind"], one["metadata"]["name"]) for one in objects}
         assert len(present) == len(objects), f"{name}: two objects share a name"
-        sets = of_kind(objects, "StatefulSet")
-        secrets = []
-        for one in sets:
-            spec = one["spec"]["template"]["spec"]
-            assert ("ServiceAccount", spec["serviceAccountName"]) in present, name
-            assert ("Service", one["spec"]["serviceName"]) in present, name
-            for volume in spec.get("volumes", []):
-                if volume["name"] == "config":
-                    assert ("ConfigMap", volume["configMap"]["name"]) in present, name
-                    # The hash rolls the pod.
-                    annotations = one["spec"]["template"]["metadata"]["annotations"]
-                    assert volume["configMap"]["name"] != one["metadata"]["name"] or "checksum/config" in annotations, name
-                if "secret" in volume:
-                    secrets.append(volume["secret"]["secretName"])
-        assert len(set(secrets)) == len(secrets), f"{name}: one key, two pollers"
-        for service in of_kind(objects, "Service"):
-            chosen = [one for one in sets if service["spec"]["selector"].items() <= one["spec"]["template"]["metadata"]["labels"].items()]
-            assert len(chosen) == 1, f"{name}: {service['metadata']['name']} selects {len(chosen)} StatefulSets"
-            assert service["spec"]["publishNotReadyAddresses"] is True, name
+        (one,) = of_kind(objects, "StatefulSet")
+        spec, labels = one["spec"]["template"]["spec"], one["spec"]["template"]["metadata"]["labels"].items()
+        assert ("ServiceAccount", spec["serviceAccountName"]) in present, name
+        assert ("Service", one["spec"]["serviceName"]) in present, name
+        for volume in spec.get("volumes", []):
+            if volume["name"] == "config":
+                assert ("ConfigMap", volume["configMap"]["name"]) in present, name
+        (service,) = of_kind(objects, "Service")
+        assert service["spec"]["selector"].items() <= labels, name
+        assert service["spec"]["publishNotReadyAddresses"] is True, name
+        # Headless: clients connect to the pod's port itself.
+        assert {port["port"] for port in service["spec"]["ports"]} == {port["containerPort"] for port in spec["containers"][0]["ports"]}, name
         for monitor in of_kind(objects, "ServiceMonitor"):
-            wanted, (endpoint,) = monitor["spec"]["selector"]["matchLabels"], monitor["spec"]["endpoints"]
-            for service in of_kind(objects, "Service"):
-                assert wanted.items() <= service["metadata"]["labels"].items(), name
-                assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}, name
-                assert "translation-exporter" in service["metadata"]["name"], f"{name}: the rules know the job by this name"
+            (endpoint,) = monitor["spec"]["endpoints"]
+            assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items(), name
+            assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}, name
         for policy in of_kind(objects, "NetworkPolicy"):
-            for one in sets:
-                assert policy["spec"]["podSelector"]["matchLabels"].items() <= one["spec"]["template"]["metadata"]["labels"].items(), name
-    # What chart.py does not compare with the overlay prometheus-operator.
-    accounts = renderings(folder)["two-accounts"]
-    assert len(of_kind(accounts, "StatefulSet")) == 2 and of_kind(accounts, "NetworkPolicy")
-    for kind in ("ServiceMonitor", "PrometheusRule"):
-        assert {one["metadata"]["labels"]["release"] for one in of_kind(accounts, kind)} == {"kube-prometheus-stack"}, kind
+            assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels, name
 
 
 def dashboards(folder, source):
     """Every dashboard arrives unchanged, where Grafana's sidecar looks, and small enough to be applied."""
     files = {file.name: file.read_text() for file in pathlib.Path(source).glob("*.json")}
-    found = {}
-    for one in of_kind(renderings(folder)["component-grafana-dashboard"], "ConfigMap"):
-        if one["metadata"].get("labels", {}).get("grafana_dashboard") == "1":
-            found |= one["data"]
-            # kubectl apply keeps the object in an annotation, which holds 256 KiB.
-            assert len(json.dumps(one)) < 250_000, f"{one['metadata']['name']} is too large"
-    assert files and found == files, f"{sorted(found)} instead of {sorted(files)}"
+    for name in ("prometheus-operator", "chart-all-on"):
+        found = {}
+        for one in of_kind(renderings(folder)[name], "ConfigMap"):
+            if one["metadata"]["labels"].get("grafana_dashboard") == "1":
+                found |= one["data"]
+                # kubectl apply keeps the object in an annotation, which holds 256 KiB.
+                assert len(json.dumps(one)) < 250_000, f"{one['metadata']['name']} is too large"
+        assert files and found == files, f"{name}: {sorted(found)} instead of {sorted(files)}"
 
 
 def versions(folder, version):
-    """One version, the crate's, in every rendering, and a version of each image in compose."""
+    """One version, the crate's, in every rendering."""
     for name, objects in renderings(folder).items():
         for one in of_kind(objects, "StatefulSet"):
             template = one["spec"]["template"]
             assert template["metadata"]["labels"]["app.kubernetes.io/version"] == version, name
             (container,) = template["spec"]["containers"]
             assert container["image"].partition("@")[0].endswith(f":{version}"), f"{name}: {container['image']}"
-    deploy = pathlib.Path(__file__).parent / "../../deploy"
-    compose = yaml.safe_load((deploy / "compose/compose.yaml").read_text())
-    for service in compose["services"].values():
-        tag = service["image"].rpartition(":")[2]
-        assert tag[-1].isdigit() and "." in tag, f"{service['image']} is not pinned"
 
 
 def readme(file, folder, root):
-    """Writes the README's custom overlay, with all that the README shows beside it, into FOLDER."""
+    """Writes the README's overlays of one's own into FOLDER/NAME, with this tree in place of the repository's address."""
     blocks = re.findall(r"(?ms)^```yaml\n(.*?)^```", pathlib.Path(file).read_text())
-    (overlay,) = (block for block in blocks if "kind: Kustomization\n" in block)
+    overlays = [block for block in blocks if "kind: Kustomization\n" in block]
     (more,) = (block for block in blocks if block.startswith("images:"))
     (config,) = (block for block in blocks if block.startswith("api:"))
-    overlay, found = re.subn(r"https://github.com/[^/]+/[^/]+//(\S+)[?]ref=v\S+", rf"{root}/\1", overlay)
-    assert found == 1, overlay
-    (pathlib.Path(folder) / "kustomization.yaml").write_text(overlay + more)
-    (pathlib.Path(folder) / "config.yaml").write_text(config + "  page_size: 500\n")
+    for name, overlay, added in zip(("own", "second"), overlays, (more, ""), strict=True):
+        into = pathlib.Path(folder) / name
+        into.mkdir(parents=True)
+        overlay, found = re.subn(r"https://github.com/[^/]+/[^/]+//(\S+)[?]ref=v\S+", rf"{root}/\1", overlay)
+        assert found == 1, overlay
+        (into / "kustomization.yaml").write_text(overlay + added)
+        (into / "config.yaml").write_text(config + "  page_size: 500\n")
 
 
-def own(file):
-    """What that overlay renders."""
-    objects = list(yaml.safe_load_all(pathlib.Path(file).read_text()))
+def own(own, second):
+    """What those overlays render: all that was changed, and for the second account neither rules nor dashboards again."""
+    objects, seconds = (list(yaml.safe_load_all(pathlib.Path(file).read_text())) for file in (own, second))
     (stateful_set,) = of_kind(objects, "StatefulSet")
     spec = stateful_set["spec"]["template"]["spec"]
     assert spec["containers"][0]["image"].startswith("registry.example.com/translation-exporter:"), spec
@@ -123,6 +107,9 @@ def own(file):
         assert one["metadata"]["labels"]["release"] == "monitoring-stack", one["metadata"]
     (policy,) = of_kind(objects, "NetworkPolicy")
     assert "observability" in str(policy["spec"]["ingress"]), policy
+    assert {one["metadata"].get("namespace") for one in seconds} == {None, "translation-globex"}
+    assert [one["kind"] for one in seconds].count("ServiceMonitor") == 1
+    assert not of_kind(seconds, "PrometheusRule") and len(of_kind(seconds, "ConfigMap")) == 1
 
 
 def native(folder, into):

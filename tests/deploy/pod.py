@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the pod of a rendered StatefulSet as a kubelet would, without a cluster: pod.py MANIFEST STATEFULSET IMAGE_ROOT IMAGE_CONFIG FAKE_API.
+"""Runs the pod of a rendered exporter as a kubelet would, without a cluster: pod.py MANIFEST IMAGE_ROOT IMAGE_CONFIG FAKE_API.
 
 The container's arguments, variables, mounted files, users and probes come from the manifest, the entry point from the image. Only
 a short poll interval is put in. The API's name leads to one on the loopback address, by https: it must receive the mounted key.
@@ -59,13 +59,14 @@ WEB_FOR_CLIENTS = WEB + "  client_auth_type: RequireAndVerifyClientCert\n  clien
 
 
 class Pod:
-    def __init__(self, manifest, name, image, image_config, folder, api):
+    def __init__(self, manifest, image, image_config, folder, api):
         objects = list(yaml.safe_load_all(pathlib.Path(manifest).read_text()))
         self.objects = {(one["kind"], one["metadata"]["name"]): one for one in objects}
-        stateful_set = self.objects["StatefulSet", name]["spec"]
+        stateful_set = self.objects["StatefulSet", "translation-exporter"]["spec"]
         self.spec = stateful_set["template"]["spec"]
         (self.container,) = self.spec["containers"]
-        self.user = self.spec["securityContext"]
+        # A cluster that chooses the user takes one that no image knows, and the group 0.
+        self.user = {"runAsUser": 1000650000, "runAsGroup": 0, "fsGroup": 1000650000} | self.spec["securityContext"]
         described = json.loads(pathlib.Path(image_config).read_text())
         self.image, self.health = described["OCIv1"]["config"], described["Docker"]["config"]["Healthcheck"]["Test"][1:]
         self.folder, self.secret, self.state, self.tls = pathlib.Path(folder), None, None, None
@@ -205,13 +206,13 @@ def run(pod, api):
 
 
 def main():
-    manifest, name, image, image_config, fake_api = sys.argv[1:]
+    manifest, image, image_config, fake_api = sys.argv[1:]
     sandbox.enter_own_namespaces()
     with tempfile.TemporaryDirectory(dir=os.environ.get("SANDBOX")) as folder, https_api.serve(fake_api, folder) as api:
         api.command("key", None)
         # Lets a user without privileges in.
         os.chmod(folder, 0o755)
-        pod = Pod(manifest, name, image, image_config, folder, api)
+        pod = Pod(manifest, image, image_config, folder, api)
         try:
             run(pod, api)
         finally:

@@ -60,19 +60,16 @@ case $(uname -m) in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; *) arch=$(uname
 program=$stage/$arch/image/usr/bin/translation-exporter
 chart=$deploy/helm/translation-exporter
 suites=(bookworm trixie)
-# RENDERING:STATEFULSET
-pods=(
-    base:translation-exporter demo:translation-exporter
-    two-accounts:translation-exporter-acme two-accounts:translation-exporter-globex
-    chart-no-persistence:translation-exporter chart-tls:translation-exporter chart-client-certificates:translation-exporter
-)
+# Renderings.
+pods=(base demo chart-no-persistence chart-openshift chart-tls chart-client-certificates)
 rm -rf "$rendered" "$native" "$work/overlays"
 mkdir -p "$rendered" "$native"
 get_tools
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -1)
 
-check "kubectl kustomize renders base, components and overlays" kustomize_renders_everything
-check "helm lints and renders the chart with each of its ci files" chart_renders_each_ci_file
+check "kubectl kustomize renders the base and the overlays" kustomize_renders_everything
+check "helm lints and renders the chart with each of its ci files" "$python" "$here/chart.py" render "$helm" "$chart" "$rendered"
+check "the renderings are split into Kubernetes' objects and the operator's" manifests_are_split
 check "the Dockerfile's inputs build a static program" dockerfile_inputs_build_a_static_program
 check "buildah builds the final stage: one program, no shell, nothing writable" buildah_builds_the_final_stage
 only=("$@")
@@ -85,29 +82,32 @@ check "one replica each, the key is a file, and namespaces are restricted" "$pyt
 check "every reference in the manifests leads somewhere" "$python" "$here/manifests.py" wired "$rendered"
 check "every dashboard arrives unchanged in a ConfigMap" "$python" "$here/manifests.py" dashboards "$rendered" "$root/grafana/dashboards"
 check "one version everywhere" one_version_everywhere
-check "the custom overlay of deploy/README.md needs no edit of this tree" readme_overlay_renders
+check "the overlays of deploy/kubernetes/README.md need no edit of this tree" readme_overlays_render
 check "the PrometheusRules are generated from deploy/prometheus" rules_are_those_of_prometheus
-check "chart and overlay are the same, object by object" chart_and_overlay_are_the_same
+check "the chart is the base and each overlay, object by object" "$python" "$here/chart.py" same "$helm" "$chart" "$rendered"
+check "every value of the chart shows in its objects" "$python" "$here/chart.py" changes "$helm" "$chart"
 check "the chart refuses wrong values and names them" "$python" "$here/chart.py" refuses "$helm" "$chart"
-check "the chart's scrape follows the configuration" "$python" "$here/chart.py" scraped "$helm" "$chart"
+check "the chart takes a release name of any length, and leaves the user to the cluster" "$python" "$here/chart.py" names "$helm" "$chart"
 check "a changed configuration rolls the chart's pod, and an upgrade is possible" "$python" "$here/chart.py" rolls "$helm" "$chart"
-check "the chart's alerts can be left out and changed" "$python" "$here/chart.py" alerts "$helm" "$chart"
-check "the packaged chart holds all files and renders as a dependency" "$python" "$here/chart.py" packaged "$helm" "$chart" "$work/chart"
+check "the chart's alerts and thresholds can be changed, and its own job is missed" "$python" "$here/chart.py" alerts "$helm" "$chart"
+check "the packaged chart holds all files, pins its image and renders as a dependency" \
+    "$python" "$here/chart.py" packaged "$helm" "$chart" "$work/chart" "$deploy/release/chart.sh"
 check "the chart's notes name what is missing" "$python" "$here/chart.py" notes "$helm" "$chart"
-check "the chart accepts the values in the READMEs" "$python" "$here/chart.py" readme "$helm" "$chart" "$deploy/README.md" "$chart/README.md"
+check "the chart accepts the values in its README" "$python" "$here/chart.py" readme "$helm" "$chart"
 check "compose files are valid and mount what exists" compose_files_are_valid
 check "compose gives Prometheus and Alertmanager valid configurations" compose_configurations_are_valid
 check "the program accepts compose's command for an account" compose_commands_are_understood
-check "workflows fit their schema, and zizmor finds nothing" workflows_are_valid
+check "workflows and dependabot.yml fit their schemas, and zizmor finds nothing" workflows_are_valid
+check "links of the documents lead somewhere" python3 "$root/tests/links.py"
 check "archive and package hold the image's program, man page and completions" package_is_made
 for suite in "${suites[@]}"; do
     check "the package is installed, upgraded, removed and purged in a clean $suite, whose systemd accepts the units" \
         package_is_installed_upgraded_and_purged "$suite"
 done
-check "the units keep their contract: notify, reload, credential, socket" units_keep_their_contract
+check "the unit keeps its contract: notify, reload, credentials, a rotated key, TLS" unit_keeps_its_contract
 check "system calls pass the unit's filter" system_calls_pass_the_filter
 for pod in "${pods[@]}"; do
-    check "pod ${pod/:/, } keeps its contract" pod_keeps_its_contract "$pod"
+    check "pod $pod keeps its contract" pod_keeps_its_contract "$pod"
 done
 
 echo "deploy: $passed passed, $failed failed"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs what the systemd units say, without systemd: unit.py PROGRAM SERVICE_FILE SOCKET_FILE FOLDER FAKE_API.
+"""Runs what the systemd unit says, without systemd: unit.py PROGRAM SERVICE_FILE README FOLDER FAKE_API.
 
-It plays the service manager: specifiers, the credential's file, the notification socket and the passed listening socket. The
-system calls that were made are listed in FOLDER/system-calls, for comparison with the unit's filter.
+It plays the service manager: specifiers, credentials, the notification socket, and what README says of TLS. The system calls
+that were made are listed in FOLDER/system-calls, for comparison with the unit's filter.
 """
 
 import os
@@ -11,6 +11,7 @@ import re
 import shlex
 import shutil
 import socket
+import ssl
 import sys
 
 import api as https_api
@@ -18,49 +19,50 @@ import sandbox
 from harness import FakeApi, wait_for
 
 INSTALLED = "translation-exporter"
-CONFIG = "/etc/translation-exporter/config.yaml"
+# Where the package has them, and systemd.
+CONFIGURATION, CREDENTIALS = "/etc/translation-exporter", "/run/credentials/translation-exporter.service"
+ROTATED = "the-key-after-a-rotation"
 
 
-def settings(file):
-    text = pathlib.Path(file).read_text().replace("\\\n", " ")
-    return dict(re.findall(r"(?m)^(\w+)=(.*)$", text))
+def settings(text):
+    """Each setting's values, in order."""
+    found = {}
+    for name, value in re.findall(r"(?m)^ *(\w+)=(.*)$", text.replace("\\\n", " ")):
+        found.setdefault(name, []).append(value)
+    return found
 
 
 class Manager:
     def __init__(self, program, service, folder):
-        self.folder = pathlib.Path(folder)
-        self.service, self.program = settings(service), program
-        credentials, state = self.folder / "credentials", self.folder / "state"
-        for made in (credentials, state / self.service["StateDirectory"]):
+        self.folder, self.program = pathlib.Path(folder), program
+        self.service = settings(pathlib.Path(service).read_text())
+        self.configuration, self.credentials, state = (self.folder / name for name in ("etc", "credentials", "state"))
+        for made in (self.configuration, state / self.service["StateDirectory"][0]):
             made.mkdir(parents=True)
-        name, _ = self.service["LoadCredential"].split(":")
-        (credentials / name).write_text(FakeApi.KEY + "\n")
-        self.credentials = str(credentials)
-        self.specifiers = {"${CREDENTIALS_DIRECTORY}": self.credentials, "%S": str(state)}
-        self.config = self.folder / "config.yaml"
+        self.paths = {CONFIGURATION: self.configuration, CREDENTIALS: self.credentials, "${CREDENTIALS_DIRECTORY}": self.credentials, "%S": state}
         self.notifications = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notifications.bind(str(self.folder / "notify"))
         self.notifications.settimeout(20)
 
-    def start(self, listening=None):
-        command = self.service["ExecStart"]
-        for specifier, value in self.specifiers.items():
-            command = command.replace(specifier, value)
-        argv = [{INSTALLED: self.program}.get(word, word).replace(CONFIG, str(self.config)) for word in shlex.split(command)]
-        assert argv[0] == self.program and str(self.config) in argv[1], argv
-        env = {"NOTIFY_SOCKET": str(self.folder / "notify"), "CREDENTIALS_DIRECTORY": self.credentials}
-        passed = ()
-        if listening:
-            passed = (listening.fileno(),)
-            env |= {"LISTEN_FDS": "1", "LISTEN_FDNAMES": "translation-exporter.socket"}
-            # LISTEN_PID must be the program's own, and the socket its descriptor 3.
-            argv = ["sh", "-c", f'LISTEN_PID=$$; export LISTEN_PID; exec "$@" 3<&{passed[0]}', "sh", *argv]
-        else:
-            argv = ["strace", "-f", "-qq", "-o", str(self.folder / "strace"), "-DD", *argv]
-        return sandbox.subprocess.Popen(argv, env=os.environ | env, pass_fds=passed)
+    def here(self, text):
+        for path, instead in self.paths.items():
+            text = text.replace(path, str(instead))
+        return text
+
+    def start(self):
+        shutil.rmtree(self.credentials, ignore_errors=True)
+        self.credentials.mkdir()
+        for credential in self.service["LoadCredential"]:
+            name, source = credential.split(":")
+            shutil.copy(self.here(source), self.credentials / name)
+        argv = [{INSTALLED: self.program}.get(word, word) for word in shlex.split(self.here(self.service["ExecStart"][0]))]
+        assert argv[0] == self.program, argv
+        env = {"NOTIFY_SOCKET": str(self.folder / "notify"), "CREDENTIALS_DIRECTORY": str(self.credentials)}
+        env |= dict(self.here(one).split("=", 1) for one in self.service.get("Environment", []))
+        return sandbox.subprocess.Popen(["strace", "-f", "-qq", "-o", str(self.folder / "strace"), "-DD", *argv], env=os.environ | env)
 
     def reload(self, process):
-        sandbox.subprocess.run(["sh", "-c", self.service["ExecReload"]], env=os.environ | {"MAINPID": str(process.pid)}, check=True)
+        sandbox.subprocess.run(["sh", "-c", self.service["ExecReload"][0]], env=os.environ | {"MAINPID": str(process.pid)}, check=True)
 
     def notified(self, wanted):
         """Reads notifications until one has that assignment, and returns all that one has."""
@@ -71,26 +73,31 @@ class Manager:
 
 
 def main():
-    program, service, socket_file, folder, fake_api = sys.argv[1:]
+    program, service, readme, folder, fake_api = sys.argv[1:]
     sandbox.enter_own_namespaces()
     shutil.rmtree(folder, ignore_errors=True)
     manager = Manager(program, service, folder)
     (manager.folder / "resolv.conf").write_text("nameserver 127.0.0.1\n")
     sandbox.mount("--bind", manager.folder / "resolv.conf", pathlib.Path("/etc/resolv.conf").resolve())
     api = https_api.serve(fake_api, folder)
-    assert manager.service["Type"] == "notify", manager.service
-    grace = int(manager.service["TimeoutStopSec"].removesuffix("s"))
+    assert manager.service["Type"] == ["notify"], manager.service
+    grace = int(manager.service["TimeoutStopSec"][0].removesuffix("s"))
+    config, key = manager.configuration / "config.yaml", manager.configuration / "api-key"
+    key.write_text(FakeApi.KEY + "\n")
 
-    manager.config.write_text("api:\n  base_url: https://user@nonsense\n")
+    def ready(url="http://127.0.0.1:10018", tls=None):
+        wait_for("data", lambda: sandbox.get(f"{url}/-/ready", 1, tls)[0] == 200, 20)
+
+    config.write_text("api:\n  base_url: https://user@nonsense\n")
     with sandbox.killed_at_the_end(manager.start()) as process:
         code = process.wait(20)
-    assert code == int(manager.service["RestartPreventExitStatus"]), f"a wrong configuration ended with {code}"
+    assert code == int(manager.service["RestartPreventExitStatus"][0]), f"a wrong configuration ended with {code}"
     print("a wrong configuration is not restarted")
 
-    manager.config.write_text(f"api:\n  base_url: {api.url}\n  ca_file: {folder}/ca.pem\n")
+    config.write_text(f"api:\n  base_url: {api.url}\n  ca_file: {folder}/ca.pem\n")
     with sandbox.killed_at_the_end(manager.start()) as process:
         manager.notified("READY=1")
-        wait_for("data", lambda: sandbox.get("http://127.0.0.1:10018/-/ready", 1)[0] == 200, 20)
+        ready()
         sandbox.get("http://127.0.0.1:10018/metrics", 1)
         manager.reload(process)
         assert "MONOTONIC_USEC" in manager.notified("RELOADING=1")
@@ -103,15 +110,21 @@ def main():
     calls = {call for call in re.findall(r"(?m)^\d+ +(\w+)\(", (manager.folder / "strace").read_text())}
     (manager.folder / "system-calls").write_text("\n".join(sorted(calls)) + "\n")
 
-    with socket.create_server(("::", int(settings(socket_file)["ListenStream"])), family=socket.AF_INET6, dualstack_ipv6=True) as listening:
-        early = socket.create_connection(("127.0.0.1", listening.getsockname()[1]))
-        early.sendall(b"GET /-/healthy HTTP/1.0\r\n\r\n")
-        with sandbox.killed_at_the_end(manager.start(listening)) as process:
-            early.settimeout(20)
-            assert early.recv(4096).startswith(b"HTTP/1.0 200"), "a connection from before the start was not served"
-            manager.notified("READY=1")
-            sandbox.stop(process, grace)
-    print("a request from before the start was served through the socket unit's descriptor")
+    # What the README says of TLS, in the two blocks below that word.
+    said = pathlib.Path(readme).read_text().partition("**TLS**")[2]
+    unit, web = re.findall(r"(?s)```(?:ini|yaml)\n(.*?)```", said)[:2]
+    for name, values in settings(unit).items():
+        manager.service[name] = manager.service.get(name, []) + values
+    (manager.configuration / "web.yaml").write_text(manager.here(web))
+    shutil.copy(f"{folder}/api.pem", manager.configuration / "tls.crt")
+    shutil.copy(f"{folder}/api.key", manager.configuration / "tls.key")
+    key.write_text(ROTATED + "\n")
+    api.command("key", ROTATED)
+    with sandbox.killed_at_the_end(manager.start()) as process:
+        ready("https://127.0.0.1:10018", ssl._create_unverified_context())
+        wait_for("the rotated key", lambda: ROTATED in api.keys(), 20)
+        sandbox.stop(process, grace)
+    print("after a restart, the rotated key is used, and TLS with a key file of root's is served as the README says")
 
 
 if __name__ == "__main__":

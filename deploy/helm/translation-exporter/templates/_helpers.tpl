@@ -26,19 +26,31 @@ app.kubernetes.io/name: {{ include "translation-exporter.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- define "translation-exporter.podLabels" -}}
-{{ include "translation-exporter.selectorLabels" . }}
-app.kubernetes.io/component: exporter
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
+{{/*
+Each label once, whatever several values set: later ones win, except over those of selectors, which cannot change.
+The argument is a list: the root, then maps of labels.
+*/}}
+{{- define "translation-exporter.mergedLabels" -}}
+{{- $root := first . }}
+{{- $labels := dict "app.kubernetes.io/component" "exporter" "app.kubernetes.io/version" $root.Chart.AppVersion }}
+{{- range rest . }}
+{{- $labels = mergeOverwrite $labels (. | default dict) }}
 {{- end }}
+{{- toYaml (mergeOverwrite $labels (fromYaml (include "translation-exporter.selectorLabels" $root))) }}
 {{- end }}
 
+{{/*
+Labels of an object. The argument is a list: the root, then maps of further labels.
+*/}}
 {{- define "translation-exporter.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{ include "translation-exporter.podLabels" . }}
+{{- $root := first . }}
+{{- $chart := printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- $helm := dict "helm.sh/chart" $chart "app.kubernetes.io/managed-by" $root.Release.Service }}
+{{- include "translation-exporter.mergedLabels" (concat (list $root $helm $root.Values.commonLabels) (rest .)) }}
+{{- end }}
+
+{{- define "translation-exporter.namespace" -}}
+{{ .Values.namespaceOverride | default .Release.Namespace }}
 {{- end }}
 
 {{- define "translation-exporter.serviceAccountName" -}}
@@ -49,9 +61,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/*
+A released chart names its image's digest in an annotation. That digest is no other tag's.
+*/}}
 {{- define "translation-exporter.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
-{{- with .Values.image.digest }}@{{ . }}{{ end }}
+{{- $released := index (.Chart.Annotations | default dict) "translation-exporter/image-digest" }}
+{{- .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- with .Values.image.digest | default (ternary "" $released (ne .Values.image.tag "")) }}@{{ . }}{{ end }}
 {{- end }}
 
 {{- define "translation-exporter.telemetryPath" -}}
@@ -74,4 +90,31 @@ httpGet:
   scheme: HTTPS
   {{- end }}
 {{- end }}
+{{- end }}
+
+{{/*
+The job of this release's series: the Service's name, or what the label that serviceMonitor.jobLabel names has.
+*/}}
+{{- define "translation-exporter.job" -}}
+{{- $labels := fromYaml (include "translation-exporter.labels" (list .)) }}
+{{- index $labels .Values.serviceMonitor.jobLabel | default (include "translation-exporter.fullname" .) }}
+{{- end }}
+
+{{/*
+No series tells of an exporter that never came up, so the alert names the job.
+*/}}
+{{- define "translation-exporter.absentGroup" -}}
+{{- $job := include "translation-exporter.job" . }}
+{{- $namespace := include "translation-exporter.namespace" . }}
+name: {{ include "translation-exporter.fullname" . }}-absent
+rules:
+  - alert: TranslationExporterDown
+    expr: absent(up{job="{{ $job }}", namespace="{{ $namespace }}"})
+    for: 15m
+    labels:
+      severity: critical
+    annotations:
+      summary: The exporter of job {{ $job }} is absent
+      description: Prometheus has no target of job {{ $job }}. Translations are not being watched.
+      runbook_url: https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/README.md#translationexporterdown
 {{- end }}

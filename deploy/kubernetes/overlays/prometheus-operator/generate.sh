@@ -4,7 +4,6 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-rules=$here/../../../prometheus
 into=${1:-$here}
 
 for name in alerts recording-rules; do
@@ -16,11 +15,10 @@ kind: PrometheusRule
 metadata:
   name: translation-exporter-$name
   labels:
-    app.kubernetes.io/name: translation-exporter
-    app.kubernetes.io/component: exporter
+    release: kube-prometheus-stack
 spec:
 HEAD
         # Blank lines stay blank; every other line moves below spec.
-        sed 's/^\(.\)/  \1/' "$rules/$name.yaml"
+        sed 's/^\(.\)/  \1/' "$here/../../../prometheus/$name.yaml"
     } >"$into/$name.yaml"
 done

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Writes the version, which is the one of Cargo.toml, wherever else a file names it, and prints it.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
+before='translation-exporter[:_]|--version |[?]ref=v|refs\/tags\/v|tag: |newTag: |app[.]kubernetes[.]io\/version: |^version: |^appVersion: '
+# The number of a Debian package's revision, -1, is no part of it.
+number='[0-9]+[.][0-9]+[.][0-9]+([-+][0-9A-Za-z.]*[A-Za-z][0-9A-Za-z.]*)?'
+sed -Ei "s/($before)$number/\1$version/g" deploy/README.md deploy/kubernetes/README.md deploy/compose/compose.yaml \
+    deploy/helm/translation-exporter/{Chart.yaml,README.md} deploy/kubernetes/{base,overlays/prometheus-operator}/kustomization.yaml
+echo "$version"
