@@ -16,7 +16,7 @@ use crate::{
     instruments::Instruments,
     model::Failure,
     poll::Settings,
-    state::{Opened, StateFile},
+    state::{Opened, OtherApi, StateFile},
     web,
 };
 use anyhow::Context as _;
@@ -133,12 +133,13 @@ fn open_state(
         return Ok(None);
     };
     // The demo's port differs at each start, but its repositories are the same.
-    let base_url = if is_demo {
-        "demo"
+    let (base_url, other_api) = if is_demo {
+        ("demo", OtherApi::Refuse)
     } else {
-        config.api.base_url.as_str()
+        (config.api.base_url.as_str(), OtherApi::SetAside)
     };
-    let opened = StateFile::open(path, base_url, clock.now()).map_err(RunError::usage)?;
+    let opened =
+        StateFile::open(path, base_url, other_api, clock.now()).map_err(RunError::usage)?;
     if let Some(set_aside) = &opened.set_aside {
         let hint = "nothing to do, unless the file that was set aside can be repaired";
         instruments.state_discarded(Failure::new(clock.now(), set_aside.to_string(), hint));

@@ -20,7 +20,7 @@ impl Saver {
     /// A saver, and the task that writes what it is given. The caller must watch the task: it ends once the saver is
     /// dropped and its newest memory is written; if it ends earlier, nothing is written any more.
     pub fn new(
-        mut file: StateFile,
+        file: StateFile,
         instruments: Arc<Instruments>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (newest, memories) = watch::channel(Arc::default());

@@ -446,7 +446,10 @@ async fn names_that_wander_during_a_slow_listing_cost_no_data() {
 async fn what_changed_nothing_is_not_saved() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.json");
-    let opened = crate::state::StateFile::open(&path, "https://api.example.com/", START).unwrap();
+    let opened = {
+        use crate::state::{OtherApi, StateFile};
+        StateFile::open(&path, "https://api.example.com/", OtherApi::SetAside, START).unwrap()
+    };
     let world = Memory::default();
     world.0.lock().unwrap().pages = vec![vec![(1, "o/a")]];
     world.0.lock().unwrap().listing_breaks = true;

@@ -1,8 +1,9 @@
 //! What can go wrong with the state file, and what to do about it.
 
-use rustix::io::Errno;
+use super::{DecodeError, OtherApi};
+use crate::text::os_hint;
 use std::{
-    io,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
@@ -18,7 +19,8 @@ pub enum StateError {
     Held { path: PathBuf, lock: PathBuf },
     #[error("state.file {} is not a file: name a file in a folder that the exporter may write to", path.display())]
     NotAFile { path: PathBuf },
-    /// The file at the path is untouched.
+    #[error("cannot use the state file {}: {why}; {}", path.display(), why.hint())]
+    LeftAlone { path: PathBuf, why: DecodeError },
     #[error("cannot {action} {}: {error}: {hint}", path.display())]
     Io {
         action: &'static str,
@@ -26,70 +28,61 @@ pub enum StateError {
         error: io::Error,
         hint: &'static str,
     },
-    /// The new state is in place, but maybe not yet on the disk.
-    #[error(
-        "the state file {} is replaced, but its folder cannot be synced to the disk: {error}; until it can, a power \
-         failure may bring back the previous state: {hint}",
-        path.display()
-    )]
-    NotSynced {
-        path: PathBuf,
-        error: io::Error,
-        hint: &'static str,
-    },
 }
 
 impl StateError {
-    /// `if_denied` is the hint if permission is missing.
-    pub(super) fn io(
-        action: &'static str,
-        path: &Path,
-        error: io::Error,
-        if_denied: &'static str,
-    ) -> Self {
+    pub(super) fn io(action: &'static str, path: &Path, error: io::Error) -> Self {
         Self::Io {
             action,
             path: path.to_owned(),
-            hint: hint(&error, if_denied),
-            error,
-        }
-    }
-
-    pub(super) fn not_synced(path: &Path, error: io::Error) -> Self {
-        let if_denied = "let the user that runs the exporter read its folder";
-        Self::NotSynced {
-            path: path.to_owned(),
-            hint: hint(&error, if_denied),
+            hint: hint(&error),
             error,
         }
     }
 }
 
-/// The hint if an action must create or rename files.
-pub(super) const WRITE_FOLDER: &str = "let the user that runs the exporter write to its folder";
+impl DecodeError {
+    /// Whether the file stays where it is, and the exporter does not start.
+    pub(super) fn is_left_alone(&self, other_api: OtherApi) -> bool {
+        match self {
+            Self::Newer(_) => true,
+            Self::OtherApi(_) => other_api == OtherApi::Refuse,
+            Self::Damaged(_) => false,
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Newer(_) => {
+                "run the newer version of the exporter, or move the file away: the progress clocks begin anew then"
+            }
+            Self::OtherApi(_) | Self::Damaged(_) => "set state.file to another file",
+        }
+    }
+}
 
 /// What the operator can do about an error.
-fn hint(error: &io::Error, if_denied: &'static str) -> &'static str {
-    match Errno::from_io_error(error) {
-        Some(Errno::ACCESS | Errno::PERM) => if_denied,
-        Some(Errno::MFILE | Errno::NFILE) => {
-            "raise the limit on open files (ulimit -n, LimitNOFILE= of systemd)"
+fn hint(error: &io::Error) -> &'static str {
+    if let Some(hint) = os_hint(error) {
+        return hint;
+    }
+    match error.kind() {
+        ErrorKind::PermissionDenied => {
+            "let the user that runs the exporter read and write the file, its folder and its lock"
         }
-        Some(Errno::NOENT | Errno::NOTDIR) => {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => {
             "create its folder, or set state.file to a file in another one"
         }
-        Some(Errno::ROFS) => {
+        ErrorKind::ReadOnlyFilesystem => {
             "its filesystem is read-only: mount it writable, or set state.file to a file on another"
         }
-        Some(Errno::NOLCK | Errno::NOTSUP | Errno::NOSYS) => {
-            "its filesystem cannot lock files: set state.file to a file on one that can"
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "free up space, twice its size"
         }
-        Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => "free up space, twice its size",
-        None if error.kind() == io::ErrorKind::FileTooLarge => {
-            "leave repositories out with filter.exclude"
+        ErrorKind::ResourceBusy => "mount the folder of the state file, not the file alone",
+        _ => {
+            "check its folder and its filesystem, which must be able to lock files; the log of the kernel may say more"
         }
-        Some(Errno::BUSY) => "mount the folder of the state file, not the file alone",
-        _ => "check its folder and filesystem; the log of the kernel may say more",
     }
 }
 
@@ -102,33 +95,27 @@ fn hint(error: &io::Error, if_denied: &'static str) -> &'static str {
 pub struct SetAside {
     pub path: PathBuf,
     pub to: PathBuf,
-    pub why: String,
+    pub why: DecodeError,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::io::Errno;
 
     #[test]
     fn each_error_has_a_hint_of_its_own() {
         for (errno, part) in [
-            (Errno::ACCESS, "if denied"),
+            (Errno::ACCESS, "let the user that runs the exporter"),
             (Errno::MFILE, "open files"),
             (Errno::NOENT, "create its folder"),
             (Errno::ROFS, "read-only"),
-            (Errno::NOLCK, "cannot lock files"),
-            (Errno::OPNOTSUPP, "cannot lock files"),
+            (Errno::NOLCK, "able to lock files"),
             (Errno::NOSPC, "free up space"),
             (Errno::BUSY, "not the file alone"),
-            (Errno::IO, "check its folder and filesystem"),
         ] {
-            let error = StateError::io(
-                "lock",
-                Path::new("/folder/state"),
-                errno.into(),
-                "if denied",
-            )
-            .to_string();
+            let error = StateError::io("lock", Path::new("/folder/state"), errno.into());
+            let error = error.to_string();
             assert!(
                 error.starts_with("cannot lock /folder/state: ") && error.contains(part),
                 "{error}"

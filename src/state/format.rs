@@ -1,42 +1,36 @@
 //! The format of the state file: bytes to [`Memory`] and back.
 //!
-//! One JSON document in UTF-8, one line per repository:
+//! One JSON document:
 //!
 //! ```json
-//! {"format":"translation-exporter state","version":1,"base_url":"https://api.example.com/","last_full_poll_ns":900,
-//! "repositories":[
-//! {"id":7,"name":"owner/repo","private":true,"created_at":1700000000000,"attempt":5,"read":{"at":1700000000000,"languages":[
-//!   {"code":"de","name":"German","completion":50.5,"clock":1700000000000}]}}
-//! ],
-//! "missed":[7],
-//! "departed":[
-//! {"id":7,"code":"fr","completion":12.0,"clock":1700000000000,"left_at":1700000000000}
-//! ],
-//! "crc32":"00000000"}
+//! {"format":"translation-exporter state","version":2,"base_url":"https://api.example.com/","last_full_poll_ns":900,
+//!  "repositories":[
+//!   {"id":7,"name":"owner/repo","private":true,"created_at":1700000000000,"attempt":5,"failures":0,
+//!    "read":{"at":1700000000000,"languages":[
+//!     {"code":"de","name":"German","completion":50.5,"clock":1700000000000}]}}],
+//!  "missed":[7],
+//!  "departed":[{"id":7,"code":"fr","completion":12.0,"clock":1700000000000,"left_at":1700000000000}]}
 //! ```
 //!
 //! | field | meaning |
 //! |---|---|
 //! | `base_url` | the API that everything was read from |
-//! | `last_full_poll_ns` | nanoseconds that the last full poll took; absent before there was one |
-//! | `id` | of the repository, a number of 1 to 2^63 - 1; repositories are in the order of their ids |
-//! | `name` | of the repository or language; absent for a language without one |
-//! | `private` | absent where the API does not say |
-//! | `created_at`, `left_at`, `at` | times, milliseconds since the Unix epoch; `created_at` absent where not known |
-//! | `attempt` | rises with each attempt to read a repository, so that the oldest comes first; absent before the first |
-//! | `failures` | how many attempts in a row have failed since the last success; absent if none |
-//! | `read` | when all languages of the repository were last read, and what they were; absent before the first time |
+//! | `last_full_poll_ns` | nanoseconds that the last full poll took; null before there was one |
+//! | `private`, `created_at` | of the repository; null where the API does not say |
+//! | `created_at`, `at`, `clock`, `left_at` | times, milliseconds since the Unix epoch |
+//! | `attempt` | rises with each attempt to read a repository, so that the oldest comes first; 0 before the first |
+//! | `failures` | how many attempts in a row have failed since the last success |
+//! | `read` | when all languages of the repository were last read, and what they were; null before the first time |
 //! | `code` | of the language; languages are in the order of the bytes of their codes, each once in a repository |
-//! | `completion` | as the API reports it, the shortest decimal that is the same 64-bit float; absent where not known |
+//! | `completion` | as the API reports it; absent where not known |
 //! | `clock` | the time of the language's progress clock; absent where it has none |
 //! | `clock_completion` | the completion of the progress clock, where there is no `completion` any more |
-//! | `missed` | ids of repositories that the last complete listing lacked and the next has to confirm are gone; absent if none |
+//! | `missed` | ids of repositories that the last complete listing lacked and the next has to confirm are gone |
 //! | `departed` | the clocks of what left, in the order of id and code |
-//! | `crc32` | of all bytes before the line break that precedes it, in lower-case hexadecimal |
 //!
-//! The file of every version begins with the bytes of [`OPENING`] and a number. The number rises if a program that knows
-//! only the previous version would misunderstand the file; a program reads versions up to its own, and no later one. A
-//! field that may be ignored can be added without a new number: unknown fields are ignored.
+//! The number of the version rises if a program that knows only the previous one would misunderstand the file. A field that may
+//! be ignored can be added without a new number, since unknown fields are ignored. Version 1, of the release 0.1.0, is read
+//! as well: it had no `failures`, and a checksum at its end.
 
 use super::{Memory, Remembered};
 use crate::{
@@ -44,35 +38,41 @@ use crate::{
     progress::Progress,
     snapshot::{Languages, Reading, Reported},
 };
-use flate2::{Crc, CrcWriter};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
 use std::{
     borrow::Cow,
     collections::BTreeSet,
-    io::{self, BufWriter, IntoInnerError, Write},
+    io::{self, BufWriter, Write},
     sync::Arc,
     time::Duration,
 };
 
-/// The version that this program writes.
-const VERSION: u64 = 1;
+/// The version that this program writes, and the last that it reads.
+pub(super) const VERSION: u64 = 2;
 
-/// How the file of every version begins, up to the number of its version.
-pub(super) const OPENING: &str = r#"{"format":"translation-exporter state","version":"#;
+const FORMAT: &str = "translation-exporter state";
 
+/// What the file of every version has.
 #[derive(Deserialize)]
-struct Document<'a> {
+struct Header {
+    format: String,
+    version: u64,
+}
+
+/// Written from iterators and read as raw text, so that only one entry at a time exists in two forms.
+#[derive(Serialize, Deserialize)]
+struct Document<'a, Repositories, Departed> {
+    #[serde(borrow)]
+    format: Cow<'a, str>,
+    version: u64,
     #[serde(borrow)]
     base_url: Cow<'a, str>,
     last_full_poll_ns: Option<u64>,
-    // Raw, so that only one entry at a time exists in two forms: this saves 32 MiB with 300,000 languages.
-    #[serde(borrow)]
-    repositories: Vec<&'a RawValue>,
+    repositories: Repositories,
     #[serde(default)]
     missed: BTreeSet<u64>,
-    #[serde(borrow)]
-    departed: Vec<DepartedEntry<'a>>,
+    departed: Departed,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -80,20 +80,14 @@ struct RepositoryEntry<'a> {
     id: u64,
     #[serde(borrow)]
     name: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     private: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "is_0")]
+    #[serde(default)]
     attempt: u64,
-    #[serde(default, skip_serializing_if = "is_0")]
+    #[serde(default)]
     failures: u32,
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[serde(borrow)]
     read: Option<ReadEntry<'a>>,
-}
-
-fn is_0<T: Default + PartialEq>(number: &T) -> bool {
-    *number == T::default()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -107,7 +101,7 @@ struct ReadEntry<'a> {
 struct LanguageEntry<'a> {
     #[serde(borrow)]
     code: Cow<'a, str>,
-    #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
+    #[serde(borrow, default)]
     name: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     completion: Option<f64>,
@@ -127,88 +121,58 @@ struct DepartedEntry<'a> {
     left_at: i64,
 }
 
+/// Serializes what an iterator yields as an array, one after the other.
+struct Each<I>(I);
+
+impl<I: Iterator<Item: Serialize> + Clone> Serialize for Each<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.clone())
+    }
+}
+
 /// Writes `memory` to `out` piece by piece, without holding the complete text.
 pub(super) fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, CrcWriter::new(out));
-    write!(
-        out,
-        "{OPENING}{VERSION},\"base_url\":{}",
-        serde_json::Value::from(base_url)
-    )?;
-    if let Some(took) = memory.last_full_poll {
-        write!(
-            out,
-            ",\"last_full_poll_ns\":{}",
-            u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
-        )?;
-    }
-    out.write_all(b",\n\"repositories\":[")?;
-    write_lines(
-        &mut out,
-        memory.repositories.iter().map(RepositoryEntry::from),
-    )?;
-    out.write_all(b"],\n")?;
-    if !memory.missed.is_empty() {
-        out.write_all(b"\"missed\":")?;
-        serde_json::to_writer(
-            &mut out,
-            &memory.missed.iter().map(|id| id.get()).collect::<Vec<_>>(),
-        )?;
-        out.write_all(b",\n")?;
-    }
-    out.write_all(b"\"departed\":[")?;
-    let departed = memory
-        .departed
-        .iter()
-        .map(|((id, code), (progress, left_at))| DepartedEntry {
-            id: id.get(),
-            code: Cow::Borrowed(code),
-            completion: progress.completion.get(),
-            clock: progress.at.as_millis(),
-            left_at: left_at.as_millis(),
-        });
-    write_lines(&mut out, departed)?;
-    out.write_all(b"],")?;
-    let mut out = out.into_inner().map_err(IntoInnerError::into_error)?;
-    let closing = closing(out.crc());
-    out.write_all(closing.as_bytes())
-}
-
-fn write_lines(
-    out: &mut impl Write,
-    entries: impl Iterator<Item = impl Serialize>,
-) -> io::Result<()> {
-    let mut separator = "\n";
-    for entry in entries {
-        out.write_all(separator.as_bytes())?;
-        serde_json::to_writer(&mut *out, &entry)?;
-        separator = ",\n";
-    }
-    out.write_all(b"\n")
-}
-
-/// The end of a file, where the bytes before it have this checksum.
-fn closing(crc: &Crc) -> String {
-    format!("\n\"crc32\":\"{:08x}\"}}\n", crc.sum())
+    let departed = memory.departed.iter();
+    let document = Document {
+        format: FORMAT.into(),
+        version: VERSION,
+        base_url: base_url.into(),
+        last_full_poll_ns: memory
+            .last_full_poll
+            .map(|took| u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
+        repositories: Each(memory.repositories.iter().map(RepositoryEntry::from)),
+        missed: memory.missed.iter().map(|id| id.get()).collect(),
+        departed: Each(
+            departed.map(|((id, code), (progress, left_at))| DepartedEntry {
+                id: id.get(),
+                code: Cow::Borrowed(code),
+                completion: progress.completion.get(),
+                clock: progress.at.as_millis(),
+                left_at: left_at.as_millis(),
+            }),
+        ),
+    };
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    serde_json::to_writer(&mut out, &document)?;
+    out.flush()
 }
 
 impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
-    fn from(
-        Remembered {
-            repository,
-            last_attempt,
-            failures,
-            languages,
-        }: &'a Remembered,
-    ) -> Self {
+    fn from(remembered: &'a Remembered) -> Self {
+        let Repository {
+            id,
+            name,
+            visibility,
+            created_at,
+        } = &*remembered.repository;
         Self {
-            id: repository.id.get(),
-            name: Cow::Borrowed(&repository.name),
-            private: repository.visibility.is_private(),
-            created_at: repository.created_at.map(Timestamp::as_millis),
-            attempt: *last_attempt,
-            failures: *failures,
-            read: languages.as_deref().map(|languages| ReadEntry {
+            id: id.get(),
+            name: Cow::Borrowed(name),
+            private: visibility.is_private(),
+            created_at: created_at.map(Timestamp::as_millis),
+            attempt: remembered.last_attempt,
+            failures: remembered.failures,
+            read: remembered.languages.as_deref().map(|languages| ReadEntry {
                 at: languages.read_at.as_millis(),
                 languages: languages.readings.iter().map(LanguageEntry::from).collect(),
             }),
@@ -217,174 +181,122 @@ impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
 }
 
 impl<'a> From<&'a Reading> for LanguageEntry<'a> {
-    fn from(reading: &'a Reading) -> Self {
-        let (completion, progress) = (reading.completion(), reading.progress());
-        Self {
-            code: Cow::Borrowed(&reading.language.code),
-            name: Cow::Borrowed(&reading.language.name),
-            completion: completion.map(Completion::get),
-            clock: progress.map(|progress| progress.at.as_millis()),
-            clock_completion: progress
-                .filter(|_| completion.is_none())
-                .map(|progress| progress.completion.get()),
-        }
-    }
-}
-
-/// Reads a state file of the API at `base_url`.
-///
-/// # Errors
-///
-/// Why, if the bytes are not a valid file of this version of the format, hold a value that could never have been read from
-/// the API, or belong to another API.
-pub(super) fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, String> {
-    check_frame(bytes)?;
-    let document: Document<'_> =
-        serde_json::from_slice(bytes).map_err(|error| format!("it is damaged: {error}"))?;
-    if document.base_url != base_url {
-        return Err(format!(
-            "it is the state of {}, while api.base_url is {base_url}",
-            document.base_url
-        ));
-    }
-    let interner = Interner::default();
-    let reader = Reader { known: &interner };
-    reader
-        .memory(document)
-        .ok_or_else(|| "it is damaged: it holds an impossible value".to_owned())
-}
-
-/// Checks that the bytes begin and end like a state file of this version, and that the checksum matches.
-fn check_frame(bytes: &[u8]) -> Result<(), String> {
-    let Some(rest) = bytes.strip_prefix(OPENING.as_bytes()) else {
-        let is_cut = OPENING.as_bytes().starts_with(bytes);
-        let foreign = "it does not begin as a state file of translation-exporter does";
-        return Err(if is_cut {
-            "it is damaged: it is empty, or its end is missing"
-        } else {
-            foreign
-        }
-        .to_owned());
-    };
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    match str::from_utf8(&rest[..digits])
-        .ok()
-        .and_then(|digits| digits.parse().ok())
-    {
-        Some(VERSION) => {}
-        Some(later @ VERSION..) => {
-            return Err(format!(
-                "it has version {later} of the format, and this program reads up to version {VERSION}"
-            ));
-        }
-        _ => return Err("it is damaged: its version is not a number of a version".to_owned()),
-    }
-    let mut crc = Crc::new();
-    let (body, end) = bytes.split_at(bytes.len().saturating_sub(closing(&crc).len()));
-    crc.update(body);
-    if end != closing(&crc).as_bytes() {
-        return Err(
-            "it is damaged: its end is missing, or its checksum does not fit its content"
-                .to_owned(),
-        );
-    }
-    Ok(())
-}
-
-/// Turns entries into the model; `None` if one holds an impossible value.
-struct Reader<'a> {
-    known: &'a Interner,
-}
-
-impl Reader<'_> {
-    fn memory(&self, document: Document<'_>) -> Option<Memory> {
-        let repositories = document.repositories.into_iter().map(|raw| {
-            let entry = serde_json::from_str(raw.get()).ok()?;
-            self.repository(entry)
-        });
-        let repositories = repositories.collect::<Option<_>>()?;
-        let departed = document.departed.into_iter().map(
-            |DepartedEntry {
-                 id,
-                 code,
-                 completion,
-                 clock,
-                 left_at,
-             }| {
-                let key = (RepositoryId::new(id)?, filled(&code)?.into());
-                Some((
-                    key,
-                    (
-                        progress(completion, clock)?,
-                        Timestamp::from_millis(left_at),
-                    ),
-                ))
-            },
-        );
-        Some(Memory {
-            last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos),
-            repositories,
-            missed: document
-                .missed
-                .into_iter()
-                .map(RepositoryId::new)
-                .collect::<Option<_>>()?,
-            departed: departed.collect::<Option<_>>()?,
-        })
-    }
-
-    fn repository(&self, entry: RepositoryEntry<'_>) -> Option<Remembered> {
-        let repository = Repository {
-            id: RepositoryId::new(entry.id)?,
-            name: filled(&entry.name)?.into(),
-            visibility: Visibility::from_private(entry.private),
-            created_at: entry.created_at.map(Timestamp::from_millis),
+    fn from(Reading { language, reported }: &'a Reading) -> Self {
+        let (clock, completion, clock_completion) = match reported {
+            Reported::Never => (None, None, None),
+            Reported::Now(progress) => (Some(progress.at), Some(progress.completion), None),
+            Reported::Before(progress) => (Some(progress.at), None, Some(progress.completion)),
         };
-        let languages = match entry.read {
-            Some(read) => Some(self.languages(&read)?),
+        Self {
+            code: Cow::Borrowed(&language.code),
+            name: Cow::Borrowed(&language.name),
+            completion: completion.map(Completion::get),
+            clock: clock.map(Timestamp::as_millis),
+            clock_completion: clock_completion.map(Completion::get),
+        }
+    }
+}
+
+/// Why bytes are not the state of an API.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    #[error("it is damaged, or not a state file: {0}")]
+    Damaged(#[from] serde_json::Error),
+    #[error("it has version {0} of the format, and this program reads up to version {VERSION}")]
+    Newer(u64),
+    #[error("it is the state of {0}")]
+    OtherApi(String),
+}
+
+/// Reads the state of the API at `base_url`.
+pub(super) fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, DecodeError> {
+    let Header { format, version } = serde_json::from_slice(bytes)?;
+    if format == FORMAT && version > VERSION {
+        return Err(DecodeError::Newer(version));
+    }
+    let document: Document<'_, Vec<&RawValue>, Vec<DepartedEntry<'_>>> =
+        serde_json::from_slice(bytes)?;
+    if document.base_url != base_url {
+        return Err(DecodeError::OtherApi(document.base_url.into_owned()));
+    }
+    let mut memory = Memory {
+        last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos),
+        ..Memory::default()
+    };
+    let interner = Interner::default();
+    for entry in document.repositories {
+        let entry: RepositoryEntry<'_> = serde_json::from_str(entry.get())?;
+        memory.repositories.push(entry.remembered(&interner)?);
+    }
+    for id in document.missed {
+        memory.missed.insert(repository_id(id)?);
+    }
+    for entry in document.departed {
+        let key = (repository_id(entry.id)?, entry.code.into());
+        let clock = progress(entry.completion, entry.clock)?;
+        memory
+            .departed
+            .insert(key, (clock, Timestamp::from_millis(entry.left_at)));
+    }
+    Ok(memory)
+}
+
+/// A value that could never have been read from the API.
+fn impossible(what: &str) -> serde_json::Error {
+    serde_json::Error::custom(format_args!("impossible {what}"))
+}
+
+impl RepositoryEntry<'_> {
+    fn remembered(self, interner: &Interner) -> Result<Remembered, serde_json::Error> {
+        let repository = Repository {
+            id: repository_id(self.id)?,
+            name: self.name.into(),
+            visibility: Visibility::from_private(self.private),
+            created_at: self.created_at.map(Timestamp::from_millis),
+        };
+        let languages = match self.read {
+            Some(read) => Some(Arc::new(read.languages(interner)?)),
             None => None,
         };
-        Some(Remembered {
+        Ok(Remembered {
             repository: Arc::new(repository),
-            last_attempt: entry.attempt,
-            failures: entry.failures,
+            last_attempt: self.attempt,
+            failures: self.failures,
             languages,
         })
     }
+}
 
-    fn languages(&self, read: &ReadEntry<'_>) -> Option<Arc<Languages>> {
-        let readings = read.languages.iter().map(|entry| self.reading(entry));
-        let readings: Arc<[Reading]> = readings.collect::<Option<_>>()?;
-        let is_sorted = readings.is_sorted_by(|one, next| one.language.code < next.language.code);
-        is_sorted.then(|| {
-            Arc::new(Languages {
-                read_at: Timestamp::from_millis(read.at),
-                readings,
-            })
-        })
-    }
-
-    fn reading(&self, entry: &LanguageEntry<'_>) -> Option<Reading> {
-        let reported = match (entry.clock, entry.completion, entry.clock_completion) {
-            (None, None, None) => Reported::Never,
-            (Some(at), Some(completion), None) => Reported::Now(progress(completion, at)?),
-            (Some(at), None, Some(completion)) => Reported::Before(progress(completion, at)?),
-            _ => return None,
-        };
-        Some(Reading {
-            language: self.known.language(filled(&entry.code)?, &entry.name),
-            reported,
+impl ReadEntry<'_> {
+    fn languages(self, interner: &Interner) -> Result<Languages, serde_json::Error> {
+        let mut readings = Vec::with_capacity(self.languages.len());
+        for entry in self.languages {
+            let reported = match (entry.clock, entry.completion, entry.clock_completion) {
+                (None, None, None) => Reported::Never,
+                (Some(at), Some(completion), None) => Reported::Now(progress(completion, at)?),
+                (Some(at), None, Some(completion)) => Reported::Before(progress(completion, at)?),
+                _ => return Err(impossible("clock")),
+            };
+            let language = interner.language(&entry.code, &entry.name);
+            readings.push(Reading { language, reported });
+        }
+        if !readings.is_sorted_by(|one, next| one.language.code < next.language.code) {
+            return Err(impossible("order of languages"));
+        }
+        Ok(Languages {
+            read_at: Timestamp::from_millis(self.at),
+            readings: readings.into(),
         })
     }
 }
 
-fn progress(completion: f64, at: i64) -> Option<Progress> {
-    Some(Progress {
-        completion: Completion::new(completion)?,
+fn repository_id(id: u64) -> Result<RepositoryId, serde_json::Error> {
+    RepositoryId::new(id).ok_or_else(|| impossible("id"))
+}
+
+fn progress(completion: f64, at: i64) -> Result<Progress, serde_json::Error> {
+    Ok(Progress {
+        completion: Completion::new(completion).ok_or_else(|| impossible("completion"))?,
         at: Timestamp::from_millis(at),
     })
-}
-
-fn filled(text: &str) -> Option<&str> {
-    Some(text).filter(|text| !text.is_empty())
 }

@@ -90,6 +90,10 @@ fn encoded(memory: &Memory) -> Vec<u8> {
     bytes
 }
 
+fn open(path: &Path) -> Result<Opened, StateError> {
+    StateFile::open(path, API, OtherApi::SetAside, NOW)
+}
+
 struct Folder(TempDir);
 
 impl Folder {
@@ -108,7 +112,7 @@ impl Folder {
         names
     }
     fn open(&self) -> Opened {
-        StateFile::open(&self.path("state"), API, NOW).unwrap()
+        open(&self.path("state")).unwrap()
     }
     fn content(&self, name: &str) -> Vec<u8> {
         fs::read(self.path(name)).unwrap()
@@ -118,7 +122,7 @@ impl Folder {
 #[test]
 fn a_first_start_is_empty_and_the_next_one_remembers() {
     let folder = Folder::new();
-    let mut opened = folder.open();
+    let opened = folder.open();
     assert!(opened.memory.is_none() && opened.set_aside.is_none());
     opened.file.write(&Memory::default()).unwrap();
     opened.file.write(&small()).unwrap();
@@ -150,29 +154,18 @@ fn only_the_user_of_the_exporter_may_read_its_files() {
 
 #[test]
 fn what_cannot_be_used_is_set_aside_and_never_overwritten() {
-    let future = format!("{}2,\"more\":1}}", format::OPENING);
     let mut other_api = Vec::new();
     format::encode(&small(), "https://other.example.com/", &mut other_api).unwrap();
     for (bytes, reason) in [
-        (&b""[..], "it is empty"),
-        (&encoded(&small())[..100], "its end is missing"),
-        (
-            future.as_bytes(),
-            "it has version 2 of the format, and this program reads up to version 1",
-        ),
-        (
-            b"[1, 2, 3]",
-            "it does not begin as a state file of translation-exporter does",
-        ),
-        (
-            &other_api,
-            "it is the state of https://other.example.com/, while api.base_url is",
-        ),
+        (&b""[..], "it is damaged"),
+        (&encoded(&small())[..100], "it is damaged"),
+        (b"[1, 2, 3]", "not a state file"),
+        (&other_api, "it is the state of https://other.example.com/"),
     ] {
         let folder = Folder::new();
         for again in ["", "-2", "-3"] {
             fs::write(folder.path("state"), bytes).unwrap();
-            let mut opened = folder.open();
+            let opened = folder.open();
             let aside = format!("state.set-aside-20251121T014256Z{again}");
             assert!(opened.memory.is_none());
             let message = opened.set_aside.unwrap().to_string();
@@ -190,35 +183,32 @@ fn what_cannot_be_used_is_set_aside_and_never_overwritten() {
 }
 
 #[test]
-fn a_huge_file_is_set_aside_without_being_read() {
+fn a_file_of_a_newer_version_stays_where_it_is() {
     let folder = Folder::new();
-    File::create(folder.path("state"))
-        .unwrap()
-        .set_len(1 << 40)
-        .unwrap();
-    let message = folder.open().set_aside.unwrap().to_string();
+    let newer = br#"{"format":"translation-exporter state","version":3,"more":[{}]}"#;
+    fs::write(folder.path("state"), newer).unwrap();
+    let error = open(&folder.path("state")).unwrap_err().to_string();
     assert!(
-        message.contains("it is 1099511627776 bytes long"),
-        "{message}"
+        error.contains("it has version 3 of the format, and this program reads up to version 2")
+            && error.contains("run the newer version"),
+        "{error}"
     );
+    assert_eq!(folder.content("state"), newer);
+    assert_eq!(folder.names(), ["state", "state.lock"]);
 }
 
 #[test]
-fn a_state_too_long_to_be_read_again_is_not_written() {
+fn the_state_of_another_api_can_be_left_alone() {
     let folder = Folder::new();
-    let mut state = folder.open().file;
-    state.write(&small()).unwrap();
-    let long = Memory {
-        repositories: vec![remembered(1, &"long".repeat(1 << 18), None)],
-        ..Memory::default()
-    };
-    let error = state.write(&long).unwrap_err().to_string();
+    fs::write(folder.path("state"), encoded(&small())).unwrap();
+    let opened = StateFile::open(&folder.path("state"), "demo", OtherApi::Refuse, NOW);
+    let error = opened.unwrap_err().to_string();
     assert!(
-        error.contains("at most 1048576 are read: leave repositories out"),
+        error.contains("it is the state of https://api.example.com/")
+            && error.contains("set state.file to another file"),
         "{error}"
     );
     assert_eq!(folder.content("state"), encoded(&small()));
-    assert_eq!(folder.names(), ["state", "state.lock"]);
 }
 
 #[test]
@@ -226,7 +216,7 @@ fn a_file_that_cannot_be_read_stays_where_it_is() {
     let folder = Folder::new();
     // Nobody can read a link to itself, not even root.
     std::os::unix::fs::symlink("state", folder.path("state")).unwrap();
-    let error = StateFile::open(&folder.path("state"), API, NOW).unwrap_err();
+    let error = open(&folder.path("state")).unwrap_err();
     assert!(
         error
             .to_string()
@@ -242,7 +232,7 @@ fn a_damaged_file_that_cannot_be_moved_stays_where_it_is() {
     // Nobody, not even root, can append to a name of 255 bytes; 250 leave room for the lock only.
     let name = "s".repeat(250);
     fs::write(folder.path(&name), "damaged").unwrap();
-    let error = StateFile::open(&folder.path(&name), API, NOW).unwrap_err();
+    let error = open(&folder.path(&name)).unwrap_err();
     assert!(
         error
             .to_string()
@@ -256,7 +246,7 @@ fn a_damaged_file_that_cannot_be_moved_stays_where_it_is() {
 fn a_second_opening_is_refused_and_names_the_file() {
     let folder = Folder::new();
     let first = folder.open();
-    let error = StateFile::open(&folder.path("state"), API, NOW).unwrap_err();
+    let error = open(&folder.path("state")).unwrap_err();
     assert!(matches!(error, StateError::Held { .. }));
     assert!(
         error
@@ -278,7 +268,7 @@ fn a_path_that_cannot_name_a_file_is_refused() {
         PathBuf::from(""),
         PathBuf::from("/dev/null"),
     ] {
-        let error = StateFile::open(&path, API, NOW).unwrap_err();
+        let error = open(&path).unwrap_err();
         assert!(matches!(error, StateError::NotAFile { .. }), "{error}");
     }
     assert_eq!(folder.names(), ["state"]);
@@ -299,7 +289,7 @@ fn a_folder_that_is_missing_is_refused() {
     let folder = Folder::new();
     fs::write(folder.path("file"), "").unwrap();
     for path in [folder.path("folder/state"), folder.path("file/state")] {
-        let error = StateFile::open(&path, API, NOW).unwrap_err().to_string();
+        let error = open(&path).unwrap_err().to_string();
         assert!(
             error.contains(path.to_str().unwrap()) && error.contains(": create its folder"),
             "{error}"
@@ -308,44 +298,17 @@ fn a_folder_that_is_missing_is_refused() {
 }
 
 #[test]
-fn a_lock_that_was_removed_is_taken_anew_or_found_held() {
-    let folder = Folder::new();
-    let mut first = folder.open().file;
-    first.write(&small()).unwrap();
-    fs::remove_file(folder.path("state.lock")).unwrap();
-    first.write(&Memory::default()).unwrap();
-    assert!(StateFile::open(&folder.path("state"), API, NOW).is_err());
-    fs::remove_file(folder.path("state.lock")).unwrap();
-    let mut second = folder.open().file;
-    second.write(&small()).unwrap();
-    assert!(matches!(
-        first.write(&Memory::default()),
-        Err(StateError::Held { .. })
-    ));
-    assert_eq!(folder.content("state"), encoded(&small()));
-}
-
-#[test]
 fn a_symbolic_link_stays_and_its_target_is_replaced() {
     let folder = Folder::new();
     fs::create_dir(folder.path("real")).unwrap();
+    fs::write(folder.path("real/target"), encoded(&small())).unwrap();
     std::os::unix::fs::symlink("hop", folder.path("state")).unwrap();
     std::os::unix::fs::symlink("real/target", folder.path("hop")).unwrap();
-    let mut opened = folder.open();
+    let opened = folder.open();
     assert!(opened.set_aside.is_none());
     opened.file.write(&small()).unwrap();
     assert!(folder.path("state").is_symlink() && folder.path("hop").is_symlink());
     assert_eq!(folder.content("real/target"), encoded(&small()));
-    let by_another_way = StateFile::open(&folder.path("real/target"), API, NOW);
+    let by_another_way = open(&folder.path("real/target"));
     assert!(matches!(by_another_way, Err(StateError::Held { .. })));
-}
-
-#[test]
-fn a_file_in_the_working_folder_needs_no_folder_in_its_path() {
-    assert_eq!(sibling(Path::new("state"), ".tmp"), Path::new("state.tmp"));
-    sync_folder(Path::new("state")).unwrap();
-    assert_eq!(
-        follow_links(Path::new("Cargo.toml")),
-        Path::new("Cargo.toml")
-    );
 }

