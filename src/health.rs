@@ -1,15 +1,16 @@
 //! What is wrong now, worst first.
 //!
-//! The only place that judges. The status page, readiness, `once`, `check-config --online` and the log take their words
-//! from here, and every [`Kind`] has its alert in `deploy/prometheus/alerts.yaml`, or a reason in the tests why it has
-//! none, so that all of them agree. A pure function of what was published, what the exporter knows about itself, and the time.
+//! The only place that decides it. The status page, readiness, `once`, `check-config --online` and the log take their
+//! words from here, and [`Kind`] says which alert fires, so that all of them agree. A pure function of what was published,
+//! what the exporter knows about itself, and the time.
 
 mod log;
+mod polling;
 
 use crate::{
     instruments::Facts,
-    model::{Failure, PollFailure, Timestamp},
-    snapshot::{Condition, PollOutcome, PollStatus, Running, Snapshot},
+    model::{Failure, Scope, Timestamp},
+    snapshot::{Condition, PollStatus, Snapshot},
     words::{Rough, counted, grouped, repositories},
 };
 pub use log::Watch;
@@ -17,9 +18,6 @@ use std::{sync::Arc, time::Duration};
 
 /// How long before its expiry a certificate is reported; the alert `TranslationCertificateExpiring` has the same limit.
 pub const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
-
-/// The hint where a poll decides.
-const WAIT: &str = "nothing to do: wait for the poll to end";
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,57 +33,116 @@ pub enum Severity {
 /// What can be wrong, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    KeyRefused,
-    KeyFileUnreadable,
+    /// The API refuses the key, or its file cannot be read.
+    KeyUnusable,
     ApiUnavailable,
     ListingIncomplete,
     DataStale,
     CertificateExpired,
+    /// Retry-After holds all requests.
     Held,
     RepositoriesFailing,
-    NoRepositories,
+    /// There is no repository to show.
     NothingSelected,
     RemovalUnconfirmed,
-    ScaleSuspect,
-    CompletionsOutOfScale,
+    ScaleDoubtful,
     StateNotSaved,
     StateDiscarded,
     ReloadRefused,
     CertificateExpiring,
     PollsOverrun,
     ClockCorrected,
-    Recovering,
-    DataFromBefore,
-    FirstPoll,
+    /// The poll under way decides what is so: it is the first, or the last one failed as a whole.
+    Undecided,
+}
+
+/// What every finding of a kind has in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Traits {
+    pub severity: Severity,
+    pub origin: Origin,
+    /// What the log says when it ends; `None` if other messages say enough.
+    end: Option<&'static str>,
+}
+
+/// What shows that something is wrong, and so what can show that it is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A poll: the API failed as a whole.
+    Outage,
+    /// A poll: its listing did not reach its end.
+    Listing,
+    /// A poll that listed everything.
+    Poll,
+    /// The exporter itself, at any time.
+    Exporter,
+    /// An event, which is logged where it happens.
+    Event,
 }
 
 impl Kind {
     #[must_use]
-    pub fn severity(self) -> Severity {
-        match self {
-            Self::KeyRefused
-            | Self::KeyFileUnreadable
-            | Self::ApiUnavailable
-            | Self::ListingIncomplete
-            | Self::DataStale
-            | Self::CertificateExpired => Severity::Error,
-            Self::Recovering | Self::DataFromBefore | Self::FirstPoll => Severity::Notice,
-            _ => Severity::Warning,
+    pub fn traits(self) -> Traits {
+        use Origin::{Event, Exporter, Listing, Outage, Poll};
+        use Severity::{Error, Notice, Warning};
+        let (severity, origin, end) = match self {
+            Self::KeyUnusable => (Error, Outage, "the key can be used again"),
+            Self::ApiUnavailable => (Error, Outage, "the API answers again"),
+            Self::ListingIncomplete => (Error, Listing, "all repositories can be listed again"),
+            Self::DataStale => (Error, Poll, "no data are stale any more"),
+            Self::CertificateExpired => (Error, Exporter, "the TLS certificate is valid again"),
+            Self::Held => (Warning, Outage, "Retry-After no longer holds requests"),
+            Self::RepositoriesFailing => (Warning, Poll, "no repository fails any more"),
+            Self::NothingSelected => (Warning, Poll, "there are repositories to show again"),
+            Self::RemovalUnconfirmed => (Warning, Poll, "no removal waits for confirmation"),
+            Self::ScaleDoubtful => (Warning, Poll, "completions fit api.completion_scale again"),
+            Self::StateNotSaved => (Warning, Exporter, "the state is saved again"),
+            Self::StateDiscarded | Self::ReloadRefused => (Warning, Event, ""),
+            Self::CertificateExpiring | Self::ClockCorrected => (Warning, Exporter, ""),
+            Self::PollsOverrun => (Warning, Poll, "polls fit into poll.interval again"),
+            Self::Undecided => (Notice, Outage, ""),
+        };
+        Traits {
+            severity,
+            origin,
+            end: (!end.is_empty()).then_some(end),
         }
+    }
+
+    /// The alert that fires for it; `Err` says why there is none.
+    pub fn alert(self) -> Result<&'static str, &'static str> {
+        match self {
+            Self::KeyUnusable => Ok("TranslationApiKeyRejected"),
+            Self::ApiUnavailable | Self::ListingIncomplete | Self::RepositoriesFailing => {
+                Ok("TranslationPollFailing")
+            }
+            Self::DataStale => Ok("TranslationDataStale"),
+            Self::Held => Ok("TranslationApiRateLimited"),
+            Self::NothingSelected => Ok("TranslationNoRepositories"),
+            Self::ScaleDoubtful => Ok("TranslationScaleSuspect"),
+            Self::StateNotSaved => Ok("TranslationStateNotSaved"),
+            Self::StateDiscarded => Ok("TranslationStateDiscarded"),
+            Self::ReloadRefused => Ok("TranslationConfigReloadFailed"),
+            Self::CertificateExpired | Self::CertificateExpiring => {
+                Ok("TranslationCertificateExpiring")
+            }
+            Self::PollsOverrun => Ok("TranslationPollOverrunning"),
+            Self::RemovalUnconfirmed => {
+                Err("TranslationRepositoriesDropped fires once the next listing confirms it")
+            }
+            Self::ClockCorrected => Err("the timestamps are corrected already"),
+            Self::Undecided => Err("it ends with the poll under way, or becomes another kind"),
+        }
+    }
+
+    #[must_use]
+    pub fn severity(self) -> Severity {
+        self.traits().severity
     }
 
     /// Whether the last poll could not list or request everything because of it.
     fn stops_polls(self) -> bool {
-        self.is_outage() || self == Self::ListingIncomplete
-    }
-
-    /// Whether it is about the API as a whole.
-    fn is_outage(self) -> bool {
-        use Kind::{ApiUnavailable, Held, KeyFileUnreadable, KeyRefused, Recovering};
-        matches!(
-            self,
-            KeyRefused | KeyFileUnreadable | ApiUnavailable | Held | Recovering
-        )
+        matches!(self.traits().origin, Origin::Outage | Origin::Listing)
     }
 }
 
@@ -132,368 +189,207 @@ impl Finding {
     #[must_use]
     pub fn line(&self) -> String {
         let Self { what, hint, .. } = self;
-        let detail = self
-            .detail
-            .as_ref()
-            .map_or_else(String::new, |detail| format!(": {detail}"));
-        format!("{what}{detail}; {hint}")
+        match &self.detail {
+            Some(detail) => format!("{what}: {detail}; {hint}"),
+            None => format!("{what}; {hint}"),
+        }
     }
 }
 
 /// What is wrong now, worst first; empty if nothing is.
 #[must_use]
-pub fn judge(
+pub fn findings(
     snapshot: &Snapshot,
     status: &PollStatus,
     facts: &Facts,
     now: Timestamp,
 ) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    findings.extend(polling(snapshot, status, now));
-    let reading = reading(snapshot, status, outage_hint(&findings, status));
-    findings.extend(reading);
-    findings.extend(scale(snapshot));
-    findings.extend(itself(status, facts, now));
-    // An outage is no reason to poll more slowly.
-    if findings.iter().any(|finding| finding.kind.is_outage()) {
-        findings.retain(|finding| finding.kind != Kind::PollsOverrun);
-    }
+    let polling = polling::finding(snapshot, status, now);
+    let is_outage = polling.as_ref().is_some_and(is_outage);
+    let is_listed = matches!(&status.last, Some(last) if last.listing.is_none());
+    let mut findings: Vec<_> = [
+        polling,
+        stale(snapshot),
+        failing(snapshot, is_outage),
+        is_listed.then(|| nothing_selected(snapshot)).flatten(),
+        unconfirmed(snapshot),
+        scale(snapshot),
+        certificate(facts, now),
+        // An outage is no reason to poll more slowly.
+        (!is_outage).then(|| polling::overrun(status)).flatten(),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(failed(facts))
+    .collect();
     findings.sort_by_key(|finding| finding.kind);
-    findings.dedup_by_key(|finding| finding.kind);
     findings
-}
-
-/// The hint of an outage that lasts or is just ending, if there is one. A repository whose failure has the same hint is part
-/// of it: an outage is reported once, not for each repository.
-#[must_use]
-pub fn outage_hint<'a>(findings: &[Finding], status: &'a PollStatus) -> Option<&'a str> {
-    let failure = findings
-        .iter()
-        .any(|finding| finding.kind.is_outage())
-        .then(|| status.last.as_ref()?.cut_short())?;
-    failure.map(|failure| &*failure.hint)
 }
 
 /// The worst finding, or that all is well.
 #[must_use]
 pub fn headline(findings: &[Finding]) -> &str {
-    findings.first().map_or(
-        "All is well: the last poll read every repository",
-        |finding| &finding.what,
-    )
+    match findings.first() {
+        Some(worst) => &worst.what,
+        None => "All is well: the last poll read every repository",
+    }
 }
 
 /// Why there are no data to serve, where there are none: what else is wrong does not keep them away.
 #[must_use]
 pub fn why_not_ready(findings: &[Finding]) -> Option<&Finding> {
-    findings
-        .iter()
-        .find(|finding| finding.kind.stops_polls() || finding.kind == Kind::FirstPoll)
+    findings.iter().find(|finding| finding.kind.stops_polls())
 }
 
-/// Why not everything could be listed and requested, if so.
-fn polling(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
-    let held_until = status.held_until.filter(|until| *until > now);
-    let Some(last) = &status.last else {
-        return Some(match held_until {
-            Some(until) => held(None, until, rest(snapshot, 0)),
-            None => first_poll(snapshot, status),
-        });
-    };
-    let failure = last.cut_short();
-    let rest = rest(snapshot, if failure.is_some() { last.read } else { 0 });
-    let ended = || match last.read {
-        0 => format!("the last poll read nothing; {rest}"),
-        _ => format!("{} before the last poll was cut short; {rest}", read(last)),
-    };
-    let (kind, what) = match last.failure {
-        Some(PollFailure::Unauthorized) => (
-            Kind::KeyRefused,
-            format!("The API refuses the key: {}", ended()),
-        ),
-        Some(PollFailure::KeyFile) => (
-            Kind::KeyFileUnreadable,
-            format!("The API key cannot be read from its file, so no requests are sent; {rest}"),
-        ),
-        _ if held_until.is_some() => return held_until.map(|until| held(failure, until, rest)),
-        Some(PollFailure::Held) => {
-            let what = "The API asked for no requests (Retry-After), and the time is over";
-            (Kind::Held, format!("{what}: {}", ended()))
-        }
-        Some(PollFailure::Unavailable) => (
-            Kind::ApiUnavailable,
-            format!("The API is unavailable: {}", ended()),
-        ),
-        _ if last.listing.is_some() => {
-            let what = "The list of repositories could not be read to its end";
-            let read = if last.read > 0 {
-                format!("{} anyway", read(last))
-            } else {
-                ended()
-            };
-            (Kind::ListingIncomplete, format!("{what}; {read}"))
-        }
-        _ => (
-            Kind::RepositoriesFailing,
-            format!("The API refuses repositories: {}", ended()),
-        ),
-    };
-    let failure = failure?;
-    // If the poll under way could list everything, the key is accepted and the API answers.
-    let recovering = status
-        .running
-        .filter(|running| running.is_listed && kind.is_outage());
-    Some(match recovering {
-        Some(Running { read, .. }) => {
-            let so_far = format!(
-                "{} of {}",
-                grouped(read),
-                repositories(snapshot.repositories.len())
-            );
-            let what = format!(
-                "The last poll failed; the one under way could list everything and has read {so_far}"
-            );
-            Finding::new(Kind::Recovering, what, WAIT).since(Some(failure.since))
-        }
-        None => Finding::of(kind, what, failure),
-    })
+/// Whether a repository's failure is named besides these findings: while the API fails as a whole, what fails with it is
+/// not.
+#[must_use]
+pub fn is_named(failure: &Failure, findings: &[Finding]) -> bool {
+    failure.scope == Scope::Request || !findings.iter().any(is_outage)
 }
 
-fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
-    let all = snapshot.repositories.len();
-    let shown = snapshot
+fn is_outage(finding: &Finding) -> bool {
+    finding.kind.traits().origin == Origin::Outage
+}
+
+fn stale(snapshot: &Snapshot) -> Option<Finding> {
+    let stale = snapshot
         .repositories
         .iter()
-        .filter(|shown| shown.condition.languages().is_some())
+        .filter(|shown| matches!(shown.condition, Condition::Stale { .. }))
         .count();
-    let (kind, what) = match status.running {
-        _ if status.is_restored && shown > 0 => {
-            let what = "Data from before the restart are shown; the first poll has not ended yet";
-            (Kind::DataFromBefore, what.to_owned())
-        }
-        Some(_) if all > 0 => {
-            let what = format!(
-                "The first poll is under way: {} of {} read",
-                grouped(shown),
-                repositories(all)
-            );
-            (Kind::FirstPoll, what)
-        }
-        Some(_) => (Kind::FirstPoll, "The first poll is under way".to_owned()),
-        None => (
-            Kind::FirstPoll,
-            "The first poll is about to begin".to_owned(),
-        ),
-    };
-    Finding::new(kind, what, WAIT).since(status.running.map(|running| running.since))
-}
-
-fn held(failure: Option<&Failure>, until: Timestamp, rest: &str) -> Finding {
-    let what = format!("The API asked for no requests until {until} (Retry-After); {rest}");
-    match failure {
-        Some(failure) => Finding::of(Kind::Held, what, failure),
-        None => Finding::new(
-            Kind::Held,
-            what,
-            "lower api.requests_per_second or raise poll.interval",
-        ),
+    if stale == 0 {
+        return None;
     }
-}
-
-fn read(last: &PollOutcome) -> String {
-    format!(
-        "{} read",
-        counted(last.read, "repository was", "repositories were")
-    )
-}
-
-/// What there is to see of what a poll did not read that read so many repositories.
-fn rest(snapshot: &Snapshot, read: usize) -> &'static str {
-    let is_shown = snapshot
-        .repositories
-        .iter()
-        .any(|shown| shown.condition.languages().is_some());
-    match (is_shown, read) {
-        (false, _) => "there are no data to show",
-        (true, 0) => "the data shown were read before",
-        (true, _) => "the rest is shown as last read",
-    }
-}
-
-/// What is wrong with the repositories.
-fn reading(snapshot: &Snapshot, status: &PollStatus, outage_hint: Option<&str>) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let conditions = || snapshot.repositories.iter().map(|shown| &shown.condition);
-    let stale = conditions()
-        .filter(|condition| matches!(condition, Condition::Stale { .. }))
-        .count();
-    let mut failing: Vec<_> = conditions().filter_map(Condition::failure).collect();
-    failing.retain(|failure| outage_hint != Some(&*failure.hint));
+    let stale = repositories(stale);
+    let what = format!("The data of {stale} are stale and no longer shown");
     let hint = "see why their reads fail; they are shown again as soon as they are read";
-    if stale > 0 {
-        let what = format!(
-            "The data of {} are stale and no longer shown",
-            repositories(stale)
-        );
-        findings.push(Finding::new(Kind::DataStale, what, hint));
-    }
-    if !failing.is_empty() {
-        let reason = if outage_hint.is_some() {
-            " for another reason"
-        } else {
-            ""
-        };
-        let what = match snapshot.repositories.len() {
-            all if all > failing.len() => {
-                format!(
-                    "{} of {} cannot be read{reason}",
-                    grouped(failing.len()),
-                    repositories(all)
-                )
-            }
-            all => format!("{} cannot be read{reason}", repositories(all)),
-        };
-        let longest = failing.iter().min_by_key(|failure| failure.since);
-        findings
-            .extend(longest.map(|failure| Finding::of(Kind::RepositoriesFailing, what, failure)));
-    }
-    let is_listed = status
-        .last
-        .as_ref()
-        .is_some_and(|last| last.listing.is_none());
-    if is_listed {
-        findings.extend(selection(snapshot));
-    }
-    if snapshot.unconfirmed > 0 {
-        let gone = repositories(snapshot.unconfirmed);
-        let what = format!(
-            "The last listing lacks {gone}, more than half; they are kept until the next listing confirms it"
-        );
-        let hint = "check that the key belongs to the right account; if they were removed on purpose, there is nothing to do";
-        findings.push(Finding::new(Kind::RemovalUnconfirmed, what, hint));
-    }
-    findings
+    Some(Finding::new(Kind::DataStale, what, hint))
+}
+
+/// The repositories that fail, without those that fail with the API as a whole.
+fn failing(snapshot: &Snapshot, is_outage: bool) -> Option<Finding> {
+    let all = snapshot.repositories.len();
+    let failures: Vec<_> = snapshot
+        .repositories
+        .iter()
+        .filter_map(|shown| shown.condition.failure())
+        .filter(|failure| !is_outage || failure.scope == Scope::Request)
+        .collect();
+    let longest = failures.iter().min_by_key(|failure| failure.since)?;
+    let which = if failures.len() < all {
+        format!("{} of {}", grouped(failures.len()), repositories(all))
+    } else {
+        repositories(all)
+    };
+    let reason = if is_outage { " for another reason" } else { "" };
+    let what = format!("{which} cannot be read{reason}");
+    Some(Finding::of(Kind::RepositoriesFailing, what, longest))
 }
 
 /// Why no repository is shown, if none is.
 #[must_use]
-pub fn selection(snapshot: &Snapshot) -> Option<Finding> {
+pub fn nothing_selected(snapshot: &Snapshot) -> Option<Finding> {
     if !snapshot.repositories.is_empty() {
         return None;
     }
-    Some(if snapshot.filtered > 0 {
-        let what = format!(
-            "The filters leave out every repository, {} in all",
-            grouped(snapshot.filtered)
-        );
-        Finding::new(
-            Kind::NothingSelected,
-            what,
+    let (what, hint) = if snapshot.filtered > 0 {
+        let all = grouped(snapshot.filtered);
+        (
+            format!("The filters leave out every repository, {all} in all"),
             "change filter.include, filter.exclude or filter.private",
         )
     } else if snapshot.unnamed > 0 {
-        let what = format!(
-            "No entry of the listing has a name that can be read, {} in all",
-            grouped(snapshot.unnamed)
-        );
-        Finding::new(
-            Kind::NothingSelected,
-            what,
+        let all = grouped(snapshot.unnamed);
+        (
+            format!("No entry of the listing has a name that can be read, {all} in all"),
             "report it to the API's operators: the log says what is wrong",
         )
     } else {
-        let hint = "connect some to it, or use the key of another account";
-        Finding::new(
-            Kind::NoRepositories,
-            "The account of the key has no repositories",
-            hint,
+        (
+            "The account of the key has no repositories".to_owned(),
+            "connect some to it, or use the key of another account",
         )
-    })
+    };
+    Some(Finding::new(Kind::NothingSelected, what, hint))
+}
+
+fn unconfirmed(snapshot: &Snapshot) -> Option<Finding> {
+    if snapshot.unconfirmed == 0 {
+        return None;
+    }
+    let gone = repositories(snapshot.unconfirmed);
+    let what = format!(
+        "The last listing lacks {gone}, more than half; they are kept until the next listing confirms it"
+    );
+    let hint = "check that the key belongs to the right account; if they were removed on purpose, there is nothing to do";
+    Some(Finding::new(Kind::RemovalUnconfirmed, what, hint))
 }
 
 /// What is wrong with the completions: the API does not say whether it reports 0 to 100 or 0 to 1.
 #[must_use]
-pub fn scale(snapshot: &Snapshot) -> Vec<Finding> {
+pub fn scale(snapshot: &Snapshot) -> Option<Finding> {
     let scale = snapshot.completion_scale;
-    let mut findings = Vec::new();
-    if snapshot.is_scale_suspect() {
-        let what = format!("No completion is above 1, while api.completion_scale is {scale}");
-        let hint = "if the API reports 0 to 1, set api.completion_scale to 1";
-        findings.push(Finding::new(Kind::ScaleSuspect, what, hint));
-    }
     let outside = snapshot.out_of_scale();
-    if outside > 0 {
+    let (what, hint) = if snapshot.is_scale_suspect() {
+        (
+            format!("No completion is above 1, while api.completion_scale is {scale}"),
+            "if the API reports 0 to 1, set api.completion_scale to 1",
+        )
+    } else if outside > 0 {
         let languages = counted(outside, "language reports", "languages report");
-        let what =
-            format!("{languages} a completion below 0 or above api.completion_scale, {scale}");
-        let hint = "set api.completion_scale to the completion that means finished";
-        findings.push(Finding::new(Kind::CompletionsOutOfScale, what, hint));
-    }
-    findings
+        (
+            format!("{languages} a completion below 0 or above api.completion_scale, {scale}"),
+            "set api.completion_scale to the completion that means finished",
+        )
+    } else {
+        return None;
+    };
+    Some(Finding::new(Kind::ScaleDoubtful, what, hint))
 }
 
-/// What is wrong with the exporter itself.
-fn itself(status: &PollStatus, facts: &Facts, now: Timestamp) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut add = |kind, what: &str, failure: &Option<Failure>| {
-        findings.extend(
-            failure
-                .as_ref()
-                .map(|failure| Finding::of(kind, what, failure)),
-        );
-    };
-    let what =
-        "The state cannot be saved: a restart now would lose what was read since the last save";
-    add(Kind::StateNotSaved, what, &facts.state_not_saved);
-    let what =
-        "The state file could not be used at the start, so that the progress clocks began anew";
-    add(Kind::StateDiscarded, what, &facts.state_discarded);
-    let what = "The last change of the configuration was refused; the previous one is in force";
-    add(
-        Kind::ReloadRefused,
-        what,
-        if facts.reload_refused.is_some() {
-            &facts.reload_refused
-        } else {
-            &facts.web_reload_refused
-        },
-    );
-    add(
-        Kind::ClockCorrected,
-        "Timestamps that lay in the future were brought back to now",
-        &facts.clock_corrected,
-    );
+/// What the exporter itself failed to do.
+fn failed(facts: &Facts) -> impl Iterator<Item = Finding> {
+    [
+        (
+            Kind::StateNotSaved,
+            "The state cannot be saved: a restart now would lose what was read since the last save",
+            facts.state_not_saved.as_ref(),
+        ),
+        (
+            Kind::StateDiscarded,
+            "The state file could not be used at the start, so that the progress clocks began anew",
+            facts.state_discarded.as_ref(),
+        ),
+        (
+            Kind::ReloadRefused,
+            "The last change of the configuration was refused; the previous one is in force",
+            facts.reload_refusal(),
+        ),
+        (
+            Kind::ClockCorrected,
+            "Timestamps that lay in the future were brought back to now",
+            facts.clock_corrected.as_ref(),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(kind, what, failure)| Some(Finding::of(kind, what, failure?)))
+}
+
+fn certificate(facts: &Facts, now: Timestamp) -> Option<Finding> {
+    let at = facts.certificate_expires_at?;
+    let left = at.since(now);
     let hint = "renew it; the files that web.config_file names are read again when they change";
-    if let Some(at) = facts
-        .certificate_expires_at
-        .filter(|at| at.since(now) <= CERTIFICATE_WARNING)
-    {
-        findings.push(if at <= now {
-            let what = format!("The exporter's TLS certificate expired at {at}");
-            Finding::new(Kind::CertificateExpired, what, hint).since(Some(at))
-        } else {
-            let what = format!(
-                "The exporter's TLS certificate expires at {at}, in {}",
-                Rough(at.since(now))
-            );
-            Finding::new(Kind::CertificateExpiring, what, hint)
-        });
+    if at <= now {
+        let what = format!("The exporter's TLS certificate expired at {at}");
+        return Some(Finding::new(Kind::CertificateExpired, what, hint).since(Some(at)));
     }
-    if let Some(last) = status
-        .last
-        .as_ref()
-        .filter(|last| last.duration > status.interval)
-    {
-        // In whole seconds a poll of 1.4 s would be no longer than an interval of 1s.
-        let took = humantime::format_duration(Duration::from_millis(
-            u64::try_from(last.duration.as_millis()).unwrap_or(u64::MAX),
-        ));
-        let interval = humantime::format_duration(status.interval);
-        let what = format!("The last poll took {took}, longer than poll.interval, {interval}");
-        let hint = "raise poll.interval, or api.requests_per_second if the API allows it";
-        findings.push(Finding::new(Kind::PollsOverrun, what, hint));
+    if left > CERTIFICATE_WARNING {
+        return None;
     }
-    findings
+    let left = Rough(left);
+    let what = format!("The exporter's TLS certificate expires at {at}, in {left}");
+    Some(Finding::new(Kind::CertificateExpiring, what, hint))
 }
 
 #[cfg(test)]

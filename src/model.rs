@@ -168,6 +168,15 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// What a failure says something about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Only what was asked for or attempted.
+    Request,
+    /// The API as a whole, the way to it, or the key.
+    Api,
+}
+
 /// Something that went wrong, in words for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
@@ -177,6 +186,7 @@ pub struct Failure {
     pub what: Arc<str>,
     /// What to do about it.
     pub hint: Arc<str>,
+    pub scope: Scope,
 }
 
 impl Failure {
@@ -186,6 +196,16 @@ impl Failure {
             since,
             what: what.into(),
             hint: hint.into(),
+            scope: Scope::Request,
+        }
+    }
+
+    /// The same, of the API as a whole.
+    #[must_use]
+    pub fn of_the_api(self) -> Self {
+        Self {
+            scope: Scope::Api,
+            ..self
         }
     }
 }

@@ -157,7 +157,7 @@ impl RequestError {
             self.hint,
         );
         if self.is_trouble() || self.reason == Reason::Unauthorized {
-            ApiError::Unavailable(failure)
+            ApiError::Unavailable(failure.of_the_api())
         } else {
             ApiError::Failed(failure)
         }

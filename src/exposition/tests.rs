@@ -79,11 +79,7 @@ fn starting() -> PollStatus {
 }
 
 fn failure() -> Failure {
-    Failure {
-        since: at(0),
-        what: "the API failed".into(),
-        hint: "wait".into(),
-    }
+    Failure::new(at(0), "the API failed", "wait")
 }
 
 /// After a poll that listed all and read some.

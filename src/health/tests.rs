@@ -1,8 +1,8 @@
 use super::*;
 use crate::{
-    model::{Completion, Language, Repository, RepositoryId, Visibility},
+    model::{Completion, Language, PollFailure, Repository, RepositoryId, Visibility},
     progress::Progress,
-    snapshot::{Languages, Reading, Reported, Shown},
+    snapshot::{Languages, PollOutcome, Reading, Reported, Running, Shown},
 };
 
 const NOW: Timestamp = Timestamp::from_millis(1_795_224_645_000);
@@ -18,6 +18,7 @@ fn failure() -> Failure {
         "GET https://api.test/v1/repositories: it failed",
         "do something",
     )
+    .of_the_api()
 }
 
 fn repository(id: u64, condition: Condition) -> Shown {
@@ -103,6 +104,10 @@ impl Known {
         }
     }
 
+    fn kinds(&self) -> Vec<Kind> {
+        self.findings().iter().map(|finding| finding.kind).collect()
+    }
+
     fn with(change: impl FnOnce(&mut Self)) -> Self {
         let mut known = Self::new();
         change(&mut known);
@@ -115,7 +120,7 @@ impl Known {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        judge(&self.snapshot, &self.status, &self.facts, NOW)
+        findings(&self.snapshot, &self.status, &self.facts, NOW)
     }
 }
 
@@ -157,7 +162,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
     };
     vec![
         (
-            Kind::KeyRefused,
+            Kind::KeyUnusable,
             Known::ended(refused(PollFailure::Unauthorized)),
             &[
                 "refuses the key",
@@ -166,7 +171,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             ],
         ),
         (
-            Kind::KeyFileUnreadable,
+            Kind::KeyUnusable,
             Known::ended(refused(PollFailure::KeyFile)),
             &["from its file", "no requests are sent"],
         ),
@@ -214,7 +219,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["1 of 2 repositories cannot be read"],
         ),
         (
-            Kind::NoRepositories,
+            Kind::NothingSelected,
             Known::with(|known| known.snapshot.repositories.clear()),
             &["account of the key has no repositories"],
         ),
@@ -232,7 +237,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["lacks 2", "kept"],
         ),
         (
-            Kind::ScaleSuspect,
+            Kind::ScaleDoubtful,
             Known::with(|known| {
                 let shown = [0.4, 1.0].map(|completion| Condition::Fresh(read_at(NOW, completion)));
                 known.snapshot.repositories = (1..)
@@ -243,7 +248,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["No completion is above 1", "100"],
         ),
         (
-            Kind::CompletionsOutOfScale,
+            Kind::ScaleDoubtful,
             Known::with(|known| {
                 known.snapshot.repositories[0].condition = Condition::Fresh(read_at(NOW, 150.0));
             }),
@@ -285,7 +290,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["brought back to now"],
         ),
         (
-            Kind::Recovering,
+            Kind::Undecided,
             Known::with(|known| {
                 known.status.last = Some(refused(PollFailure::Unauthorized));
                 known.status.running = Some(running(NOW, true, 1));
@@ -297,7 +302,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             ],
         ),
         (
-            Kind::DataFromBefore,
+            Kind::Undecided,
             Known::with(|known| {
                 (known.status.last, known.status.is_restored) = (None, true);
                 known.status.running = Some(running(NOW, false, 0));
@@ -305,7 +310,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["from before the restart"],
         ),
         (
-            Kind::FirstPoll,
+            Kind::Undecided,
             Known::with(|known| {
                 // The listing is complete, and one of two repositories is read.
                 known.snapshot.repositories[1].condition = Condition::Pending(None);
@@ -318,14 +323,12 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
 
 #[test]
 fn every_kind_has_a_headline_that_says_what_is_so() {
-    let kinds: Vec<_> = each_kind().iter().map(|(kind, ..)| *kind).collect();
-    assert!(
-        kinds.is_sorted_by(|one, next| one < next) && kinds.last() == Some(&Kind::FirstPoll),
-        "worst first"
-    );
+    let mut kinds: Vec<_> = each_kind().iter().map(|(kind, ..)| *kind).collect();
+    assert!(kinds.is_sorted(), "worst first");
+    kinds.dedup();
     assert_eq!(
         kinds.len(),
-        Kind::FirstPoll as usize + 1,
+        Kind::Undecided as usize + 1,
         "each kind has a case"
     );
     for (kind, known, words) in each_kind() {
@@ -363,11 +366,7 @@ fn nothing_is_wrong_after_a_poll_that_read_everything() {
 fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
     let mut known = Known::ended(ended_early(PollFailure::Unavailable));
     known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
-    let kinds: Vec<_> = known
-        .findings()
-        .iter()
-        .map(|finding| finding.kind)
-        .collect();
+    let kinds = known.kinds();
     assert_eq!(kinds, [Kind::ApiUnavailable]);
 }
 
@@ -379,24 +378,16 @@ fn what_fails_is_reported_while_polls_recover() {
         known.snapshot.repositories[1].condition =
             Condition::Failing(read_at(ago(3), 50.0), failure());
     });
-    let kinds: Vec<_> = known
-        .findings()
-        .iter()
-        .map(|finding| finding.kind)
-        .collect();
+    let kinds = known.kinds();
     assert_eq!(
         kinds,
-        [Kind::Recovering],
+        [Kind::Undecided],
         "a repository whose failure was that of the key"
     );
     let other = Failure::new(ago(1), "404", "look for it");
     known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
-    let kinds: Vec<_> = known
-        .findings()
-        .iter()
-        .map(|finding| finding.kind)
-        .collect();
-    assert_eq!(kinds, [Kind::RepositoriesFailing, Kind::Recovering]);
+    let kinds = known.kinds();
+    assert_eq!(kinds, [Kind::RepositoriesFailing, Kind::Undecided]);
     let unlisted = Known {
         status: PollStatus {
             running: Some(running(NOW, false, 0)),
@@ -406,7 +397,7 @@ fn what_fails_is_reported_while_polls_recover() {
     };
     assert_eq!(
         unlisted.findings()[0].kind,
-        Kind::KeyRefused,
+        Kind::KeyUnusable,
         "nothing shows yet that it is over"
     );
 }
@@ -438,7 +429,7 @@ fn what_does_not_keep_data_away_is_no_reason_for_not_being_ready() {
     });
     let findings = known.findings();
     assert_eq!(findings[0].kind, Kind::CertificateExpired);
-    assert_eq!(why_not_ready(&findings).unwrap().kind, Kind::FirstPoll);
+    assert_eq!(why_not_ready(&findings).unwrap().kind, Kind::Undecided);
 }
 
 #[test]
@@ -448,6 +439,16 @@ fn a_listing_without_names_is_no_empty_account() {
         known.snapshot.unnamed = 3;
     });
     assert!(headline(&known.findings()).contains("No entry of the listing has a name"));
+}
+
+#[test]
+fn an_outage_with_several_symptoms_is_one() {
+    let mut known = Known::ended(ended_early(PollFailure::Unavailable));
+    let timeout = Failure::new(ago(3), "no answer", "raise api.timeout").of_the_api();
+    let status = Failure::new(ago(3), "503", "wait").of_the_api();
+    known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), timeout);
+    known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), status);
+    assert_eq!(known.kinds(), [Kind::ApiUnavailable]);
 }
 
 #[test]
@@ -473,11 +474,7 @@ fn a_repository_whose_data_are_stale_cannot_be_read_all_the_same() {
             failure: Some(failure()),
         };
     });
-    let kinds: Vec<_> = known
-        .findings()
-        .iter()
-        .map(|finding| finding.kind)
-        .collect();
+    let kinds = known.kinds();
     assert_eq!(kinds, [Kind::DataStale, Kind::RepositoriesFailing]);
 }
 
@@ -510,13 +507,9 @@ fn a_scale_is_suspect_only_while_something_is_above_0_and_nothing_above_1() {
                 .map(|(id, shown)| repository(id, shown))
                 .collect();
         });
-        let kinds: Vec<_> = known
-            .findings()
-            .iter()
-            .map(|finding| finding.kind)
-            .collect();
+        let kinds = known.kinds();
         assert_eq!(
-            kinds.contains(&Kind::ScaleSuspect),
+            kinds.contains(&Kind::ScaleDoubtful),
             is_suspect,
             "{completions:?}"
         );
@@ -551,34 +544,6 @@ const ALERTS_WITHOUT_A_KIND: [(&str, &str); 6] = [
     ),
 ];
 
-/// The alert that fires for a kind; `Err` says why there is none.
-fn alert(kind: Kind) -> Result<&'static str, &'static str> {
-    match kind {
-        Kind::KeyRefused | Kind::KeyFileUnreadable => Ok("TranslationApiKeyRejected"),
-        Kind::Held => Ok("TranslationApiRateLimited"),
-        Kind::ApiUnavailable | Kind::ListingIncomplete | Kind::RepositoriesFailing => {
-            Ok("TranslationPollFailing")
-        }
-        Kind::DataStale => Ok("TranslationDataStale"),
-        Kind::NoRepositories | Kind::NothingSelected => Ok("TranslationNoRepositories"),
-        Kind::ScaleSuspect | Kind::CompletionsOutOfScale => Ok("TranslationScaleSuspect"),
-        Kind::StateNotSaved => Ok("TranslationStateNotSaved"),
-        Kind::StateDiscarded => Ok("TranslationStateDiscarded"),
-        Kind::ReloadRefused => Ok("TranslationConfigReloadFailed"),
-        Kind::CertificateExpired | Kind::CertificateExpiring => {
-            Ok("TranslationCertificateExpiring")
-        }
-        Kind::PollsOverrun => Ok("TranslationPollOverrunning"),
-        Kind::RemovalUnconfirmed => {
-            Err("TranslationRepositoriesDropped fires once the next listing confirms it")
-        }
-        Kind::ClockCorrected => Err("the timestamps are corrected already"),
-        Kind::Recovering | Kind::DataFromBefore | Kind::FirstPoll => {
-            Err("it ends with the poll under way, or becomes another kind")
-        }
-    }
-}
-
 #[test]
 fn every_kind_has_its_alert_and_every_alert_its_kind() {
     let rules = include_str!("../../deploy/prometheus/alerts.yaml");
@@ -589,7 +554,7 @@ fn every_kind_has_its_alert_and_every_alert_its_kind() {
     assert!(shipped.len() > 10);
     let alerts: Vec<_> = each_kind()
         .into_iter()
-        .filter_map(|(kind, ..)| alert(kind).ok())
+        .filter_map(|(kind, ..)| kind.alert().ok())
         .collect();
     for alert in &alerts {
         assert!(shipped.contains(alert), "{alert} is not shipped");

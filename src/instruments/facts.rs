@@ -45,8 +45,14 @@ impl SharedFacts {
 }
 
 impl Facts {
+    /// Why the last configuration that was read is not in force, if it is not.
+    pub(crate) fn reload_refusal(&self) -> Option<&Failure> {
+        let refused = self.reload_refused.as_ref();
+        refused.or(self.web_reload_refused.as_ref())
+    }
+
     pub(super) fn is_config_in_force(&self) -> bool {
-        self.reload_refused.is_none() && self.web_reload_refused.is_none()
+        self.reload_refusal().is_none()
     }
 }
 

@@ -46,7 +46,7 @@ impl World {
     fn error(&self, what: &str) -> ApiError {
         let failure = Failure::new(START, what, "wait");
         if self.is_unavailable {
-            ApiError::Unavailable(failure)
+            ApiError::Unavailable(failure.of_the_api())
         } else {
             ApiError::Failed(failure)
         }

@@ -178,7 +178,7 @@ fn totals(
     if snapshot.filtered > 0 {
         let _ = write!(text, "; {} left out", snapshot.filtered);
     }
-    if let (None, Some(finding)) = (&poll.listing, health::selection(snapshot)) {
+    if let (None, Some(finding)) = (&poll.listing, health::nothing_selected(snapshot)) {
         let _ = write!(text, "\n{}", finding.line());
     }
     text + "\n"

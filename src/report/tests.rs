@@ -45,11 +45,7 @@ fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
 }
 
 fn unread(id: u64, name: &str, what: &str, hint: &str) -> Shown {
-    let failure = Failure {
-        since: NOW,
-        what: what.into(),
-        hint: hint.into(),
-    };
+    let failure = Failure::new(NOW, what, hint);
     Shown::new(repository(id, name), Condition::Pending(Some(failure)))
 }
 
@@ -269,13 +265,7 @@ The filters leave out every repository, 3 in all; change filter.include, filter.
 
 #[test]
 fn a_listing_that_failed_is_reported_once_and_not_taken_for_an_empty_account() {
-    let failure = |what: &str| {
-        Some(Failure {
-            since: NOW,
-            what: what.into(),
-            hint: "wait".into(),
-        })
-    };
+    let failure = |what: &str| Some(Failure::new(NOW, what, "wait"));
     let refused = PollOutcome {
         listing: failure("status 401"),
         ended_early: failure("the API refuses the key"),

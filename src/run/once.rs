@@ -115,7 +115,7 @@ fn judge(polled: &Polled, instruments: &Instruments) -> Result<(), RunError> {
     if polled.outcome.is_success() {
         return Ok(());
     }
-    let findings = health::judge(
+    let findings = health::findings(
         &polled.snapshot,
         &polled.status,
         &instruments.facts(),

@@ -63,7 +63,7 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
         completion_scale: scale,
         targets: Arc::default(),
     };
-    let mut findings = Vec::from_iter(health::selection(&known));
+    let mut findings = Vec::from_iter(health::nothing_selected(&known));
     // Also if the filters leave nothing, to find out whether the key can read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
         let list = session

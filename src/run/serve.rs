@@ -273,7 +273,7 @@ async fn log_health(
         let newest = Arc::clone(&published.borrow_and_update());
         let now = clock.now();
         watch.observe(
-            &health::judge(&newest.snapshot, &newest.status, &instruments.facts(), now),
+            &health::findings(&newest.snapshot, &newest.status, &instruments.facts(), now),
             now,
         );
     }

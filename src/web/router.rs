@@ -232,11 +232,11 @@ mod tests {
             status.last = Some(PollOutcome {
                 ended_at: Timestamp::from_millis(1000),
                 duration: Duration::from_secs(1),
-                listing: Some(Failure {
-                    since: Timestamp::from_millis(0),
-                    what: "GET /v1/repositories: 401 Unauthorized".into(),
-                    hint: "check api.key_file".into(),
-                }),
+                listing: Some(Failure::new(
+                    Timestamp::from_millis(0),
+                    "GET /v1/repositories: 401 Unauthorized",
+                    "check api.key_file",
+                )),
                 ended_early: None,
                 read: 0,
                 failed: 0,

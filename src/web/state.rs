@@ -64,7 +64,7 @@ impl Site {
         let Sources {
             instruments, clock, ..
         } = &self.shared.sources;
-        health::judge(
+        health::findings(
             &published.snapshot,
             &published.status,
             &instruments.facts(),

@@ -204,7 +204,7 @@ async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_
 /// Judges and logs as the daemon does.
 fn observe(watch: &mut crate::health::Watch, bench: &Bench) {
     let (poller, now) = (&bench.poller, bench.poller.clock.now());
-    let findings = crate::health::judge(
+    let findings = crate::health::findings(
         &poller.snapshot(),
         poller.status(),
         &poller.instruments.facts(),
@@ -226,7 +226,7 @@ async fn what_an_outage_hides_is_not_said_to_be_over() {
             0,
             0,
             "has no repositories",
-            "the account has repositories now",
+            "there are repositories to show again",
         ),
     ] {
         let mut bench = account(repositories);
@@ -273,7 +273,7 @@ fn a_certificate_that_expires_after_the_warning_is_not_said_to_be_valid() {
             instruments.certificate_expires(None);
         }
         watch.observe(
-            &crate::health::judge(
+            &crate::health::findings(
                 &poller.snapshot(),
                 poller.status(),
                 &instruments.facts(),
@@ -282,7 +282,7 @@ fn a_certificate_that_expires_after_the_warning_is_not_said_to_be_valid() {
             now,
         );
         assert_eq!(
-            count(&log.take(), "no longer about to expire") > 0,
+            count(&log.take(), "the TLS certificate is valid again") > 0,
             is_valid,
             "after {hours} h"
         );

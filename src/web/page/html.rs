@@ -62,7 +62,7 @@ pub fn render(site: &Site, query: &Query) -> Markup {
                         h2 #state { (health::headline(&findings)) "." }
                         (polls(status, query, now))
                     }
-                    (attention(&findings, snapshot, status, now))
+                    (attention(&findings, snapshot, now))
                     @if !snapshot.repositories.is_empty() { (numbers) }
                     (repository_section(&table, query, status.state_is_kept, now))
                 }
@@ -149,16 +149,10 @@ fn next_poll(status: &PollStatus, now: Timestamp) -> Markup {
 const MOST_NAMED: usize = 5;
 
 /// What is wrong, the worst first; the headline covers a notice. Why repositories fail is listed by cause.
-fn attention(
-    findings: &[Finding],
-    snapshot: &Snapshot,
-    status: &PollStatus,
-    now: Timestamp,
-) -> Markup {
-    let outage_hint = health::outage_hint(findings, status);
+fn attention(findings: &[Finding], snapshot: &Snapshot, now: Timestamp) -> Markup {
     let causes = |snapshot| {
         let mut causes = summary::causes(snapshot);
-        causes.retain(|cause| outage_hint != Some(&*cause.failure.hint));
+        causes.retain(|cause| health::is_named(cause.failure, findings));
         causes
     };
     let mut findings = findings

@@ -195,11 +195,7 @@ fn what_is_incomplete_and_without_progress_for_7_days_is_stalled() {
 }
 
 fn failure(what: &str, days: i64) -> Failure {
-    Failure {
-        since: days_ago(days),
-        what: what.into(),
-        hint: "fix it".into(),
-    }
+    Failure::new(days_ago(days), what, "fix it")
 }
 
 fn outcome() -> PollOutcome {
@@ -277,7 +273,15 @@ async fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_f
 async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
     let snapshot = snapshot(
         (1..=10)
-            .map(|id| failing(id, &format!("GET {id}: 503"), 1))
+            .map(|id| {
+                let failure = failure(&format!("GET {id}: 503"), 1).of_the_api();
+                let languages = fresh(Vec::new()).languages().cloned().unwrap();
+                shown(
+                    id,
+                    &format!("a/{id}"),
+                    Condition::Failing(languages, failure),
+                )
+            })
             .collect(),
     );
     let listing = Some(failure("GET /v1/repositories: 503", 1));
@@ -292,30 +296,6 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
         [
             "The API is unavailable: the last poll read nothing; the data shown were read before for 24 h\n\
           GET /v1/repositories: 503\nfix it"
-        ]
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_ended_a_poll_early_is_shown_beside_the_repositories_that_fail() {
-    let snapshot = snapshot(vec![
-        failing(1, "GET 1: 403", 1),
-        shown(2, "a/2", fresh(Vec::new())),
-    ]);
-    let ended_early = Failure {
-        hint: "check the key".into(),
-        ..failure("three repositories in a row: 403", 0)
-    };
-    let outcome = PollOutcome {
-        ended_early: Some(ended_early),
-        failure: Some(PollFailure::Repositories),
-        ..outcome()
-    };
-    assert_eq!(
-        attention(snapshot, outcome).await,
-        [
-            "The API refuses repositories: 1 repository was read before the last poll was cut short; the rest is shown as \
-          last read for 0 s\nthree repositories in a row: 403\ncheck the key\na/1 for 24 h\nGET 1: 403\nfix it"
         ]
     );
 }
