@@ -136,7 +136,7 @@ fn option(command: &str, key: &Key) -> Option<Arg> {
         .value_name(flag.value_name)
         .hide(!uses(command, key))
         .help(format!("{}{default}\n${}", flag.help, key.variable()))
-        .help_heading(match key.section() {
+        .help_heading(match key.split().0 {
             "web" => "Web",
             "log" => "Logs",
             _ => "API and polling",
@@ -154,7 +154,7 @@ fn option(command: &str, key: &Key) -> Option<Arg> {
 /// Whether a command uses a key.
 fn uses(command: &str, key: &Key) -> bool {
     match command {
-        "once" => key.section() != "web",
+        "once" => key.split().0 != "web",
         "health" => matches!(key.path, "web.listen_addresses" | "web.config_file"),
         "demo" => !matches!(key.path, "api.base_url" | "api.key_file"),
         _ => true,

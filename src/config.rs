@@ -4,11 +4,11 @@
 //! [`load`] may be called at any time: it reads everything again and changes nothing. No error, warning or description
 //! holds the API key or a value that might be it, such as that of an unknown key.
 
-mod entry;
 mod file;
 mod key;
 mod keys;
 mod layers;
+mod mistake;
 mod reader;
 mod sections;
 
@@ -18,6 +18,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::
 
 pub use key::{KeyError, KeySource, read_key};
 pub use keys::{Flag, KEYS, Key, PREFIX, Takes};
+pub use mistake::{ConfigError, Mistake, Source};
 
 /// What is set besides file and environment: by the options of the command line, and by the command itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,10 +27,8 @@ pub struct Options {
     pub config_file: Option<PathBuf>,
     /// The values typed for each key, by its path, in order.
     pub flags: BTreeMap<&'static str, Vec<String>>,
-    /// Paths of keys with values that win over the defaults only.
-    pub defaults: Vec<(&'static str, String)>,
-    /// Paths of keys with values that win over everything else.
-    pub overrides: Vec<(&'static str, String)>,
+    /// Other defaults than those of the table of keys, by path.
+    pub defaults: BTreeMap<&'static str, String>,
 }
 
 /// A valid configuration, and where each of its values came from.
@@ -46,8 +45,6 @@ pub struct Config {
     pub log: LogConfig,
     /// Every key once, in the order of [`KEYS`].
     pub settings: Vec<Setting>,
-    /// What is valid but probably not intended; to be logged.
-    pub warnings: Vec<String>,
 }
 
 /// How the API is called.
@@ -114,27 +111,9 @@ pub struct LogConfig {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     pub key: &'static str,
-    /// As it was written; paths resolved; secrets hidden; empty if there is none.
+    /// As it was written, but paths and URLs as they are used; secrets hidden; empty if there is none.
     pub value: String,
-    /// File and line, variable, option, "default" or "demo".
-    pub source: String,
-}
-
-/// Everything that is wrong with a configuration, one line each. Each names the key, where its value came from (file and
-/// line, variable, option) and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", listed(.0))]
-pub struct ConfigError(pub Vec<String>);
-
-fn listed(mistakes: &[String]) -> String {
-    match mistakes {
-        [mistake] => mistake.clone(),
-        _ => format!(
-            "{} mistakes in the configuration:\n  {}",
-            mistakes.len(),
-            mistakes.join("\n  ")
-        ),
-    }
+    pub source: Source,
 }
 
 /// The keys that cannot change in a running process.
@@ -164,7 +143,7 @@ pub fn load_address(
     read.mistakes.clear();
     let address = (
         sections::listen_addresses(&mut read),
-        read.path("web.config_file"),
+        read.file("web.config_file"),
     );
     read.finish(Some(address))
 }
@@ -174,18 +153,20 @@ impl Config {
     pub(crate) fn describe(&self) -> String {
         let row =
             |key: &str, value: &str, source: &str| format!("{key:23}  {value:28}  {source}\n");
-        let of = |Setting { key, value, source }: &Setting| {
-            row(key, if value.is_empty() { "-" } else { value }, source)
-        };
-        row("KEY", "VALUE", "SOURCE") + &self.settings.iter().map(of).collect::<String>()
+        let mut table = row("KEY", "VALUE", "SOURCE");
+        for Setting { key, value, source } in &self.settings {
+            let value = if value.is_empty() { "-" } else { value };
+            table += &row(key, value, &source.to_string());
+        }
+        table
     }
 
     /// The keys whose values differ in `new`, with both values; secrets hidden.
     pub(crate) fn changes(&self, new: &Self) -> Vec<String> {
-        let shown = |(old, new): (&Setting, &Setting)| {
-            format!("{} ({:?} -> {:?})", old.key, old.value, new.value)
-        };
-        let mut changes: Vec<_> = self.changed(new).map(shown).collect();
+        let mut changes = Vec::new();
+        for (old, new) in self.changed(new) {
+            changes.push(format!("{} ({:?} -> {:?})", old.key, old.value, new.value));
+        }
         let (old, new) = (&self.api.key, &new.api.key);
         if old != new && matches!((old, new), (KeySource::Inline(_), KeySource::Inline(_))) {
             changes.push("api.key".to_owned());

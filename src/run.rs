@@ -112,12 +112,6 @@ fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
-fn warn(config: &Config) {
-    for warning in &config.warnings {
-        tracing::warn!("{warning}");
-    }
-}
-
 /// Opens the state file, with its content; `None` if none is configured.
 ///
 /// # Errors

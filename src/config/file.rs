@@ -1,186 +1,209 @@
-//! The configuration file: read once, into a value for each key with the line of its name.
+//! The configuration file: YAML, read once, with the line of each name. No mistake in it quotes a value, which may be the
+//! API key.
 
 use super::{
-    entry::Entry,
-    keys::{KEYS, Key, Takes, sections},
+    keys::{KEYS, Key, Takes, keys_of, sections},
+    layers::Entry,
+    mistake::{Mistake, Source},
 };
 use crate::text::{nearest, os_hint};
-use figment::{
-    Source,
-    value::{Dict, Empty, Value},
-};
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, SeqAccess, Visitor, value::SeqAccessDeserializer},
-};
-use serde_saphyr::Spanned;
-use std::{fmt, fs, iter, path::Path};
+use figment::value::{Dict, Empty, Value};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::{Spanned, with_deserializer_from_str_with_options};
+use std::{collections::HashMap, fmt, fs, path::Path};
 
-/// A node of the document.
-enum Node {
-    Mapping(Mapping),
-    /// A number or boolean, as text and as what YAML makes of it.
-    Bare(String, Value),
-    Value(Value),
-}
+/// The line of each name of a file, by its path: `poll`, `poll.interval`. An item of a list is named by its index.
+type Lines = HashMap<String, u64>;
 
-/// The nodes with their names, in order.
-type Mapping = Vec<(Spanned<String>, Node)>;
-
-/// The values of the file at `path`; `None` if it cannot be read or is not YAML. That, and what matches no key, is added
-/// to `mistakes`, none of which quotes a value of the file: it may be the key.
-pub(super) fn read(path: &Path, mistakes: &mut Vec<String>) -> Option<Vec<Entry>> {
-    let document = parse(path).map_err(|mistake| mistakes.push(mistake)).ok()?;
-    let place = |name: &Spanned<String>| format!("{}:{}", path.display(), name.referenced.line());
+/// The values of the file at `path`. What is wrong with one, and what matches no key, is added to `mistakes`.
+///
+/// # Errors
+/// It cannot be read or is not YAML.
+pub(super) fn read(path: &Path, mistakes: &mut Vec<Mistake>) -> Result<Vec<Entry>, Mistake> {
+    let mut lines = Lines::new();
+    let document = parse(path, &mut lines)?;
+    let source = |name: &str| Source::File(path.to_owned(), lines.get(name).copied());
     let mut entries = Vec::new();
     for (section, content) in document {
-        let problem = match content {
-            _ if !sections().contains(&section.value.as_str()) => unknown(None, &section.value),
-            Node::Mapping(keys) => {
-                for (name, node) in keys {
-                    match Key::find(&format!("{}.{}", section.value, name.value)) {
-                        Some(key) => entries.extend(entry(key, node, place(&name))),
-                        None => mistakes.push(
-                            place(&name) + ": " + &unknown(Some(&section.value), &name.value),
-                        ),
+        match content {
+            _ if !sections().contains(&section.as_str()) => {
+                mistakes.push(unknown(source(&section), None, &section));
+            }
+            Value::Empty(..) => {}
+            Value::Dict(_, keys) => {
+                for (name, value) in keys {
+                    let path = format!("{section}.{name}");
+                    match Key::find(&path) {
+                        None => mistakes.push(unknown(source(&path), Some(&section), &name)),
+                        Some(key) => match entry(key, value, source(&path)) {
+                            Ok(entry) => entries.extend(entry),
+                            Err(mistake) => mistakes.push(mistake),
+                        },
                     }
                 }
-                continue;
             }
-            Node::Value(Value::Empty(..)) => continue,
-            Node::Value(_) | Node::Bare(..) => {
-                let hint = "write its keys below it, indented, each as `key: value`";
-                format!("the section \"{}\" is not a mapping; {hint}", section.value)
-            }
-        };
-        mistakes.push(place(&section) + ": " + &problem);
+            _ => mistakes.push(Mistake::new(
+                None,
+                source(&section),
+                format!("the section \"{section}\" is not a mapping"),
+                "write its keys below it, indented, each as `key: value`",
+            )),
+        }
     }
-    Some(entries)
+    Ok(entries)
 }
 
-/// The sections of the file with their contents.
-fn parse(path: &Path) -> Result<Mapping, String> {
-    let name = path.display();
+/// The sections of the file.
+fn parse(path: &Path, lines: &mut Lines) -> Result<Dict, Mistake> {
     let text = fs::read_to_string(path).map_err(|error| {
-        let hint = os_hint(&error).unwrap_or("give a YAML file that exists and can be read");
-        format!("--config.file: cannot read {name}: {error}; {hint}")
+        Mistake::new(
+            None,
+            Source::Option("--config.file"),
+            format!("cannot read {}: {error}", path.display()),
+            os_hint(&error).unwrap_or("give a YAML file that exists and can be read"),
+        )
     })?;
+    let path = |line| Source::File(path.to_owned(), line);
     let options = serde_saphyr::options! { with_snippet: false };
-    match serde_saphyr::from_str_with_options(&text, options) {
-        Ok(Node::Mapping(sections)) => Ok(sections),
-        Ok(Node::Value(Value::Empty(..))) => Ok(Mapping::new()),
+    let parsed = with_deserializer_from_str_with_options(&text, options, |deserializer| {
+        let name = String::new();
+        Node { name, lines }.deserialize(deserializer)
+    });
+    match parsed {
+        Ok(Value::Dict(_, sections)) => Ok(sections),
+        Ok(Value::Empty(..)) => Ok(Dict::new()),
         Ok(_) => {
-            let hint = format!(
-                "write sections ({}) with their keys indented below",
-                sections().join(", ")
-            );
-            Err(format!("{name}: is not a mapping; {hint}"))
+            let sections = sections().join(", ");
+            let hint = format!("write sections ({sections}) with their keys indented below");
+            Err(Mistake::new(None, path(None), "is not a mapping", hint))
         }
         Err(error) => {
-            let line = error
-                .location()
-                .map(|location| location.line())
-                .filter(|line| *line > 0);
-            let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-            Err(format!(
-                "{name}{line}: {}",
-                complaint(error.without_snippet())
+            let line = error.location().map(|location| location.line());
+            let (what, hint) = explain(error.without_snippet());
+            Err(Mistake::new(
+                None,
+                path(line.filter(|line| *line > 0)),
+                what,
+                hint,
             ))
         }
     }
 }
 
-/// The value for a key; `None` for null, which is not set.
-fn entry(key: &Key, node: Node, place: String) -> Option<Entry> {
-    let value = match (node, key.takes) {
-        (Node::Value(Value::Empty(..)), _) => return None,
-        (Node::Bare(text, _), Takes::Number | Takes::Switch) => text.into(),
-        (Node::Bare(_, value) | Node::Value(value), _) => value,
-        // A mistake, whatever is in it.
-        (Node::Mapping(_), _) => Dict::new().into(),
-    };
-    Some(Entry::new(key.path, value, Source::File(place.into())))
-}
-
 /// What is wrong and what to do, without anything from the file.
-fn complaint(error: &serde_saphyr::Error) -> &'static str {
+fn explain(error: &serde_saphyr::Error) -> (&'static str, &'static str) {
     use serde_saphyr::Error;
     match error {
-        Error::DuplicateMappingKey { .. } => {
-            "is not valid YAML: a name appears twice in one mapping; remove one of the two"
-        }
-        Error::MultipleDocuments { .. } => "begins a second document; keep one document",
-        Error::UnknownAnchor { .. } => {
-            "is not valid YAML: an alias has no anchor; put the value in quotes if it begins with an asterisk"
-        }
-        Error::NonFiniteFloat { .. } => "holds a number that is not finite; give a finite one",
-        _ => {
-            "is not valid YAML: something is malformed; look at this line and the one before it: indentation, a missing \
-             colon, quote or bracket"
-        }
-    }
-}
-
-/// The message about an unknown section, or an unknown key of a section.
-fn unknown(section: Option<&str>, name: &str) -> String {
-    let all = || KEYS.iter().filter_map(|key| key.path.split_once('.'));
-    let (kind, known) = match section {
-        None => ("section", sections()),
-        Some(section) => (
-            "key",
-            all()
-                .filter(|(its, _)| *its == section)
-                .map(|(_, key)| key)
-                .collect(),
+        Error::DuplicateMappingKey { .. } => (
+            "is not valid YAML: a name appears twice in one mapping",
+            "remove one of the two",
         ),
-    };
-    let path =
-        |name: &str| section.map_or_else(|| name.to_owned(), |section| format!("{section}.{name}"));
-    let meant = match all()
-        .find(|(section, key)| name == *key || name.split_once('.') == Some((section, key)))
-    {
-        Some((section, key)) => Some(format!(
-            "write \"{key}:\" indented below the section \"{section}:\""
-        )),
-        None => nearest(name, known.iter()).map(|near| format!("did you mean \"{}\"?", path(near))),
-    };
-    let shown = match section {
-        _ if can_be_shown(name, meant.is_some()) => format!(" \"{}\"", path(name)),
-        Some(section) => format!(" in the section {section}"),
-        None => String::new(),
-    };
-    format!(
-        "unknown {kind}{shown}; {}",
-        meant.unwrap_or_else(|| format!("the {kind}s are {}", known.join(", ")))
-    )
-}
-
-/// Whether an unknown name cannot be part of a secret: to YAML, `{key:abc}` is one name.
-fn can_be_shown(name: &str, is_near: bool) -> bool {
-    let plain = |c: char| {
-        c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.') || (is_near && c.is_ascii_digit())
-    };
-    name.len() <= 40 && name.chars().all(plain)
-}
-
-impl<'de> Deserialize<'de> for Node {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NodeVisitor)
+        Error::MultipleDocuments { .. } => ("begins a second document", "keep one document"),
+        Error::UnknownAnchor { .. } => (
+            "is not valid YAML: an alias has no anchor",
+            "put the value in quotes if it begins with an asterisk",
+        ),
+        Error::NonFiniteFloat { .. } => ("holds a number that is not finite", "give a finite one"),
+        _ => (
+            "is not valid YAML: something is malformed",
+            "look at this line and the one before it: indentation (blanks, not tabs), a missing colon, quote or bracket",
+        ),
     }
 }
 
-struct NodeVisitor;
+/// The value of a key; `None` if it is null, which is not set.
+fn entry(key: &'static Key, value: Value, source: Source) -> Result<Option<Entry>, Mistake> {
+    let what = match &value {
+        Value::Empty(..) => return Ok(None),
+        Value::String(_, text) => return Ok(Some(Entry::new(key, text, source))),
+        Value::Array(_, items) if key.takes == Takes::List => {
+            match items.iter().find(|item| item.as_str().is_none()) {
+                None => return Ok(Some(Entry { key, value, source })),
+                Some(item) => format!("holds {}", kind(item)),
+            }
+        }
+        _ => format!("is {}", kind(&value)),
+    };
+    Err(Mistake::new(Some(key), source, what, ""))
+}
 
+/// What a value is that is not what its key takes.
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Num(..) => "a number, not text in quotes",
+        Value::Bool(..) => "a boolean, not text in quotes",
+        Value::Array(..) => "a list",
+        Value::Dict(..) => "a mapping",
+        _ => "nothing",
+    }
+}
+
+/// A name that is no section, or no key of `section`.
+fn unknown(source: Source, section: Option<&str>, name: &str) -> Mistake {
+    let (kind, prefix, known) = match section {
+        None => ("section", String::new(), sections()),
+        Some(section) => ("key", format!("{section}."), keys_of(section)),
+    };
+    let misplaced = KEYS
+        .iter()
+        .find(|key| key.split().1 == name || key.path == name);
+    let hint = match (misplaced.map(Key::split), nearest(name, &known)) {
+        (Some((section, key)), _) => {
+            format!("write \"{key}:\" indented below the section \"{section}:\"")
+        }
+        (None, Some(near)) => format!("did you mean \"{prefix}{near}\"?"),
+        (None, None) => format!("the {kind}s are {}", known.join(", ")),
+    };
+    // To YAML, `{key:abc}` is one name, which may be a secret.
+    let is_plain = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.');
+    let what = if name.len() <= 40 && name.chars().all(is_plain) {
+        format!("unknown {kind} \"{prefix}{name}\"")
+    } else {
+        format!("unknown {kind} {prefix}…")
+    };
+    Mistake::new(None, source, what, hint)
+}
+
+/// Reads a node of the document, and notes the lines of the names in it.
+struct Node<'a> {
+    /// Its own name with all above it; empty at the top.
+    name: String,
+    lines: &'a mut Lines,
+}
+
+impl Node<'_> {
+    fn below(&mut self, name: impl fmt::Display) -> Node<'_> {
+        let name = match self.name.as_str() {
+            "" => name.to_string(),
+            above => format!("{above}.{name}"),
+        };
+        let lines = &mut *self.lines;
+        Node { name, lines }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+/// A key that takes a number or a switch gets the text of it, as a variable gives it; another gets what YAML makes of it.
 macro_rules! visit_bare {
     ($($method:ident: $type:ty),+) => {
-        $(fn $method<E>(self, value: $type) -> Result<Node, E> {
-            Ok(Node::Bare(value.to_string(), value.into()))
+        $(fn $method<E>(self, value: $type) -> Result<Value, E> {
+            Ok(match Key::find(&self.name) {
+                Some(Key { takes: Takes::Number | Takes::Switch, .. }) => value.to_string().into(),
+                _ => value.into(),
+            })
         })+
     };
 }
 
-impl<'de> Visitor<'de> for NodeVisitor {
-    type Value = Node;
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any YAML")
@@ -188,22 +211,30 @@ impl<'de> Visitor<'de> for NodeVisitor {
 
     visit_bare! { visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_i128: i128, visit_u128: u128, visit_f64: f64 }
 
-    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
-        Ok(Node::Value(text.into()))
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
     }
 
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Value(Empty::Unit.into()))
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Empty::Unit.into())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Node, A::Error> {
-        Vec::<Value>::deserialize(SeqAccessDeserializer::new(seq))
-            .map(|items| Node::Value(items.into()))
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(self.below(items.len()))? {
+            items.push(item);
+        }
+        Ok(items.into())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
-        iter::from_fn(|| map.next_entry().transpose())
-            .collect::<Result<_, _>>()
-            .map(Node::Mapping)
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Value, A::Error> {
+        let mut values = Dict::new();
+        while let Some(name) = map.next_key::<Spanned<String>>()? {
+            let node = self.below(&name.value);
+            let line = name.referenced.line();
+            node.lines.insert(node.name.clone(), line);
+            values.insert(name.value, map.next_value_seed(node)?);
+        }
+        Ok(values.into())
     }
 }

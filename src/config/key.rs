@@ -25,10 +25,10 @@ pub enum KeySource {
 
 impl KeySource {
     /// The file at `path`, which the configuration names as `written`: maybe the key itself, pasted there by mistake.
-    pub(crate) fn file(written: &Path, path: &Path) -> Self {
+    pub(crate) fn file(written: &str, path: &Path) -> Self {
         let is_path = [".", "..", "/"]
             .iter()
-            .any(|start| written.starts_with(start));
+            .any(|start| Path::new(written).starts_with(start));
         let hidden = "(its name is not shown, since it might be the key itself, unless it begins with / or ./)";
         let name = if is_path {
             path.display().to_string()
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     fn named(path: &Path) -> KeySource {
-        KeySource::file(path, path)
+        KeySource::file(path.to_str().unwrap(), path)
     }
 
     fn from_file(content: &[u8]) -> Result<String, String> {
@@ -212,7 +212,7 @@ mod tests {
             "..s3cret",
             "~/s3cret",
         ] {
-            let file = KeySource::file(Path::new(written), &Path::new("/etc").join(written));
+            let file = KeySource::file(written, &Path::new("/etc").join(written));
             let error = read_key(&file).unwrap_err().to_string();
             assert!(!format!("{error}{file:?}").contains("s3cret"), "{error}");
             assert!(
@@ -221,7 +221,7 @@ mod tests {
             );
         }
         for written in ["/s3cret", "./s3cret", "../s3cret"] {
-            let file = KeySource::file(Path::new(written), &Path::new("/none").join(written));
+            let file = KeySource::file(written, &Path::new("/none").join(written));
             assert!(
                 read_key(&file).unwrap_err().to_string().contains("s3cret"),
                 "{written}"

@@ -11,6 +11,8 @@ pub struct Key {
     pub takes: Takes,
     /// As a user would write it; empty if there is none.
     pub default: &'static str,
+    /// What a value must be: the hint about one that is not.
+    pub expected: &'static str,
     /// The option that sets it, if there is one.
     pub flag: Option<Flag>,
 }
@@ -45,58 +47,73 @@ pub struct Flag {
 
 use Takes::{File, List, Number, Secret, Switch, Text};
 
+const FILE: &str = "the path of a file in quotes";
+const SWITCH: &str = "true or false";
+const TIME: &str = "a time from 1ms to 100 years with its unit, such as 30s, 5m or 1h 30m";
+const GLOBS: &str = "a list of globs on owner/repo in quotes, such as [\"acme/*\"]";
+
 /// Every key, in the order in which they are shown.
 pub const KEYS: &[Key] = &[
-    key("api.base_url", Text, "").flag("--api.base-url", "URL", "Root of the API, https://…"),
-    key("api.allow_http", Switch, "false"),
-    key("api.key", Secret, ""),
-    key("api.key_file", File, "").flag("--api.key-file", "FILE", "File that holds the API key"),
-    key("api.page_size", Number, "1000"),
-    key("api.concurrency", Number, "8"),
-    key("api.requests_per_second", Number, "10"),
-    key("api.connect_timeout", Number, "10s"),
-    key("api.timeout", Number, "30s"),
-    key("api.max_attempts", Number, "4"),
-    key("api.max_retry_after", Number, "1h"),
-    key("api.max_response_size", Number, "16MiB"),
-    key("api.ca_file", File, ""),
-    key("api.completion_scale", Number, "100"),
-    key("poll.interval", Number, "5m").flag("--poll.interval", "TIME", "Time from poll to poll"),
-    key("poll.stale_after", Number, ""),
-    key("filter.include", List, ""),
-    key("filter.exclude", List, ""),
-    key("filter.private", Switch, "true"),
-    key("state.file", File, "").flag(
+    key("api.base_url", Text, "", "the root of the API, such as https://api.example.com")
+        .flag("--api.base-url", "URL", "Root of the API, https://…"),
+    key("api.allow_http", Switch, "false", SWITCH),
+    key("api.key", Secret, "", "the API key as one text in quotes"),
+    key("api.key_file", File, "", FILE).flag("--api.key-file", "FILE", "File that holds the API key"),
+    key("api.page_size", Number, "1000", "a whole number from 1 to 1000"),
+    key("api.concurrency", Number, "8", "a whole number from 1 to 1024"),
+    key("api.requests_per_second", Number, "10", "0 for no limit, or 0.001 to 1000000"),
+    key("api.connect_timeout", Number, "10s", TIME),
+    key("api.timeout", Number, "30s", TIME),
+    key("api.max_attempts", Number, "4", "a whole number from 1 to 10"),
+    key("api.max_retry_after", Number, "1h", "a time from 1s to 24h with its unit, such as 10m"),
+    key("api.max_response_size", Number, "16MiB", "a size of at least 1B, such as 512KiB or 16MiB"),
+    key("api.ca_file", File, "", FILE),
+    key("api.completion_scale", Number, "100", "the completion that means finished, a number of at least 1"),
+    key("poll.interval", Number, "5m", "a time from 1s to 25 years with its unit, such as 30s, 5m or 1h 30m")
+        .flag("--poll.interval", "TIME", "Time from poll to poll"),
+    key("poll.stale_after", Number, "", "a time with its unit, such as 30m or 1h 30m, of at most 100 years"),
+    key("filter.include", List, "", GLOBS),
+    key("filter.exclude", List, "", GLOBS),
+    key("filter.private", Switch, "true", SWITCH),
+    key("state.file", File, "", FILE).flag(
         "--state.file",
         "FILE",
         "Keeps progress across restarts [default: none]",
     ),
-    key("web.listen_addresses", List, ":10018").flag("--web.listen-address", "ADDR", "Repeatable"),
-    key("web.telemetry_path", Text, "/metrics").flag(
+    key("web.listen_addresses", List, ":10018", "a list of host:port in quotes, such as [\":10018\"], [\"127.0.0.1:10018\"] or [\"[::1]:10018\"]")
+        .flag("--web.listen-address", "ADDR", "Repeatable"),
+    key("web.telemetry_path", Text, "/metrics", "a path such as /metrics: a slash, then letters, digits and -._~/, and none of the exporter's other paths")
+        .flag(
         "--web.telemetry-path",
         "PATH",
         "Path of the metrics",
     ),
-    key("web.config_file", File, "").flag(
+    key("web.config_file", File, "", FILE).flag(
         "--web.config.file",
         "FILE",
         "TLS and authentication [default: none]",
     ),
-    key("web.enable_lifecycle", Switch, "false").flag(
+    key("web.enable_lifecycle", Switch, "false", SWITCH).flag(
         "--web.enable-lifecycle",
         "ON",
         "Allow /-/reload",
     ),
-    key("web.max_requests", Number, "40"),
-    key("log.level", Text, "info").flag("--log.level", "LEVEL", "error, warn, info, debug, trace"),
-    key("log.format", Text, "logfmt").flag("--log.format", "FORMAT", "logfmt or json"),
+    key("web.max_requests", Number, "40", "a whole number from 1 to 1000000"),
+    key("log.level", Text, "info", "error, warn, info, debug or trace").flag("--log.level", "LEVEL", "error, warn, info, debug, trace"),
+    key("log.format", Text, "logfmt", "logfmt or json").flag("--log.format", "FORMAT", "logfmt or json"),
 ];
 
-const fn key(path: &'static str, takes: Takes, default: &'static str) -> Key {
+const fn key(
+    path: &'static str,
+    takes: Takes,
+    default: &'static str,
+    expected: &'static str,
+) -> Key {
     Key {
         path,
         takes,
         default,
+        expected,
         flag: None,
     }
 }
@@ -118,8 +135,9 @@ impl Key {
         KEYS.iter().find(|key| key.path == path)
     }
 
-    pub(crate) fn section(&self) -> &'static str {
-        self.path.split_once('.').map_or("", |(section, _)| section)
+    /// Its section, and its name there.
+    pub(crate) fn split(&self) -> (&'static str, &'static str) {
+        self.path.split_once('.').unwrap_or_default()
     }
 
     /// The variable that sets it.
@@ -133,7 +151,15 @@ impl Key {
 
 /// The sections, in the order of the table.
 pub(super) fn sections() -> Vec<&'static str> {
-    let mut sections: Vec<_> = KEYS.iter().map(Key::section).collect();
+    let mut sections: Vec<_> = KEYS.iter().map(|key| key.split().0).collect();
     sections.dedup();
     sections
+}
+
+/// The names of the keys of a section.
+pub(super) fn keys_of(section: &str) -> Vec<&'static str> {
+    let keys = KEYS.iter().map(Key::split);
+    keys.filter(|key| key.0 == section)
+        .map(|key| key.1)
+        .collect()
 }

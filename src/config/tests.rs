@@ -116,6 +116,25 @@ fn changes_that_need_a_restart_are_named() {
     );
 }
 
+/// Another spelling of the same URL is none.
+#[test]
+fn a_slash_at_the_end_of_the_base_url_is_no_change() {
+    let with =
+        |url: &str| load_text(&format!("api: {{base_url: \"{url}\", key: {KEY}}}\n")).unwrap();
+    let old = with("https://api.example.com/v2");
+    for same in [
+        "https://api.example.com/v2/",
+        "HTTPS://api.EXAMPLE.com:443/v2",
+    ] {
+        assert_eq!(old.changes(&with(same)), Vec::<String>::new());
+        assert_eq!(old.restart_needed(&with(same)), Vec::<&str>::new());
+    }
+    assert_eq!(
+        old.restart_needed(&with("https://api.example.com/v3")),
+        ["api.base_url"]
+    );
+}
+
 #[test]
 fn changes_are_named_with_their_values_and_secrets_hidden() {
     let with = |key: &str, rest: &str| {
@@ -159,20 +178,20 @@ fn a_value_that_is_set_elsewhere_is_no_change() {
 
 fn demo_options() -> Options {
     Options {
-        defaults: vec![
+        defaults: BTreeMap::from([
             ("poll.interval", "5s".to_owned()),
             ("api.key", "made-up".to_owned()),
-        ],
-        overrides: vec![
-            ("api.base_url", "http://127.0.0.1:1/".to_owned()),
-            ("api.key_file", String::new()),
-        ],
+        ]),
+        flags: BTreeMap::from([
+            ("api.base_url", vec!["http://127.0.0.1:1/".to_owned()]),
+            ("api.key_file", vec![String::new()]),
+        ]),
         ..Options::default()
     }
 }
 
 #[test]
-fn a_command_s_own_values_stand_below_and_above_all_others() {
+fn a_command_s_own_defaults_stand_below_all_layers() {
     let variables = [
         ("TRANSLATION_EXPORTER_API__KEY_FILE", "/none/such"),
         (
@@ -186,7 +205,6 @@ fn a_command_s_own_values_stand_below_and_above_all_others() {
     assert!(matches!(loaded.api.key, KeySource::Inline(_)));
     assert_eq!(loaded.poll.interval, Duration::from_secs(5));
     assert_eq!(loaded.log.level, tracing::Level::DEBUG);
-    assert_eq!(loaded.settings[0].source, "demo");
     let slower = [("TRANSLATION_EXPORTER_POLL__INTERVAL", "7s")];
     let loaded = load(&demo_options(), &environment(&slower)).unwrap();
     assert_eq!(loaded.poll.interval, Duration::from_secs(7));

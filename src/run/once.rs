@@ -1,6 +1,6 @@
 //! `once`: polls once and prints the result; the exit code says whether everything could be read.
 
-use super::{RunError, environment, open_state, poll_settings, warn};
+use super::{RunError, environment, open_state, poll_settings};
 use crate::{
     api::Client,
     cli::Output,
@@ -24,7 +24,6 @@ pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunErr
     let config = config::load(options, &environment()).map_err(RunError::usage)?;
     let bar = progress_bar()?;
     telemetry::init(&config.log, Some(bar.clone()));
-    warn(&config);
     let instruments = Arc::new(Instruments::of_one_poll());
     instruments.config_loaded(Ok(()), Clock::system().now());
     let polled = poll(&config, &instruments, bar).await?;

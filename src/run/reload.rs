@@ -1,6 +1,6 @@
 //! Reloads: everything that can change while the exporter runs changes together, or nothing does.
 
-use super::{environment, notify, off_the_runtime, poll_settings, warn};
+use super::{environment, notify, off_the_runtime, poll_settings};
 use crate::{
     api::Client,
     clock::Clock,
@@ -74,7 +74,6 @@ impl Reloader {
                 "the configuration was read again"
             );
         }
-        warn(&config);
         let weakened = self.web.weakened_by(&web_config).join(", ");
         if !weakened.is_empty() {
             tracing::warn!(

@@ -2,7 +2,6 @@
 
 use super::{
     RunError, environment, notify, off_the_runtime, open_state, poll_settings, reload::Reloader,
-    warn,
 };
 use crate::{
     api::Client,
@@ -21,7 +20,7 @@ use crate::{
 };
 use anyhow::{Context as _, anyhow};
 use secrecy::ExposeSecret as _;
-use std::{convert::Infallible, io::Write as _, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, convert::Infallible, io::Write as _, sync::Arc, time::Duration};
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
@@ -49,27 +48,27 @@ pub(super) async fn demo(
     passed: PassedSockets,
 ) -> Result<(), RunError> {
     let key = demo::random_key();
-    options.defaults = vec![
+    options.defaults = BTreeMap::from([
         ("poll.interval", DEMO_INTERVAL.to_owned()),
         ("api.key", key.expose_secret().to_owned()),
-    ];
+    ]);
     // The demo has its own API, whatever else is configured.
-    let overrides = |base_url: &str| {
-        vec![
-            ("api.base_url", base_url.to_owned()),
-            ("api.key_file", String::new()),
+    let api = |base_url: &str| {
+        [
+            ("api.base_url", vec![base_url.to_owned()]),
+            ("api.key_file", vec![String::new()]),
         ]
     };
-    options.overrides = overrides("http://localhost");
+    options.flags.extend(api("http://localhost"));
     run(async {
         let asked = options.clone();
         let config = off_the_runtime(move || config::load(&asked, &environment())).await;
         let key = read_key(&config.map_err(RunError::usage)?.api.key).map_err(RunError::usage)?;
-        let api = demo::start(seed, key)
+        let demo = demo::start(seed, key)
             .await
             .context("cannot start the demo API")?;
-        options.overrides = overrides(&api.base_url);
-        let prepared = Prepared::new(options, Some(api), passed).await?;
+        options.flags.extend(api(&demo.base_url));
+        let prepared = Prepared::new(options, Some(demo), passed).await?;
         announce(&prepared);
         Ok(prepared)
     })
@@ -108,7 +107,6 @@ impl Prepared {
     ) -> Result<Self, RunError> {
         let config = config::load(&options, &environment()).map_err(RunError::usage)?;
         let logs = telemetry::init(&config.log, None);
-        warn(&config);
         let clock = Clock::system();
         let web_config =
             web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;

@@ -43,9 +43,11 @@ fn durations_outside_their_bounds_are_refused() {
             &["30s\n    and more than a duration"],
             "a text of 28 characters",
         ),
-        ("api.timeout", &["200y"], "100years…\"{}\""),
+        ("api.timeout", &["200y"], "100 years…\"{}\""),
+        // A month.
+        ("poll.interval", &["5M"], "5m…\"{}\""),
         ("api.connect_timeout", &["0ms"], "1ms…\"{}\""),
-        ("api.max_retry_after", &["25h"], "1day…\"{}\""),
+        ("api.max_retry_after", &["25h"], "1s to 24h…\"{}\""),
         ("poll.interval", &["999ms", "''"], "1s…with its unit…\"{}\""),
         (
             "poll.stale_after",
@@ -68,7 +70,13 @@ fn a_filter_that_is_not_a_list_of_globs_is_refused() {
             &["['{acme']"],
             "\"{acme\"…missing '}'…[\"acme/*\"]",
         ),
-        ("filter.exclude", &["['']"], "empty glob…[\"acme/*\"]"),
+        ("filter.exclude", &["['']"], "\"\" contains no slash"),
+        (
+            "filter.exclude",
+            &["[acme]", "acme"],
+            "\"acme\" contains no slash, so it matches no owner/repo; append /*",
+        ),
+        ("filter.include", &["[~]"], "holds nothing…[\"acme/*\"]"),
     ]);
 }
 
@@ -93,7 +101,7 @@ fn an_address_or_path_that_cannot_be_served_is_refused() {
         (
             "web.listen_addresses",
             &["['::1:80']"],
-            "IPv6 address without brackets…\"[::1]:10018\"",
+            "IPv6 in brackets…\"[::1]:10018\"",
         ),
         (
             "web.listen_addresses",
@@ -111,11 +119,6 @@ fn an_address_or_path_that_cannot_be_served_is_refused() {
             "neither a name nor an address",
         ),
         (
-            "web.listen_addresses",
-            &["[':1', ':1']"],
-            "\":1\" is given twice; remove one",
-        ),
-        (
             "web.telemetry_path",
             &["metrics", "''"],
             "\"{}\"…slash…such as /metrics",
@@ -124,6 +127,11 @@ fn an_address_or_path_that_cannot_be_served_is_refused() {
             "web.telemetry_path",
             &["/", "/-/ready"],
             "\"{}\" is already a path of the exporter",
+        ),
+        (
+            "web.telemetry_path",
+            &["//metrics"],
+            "\"{}\" begins with two slashes",
         ),
         (
             "web.telemetry_path",
@@ -154,7 +162,7 @@ fn a_list_or_mapping_in_place_of_one_value_and_the_reverse_are_refused() {
         (
             "api.page_size",
             &["[1]"],
-            "whole number from 1 to 1000…a list",
+            "whole number from 1 to 1000…is a list",
         ),
         ("api.ca_file", &["[a]"], "path of a file…a list"),
         ("web.config_file", &["{a: b}"], "path of a file…a mapping"),
@@ -173,14 +181,14 @@ fn a_bare_number_or_boolean_in_place_of_text_must_be_quoted() {
         (
             "state.file",
             &["010", "1.10"],
-            "path of a file…a number; put text in quotes",
+            "path of a file…a number, not text in quotes",
         ),
         (
             "web.config_file",
             &["no"],
-            "path of a file…a boolean; put text in quotes",
+            "path of a file…a boolean, not text in quotes",
         ),
-        ("web.telemetry_path", &["1"], "a number; put text in quotes"),
+        ("web.telemetry_path", &["1"], "a number, not text in quotes"),
         (
             "web.listen_addresses",
             &["10018", "[10018]"],

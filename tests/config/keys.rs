@@ -56,7 +56,7 @@ fn a_key_under_an_unknown_name_is_not_shown() {
             ("api: {kee: [s3cret]}\n", nearest),
             (
                 "api: {key:s3cret}\n",
-                r#"exporter.yml:1: unknown key in the section api; did you mean "api.key"?"#,
+                r#"exporter.yml:1: unknown key api.…; did you mean "api.key"?"#,
             ),
             (
                 "{key:s3cret}\n",
@@ -64,7 +64,7 @@ fn a_key_under_an_unknown_name_is_not_shown() {
             ),
             (
                 "api: {s3cretS3CRET0: }\n",
-                "exporter.yml:1: unknown key in the section api…base_url, allow_http, key",
+                "exporter.yml:1: unknown key api.…base_url, allow_http, key",
             ),
             ("api: s3cret\n", no_mapping),
             (
@@ -108,9 +108,9 @@ fn a_key_that_is_not_text_or_cannot_be_sent_is_refused() {
 
 #[test]
 fn exactly_one_of_key_and_key_file_is_required() {
-    let neither = "api.key or api.key_file…required, but not set…set api.key_file to the file that holds the API \
+    let neither = "api.key…required, or api.key_file…neither is set…set api.key_file to the file that holds the API \
                    key, or TRANSLATION_EXPORTER_API__KEY to the key";
-    let both = "api.key (exporter.yml:3) and api.key_file (exporter.yml:4)…only one of them…remove one of the two";
+    let both = "api.key (exporter.yml:3)…api.key_file (exporter.yml:4)…remove one of the two";
     refused_files(
         HEAD,
         &[

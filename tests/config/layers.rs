@@ -99,8 +99,8 @@ fn a_mistake_in_an_option_names_it() {
             "api.base_url (--api.base-url)…neither an https nor an http URL",
         ),
         (
-            &["--web.listen-address=:1", "--web.listen-address=:1"],
-            "web.listen_addresses (--web.listen-address)…\":1\" is given twice",
+            &["--web.listen-address=:1", "--web.listen-address=2"],
+            "web.listen_addresses (--web.listen-address)…\"2\" has no port",
         ),
         (
             &["--web.enable-lifecycle=maybe"],
@@ -108,7 +108,7 @@ fn a_mistake_in_an_option_names_it() {
         ),
         (
             &["--api.key-file=key"],
-            "api.key (exporter.yml:3) and api.key_file (--api.key-file)…remove one of the two",
+            "api.key (exporter.yml:3)…api.key_file (--api.key-file)…remove one of the two",
         ),
     ] {
         refused(Some(GOOD), &[], flags, expected);
@@ -122,7 +122,7 @@ fn a_mistake_in_an_option_names_it() {
 }
 
 #[test]
-fn an_empty_variable_counts_as_not_set() {
+fn an_empty_or_blank_variable_counts_as_not_set() {
     let file = format!("{GOOD}state:\n  file: /a\n");
     for key in [
         "API__KEY_FILE",
@@ -131,11 +131,13 @@ fn an_empty_variable_counts_as_not_set() {
         "WEB__LISTEN_ADDRESSES",
     ] {
         let name = format!("TRANSLATION_EXPORTER_{key}");
-        assert_eq!(
-            accepted(Some(&file), &[(&name, "")], &[]),
-            accepted(Some(&file), &[], &[]),
-            "{key}"
-        );
+        for value in ["", " ", "\t\n"] {
+            assert_eq!(
+                accepted(Some(&file), &[(&name, value)], &[]),
+                accepted(Some(&file), &[], &[]),
+                "{key}"
+            );
+        }
     }
 }
 
@@ -177,7 +179,7 @@ fn every_mistake_is_shown_at_once() {
         None,
         &[],
         &[],
-        "2 mistakes\napi.base_url…not set\napi.key or api.key_file…not set",
+        "2 mistakes\napi.base_url…not set\napi.key…neither is set",
     );
     refused(
         Some("api:\n  page_size: 0\n  base_url: https://a\nfilter:\n  exclude: ['[']\n"),

@@ -31,7 +31,8 @@ fn check(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> Ou
     command.args(flags).output().unwrap()
 }
 
-/// Each line of `expected` is a line of the message, in this order; "…" stands for words that do not matter.
+/// Each line of `expected` is a line of the message, in this order; "…" stands for words that do not matter,
+/// and separates some whose order does not.
 fn refused(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str], expected: &str) {
     let output = check(file, environment, flags);
     let message = String::from_utf8(output.stderr).unwrap();
@@ -48,10 +49,9 @@ fn refused(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str], exp
         "{message} is not\n{expected}"
     );
     for (line, expected) in message.lines().zip(expected.lines()) {
-        let words = expected
-            .split('…')
-            .try_fold(line, |rest, words| Some(rest.split_once(words)?.1));
-        assert!(words.is_some(), "{line}\nis not\n{expected}");
+        for words in expected.split('…') {
+            assert!(line.contains(words), "{line}\nis not\n{expected}");
+        }
     }
     for secret in ["s3cret", "S3CRET", "1234567890"] {
         assert!(!message.contains(secret), "{message}");
@@ -271,26 +271,4 @@ fn a_list_may_be_one_text_that_is_split_at_commas() {
         &[],
     );
     assert_eq!(row(&table, "filter.exclude"), "a/[}]*, b/* exporter.yml:5");
-}
-
-#[test]
-fn what_is_likely_to_be_a_mistake_is_warned_of() {
-    for (rest, words) in [
-        (
-            "filter:\n  exclude: [acme]\n",
-            "filter.exclude (exporter.yml:5)…\"acme\" contains no slash…append /*",
-        ),
-        (
-            "poll:\n  interval: 5M\n",
-            "poll.interval (exporter.yml:5)…\"5M\"…months…minutes",
-        ),
-    ] {
-        let output = check(Some(&format!("{GOOD}{rest}")), &[], &[]);
-        assert!(output.status.success());
-        let warning = String::from_utf8(output.stderr).unwrap();
-        let found = words
-            .split('…')
-            .try_fold(&*warning, |rest, words| Some(rest.split_once(words)?.1));
-        assert!(found.is_some(), "{warning}");
-    }
 }

@@ -1,0 +1,90 @@
+//! What is wrong with a configuration: values, which become text here and nowhere else.
+
+use super::keys::Key;
+use std::{
+    fmt::{self, Display},
+    path::PathBuf,
+};
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    Default,
+    /// The configuration file, and the line of the key's name where that is known.
+    File(PathBuf, Option<u64>),
+    /// A variable of the environment.
+    Variable(String),
+    /// An option of the command line, with its dashes.
+    Option(&'static str),
+}
+
+impl Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path, None) => path.display().fmt(f),
+            Self::File(path, Some(line)) => write!(f, "{}:{line}", path.display()),
+            Self::Variable(name) => name.fmt(f),
+            Self::Option(name) => name.fmt(f),
+        }
+    }
+}
+
+/// Something that is wrong with a configuration. It holds nothing that might be the API key.
+#[derive(Debug, Clone)]
+pub struct Mistake {
+    /// `None` if it is not about the value of a key, but about a name or a whole file.
+    pub key: Option<&'static Key>,
+    pub source: Source,
+    pub what: String,
+    /// What to do about it; empty if that is to give what the key expects.
+    pub hint: String,
+}
+
+impl Mistake {
+    pub(super) fn new(
+        key: Option<&'static Key>,
+        source: Source,
+        what: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            key,
+            source,
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
+impl Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (source, what, hint) = (&self.source, &self.what, &self.hint);
+        match self.key {
+            None => write!(f, "{source}: {what}")?,
+            Some(key) if *source == Source::Default => write!(f, "{}: {what}", key.path)?,
+            Some(key) => write!(f, "{} ({source}): {what}", key.path)?,
+        }
+        match self.key {
+            Some(key) if hint.is_empty() => write!(f, "; give {}", key.expected),
+            _ => write!(f, "; {hint}"),
+        }
+    }
+}
+
+/// Everything that is wrong with a configuration.
+#[derive(Debug, Clone, thiserror::Error)]
+pub struct ConfigError(pub Vec<Mistake>);
+
+impl Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [mistake] = self.0.as_slice() {
+            return mistake.fmt(f);
+        }
+        write!(f, "{} mistakes in the configuration:", self.0.len())?;
+        for mistake in &self.0 {
+            write!(f, "\n  {mistake}")?;
+        }
+        Ok(())
+    }
+}
