@@ -67,7 +67,7 @@ A released chart names its image's digest in an annotation. That digest is no ot
 {{- define "translation-exporter.image" -}}
 {{- $released := index (.Chart.Annotations | default dict) "translation-exporter/image-digest" }}
 {{- .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
-{{- with .Values.image.digest | default (ternary "" $released (ne .Values.image.tag "")) }}@{{ . }}{{ end }}
+{{- with .Values.image.digest | default (empty .Values.image.tag | ternary $released "") }}@{{ . }}{{ end }}
 {{- end }}
 
 {{- define "translation-exporter.telemetryPath" -}}
