@@ -7,6 +7,7 @@
 
 use crate::{clock::Clock, config::LogConfig, text::is_invisible};
 use indicatif::ProgressBar;
+use serde_json::Value;
 use std::{
     backtrace::BacktraceStatus,
     fmt::{self, Write as _},
@@ -112,121 +113,112 @@ struct Lines<W> {
 impl<S: Subscriber, W: Fn(&str) + Send + Sync + 'static> Layer<S> for Lines<W> {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        let mut line = Line {
-            json: self.json.load(Ordering::Relaxed),
-            text: String::new(),
-            message: String::new(),
-        };
-        event.record(&mut line);
-        let fields = std::mem::take(&mut line.text);
-        line.value("ts", &timestamp());
-        line.value(
-            "level",
-            metadata.level().as_str().to_ascii_lowercase().as_str(),
-        );
-        line.value("target", metadata.target());
-        let message = std::mem::take(&mut line.message);
-        line.value("msg", &message);
-        line.text.push_str(&fields);
-        let text = line.text.trim_start_matches([',', ' ']);
-        (self.write)(&if line.json {
-            format!("{{{text}}}\n")
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let mut entries = vec![
+            ("ts", timestamp().into()),
+            ("level", metadata.level().as_str().to_lowercase().into()),
+            ("target", metadata.target().into()),
+            ("msg", fields.message),
+        ];
+        entries.extend(fields.others);
+        let line = if self.json.load(Ordering::Relaxed) {
+            json(&entries)
         } else {
-            format!("{text}\n")
-        });
+            logfmt(&entries)
+        };
+        (self.write)(&(escaped(&line) + "\n"));
     }
 }
 
 fn timestamp() -> String {
     let now = Clock::system().now();
-    jiff::Timestamp::from_millisecond(now.as_millis())
-        .map_or_else(|_| now.to_string(), |time| format!("{time:.3}"))
+    match jiff::Timestamp::from_millisecond(now.as_millis()) {
+        Ok(time) => format!("{time:.3}"),
+        Err(_) => now.to_string(),
+    }
 }
 
-/// A line while it is written, each entry after its separator.
-struct Line {
-    json: bool,
-    text: String,
-    message: String,
+type Entry = (&'static str, Value);
+
+fn json(entries: &[Entry]) -> String {
+    let entries: Vec<_> = entries
+        .iter()
+        .map(|(key, value)| format!("\"{key}\":{value}"))
+        .collect();
+    format!("{{{}}}", entries.join(","))
 }
 
-impl Line {
-    fn value(&mut self, key: &str, value: &str) {
-        let plain = |c: char| {
-            c.is_alphanumeric() || (c.is_ascii_graphic() && !matches!(c, '"' | '=' | '\\'))
-        };
-        if !self.json && !value.is_empty() && value.chars().all(plain) {
-            self.bare(key, value);
-        } else {
-            self.bare(key, &Quoted(value).to_string());
+/// What is more than a plain word is quoted, as in JSON.
+fn logfmt(entries: &[Entry]) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || c.is_ascii_graphic() && !"\"=\\".contains(c);
+    let entries: Vec<_> = entries
+        .iter()
+        .map(|(key, value)| match value.as_str() {
+            Some(text) if !text.is_empty() && text.chars().all(is_plain) => {
+                format!("{key}={text}")
+            }
+            _ => format!("{key}={value}"),
+        })
+        .collect();
+    entries.join(" ")
+}
+
+/// The fields of an event.
+#[derive(Default)]
+struct Fields {
+    message: Value,
+    others: Vec<Entry>,
+}
+
+impl Fields {
+    fn add(&mut self, field: &Field, value: impl Into<Value>) {
+        match field.name() {
+            "message" => self.message = value.into(),
+            name => self.others.push((name, value.into())),
         }
     }
-
-    fn bare(&mut self, key: &str, value: &str) {
-        // Writing to a string cannot fail.
-        let _ = if self.json {
-            write!(self.text, ",{}:{value}", Quoted(key))
-        } else {
-            write!(self.text, " {key}={value}")
-        };
-    }
 }
 
-impl Visit for Line {
+impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.record_str(field, &format!("{value:?}"));
+        self.add(field, format!("{value:?}"));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        match field.name() {
-            "message" => value.clone_into(&mut self.message),
-            name => self.value(name, value),
-        }
+        self.add(field, value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.bare(field.name(), &value.to_string());
+        self.add(field, value);
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.bare(field.name(), &value.to_string());
+        self.add(field, value);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.bare(field.name(), &value.to_string());
+        self.add(field, value);
     }
 
+    /// JSON has no number for what is not finite: it is null.
     fn record_f64(&mut self, field: &Field, value: f64) {
-        if value.is_finite() {
-            self.bare(field.name(), &value.to_string());
-        } else {
-            self.value(field.name(), &value.to_string());
-        }
+        self.add(field, value);
     }
 }
 
-/// A JSON string, which logfmt's quoted values are too. What a terminal would interpret, hide or reorder is escaped.
-struct Quoted<'a>(&'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        for c in self.0.chars() {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}")?,
-                '\n' => f.write_str("\\n")?,
-                '\r' => f.write_str("\\r")?,
-                '\t' => f.write_str("\\t")?,
-                c if c.is_control() || is_invisible(c) => {
-                    c.encode_utf16(&mut [0; 2])
-                        .iter()
-                        .try_for_each(|unit| write!(f, "\\u{unit:04x}"))?;
-                }
-                c => f.write_char(c)?,
-            }
+/// Escapes what a terminal would interpret, hide or reorder, and JSON lets pass; all of it stands between quotes.
+fn escaped(line: &str) -> String {
+    let mut escaped = String::with_capacity(line.len() + 1);
+    for c in line.chars() {
+        if c.is_control() || is_invisible(c) {
+            // None of them is beyond the Basic Multilingual Plane; writing to a string cannot fail.
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
         }
-        f.write_char('"')
     }
+    escaped
 }
 
 #[cfg(test)]
@@ -294,7 +286,7 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&format!("{{{}", lines[0])).unwrap();
         assert_eq!(value["msg"], "poll ended");
         assert_eq!(value["n"], 3);
-        assert_eq!(value["f"], "NaN");
+        assert_eq!(value["f"], serde_json::Value::Null);
         assert_eq!(value["repo"], "a\"b\\c\n\u{1b}[31m\u{202e}é😀");
     }
 
