@@ -11,6 +11,7 @@ import os
 import pathlib
 import socket
 import ssl
+import subprocess
 import sys
 import tempfile
 import time
@@ -36,25 +37,26 @@ INJECTED = {
 class Secret:
     """A Secret's volume as the kubelet makes it: the files are links through ..data, which is replaced as a whole."""
 
-    def __init__(self, folder, volume, group):
-        self.folder, self.group, self.generation = folder, group, 0
-        self.mode, (self.item,) = volume["defaultMode"], volume["items"]
+    def __init__(self, folder, volume, group, files):
+        self.folder, self.mode, self.group, self.generation = folder, volume["defaultMode"], group, 0
         folder.mkdir()
-        os.symlink(f"..data/{self.item['path']}", folder / self.item["path"])
+        for name in files:
+            os.symlink(f"..data/{name}", folder / name)
+        self.write(files)
 
-    def write(self, key):
+    def write(self, files):
         self.generation += 1
         data = self.folder / f"..{self.generation}"
         data.mkdir()
-        file = data / self.item["path"]
-        file.write_text(key + "\n")
-        file.chmod(self.mode)
-        os.chown(file, 0, self.group)
+        for name, text in files.items():
+            (data / name).write_text(text)
+            (data / name).chmod(self.mode)
+            os.chown(data / name, 0, self.group)
         os.symlink(data.name, self.folder / "..data_tmp")
         os.rename(self.folder / "..data_tmp", self.folder / "..data")
 
 
-WEB = "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n"
+WEB = "tls_server_config:\n  cert_file: {0}tls.crt\n  key_file: {0}tls.key\n"
 WEB_FOR_CLIENTS = WEB + "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n"
 
 
@@ -69,7 +71,9 @@ class Pod:
         self.user = {"runAsUser": 1000650000, "runAsGroup": 0, "fsGroup": 1000650000} | self.spec["securityContext"]
         described = json.loads(pathlib.Path(image_config).read_text())
         self.image, self.health = described["OCIv1"]["config"], described["Docker"]["config"]["Healthcheck"]["Test"][1:]
-        self.folder, self.secret, self.state, self.tls = pathlib.Path(folder), None, None, None
+        self.folder, self.state, self.tls = pathlib.Path(folder), None, None
+        # By the name of their volume.
+        self.secrets = {}
         claims = [one["metadata"]["name"] for one in stateful_set.get("volumeClaimTemplates", [])]
         volumes = {one["name"]: one for one in self.spec.get("volumes", [])} | {claim: {} for claim in claims}
         self.root = sandbox.Root(image, folder)
@@ -86,25 +90,18 @@ class Pod:
             for file, text in self.objects["ConfigMap", volume["configMap"]["name"]]["data"].items():
                 assert f"base_url: {api.url}\n" in text, f"{file} names no API, or another"
                 (source / file).write_text(text + "\npoll:\n  interval: 2s\n")
-        elif name == "web-config":
-            source.mkdir()
-            certificate, key = self.folder / "api.pem", self.folder / "api.key"
-            web = WEB_FOR_CLIENTS if "tcpSocket" in self.container["startupProbe"] else WEB
-            for file, text in (
-                ("web.yaml", web),
-                ("tls.crt", certificate.read_text()),
-                ("tls.key", key.read_text()),
-                ("ca.crt", (self.folder / "ca.pem").read_text()),
-            ):
-                (source / file).write_text(text)
-                (source / file).chmod(volume["secret"]["defaultMode"])
-                os.chown(source / file, 0, group)
-            # Neither the kubelet nor these tests verify the certificate; all but the probes present one.
-            self.tls = ssl._create_unverified_context()
-            self.tls.load_cert_chain(certificate, key)
         elif "secret" in volume:
-            self.secret = Secret(source, volume["secret"], group)
-            self.secret.write(KEY)
+            pair = {"tls.crt": (self.folder / "api.pem").read_text(), "tls.key": (self.folder / "api.key").read_text()}
+            files = {"api-key": {"key": KEY}, "certificate": pair}.get(name)
+            if name == "web-config":
+                # The certificate is in a Secret of its own where the manifest mounts one.
+                (elsewhere,) = [one["mountPath"] + "/" for one in self.container["volumeMounts"] if one["name"] == "certificate"] or [""]
+                web = WEB_FOR_CLIENTS if "tcpSocket" in self.container["startupProbe"] else WEB
+                files = {"web.yaml": web.format(elsewhere), "ca.crt": (self.folder / "ca.pem").read_text()} | ({} if elsewhere else pair)
+                # Neither the kubelet nor these tests verify the certificate; all but the probes present one.
+                self.tls = ssl._create_unverified_context()
+                self.tls.load_cert_chain(self.folder / "api.pem", self.folder / "api.key")
+            self.secrets[name] = Secret(source, volume["secret"], group, files)
         else:
             self.state = source
             source.mkdir()
@@ -148,6 +145,18 @@ class Pod:
         command = self.health + [word for word in self.container["args"] if word.startswith(("--config.file=", "--web."))]
         assert self.start(command).wait(5) == 0, f"{command} failed"
 
+    def renew(self):
+        """Puts another certificate into its Secret, and returns it."""
+        made = ["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-subj", "/CN=renewed", "-out", "new.crt", "-keyout", "new.key"]
+        subprocess.run(made, cwd=self.folder, check=True, capture_output=True)
+        certificate = (self.folder / "new.crt").read_text()
+        self.secrets["certificate"].write({"tls.crt": certificate, "tls.key": (self.folder / "new.key").read_text()})
+        return certificate
+
+    def served(self):
+        """The certificate that is served."""
+        return ssl.get_server_certificate(("127.0.0.1", self.container["ports"][0]["containerPort"]))
+
     def ready(self):
         return self.get("/-/ready")[0] == 200
 
@@ -174,7 +183,7 @@ def run(pod, api):
     lifetime = max(pod.budget(name) for name in ("startupProbe", "livenessProbe", "readinessProbe")) + 1
     with sandbox.killed_at_the_end(pod.start()) as process:
         wait_for("startup probe", lambda: pod.probe("startupProbe") is None, pod.budget("startupProbe"))
-        if pod.secret:
+        if "api-key" in pod.secrets:
             print("a refused key: alive, scraped, not ready, and says why")
             pod.watch(process, 3, readiness=False)
             print("   ", pod.get("/-/ready")[1].strip())
@@ -184,12 +193,16 @@ def run(pod, api):
         wait_for("readiness", pod.ready, 60)
         pod.check_health()
         pod.watch(process, lifetime / 2, readiness=True)
-        if pod.secret:
+        if "api-key" in pod.secrets:
             assert api.keys() == {KEY}
             api.command("key", NEXT_KEY)
-            pod.secret.write(NEXT_KEY)
+            pod.secrets["api-key"].write({"key": NEXT_KEY})
             wait_for("the rotated key", lambda: NEXT_KEY in api.keys(), 10)
             print("the key was rotated without a restart")
+        if "certificate" in pod.secrets:
+            renewed = pod.renew()
+            wait_for("the renewed certificate", lambda: pod.served().split() == renewed.split(), 10)
+            print("the certificate was renewed without a restart")
         pod.watch(process, lifetime / 2, readiness=True)
         _, metrics = pod.get("/metrics")
         assert "\ntranslation_completion_ratio{" in metrics, metrics
