@@ -420,6 +420,19 @@ fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
 }
 
 #[test]
+fn a_restart_with_nothing_to_show_is_a_first_poll() {
+    let mut known = Known::with(|known| {
+        (known.status.last, known.status.is_restored) = (None, true);
+        known.status.running = Some(running(NOW, true, 0));
+    });
+    assert!(headline(&known.findings()).contains("from before the restart"));
+    for shown in &mut known.snapshot.repositories {
+        shown.condition = Condition::Pending(None);
+    }
+    assert!(headline(&known.findings()).contains("0 of 2 repositories read"));
+}
+
+#[test]
 fn what_does_not_keep_data_away_is_no_reason_for_not_being_ready() {
     let known = Known::with(|known| {
         (known.status.last, known.status.has_data) = (None, false);

@@ -289,6 +289,24 @@ fn a_certificate_that_expires_after_the_warning_is_not_said_to_be_valid() {
     }
 }
 
+#[test]
+fn a_refused_reload_is_logged_only_where_it_is_refused() {
+    let mut watch = crate::health::Watch::default();
+    let log = Log::collect();
+    let instruments = Instruments::new("/metrics");
+    instruments.config_loaded(Err(Failure::new(START, "line 3", "correct it")), START);
+    let poller = bench().poller;
+    let facts = instruments.facts();
+    let findings = crate::health::findings(&poller.snapshot(), poller.status(), &facts, START);
+    assert!(
+        findings
+            .iter()
+            .any(|finding| finding.kind == crate::health::Kind::ReloadRefused)
+    );
+    watch.observe(&findings, START);
+    assert_eq!(count(&log.take(), "refused"), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_failure_of_its_own_is_logged_once_even_with_an_outage_in_between() {
     let mut bench = account(3);
