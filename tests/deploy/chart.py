@@ -360,13 +360,30 @@ def alerts(helm, chart):
 
     alone = {"prometheusRule": {"enabled": False}, "namespaceOverride": "here"}
     (rule,) = rules_of(helm, chart, alone)
-    assert (rule["alert"], rule["expr"]) == ("TranslationExporterDown", 'absent(up{job="translation-exporter", namespace="here"})'), rule
+    assert rule["alert"] == "TranslationExporterDown"
+    misses_its_job([rule])
     by_label = {"serviceMonitor": {"jobLabel": "account"}, "commonLabels": {"account": "acme"}}
     (rule,) = rules_of(helm, chart, merged(alone, by_label))
     assert 'job="acme"' in rule["expr"], rule
     (rule,) = rules_of(helm, chart, merged(alone, {"prometheusRule": {"overrides": {"TranslationExporterDown": {"expr": "up == 0", "for": "1h"}}}}))
     assert rule["for"] == "1h" and "absent" in rule["expr"], rule
     assert rules_of(helm, chart, merged(alone, {"prometheusRule": {"disabled": ["TranslationExporterDown"]}})) == []
+
+
+def misses_its_job(rules):
+    """Of two namespaces with one name of a job, one gets its target late, within the patience of the alert, and loses it later."""
+    (rule,) = rules
+    down = {"exp_labels": rule["labels"] | {"job": "translation-exporter", "namespace": "here"}, "exp_annotations": rule["annotations"]}
+    series = [
+        {"series": 'up{job="translation-exporter", namespace="there"}', "values": "1x180"},
+        {"series": 'up{job="translation-exporter", namespace="here"}', "values": "_x10 1x50 stale"},
+    ]
+    expected = [{"eval_time": time, "alertname": "TranslationExporterDown", "exp_alerts": alerts} for time, alerts in (("59m", []), ("90m", [down]))]
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "rules.yaml").write_text(yaml.safe_dump({"groups": [{"name": "absent", "rules": rules}]}))
+        tests = {"rule_files": ["rules.yaml"], "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": expected}]}
+        (pathlib.Path(folder) / "tests.yaml").write_text(yaml.safe_dump(tests))
+        subprocess.run(["promtool", "test", "rules", "tests.yaml"], cwd=folder, check=True)
 
 
 def packaged(helm, chart, folder, package):
