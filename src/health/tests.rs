@@ -530,13 +530,21 @@ fn a_scale_is_suspect_only_while_something_is_above_0_and_nothing_above_1() {
 }
 
 /// Alerts about something that the exporter cannot judge itself, with the reason.
-const ALERTS_WITHOUT_A_KIND: [(&str, &str); 6] = [
+const ALERTS_WITHOUT_A_KIND: [(&str, &str); 8] = [
     (
         "TranslationStalled",
         "about translations: the exporter works",
     ),
     (
         "TranslationRegressed",
+        "about translations: the exporter works",
+    ),
+    (
+        "TranslationTargetMissed",
+        "about translations: the exporter works",
+    ),
+    (
+        "TranslationTargetAtRisk",
         "about translations: the exporter works",
     ),
     (

@@ -10,7 +10,7 @@ A file is named after the alert that it tests (with a `-` and more, where there 
       scraped       when it is scraped: promtool's notation with `$` for each value; `$xSTEPS` unless given
       series        values by selector, where they are not those of a healthy exporter; null is no series
       repositories  values by name: `read` (when its languages were last read), `languages` (how many are served), and each language in
-                    `of` with its `ratio` and `clock`
+                    `of` with its `ratio`, `clock`, `target` and `due`
     others      values of any other series, by selector
     by          the labels that distinguish alerts: [job] unless given
     firing      by time, the alerts that fire then, each as its values of `by`; `active` includes those that are pending
@@ -29,9 +29,14 @@ import yaml
 HERE = Path(__file__).resolve().parent
 RULES = HERE.parent.parent / "deploy" / "prometheus"
 RUNBOOK = "https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/README.md#"
-GROUPS = ["translation-completion", "translation-forecast", "translation-progress", "translation-regressions", "translation-exporter"]
+GROUPS = [
+    "translation-thresholds", "translation-completion", "translation-forecast", "translation-falls", "translation-progress",
+    "translation-exporter",
+]
 # Labels that a ServiceMonitor's targets have besides job and instance: a metric with one of these names would lose it.
 OPERATOR = {"endpoint": "metrics", "namespace": "l10n", "service": "translation-exporter", "container": "translation-exporter"}
+# Those of them that recorded series and alerts keep.
+RECORDED = {"namespace": "l10n"}
 POD = {"pod": "translation-exporter-0"}
 # What a healthy exporter exposes, as far as a rule reads it.
 HEALTHY = {
@@ -45,6 +50,12 @@ HEALTHY = {
     "translation_exporter_completion_scale": 100,
     "translation_exporter_completion_scale_suspect": 0,
     "translation_exporter_completion_out_of_scale": 0,
+}
+OF_A_LANGUAGE = {
+    "ratio": "translation_completion_ratio",
+    "clock": "translation_last_progress_timestamp_seconds",
+    "target": "translation_target_ratio",
+    "due": "translation_target_due_timestamp_seconds",
 }
 SECONDS = {"m": 60, "h": 3600}
 
@@ -69,7 +80,10 @@ def for_promtool(test, severities):
         "tests": [{
             "interval": test.get("step", "1m"),
             "input_series": [series for exporter in test.get("exporters", []) for series in scraped(exporter, test)]
-            + [{"series": labelled(selector, OPERATOR), "values": text} for selector, text in test.get("others", {}).items()],
+            + [
+                {"series": labelled(selector, RECORDED if ":" in selector.partition("{")[0] else OPERATOR), "values": text}
+                for selector, text in test.get("others", {}).items()
+            ],
             "alert_rule_test": [notification(alert, severities[alert], **test["notified"])] if "notified" in test else [],
             "promql_expr_test": [
                 *(count(alert, test, at, alerts, ', alertstate="firing"') for at, alerts in test.get("firing", {}).items()),
@@ -95,10 +109,8 @@ def scraped(exporter, test):
         found[f'translation_repository_languages{{repo="{repo}"}}'] = repository.get("languages", 1)
         found[f'translation_repository_last_success_timestamp_seconds{{repo="{repo}"}}'] = repository.get("read", "now")
         for language, values in repository.get("of", {}).items():
-            of = f'{{repo="{repo}",language="{language}"}}'
-            found[f"translation_completion_ratio{of}"] = values["ratio"]
-            if "clock" in values:
-                found[f"translation_last_progress_timestamp_seconds{of}"] = values["clock"]
+            for key, value in values.items():
+                found[f'{OF_A_LANGUAGE[key]}{{repo="{repo}",language="{language}"}}'] = value
     step = test.get("step", "1m")
     seconds = int(step[:-1]) * SECONDS[step[-1]]
     for selector, value in found.items():
@@ -136,7 +148,7 @@ def notification(alert, severity, at, summary, description, of):
     """All alerts that fire at that time, with their texts: promtool compares the whole."""
     return {"alertname": alert, "eval_time": at, "exp_alerts": [
         {
-            "exp_labels": OPERATOR | {"severity": severity} | {label: value for label, value in one.items() if label != "value"},
+            "exp_labels": RECORDED | {"severity": severity} | {label: value for label, value in one.items() if label != "value"},
             "exp_annotations": {
                 "summary": summary.format(**one), "description": description.format(**one), "runbook_url": RUNBOOK + alert.lower(),
             },
