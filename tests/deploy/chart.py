@@ -355,7 +355,7 @@ def alerts(helm, chart):
     assert changed == expected and not recorded, recorded
 
     # One alert, whichever of the two rules sees that the exporter is gone.
-    general, absent = (rule for rule in expected if rule.get("alert") == "TranslationExporterDown")
+    absent, general = (rule for rule in expected if rule.get("alert") == "TranslationExporterDown")
     assert general["labels"] == absent["labels"], (general["labels"], absent["labels"])
 
     alone = {"prometheusRule": {"enabled": False}, "namespaceOverride": "here"}

@@ -112,7 +112,7 @@ rules:
     expr: absent(up{job="{{ $job }}", namespace="{{ $namespace }}"})
     for: 15m
     labels:
-      severity: critical
+      severity: warning
     annotations:
       summary: The exporter of job {{ $job }} is absent
       description: Prometheus has no target of job {{ $job }}. Translations are not being watched.
