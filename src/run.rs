@@ -17,7 +17,6 @@ use crate::{
     model::Failure,
     poll::Settings,
     state::{Opened, OtherApi, StateFile},
-    web,
 };
 use anyhow::Context as _;
 use std::{ffi::OsString, sync::Arc};
@@ -55,14 +54,8 @@ impl RunError {
 pub fn run(cli: Cli) -> Result<(), RunError> {
     let Cli { options, command } = cli;
     match command {
-        Command::Serve => {
-            let passed = passed_sockets()?;
-            block_on(serving_runtime()?, serve::serve(options, passed))
-        }
-        Command::Demo { seed } => {
-            let passed = passed_sockets()?;
-            block_on(serving_runtime()?, serve::demo(options, seed, passed))
-        }
+        Command::Serve => block_on(serving_runtime()?, serve::serve(options)),
+        Command::Demo { seed } => block_on(serving_runtime()?, serve::demo(options, seed)),
         Command::Once { output } => {
             block_on(runtime_of_one_thread()?, once::once(&options, output))
         }
@@ -79,11 +72,6 @@ fn block_on<T>(runtime: Runtime, command: impl Future<Output = T>) -> T {
     // A thread that still waits for a disk must not delay the exit.
     runtime.shutdown_background();
     result
-}
-
-/// Must run before any thread is started: taking the sockets over changes the environment.
-fn passed_sockets() -> Result<web::PassedSockets, RunError> {
-    Ok(web::PassedSockets::take().map_err(anyhow::Error::new)?)
 }
 
 /// Two threads, so that scrapes do not wait for each other. Polls, and everything slow, run on other threads.

@@ -23,7 +23,7 @@ mod testing;
 mod web_config;
 
 pub use app::App;
-pub use listen::{BindError, PassedSockets, bind};
+pub use listen::{BindError, bind};
 pub use state::{ReloadRequest, Sources};
 pub use web_config::{WebConfigError, WebConfigFile};
 

@@ -16,7 +16,7 @@ use crate::{
     snapshot::{PollStatus, Snapshot},
     state::Opened,
     telemetry,
-    web::{self, App, PassedSockets, ReloadRequest},
+    web::{self, App, ReloadRequest},
 };
 use anyhow::{Context as _, anyhow};
 use secrecy::ExposeSecret as _;
@@ -38,15 +38,11 @@ const OBSERVE_EVERY: Duration = Duration::from_secs(5);
 /// What the poller knows, on its way to be encoded.
 type Raw = Option<(Arc<Snapshot>, PollStatus)>;
 
-pub(super) async fn serve(options: Options, passed: PassedSockets) -> Result<(), RunError> {
-    run(Prepared::new(options, None, passed)).await
+pub(super) async fn serve(options: Options) -> Result<(), RunError> {
+    run(Prepared::new(options, None)).await
 }
 
-pub(super) async fn demo(
-    mut options: Options,
-    seed: u64,
-    passed: PassedSockets,
-) -> Result<(), RunError> {
+pub(super) async fn demo(mut options: Options, seed: u64) -> Result<(), RunError> {
     let key = demo::random_key();
     options.defaults = BTreeMap::from([
         ("poll.interval", DEMO_INTERVAL.to_owned()),
@@ -68,7 +64,7 @@ pub(super) async fn demo(
             .await
             .context("cannot start the demo API")?;
         options.flags.extend(api(&demo.base_url));
-        let prepared = Prepared::new(options, Some(demo), passed).await?;
+        let prepared = Prepared::new(options, Some(demo)).await?;
         announce(&prepared);
         Ok(prepared)
     })
@@ -92,19 +88,11 @@ struct Prepared {
 
 impl Prepared {
     /// Files may block forever, such as pipes and network disks: no thread that answers signals waits for them.
-    async fn new(
-        options: Options,
-        demo: Option<DemoApi>,
-        passed: PassedSockets,
-    ) -> Result<Self, RunError> {
-        off_the_runtime(move || Self::read(options, demo, passed)).await
+    async fn new(options: Options, demo: Option<DemoApi>) -> Result<Self, RunError> {
+        off_the_runtime(move || Self::read(options, demo)).await
     }
 
-    fn read(
-        options: Options,
-        demo: Option<DemoApi>,
-        passed: PassedSockets,
-    ) -> Result<Self, RunError> {
+    fn read(options: Options, demo: Option<DemoApi>) -> Result<Self, RunError> {
         let config = config::load(&options, &environment()).map_err(RunError::usage)?;
         let logs = telemetry::init(&config.log, None);
         let clock = Clock::system();
@@ -113,8 +101,7 @@ impl Prepared {
         let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
         // Before the listeners, so that a second process reports the state file, not the port.
         let state = open_state(&config, demo.is_some(), clock, &instruments)?;
-        let listeners =
-            web::bind(&config.web.listen_addresses, passed).map_err(anyhow::Error::new)?;
+        let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
         let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
         instruments.config_loaded(Ok(()), clock.now());
         Ok(Self {
