@@ -72,7 +72,7 @@ need_npm() {
 }
 
 install_npm() {
-    say "installing npm packages: $(sed -nE 's/^    "(.*)": "(.*)".*/\1@\2/p' "$root/tests/package.json" | paste -sd' ')"
+    say "installing npm packages: $(sed -nE '/"overrides"/q; s/^    "(.*)": "(.*)".*/\1@\2/p' "$root/tests/package.json" | paste -sd' ')"
     rm -rf "$tools/npm"
     mkdir -p "$tools/npm"
     cp "$root"/tests/{package.json,package-lock.json,.npmrc} "$tools/npm"

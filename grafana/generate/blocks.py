@@ -8,22 +8,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Json = dict[str, Any]
+Steps = list[tuple[float | None, str]]
 
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 TAG = "translation-exporter"
 REPOSITORY_URL = "https://github.com/translation-exporter/translation-exporter"
 
-# Blue and orange are what the colour-blind can tell apart. Only 1 is complete.
-GOOD, BAD = "blue", "orange"
-COMPLETION = [(None, BAD), (1, GOOD)]
-# For many completions side by side: shades of one hue, from far behind to almost done (0.8) to complete.
-SHADES = [(None, "super-light-blue"), (0.5, "light-blue"), (0.8, "blue"), (1, "dark-blue")]
-# In poll intervals: the alert rules accept three as fresh.
-AGE = [(None, GOOD), (2, "yellow"), (3, BAD)]
-NONE_WANTED = [(None, GOOD), (1, BAD)]
-NEUTRAL = [(None, "text")]
-# No screen shows more points than these, and each costs an evaluation over all languages.
-POINTS = 300
+# As text, these have a contrast of 4.5 in both themes, and the colour-blind can tell them apart. What is unknown is neither.
+GOOD, BAD, NEUTRAL = "blue", "red", "text"
+NONE_WANTED: Steps = [(None, NEUTRAL), (1, BAD)]
+# How far behind, as the colour of a cell: from all of these Grafana's choice of white or black stands out.
+HEAT: Steps = [(None, "dark-red"), (0.5, "super-light-orange"), (0.8, "super-light-yellow"), (1, "transparent")]
+# A chart over all languages costs an evaluation of each of them for each point.
+POINTS = 100
+
+# What would round to 100 % without being complete is shown differently.
+NEARLY = {"from": 0.9995, "to": 1 - 1e-12, "result": {"index": 0, "text": "< 100 %"}}
+PERCENT: Json = {"unit": "percentunit", "decimals": 1, "mappings": [{"type": "range", "options": NEARLY}]}
+# With a decimal: without one, 89 minutes would be an hour.
+SECONDS: Json = {"unit": "s", "decimals": 1}
+COUNT: Json = {"unit": "locale"}
 
 
 @dataclass
@@ -80,23 +84,16 @@ class Panel:
         return panel
 
 
-def thresholds(steps: list[tuple[float | None, str]]) -> Json:
-    return {"mode": "absolute", "steps": [{"value": value, "color": color} for value, color in steps]}
+def colored(steps: Steps) -> Json:
+    """Colours by value."""
+    thresholds = [{"value": value, "color": color} for value, color in steps]
+    return {"color": {"mode": "thresholds"}, "thresholds": {"mode": "absolute", "steps": thresholds}}
 
 
-def words(mapping: dict[str, tuple[str, str]]) -> list[Json]:
-    """Shows values as words: {value: (word, color)}."""
-    options = {
-        value: {"index": at, "text": word, "color": color} for at, (value, (word, color)) in enumerate(mapping.items())
-    }
+def words(*mapping: tuple[str, str]) -> list[Json]:
+    """Shows 0, 1, ... as these words in these colours."""
+    options = {str(at): {"index": at, "text": word, "color": color} for at, (word, color) in enumerate(mapping)}
     return [{"type": "value", "options": options}]
-
-
-def fields(*, unit: str, steps: list[tuple[float | None, str]] | None = None, **more: Any) -> Json:
-    defaults: Json = {"unit": unit}
-    if steps is not None:
-        defaults |= {"color": {"mode": "thresholds"}, "thresholds": thresholds(steps)}
-    return defaults | more
 
 
 def override(name: str, **properties: Any) -> Json:
@@ -116,89 +113,93 @@ def link(title: str, dashboard: str, *variables: str) -> Json:
     }
 
 
-KEPT = ["${datasource:queryparam}", "${job:queryparam}", "${instance:queryparam}"]
+KEPT = [f"${{{name}:queryparam}}" for name in ("datasource", "cluster", "namespace", "job", "instance")]
 
 
-def latest() -> Json:
-    return {"calcs": ["lastNotNull"], "fields": "", "values": False}
-
-
-def stat(title: str, description: str, queries: list[Query], defaults: Json, **options: Any) -> Panel:
+def stat(title: str, description: str, *queries: Query, overrides: list[Json] | None = None, **defaults: Any) -> Panel:
     """Large current figures; with several queries, each shows its legend."""
     for query in queries:
         query.now = True
-    base = {
-        "reduceOptions": latest(),
-        "orientation": "vertical" if len(queries) > 1 else "auto",
+    options = {
+        "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
+        "orientation": "vertical",
         "colorMode": "value",
         "graphMode": "none",
-        "justifyMode": "auto",
+        "justifyMode": "center",
         "textMode": "value_and_name" if len(queries) > 1 else "value",
         "wideLayout": True,
         "showPercentChange": False,
         "percentChangeColorMode": "standard",
     }
-    return Panel("stat", title, description, queries, base | options, defaults)
-
-
-def bars(title: str, description: str, query: Query, defaults: Json) -> Panel:
-    """One horizontal bar for each current series."""
-    query.now = True
-    options = {
-        "reduceOptions": latest(),
-        "orientation": "horizontal",
-        "displayMode": "basic",
-        "valueMode": "color",
-        "namePlacement": "left",
-        "showUnfilled": True,
-        "sizing": "manual",
-        "minVizWidth": 8,
-        "minVizHeight": 16,
-        "maxVizHeight": 28,
-        "legend": {"showLegend": False, "displayMode": "hidden", "placement": "bottom", "calcs": []},
-    }
-    return Panel("bargauge", title, description, [query], options, defaults)
+    return Panel("stat", title, description, list(queries), options, colored([(None, NEUTRAL)]) | defaults, overrides or [])
 
 
 def lines(
     title: str,
     description: str,
-    queries: list[Query],
-    defaults: Json,
-    *,
+    *queries: Query,
     overrides: list[Json] | None = None,
     stacked: bool = False,
     stepped: bool = False,
-    legend: tuple[str, ...] = (),
-    descending: bool = True,
+    last: bool = False,
+    **defaults: Any,
 ) -> Panel:
-    """Values over time. `legend` names what the legend computes; the first of them sorts it."""
-    names = {"lastNotNull": "Last *", "max": "Max", "min": "Min", "mean": "Mean"}
-    legend_options: Json = {"showLegend": True, "displayMode": "list", "placement": "bottom", "calcs": []}
-    if legend:
-        legend_options |= {
-            "displayMode": "table",
-            "placement": "right",
-            "calcs": list(legend),
-            "sortBy": names[legend[0]],
-            "sortDesc": descending,
-        }
+    """Values over time. With `last`, the legend shows the last value of each."""
     custom: Json = {
         "drawStyle": "line",
-        "lineWidth": 1,
-        "fillOpacity": 30 if stacked else 0,
+        "lineWidth": 0 if stacked else 2,
+        "fillOpacity": 60 if stacked else 0,
         "lineInterpolation": "stepAfter" if stepped else "linear",
         "showPoints": "never",
         "spanNulls": False,
         "stacking": {"mode": "normal" if stacked else "none", "group": "A"},
     }
-    options = {
-        "legend": legend_options,
-        "tooltip": {"mode": "multi", "sort": "desc" if descending else "asc", "hideZeros": True},
-    }
-    defaults = {"color": {"mode": "palette-classic"}} | defaults
-    defaults["custom"] = custom | defaults.get("custom", {})
-    return Panel("timeseries", title, description, queries, options, defaults, overrides or [])
+    legend: Json = {"showLegend": True, "displayMode": "list", "placement": "bottom", "calcs": []}
+    if last:
+        legend |= {"displayMode": "table", "placement": "right", "calcs": ["lastNotNull"]}
+    options = {"legend": legend, "tooltip": {"mode": "multi", "sort": "none", "hideZeros": False}}
+    fields = {"color": {"mode": "palette-classic"}} | defaults
+    fields["custom"] = custom | defaults.get("custom", {})
+    return Panel("timeseries", title, description, list(queries), options, fields, overrides or [])
+
+
+def fixed(name: str, color: str) -> Json:
+    return override(name, color={"mode": "fixed", "fixedColor": color})
+
+
+@dataclass
+class Column:
+    """A column of a table: a label or `Value #A`, its title, and what is configured for it, as in `override`."""
+
+    name: str
+    title: str
+    properties: Json
+
+
+def column(name: str, title: str, width: int = 0, **properties: Any) -> Column:
+    """One that is `width` wide, or shares the rest of the table."""
+    if width:
+        properties["custom__width"] = width
+    return Column(name, title, properties)
+
+
+def word_column(name: str, title: str, width: int, *mapping: tuple[str, str]) -> Column:
+    return column(name, title, width, mappings=words(*mapping), custom__cellOptions={"type": "color-text"})
+
+
+def ratio_column(name: str, title: str, width: int = 0) -> Column:
+    """A bar with its figure."""
+    bar = {"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}
+    color = {"mode": "fixed", "fixedColor": GOOD}
+    return column(name, title, width, **PERCENT, min=0, max=1, color=color, custom__cellOptions=bar)
+
+
+def date_column(name: str, title: str) -> Column:
+    return column(name, title, 165, unit="dateTimeAsIso")
+
+
+# What tells two accounts apart comes last. Who has no such labels, has no such columns.
+ACCOUNT_COLUMNS = [column("job", "Job", 150), column("namespace", "Namespace", 110), column("cluster", "Cluster", 110)]
 
 
 def grid(
@@ -211,35 +212,37 @@ def grid(
     overrides: list[Json],
     sort: str,
     descending: bool = False,
+    frozen: int,
 ) -> Panel:
-    """Current rows, built by these transformations and sorted by the column of this name."""
+    """Current rows, sorted by the column of this name; the first columns stay in view."""
     for query in queries:
         query.table = True
     custom = {"align": "auto", "cellOptions": {"type": "auto"}, "inspect": False, "filterable": False}
     defaults = defaults | {"custom": custom | defaults.get("custom", {})}
-    options: Json = {"showHeader": True, "cellHeight": "sm", "frameIndex": 0}
+    options: Json = {"showHeader": True, "cellHeight": "sm", "frameIndex": 0, "frozenColumns": {"left": frozen}}
     options["sortBy"] = [{"displayName": sort, "desc": descending}]
     return Panel("table", title, description, queries, options, defaults, overrides, transformations)
 
 
-@dataclass
-class Column:
-    """A column of a table: a label or `Value #A`, its title, and what is configured for it, as in `override`."""
-
-    name: str
-    title: str
-    properties: Json
-
-
-def column(name: str, title: str, **properties: Any) -> Column:
-    return Column(name, title, properties)
-
-
 def table(
-    title: str, description: str, queries: list[Query], columns: list[Column], *, sort: str, descending: bool = False
+    title: str,
+    description: str,
+    queries: list[Query],
+    columns: list[Column],
+    *,
+    sort: str,
+    descending: bool = False,
+    frozen: int = 1,
 ) -> Panel:
     """The rows of all queries, joined by the labels that they share, in these columns."""
     names = [each.name for each in columns]
+    labels = [name for name in names if " " not in name and name not in ("cluster", "namespace")]
+    # A row of which nothing is shown keeps the columns where there is no other.
+    empty = "vector(0)"
+    for label in labels:
+        empty = f'label_replace({empty}, "{label}", "-", "", "")'
+    letter = chr(ord("A") + len(queries))
+    is_empty = {"fieldName": f"Value #{letter}", "config": {"id": "isNotNull", "options": {}}}
     organize = {
         "indexByName": {name: at for at, name in enumerate(names)},
         "renameByName": {each.name: each.title for each in columns if each.name != each.title},
@@ -247,16 +250,18 @@ def table(
     return grid(
         title,
         description,
-        queries,
-        fields(unit="short"),
+        [*queries, Query(empty)],
+        {"unit": "locale"},
         transformations=[
             {"id": "merge", "options": {}},
+            {"id": "filterByValue", "options": {"filters": [is_empty], "type": "exclude", "match": "any"}},
             {"id": "filterFieldsByName", "options": {"include": {"names": names}}},
             {"id": "organize", "options": organize},
         ],
         overrides=[override(each.title, **each.properties) for each in columns if each.properties],
         sort=sort,
         descending=descending,
+        frozen=frozen,
     )
 
 
@@ -268,8 +273,40 @@ class Row:
     lines: list[tuple[int, list[tuple[Panel, int]]]]
 
 
+def to_dashboard(title: str, uid: str, *variables: str) -> Json:
+    """A link above the panels, with what the other dashboard can take."""
+    return to_url(title, f"/d/{uid}?{'&'.join([*KEPT, *variables])}", f"{title}, of what is selected here") | {
+        "icon": "dashboard",
+        "keepTime": True,
+        "targetBlank": False,
+    }
+
+
+def to_url(title: str, url: str, tooltip: str) -> Json:
+    return {
+        "type": "link",
+        "title": title,
+        "tags": [],
+        "asDropdown": False,
+        "includeVars": False,
+        "keepTime": False,
+        "targetBlank": True,
+        "icon": "doc",
+        "tooltip": tooltip,
+        "url": url,
+    }
+
+
 def dashboard(
-    uid: str, title: str, description: str, variables: list[Json], events: list[Json], rows: list[Row], since: str
+    uid: str,
+    title: str,
+    description: str,
+    variables: list[Json],
+    rows: list[Row],
+    *,
+    since: str,
+    links: list[Json],
+    events: list[Json] | None = None,
 ) -> Json:
     panels: list[Json] = []
     y = 0
@@ -293,32 +330,11 @@ def dashboard(
             if x != 24:
                 raise ValueError(f"{title}: a line of {row.title!r} is {x} wide instead of 24")
             y += height
-    links: list[Json] = [
-        {
-            "type": "dashboards",
-            "title": "Translation dashboards",
-            "tags": [TAG],
-            "asDropdown": False,
-            "includeVars": True,
-            "keepTime": True,
-            "targetBlank": False,
-            "icon": "external link",
-            "tooltip": "",
-            "url": "",
-        },
-        {
-            "type": "link",
-            "title": "Runbook",
-            "tags": [],
-            "asDropdown": False,
-            "includeVars": False,
-            "keepTime": False,
-            "targetBlank": True,
-            "icon": "doc",
-            "tooltip": "What each alert means and what to do about it",
-            "url": f"{REPOSITORY_URL}/blob/main/deploy/prometheus/README.md",
-        },
-    ]
+    runbook = to_url(
+        "Runbook",
+        f"{REPOSITORY_URL}/blob/main/deploy/prometheus/README.md",
+        "What each alert means and what to do about it",
+    )
     return {
         "id": None,
         "uid": uid,
@@ -335,8 +351,8 @@ def dashboard(
         "timezone": "browser",
         "weekStart": "",
         "fiscalYearStartMonth": 0,
-        "links": links,
-        "annotations": {"list": events},
+        "links": [*links, runbook],
+        "annotations": {"list": events or []},
         "templating": {"list": variables},
         "panels": panels,
     }

@@ -1,59 +1,41 @@
-"""The dashboard of all repositories: are we ready, what is behind, what has stopped, when is it done, is it true?"""
+"""The dashboard of all repositories: are we ready, what is due, what is behind, what has stopped, is it true?"""
 
 from blocks import (
+    ACCOUNT_COLUMNS,
     BAD,
+    COUNT,
     GOOD,
+    HEAT,
     KEPT,
     NEUTRAL,
-    SHADES,
+    NONE_WANTED,
+    SECONDS,
     Column,
     Json,
     Panel,
     Query,
     Row,
-    bars,
+    colored,
     column,
     dashboard,
-    fields,
+    date_column,
+    fixed,
     grid,
     lines,
     link,
     override,
+    ratio_column,
     stat,
     table,
+    to_dashboard,
+    word_column,
+    words,
 )
-from figures import (
-    DATE,
-    PERCENT,
-    age_of_data,
-    api_reachable,
-    completion_column,
-    completion_over_time,
-    counts,
-    mean_completion,
-    minimum_completion,
-    progress_columns,
-    scale_plausible,
-    six,
-    stalled_languages,
-    unwanted,
-)
-from queries import (
-    CLOCK,
-    ESTIMATE,
-    EXPORTER,
-    IDLE,
-    RATIO,
-    READ_AT,
-    RECORDED_RATIO,
-    RECORDED_REPOSITORY,
-    REPOSITORY,
-    STALLED,
-    fold,
-    least_at_the_end,
-)
-from variables import ALL_REPOSITORIES, completion_events
+from queries import ACCOUNT, EXPORTER, INTERVAL, OUT_OF_SCALE, REACHABLE, SUSPECT, WITHOUT_DATA, Scope, own
+from shared import DAYS, age_of_data, completion_over_time, counts_over_time, dates, mean_completion, translations
+from variables import ALL_REPOSITORIES
 
+OF = Scope('repo=~"$repo"')
 # The account of a row: two accounts may have a repository of the same name.
 OF_THE_ROW = [part.replace("${job:queryparam}", "var-job=${__data.fields.Job:percentencode}") for part in KEPT]
 REPO_OF_THE_ROW = "var-repo=${__data.fields.Repository:percentencode}"
@@ -63,62 +45,117 @@ def to_repository(title: str, *variables: str) -> list[Json]:
     return [link(title, "translation-repository", *variables, "${stalled_after:queryparam}")]
 
 
-def row_columns() -> list[Column]:
-    """The account, repository and language of a row, with links."""
-    language = "var-language=${__data.fields.Language:percentencode}"
-    open_language = to_repository("Open the language in its repository", *OF_THE_ROW, REPO_OF_THE_ROW, language)
-    return [
-        column("job", "Job", custom__minWidth=120),
-        column(
-            "repo",
-            "Repository",
-            links=to_repository("Open the repository", *OF_THE_ROW, REPO_OF_THE_ROW),
-            custom__minWidth=160,
-        ),
-        column("language", "Language", links=open_language, custom__width=110),
-    ]
+REPOSITORY = column(
+    "repo",
+    "Repository",
+    links=to_repository("Open the repository", *OF_THE_ROW, REPO_OF_THE_ROW),
+    custom__minWidth=170,
+)
+LANGUAGE = column(
+    "language",
+    "Language",
+    85,
+    links=to_repository(
+        "Open the language in its repository",
+        *OF_THE_ROW,
+        REPO_OF_THE_ROW,
+        "var-language=${__data.fields.Language:percentencode}",
+    ),
+)
 
 
-def ready() -> list[tuple[Panel, int]]:
-    return six(
-        mean_completion(
-            "Completion averaged over all selected languages of all selected repositories, with equal weight. Blue only at 100 %."
-        ),
-        minimum_completion(
-            "Completion of the language that is furthest behind. Blue means that everything selected is complete."
-        ),
-        counts(
-            "Languages complete",
-            "How many languages are complete, and how many report a completion at all; a language counts once for each repository.",
-            Query(f"sum({RATIO} >= bool 1)", "complete"),
-            Query(f"count({RATIO})", "in total"),
-        ),
-        counts(
-            "Repositories ready",
-            "How many repositories have all selected languages complete, and how many have a language with a completion at all.",
-            Query(f"sum(min without (language) ({RATIO}) >= bool 1)", "ready"),
-            Query(f"count(min without (language) ({RATIO}))", "in total"),
-        ),
-        stalled_languages(),
-        age_of_data(
-            "Time since the last read of the repository with the oldest data shown here. Data older than poll.stale_after are not shown at all.",
-        ),
+def repositories() -> Panel:
+    ready = f"min by ({OF.by_repository}) ({OF.ready}) == 1 unless {OF.unknown} > 0"
+    return stat(
+        "Repositories",
+        "How many have all selected languages ready, and no language without a completion; how many are shown at all; and how "
+        "many are not, because their data are older than poll.stale_after or were not read yet.",
+        Query(f"count({ready}) or 0 * count({OF.served})", "ready"),
+        Query(f"count({OF.served})", "in total"),
+        Query(WITHOUT_DATA, "without data"),
+        overrides=[override("without data", **colored(NONE_WANTED))],
+        **COUNT,
+    )
+
+
+def due() -> Panel:
+    first = f"bottomk(100, {OF.open})"
+    # 0 if the date has passed, 1 if the estimate is later than it, 2 if it is not, 3 if there is no estimate.
+    outlook = f"0 * ({first} < time()) or 2 - ({OF.estimate} > bool {first}) or 3 + 0 * {first}"
+    return table(
+        "What is due",
+        "Translations whose target has a date and that are not ready, the most urgent first. The estimate assumes the rate of "
+        "the last 14 days; one that does not rise has none, nor is there one where the recording rules are not loaded.",
+        [
+            Query(f"({first} - time()) / {DAYS}"),
+            Query(outlook),
+            Query(f"{OF.ratio} and {first}"),
+            Query(f"{OF.target} and {first}"),
+            Query(f"{OF.estimate} * 1000 and {first}"),
+            Query(f"{first} * 1000"),
+        ],
+        [
+            REPOSITORY,
+            LANGUAGE,
+            column("Value #A", "Days left", 90, unit="none", decimals=1),
+            word_column(
+                "Value #B",
+                "Outlook",
+                100,
+                ("missed", BAD),
+                ("too late", BAD),
+                ("in time", GOOD),
+                ("no estimate", NEUTRAL),
+            ),
+            ratio_column("Value #C", "Completion", 150),
+            column("Value #D", "Target", 75, unit="percentunit"),
+            date_column("Value #E", "Ready on"),
+            date_column("Value #F", "Due"),
+            *ACCOUNT_COLUMNS,
+        ],
+        sort="Days left",
+        frozen=2,
+    )
+
+
+def burn_down() -> Panel:
+    dated = f"{OF.recorded_target} and {OF.recorded_due}"
+    behind = f"{OF.recorded_ratio} < {OF.recorded_target}"
+    return lines(
+        "Left of what has a date",
+        "How many translations with a date were not ready, and for how many of these it had passed: the line has to reach 0 by the date.",
+        Query(f"count({behind} and {OF.recorded_due}) or 0 * count({dated})", "not ready"),
+        Query(f"count({behind} and {OF.recorded_due} < time()) or 0 * count({dated})", "date missed"),
+        overrides=[fixed("not ready", GOOD), fixed("date missed", BAD)],
+        stepped=True,
+        **COUNT,
+        decimals=0,
+        min=0,
     )
 
 
 def matrix() -> Panel:
-    key = "repo\\language"
+    # What is ready is above every ratio, so that it is sorted last. Two clusters may have an account of one name: the worse counts.
+    ready, name = 1000, "Repository"
+    shown = f"min by (repo, language) ({OF.behind} or {OF.ratio} * 0 + {ready})"
+    almost = {"from": 0.995, "to": 1 - 1e-12, "result": {"index": 1, "text": "< 100%"}}
     panel = grid(
         "Repositories by languages: $job",
-        "Completion of each language in each repository of a job: the 200 repositories that are furthest behind, worst first. "
-        "An empty cell: the repository does not have the language, or it reports no completion. A click opens the repository.",
-        [Query(f"{RATIO} and ignoring (language) bottomk(200, min without (language) ({RATIO}))")],
-        fields(
-            **PERCENT,
-            steps=SHADES,
-            links=to_repository("Open the repository", *KEPT, "var-repo=${__data.fields[0]:percentencode}"),
-            custom={"cellOptions": {"type": "color-background", "mode": "basic"}, "align": "center", "minWidth": 70},
-        ),
+        "Completion of what is not ready, and ✓ where it is; the 200 repositories that are furthest behind, worst first. An empty "
+        "cell: the repository does not have the language, or it has no completion. A click opens the repository.",
+        [Query(f"{shown} and on (repo) bottomk(200, min by (repo) ({shown}))")],
+        {
+            "unit": "percentunit",
+            "decimals": 0,
+            "mappings": [
+                {"type": "value", "options": {str(ready): {"index": 0, "text": "✓", "color": "transparent"}}},
+                {"type": "range", "options": almost},
+                {"type": "special", "options": {"match": "null", "result": {"index": 2, "text": "", "color": "transparent"}}},
+            ],
+            "links": to_repository("Open the repository", *KEPT, "var-repo=${__data.fields[0]:percentencode}"),
+            "custom": {"cellOptions": {"type": "color-background", "mode": "basic"}, "align": "center", "width": 58},
+        }
+        | colored(HEAT),
         transformations=[
             {
                 "id": "groupingToMatrix",
@@ -126,176 +163,153 @@ def matrix() -> Panel:
             },
             {
                 "id": "calculateField",
-                "options": {
-                    "mode": "reduceRow",
-                    "reduce": {"reducer": "min"},
-                    "alias": "Minimum",
-                    "replaceFields": False,
-                },
+                "options": {"mode": "reduceRow", "reduce": {"reducer": "min"}, "alias": "Worst", "replaceFields": False},
+            },
+            {
+                "id": "organize",
+                "options": {"indexByName": {"repo\\language": 0, "Worst": 1}, "renameByName": {"repo\\language": name}},
             },
         ],
-        overrides=[
-            override(
-                key,
-                displayName="Repository",
-                custom__width=260,
-                custom__align="left",
-                custom__cellOptions={"type": "auto"},
-            ),
-            override("Minimum", custom__width=100),
-        ],
-        sort="Minimum",
+        overrides=[override(name, custom__width=220, custom__align="left", custom__cellOptions={"type": "auto"})],
+        sort="Worst",
+        frozen=2,
     )
     # A matrix for each account: two may have a repository of the same name.
     panel.repeat = "job"
     return panel
 
 
-def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
-    languages = bars(
-        "Languages, worst first",
-        "Completion of each language, averaged over the selected repositories that have it; the 30 furthest behind. A click shows only that language.",
-        Query(f"sort(bottomk(30, avg without (repo) ({RATIO})))", "{{language}} ({{job}})"),
-        fields(
-            **PERCENT,
-            steps=SHADES,
-            min=0,
-            max=1,
-            links=[
-                link(
-                    "Show only this language",
-                    "translation-progress",
-                    *KEPT,
-                    "${repo:queryparam}",
-                    "${stalled_after:queryparam}",
-                    "var-language=${__field.labels.language:percentencode}",
-                )
-            ],
-        ),
+def languages() -> Panel:
+    link_to = link(
+        "Show only this language",
+        "translation-progress",
+        *KEPT,
+        "${repo:queryparam}",
+        "var-language=${__data.fields.Language:percentencode}",
     )
-    mean = f"avg without (repo) ({RECORDED_RATIO})"
-    over_time = completion_over_time(
-        "Completion by language",
-        "Completion of each language over time, averaged over the selected repositories; the 20 furthest behind at the end of the time range.",
-        least_at_the_end(20, mean, f"avg without (repo) ({RECORDED_RATIO} @ end())"),
-        "{{language}} ({{job}})",
-    )
-    return [(14, [(matrix(), 24)]), (11, [(languages, 8), (over_time, 16)])]
-
-
-def stopped() -> list[tuple[int, list[tuple[Panel, int]]]]:
-    longest = f"topk(100, {IDLE} and {RATIO} < 1)"
-    rows = table(
-        "Incomplete languages by the time since their last progress",
-        "The 100 incomplete languages whose completion has not risen for the longest time. The clock starts when the exporter first sees a language, or sees it fall from complete.",
+    info = f"topk by (language) (1, group by (language, name) (translation_language_info{{{EXPORTER}, language=~\"$language\"}}))"
+    of_each = f"by (language) ({OF.ratio})"
+    return table(
+        "Languages",
+        "In how many of the selected repositories each language is behind, of how many that have it, and its mean completion.",
         [
-            Query(longest),
-            Query(f"{RATIO} and {longest}"),
-            Query(f"{CLOCK} * 1000 and {longest}"),
-            Query(f"{STALLED} and {longest}"),
+            Query(f"{info} and on (language) {OF.ratio}"),
+            Query(f"sum by (language) (1 - {OF.ready})"),
+            Query(f"count {of_each}"),
+            Query(f"avg {of_each}"),
         ],
         [
-            *row_columns(),
-            *progress_columns("Value #D", "Value #A", "Value #C"),
-            completion_column("Value #B", custom__minWidth=160),
+            column("language", "Language", 90, links=[link_to]),
+            column("name", "Name"),
+            column("Value #B", "Behind", 75),
+            column("Value #C", "Of", 60),
+            ratio_column("Value #D", "Mean completion", 160),
+        ],
+        sort="Behind",
+        descending=True,
+    )
+
+
+def stopped() -> Panel:
+    longest = f"topk(100, {OF.idle} and {OF.behind})"
+    return table(
+        "Without progress for the longest time",
+        "The 100 translations that are not ready and whose completion has not risen for the longest time. The clock starts when "
+        "the exporter first sees a language, or sees it fall from complete.",
+        [
+            Query(longest),
+            Query(f"{longest} > bool $stalled_after"),
+            Query(f"{OF.ratio} and {longest}"),
+        ],
+        [
+            REPOSITORY,
+            LANGUAGE,
+            column("Value #A", "No progress for", 130, **SECONDS),
+            word_column("Value #B", "State", 80, ("behind", NEUTRAL), ("stalled", BAD)),
+            ratio_column("Value #C", "Completion", 150),
+            *ACCOUNT_COLUMNS,
         ],
         sort="No progress for",
         descending=True,
+        frozen=2,
     )
-    counts = lines(
-        "Languages complete and stalled",
-        "How many languages of the selected repositories were complete, and how many incomplete ones had not risen for 7 days. All languages count, whichever are selected.",
-        [
-            Query(f"sum(repo:translation_languages_complete:count{{{RECORDED_REPOSITORY}}})", "complete"),
-            Query(f"sum(repo:translation_languages_stalled:count{{{RECORDED_REPOSITORY}}})", "stalled"),
-        ],
-        fields(unit="short", min=0, decimals=0),
-        overrides=[
-            override("complete", color={"mode": "fixed", "fixedColor": GOOD}),
-            override("stalled", color={"mode": "fixed", "fixedColor": BAD}),
-        ],
-        stepped=True,
-    )
-    return [(10, [(rows, 16), (counts, 8)])]
 
 
-def done() -> list[tuple[int, list[tuple[Panel, int]]]]:
-    latest = f"topk(100, {ESTIMATE})"
-    rows = table(
-        "Estimated completion",
-        "When each language will be complete if it continues as in the last 14 days; the 100 that take longest. A language that is complete or does not rise has no estimate.",
-        [Query(f"{latest} * 1000"), Query(f"{RECORDED_RATIO} and {latest}"), Query(f"{latest} - time()")],
+def trust() -> list[Panel]:
+    def in_state(states: str) -> Query:
+        each = f'max by ({ACCOUNT}, state) (translation_exporter_repositories{{{EXPORTER}, state=~"{states}"}})'
+        return Query(f"sum by ({ACCOUNT}) ({each})")
+
+    def bad_if_any(name: str, title: str, width: int) -> Column:
+        return column(name, title, width, **colored(NONE_WANTED), custom__cellOptions={"type": "color-text"})
+
+    read = f"{own('last_success_timestamp_seconds', ACCOUNT)} > 0"
+    accounts = table(
+        "Accounts",
+        "Whether the last poll could list the repositories, when a poll last read everything, how many repositories have fresh "
+        "data, how many are shown although their last read failed, and how many are not shown. Scale: suspect if nothing is above "
+        "1 although api.completion_scale is above 1, so that all ratios here may be too small.",
         [
-            *row_columns(),
-            column("Value #A", "Complete on", **DATE),
-            column("Value #C", "In", unit="s", decimals=1, custom__width=100),
-            completion_column("Value #B", custom__minWidth=120),
+            Query(REACHABLE),
+            Query(f"time() - ({read})"),
+            in_state("fresh"),
+            in_state("failing"),
+            in_state("stale|pending"),
+            Query(SUSPECT),
+            Query(OUT_OF_SCALE),
         ],
-        sort="Complete on",
+        [
+            column("job", "Job"),
+            word_column("Value #A", "API", 105, ("unreachable", BAD), ("reachable", GOOD)),
+            column("Value #B", "Read in full", 105, **SECONDS, noValue="never"),
+            column("Value #C", "Fresh", 70),
+            bad_if_any("Value #D", "Failing", 75),
+            bad_if_any("Value #E", "Without data", 115),
+            word_column("Value #F", "Scale", 85, ("plausible", GOOD), ("suspect", BAD)),
+            bad_if_any("Value #G", "Out of scale", 110),
+            *ACCOUNT_COLUMNS[1:],
+        ],
+        sort="Job",
+    )
+    oldest = f"topk(20, time() - {OF.read_at})"
+    repositories = table(
+        "Repositories read longest ago",
+        "The 20 whose languages were last read in full the longest time ago, and whether these data are still shown.",
+        [Query(oldest), Query(f"{oldest} * 0 + 1 and {OF.served} or {oldest} * 0")],
+        [
+            REPOSITORY,
+            column("Value #A", "Read", 100, **SECONDS),
+            word_column("Value #B", "Its data", 90, ("gone", BAD), ("shown", NEUTRAL)),
+            *ACCOUNT_COLUMNS,
+        ],
+        sort="Read",
         descending=True,
     )
-    mean = f"avg without (language) ({RECORDED_RATIO})"
-    over_time = completion_over_time(
-        "Completion by repository",
-        "Completion of each repository over time, averaged over the selected languages; the 20 furthest behind at the end of the time range.",
-        least_at_the_end(20, mean, f"avg without (language) ({RECORDED_RATIO} @ end())"),
-        "{{repo}} ({{job}})",
-    )
-    return [(11, [(over_time, 12), (rows, 12)])]
-
-
-def trust() -> list[tuple[int, list[tuple[Panel, int]]]]:
-    states = fold("max", "translation_exporter_repositories", EXPORTER)
-    figures = six(
-        api_reachable(
-            "Whether the last poll could list the repositories. Unreachable: the data shown were read before."
-        ),
-        scale_plausible(
-            "Suspect: something is above 0 and nothing is above 1 although api.completion_scale is above 1, so the API seems to report 0 to 1 and all ratios here are too small."
-        ),
-        unwanted(
-            "Out of scale",
-            "Languages whose completion is below 0 or above api.completion_scale. They are shown as reported.",
-            f"sum({fold('max', 'translation_exporter_completion_out_of_scale', EXPORTER)})",
-        ),
-    )
-    by_state = stat(
-        "Repositories by state",
-        "Fresh: the last read succeeded. Failing: it failed, the last good data are shown. Stale: the data are gone. Pending: not read yet. Filtered: left out by the configuration. With replicas, the largest number counts.",
-        [Query(f"sum by (state) ({states})", "{{state}}")],
-        fields(unit="short", steps=NEUTRAL),
-        textMode="value_and_name",
-        orientation="vertical",
-    )
-    last_read = lines(
-        "Time since each repository was last read",
-        "How old the data of each selected repository were; the 20 oldest at the end of the time range. A line that climbs is a repository whose reads fail.",
-        [
-            Query(
-                f"(time() - {READ_AT}) and bottomk(20, {fold('max', 'translation_repository_last_success_timestamp_seconds', REPOSITORY, at_the_end=True)})",
-                "{{repo}} ({{job}})",
-            )
-        ],
-        fields(unit="s", min=0),
-        legend=("lastNotNull", "max"),
-    )
-    return [(4, [*figures, (by_state, 12)]), (9, [(last_read, 24)])]
+    return [accounts, repositories]
 
 
 def build() -> Json:
+    figures = [(translations(OF), 6), (repositories(), 5), (dates(OF), 5), (mean_completion(OF), 4), (age_of_data(OF), 4)]
     rows = [
-        Row("Are we ready to release?", [(4, ready())]),
-        Row("What is behind?", behind()),
-        Row("What has stopped moving, and since when?", stopped()),
-        Row("When will it be done?", done()),
-        Row("Can these figures be trusted?", trust()),
+        Row("Are we ready to release?", [(4, figures)]),
+        Row("What is due?", [(8, [(due(), 24)])]),
+        Row("What is behind?", [(14, [(matrix(), 24)]), (10, [(languages(), 12), (completion_over_time(OF), 12)])]),
+        Row(
+            "What moves, and what has stopped?",
+            [(8, [(counts_over_time(OF), 12), (burn_down(), 12)]), (8, [(stopped(), 24)])],
+        ),
+        Row("Can these figures be trusted?", [(height, [(panel, 24)]) for height, panel in zip((5, 8), trust(), strict=True)]),
     ]
+    of_these = ["${language:queryparam}", "${stalled_after:queryparam}"]
     return dashboard(
         "translation-progress",
         "Translation progress",
-        "Which translations are behind, which have stopped, when they will be done, and whether the figures can be trusted.",
+        "Which translations are ready, which are due or behind, which have stopped, and whether the figures can be trusted.",
         ALL_REPOSITORIES,
-        completion_events(shown=False),
         rows,
         since="now-7d",
+        links=[
+            to_dashboard("Translation of a repository", "translation-repository", "${repo:queryparam}", *of_these),
+            to_dashboard("Translation exporter", "translation-exporter"),
+        ],
     )

@@ -1,49 +1,98 @@
 """The queries that the dashboards share.
 
-Replicas show the same languages twice. A ratio is aggregated by max and a clock by min, `without (instance, pod)`, so
-that a second replica or a moved pod changes no figure, and every other label stays.
+Replicas show the same languages twice: a ratio is aggregated by max and a clock by min, `by` the labels named here, so that a
+second replica, a moved pod or a label of the node changes no figure. A cluster, a namespace and a job make an account; a label
+that is absent counts as empty.
 
-Current figures are computed from what the exporter exposes, so that they follow the selected instances and need no
-rules. Charts over time read the recorded series of deploy/prometheus/recording-rules.yaml: one for each language,
-however many replicas and pods there have been. These have no instance.
+Current figures are computed from what the exporter exposes, so that they follow the selected instances and need no rules.
+Charts over time read the recorded series of deploy/prometheus/recording-rules.yaml: one for each language, however many
+replicas and pods there have been.
 """
 
-EXPORTER = 'job=~"$job", instance=~"$instance"'
-REPOSITORY = f'{EXPORTER}, repo=~"$repo"'
-LANGUAGE = f'{REPOSITORY}, language=~"$language"'
-RECORDED_REPOSITORY = 'job=~"$job", repo=~"$repo"'
-RECORDED = f'{RECORDED_REPOSITORY}, language=~"$language"'
+ACCOUNT = "cluster, namespace, job"
+INSTANCE = f"{ACCOUNT}, instance"
+CHOSEN = 'cluster=~"$cluster", namespace=~"$namespace", job=~"$job"'
+EXPORTER = f'{CHOSEN}, instance=~"$instance"'
 
 
-def fold(by: str, metric: str, selector: str, *, at_the_end: bool = False) -> str:
-    """One series where replicas show several; at the end of the time range instead of at each step, if asked."""
-    return f"{by} without (instance, pod) ({metric}{{{selector}}}{' @ end()' if at_the_end else ''})"
+def fold(by: str, metric: str, labels: str = ACCOUNT, selector: str = EXPORTER) -> str:
+    """One series for each combination of these labels."""
+    return f"{by} by ({labels}) ({metric}{{{selector}}})"
 
 
-RATIO = fold("max", "translation_completion_ratio", LANGUAGE)
-CLOCK = fold("min", "translation_last_progress_timestamp_seconds", LANGUAGE)
-IDLE = f"(time() - {CLOCK})"
-STALLED = f"({IDLE} > bool $stalled_after) * ({RATIO} < bool 1)"
-READ_AT = fold("max", "translation_repository_last_success_timestamp_seconds", REPOSITORY)
-SERVED = fold("max", "translation_repository_languages", REPOSITORY)
-# A repository whose data are gone keeps its time of last success: only those still served have figures that can be old.
-AGE_OF_DATA = f"(time() - {READ_AT} and {SERVED})"
-INTERVAL = f"ignoring (repo) group_left () {fold('max', 'translation_exporter_poll_interval_seconds', EXPORTER)}"
-
-RECORDED_RATIO = f"repo_language:translation_completion_ratio:max{{{RECORDED}}}"
-RECORDED_CLOCK = f"repo_language:translation_last_progress_timestamp_seconds:min{{{RECORDED}}}"
-ESTIMATE = f"repo_language:translation_completion_estimated_timestamp_seconds{{{RECORDED}}}"
-
-# One mark at each change: the offset is as long as the step. The value is above 0, as Grafana drops what is not.
-REACHED = f"{RECORDED_RATIO} >= 1 and {RECORDED_RATIO} offset $__interval < 1"
-FELL = f"{RECORDED_RATIO} offset $__interval >= 1 and {RECORDED_RATIO} < 1"
+def own(metric: str, labels: str = INSTANCE) -> str:
+    """A gauge of the exporter's own, of each instance if nothing else is asked for."""
+    return fold("max", f"translation_exporter_{metric}", labels)
 
 
-def rate(metric: str, by: str, more: str = "") -> str:
-    """Events per second, summed over what `by` does not name."""
-    return f"sum by ({by}) (rate({metric}{{{EXPORTER}{more}}}[$__rate_interval]))"
+def known(expr: str) -> str:
+    """What `expr` has of the exporter's instances, also of those that were lost within a day: a Prometheus scrapes other jobs too."""
+    return f"{expr} and on ({INSTANCE}) last_over_time(translation_exporter_build_info{{{EXPORTER}}}[1d])"
 
 
-def least_at_the_end(number: int, expr: str, expr_at_the_end: str) -> str:
-    """The series that are lowest at the end of the time range, whatever they were before."""
-    return f"{expr} and bottomk({number}, {expr_at_the_end})"
+def per_hour(metric: str, by: str = "") -> str:
+    """Events in an hour, in all or by a label; a reason for which there were none is left out."""
+    rate = f"3600 * sum {f'by ({by}) ' if by else ''}(rate({metric}{{{EXPORTER}}}[$__rate_interval]))"
+    return f"{rate} > 0" if by else rate
+
+
+INTERVAL = own("poll_interval_seconds", ACCOUNT)
+# Repositories of which nothing is shown: their data are too old, or they were not read yet.
+WITHOUT_DATA = f"sum(max by ({ACCOUNT}, state) (translation_exporter_repositories{{{EXPORTER}, state=~\"stale|pending\"}}))"
+SUSPECT = fold("max", "translation_exporter_completion_scale_suspect")
+OUT_OF_SCALE = fold("max", "translation_exporter_completion_out_of_scale")
+REACHABLE = fold("min", "translation_up")
+
+
+def late(age: str, interval: str) -> str:
+    """1 if it is more than three intervals, as the alert rules count, and more than five minutes, as scrapes take time too."""
+    return f"({age} > bool 300) * ({age} / {interval} > bool 3)"
+
+
+class Scope:
+    """The series of the repositories that a dashboard shows; `repo` is its matcher."""
+
+    def __init__(self, repo: str) -> None:
+        repository, translation = f"{ACCOUNT}, repo", f"{ACCOUNT}, repo, language"
+        of_repository = f"{EXPORTER}, {repo}"
+        of_translation = f'{of_repository}, language=~"$language"'
+        self.repository = of_repository
+        self.by_repository = repository
+        self.ratio = fold("max", "translation_completion_ratio", translation, of_translation)
+        self.clock = fold("min", "translation_last_progress_timestamp_seconds", translation, of_translation)
+        self.target = fold("max", "translation_target_ratio", translation, of_translation)
+        self.due = fold("max", "translation_target_due_timestamp_seconds", translation, of_translation)
+        self.idle = f"(time() - {self.clock})"
+        # Without a target, a translation is ready when it is complete.
+        self.goal = f"({self.target} or {self.ratio} * 0 + 1)"
+        self.behind = f"({self.ratio} < {self.goal})"
+        self.ready = f"({self.ratio} >= bool {self.goal})"
+        # One without a completion is not ready either, unless its target is 0.
+        self.open = f"({self.due} unless {self.ratio} >= {self.goal} unless {self.target} == 0)"
+
+        self.served = fold("max", "translation_repository_languages", repository, of_repository)
+        self.read_at = fold("max", "translation_repository_last_success_timestamp_seconds", repository, of_repository)
+        # A repository whose data are gone keeps its time of last success: only those still served have figures that can be old.
+        self.age = f"(time() - {self.read_at} and {self.served})"
+        judged = (
+            f"count by ({repository}) ({fold('max', 'translation_completion_ratio', translation, of_repository)}"
+            f" or {fold('max', 'translation_target_ratio', translation, of_repository)} == 0)"
+        )
+        # How many languages of a repository have no completion.
+        self.unknown = f"({self.served} - ({judged} or {self.served} * 0))"
+
+        recorded_repository = f"{CHOSEN}, {repo}"
+        recorded = f'{recorded_repository}, language=~"$language"'
+        self.recorded_ratio = fold("max", "repo_language:translation_completion_ratio:max", translation, recorded)
+        self.recorded_target = fold("max", "repo_language:translation_target_ratio:max", translation, recorded)
+        self.recorded_due = fold("max", "repo_language:translation_target_due_timestamp_seconds:max", translation, recorded)
+        self.recorded_goal = f"({self.recorded_target} or {self.recorded_ratio} * 0 + 1)"
+        self.recorded_clock = fold("min", "repo_language:translation_last_progress_timestamp_seconds:min", translation, recorded)
+        self.recorded_ready = f"repo:translation_languages_ready:count{{{recorded_repository}}}"
+        self.recorded_stalled = f"repo:translation_languages_stalled:count{{{recorded_repository}}}"
+        self.estimate = fold("max", "repo_language:translation_completion_estimated_timestamp_seconds", translation, recorded)
+
+
+def at_the_end(expr: str) -> str:
+    """The same at the end of the time range, whatever it was before."""
+    return expr.replace("})", "} @ end())")

@@ -1,178 +1,141 @@
 """The dashboard of one repository in depth."""
 
 from blocks import (
+    ACCOUNT_COLUMNS,
+    BAD,
+    GOOD,
     NEUTRAL,
-    SHADES,
+    SECONDS,
     Json,
     Panel,
     Query,
     Row,
-    bars,
     column,
     dashboard,
-    fields,
+    date_column,
     lines,
+    ratio_column,
     stat,
     table,
+    to_dashboard,
+    word_column,
     words,
 )
-from figures import (
-    DATE,
-    PERCENT,
-    age_of_data,
-    completion_column,
-    completion_over_time,
-    counts,
-    mean_completion,
-    minimum_completion,
-    progress_columns,
-    six,
-    stalled_languages,
-)
-from queries import (
-    CLOCK,
-    ESTIMATE,
-    IDLE,
-    LANGUAGE,
-    RATIO,
-    READ_AT,
-    RECORDED_CLOCK,
-    RECORDED_RATIO,
-    REPOSITORY,
-    SERVED,
-    STALLED,
-    fold,
-    least_at_the_end,
-)
-from variables import ONE_REPOSITORY, completion_events
+from queries import EXPORTER, Scope, at_the_end, fold
+from shared import DAYS, age_of_data, completion_over_time, counts_over_time, dates, mean_completion, translations
+from variables import ONE_REPOSITORY, readiness_events
 
-
-def ready() -> list[tuple[Panel, int]]:
-    return six(
-        mean_completion("Completion averaged over the selected languages. Blue only at 100 %."),
-        minimum_completion(
-            "Completion of the language that is furthest behind. Blue means that all selected languages are complete."
-        ),
-        counts(
-            "Languages complete",
-            "How many of the selected languages are complete, how many of them report a completion, and how many languages are configured for the repository.",
-            Query(f"sum({RATIO} >= bool 1)", "complete"),
-            Query(f"count({RATIO})", "measured"),
-            Query(f"sum({SERVED})", "configured"),
-        ),
-        stalled_languages(),
-        stat(
-            "Estimated completion",
-            "When the last of the rising languages will be complete if they continue as in the last 14 days. Languages that do not rise are left out: see those stalled.",
-            [Query(f"max({ESTIMATE}) * 1000")],
-            fields(unit="dateTimeFromNow", steps=NEUTRAL, noValue="nothing rises"),
-        ),
-        age_of_data(
-            "How long ago the languages of the repository were last read in full. Data older than poll.stale_after are not shown at all.",
-        ),
-    )
+OF = Scope('repo="$repository"')
 
 
 def languages() -> Panel:
+    info = f"topk by (language) (1, group by (language, name) (translation_language_info{{{EXPORTER}, language=~\"$language\"}}))"
+    named = f"{OF.ratio} * 0 + on (language) group_left (name) {info}"
+    stalled = f"({OF.idle} > bool $stalled_after) * ({OF.ratio} < bool {OF.goal})"
+    unknown = f"({OF.target} unless {OF.ratio})"
+    # 0 behind, 1 stalled, 2 ready; 3 if it has no completion, but a target above 0.
+    state = f"2 * {OF.ready} + {stalled} or 3 - ({unknown} == bool 0)"
     return table(
         "Languages",
-        "All that is known of each language, the one furthest behind first. The estimate assumes the rate of the last 14 days; a language that does not rise has none.",
+        "All that is known of each language, the one furthest behind first. The estimate assumes the rate of the last 14 days; "
+        "a language that does not rise has none. One without a completion is listed if it has a target.",
         [
-            Query(fold("max", "translation_language_info", LANGUAGE)),
-            Query(RATIO),
-            Query(IDLE),
-            Query(f"{CLOCK} * 1000"),
-            Query(STALLED),
-            Query(f"{ESTIMATE} * 1000"),
+            Query(named),
+            Query(state),
+            Query(OF.ratio),
+            Query(f"{OF.goal} or {OF.target}"),
+            Query(OF.idle),
+            Query(f"{OF.estimate} * 1000"),
+            Query(f"({OF.due} - time()) / {DAYS}"),
         ],
         [
-            column("job", "Job", custom__minWidth=120),
-            column("language", "Language", custom__width=110),
-            column("name", "Name", custom__minWidth=140),
-            completion_column("Value #B", custom__minWidth=240),
-            *progress_columns("Value #E", "Value #C", "Value #D"),
-            column("Value #F", "Complete on", **DATE),
+            column("language", "Language", 90),
+            column("name", "Name", custom__minWidth=130),
+            word_column("Value #B", "State", 80, ("behind", NEUTRAL), ("stalled", BAD), ("ready", GOOD), ("unknown", BAD)),
+            ratio_column("Value #C", "Completion", 170),
+            column("Value #D", "Target", 75, unit="percentunit"),
+            column("Value #E", "No progress for", 130, **SECONDS),
+            date_column("Value #F", "Ready on"),
+            column("Value #G", "Days left", 90, unit="none", decimals=1),
+            *ACCOUNT_COLUMNS,
         ],
         sort="Completion",
     )
 
 
-def behind() -> list[tuple[int, list[tuple[Panel, int]]]]:
-    worst = bars(
-        "Languages, worst first",
-        "Completion of each language of the repository; the 30 furthest behind.",
-        Query(f"sort(bottomk(30, {RATIO}))", "{{language}} ({{job}})"),
-        fields(**PERCENT, steps=SHADES, min=0, max=1),
+def ready_on() -> Panel:
+    return stat(
+        "Last one ready",
+        "When the last of the rising languages will be ready if they continue as in the last 14 days. Languages that do not rise "
+        "are left out: see those stalled. No data: nothing rises, or the recording rules are not loaded.",
+        Query(f"max({OF.estimate}) * 1000"),
+        unit="dateTimeFromNow",
     )
-    over_time = completion_over_time(
-        "Completion by language",
-        "Completion of each language over time; the 20 furthest behind at the end of the time range. A drop means new text to translate.",
-        least_at_the_end(20, RECORDED_RATIO, f"{RECORDED_RATIO} @ end()"),
-        "{{language}} ({{job}})",
-    )
-    return [(12, [(languages(), 24)]), (11, [(worst, 8), (over_time, 16)])]
 
 
-def stopped() -> list[tuple[int, list[tuple[Panel, int]]]]:
-    longest = f"bottomk(20, {RECORDED_CLOCK} @ end() and {RECORDED_RATIO} @ end() < 1)"
-    idle = lines(
+def idle() -> Panel:
+    behind = f"{OF.recorded_ratio} < {OF.recorded_goal}"
+    longest = f"bottomk(5, {at_the_end(f'{OF.recorded_clock} and {behind}')})"
+    return lines(
         "Time since the last progress",
-        "How long each incomplete language had not risen; the 20 for which it is longest at the end of the time range. A line that only climbs is a language that nobody works on.",
-        [Query(f"(time() - {RECORDED_CLOCK}) and {RECORDED_RATIO} < 1 and {longest}", "{{language}} ({{job}})")],
-        fields(unit="s", min=0),
-        legend=("lastNotNull", "max"),
+        "How long each language that was not ready had not risen; the five for which it is longest at the end of the time range. "
+        "A line that only climbs is a language that nobody works on.",
+        Query(f"max by (language) (time() - {OF.recorded_clock} and {behind} and {longest})", "{{language}}"),
+        last=True,
+        **SECONDS,
+        min=0,
     )
-    return [(9, [(idle, 24)])]
 
 
-def trust() -> list[tuple[int, list[tuple[Panel, int]]]]:
-    about = table(
+def about() -> Panel:
+    labels = f"{OF.by_repository}, id, private"
+    return table(
         "The repository",
         "What the API says about the repository itself, and when its languages were last read in full.",
         [
-            Query(fold("max", "translation_repository_info", REPOSITORY)),
-            Query(f"{fold('max', 'translation_repository_created_timestamp_seconds', REPOSITORY)} * 1000"),
-            Query(SERVED),
-            Query(f"{READ_AT} * 1000"),
+            Query(fold("max", "translation_repository_info", labels, OF.repository)),
+            Query(f"{fold('max', 'translation_repository_created_timestamp_seconds', OF.by_repository, OF.repository)} * 1000"),
+            Query(OF.served),
+            Query(f"time() - {OF.read_at}"),
         ],
         [
-            column("job", "Job", custom__minWidth=120),
-            column("repo", "Repository", custom__minWidth=160),
-            column("id", "Id", unit="string"),
-            column(
-                "private",
-                "Private",
-                mappings=words({"true": ("yes", "text"), "false": ("no", "text")}),
-                custom__width=90,
-            ),
-            column("Value #B", "Created", **DATE),
-            column("Value #C", "Languages", unit="none", custom__width=100),
-            column("Value #D", "Last read", **DATE),
+            column("repo", "Repository", custom__minWidth=170),
+            column("id", "Id", 130, unit="string"),
+            column("private", "Private", 90),
+            date_column("Value #B", "Created"),
+            column("Value #C", "Languages", 100),
+            column("Value #D", "Read", 100, **SECONDS),
+            *ACCOUNT_COLUMNS,
         ],
         sort="Repository",
     )
-    last_read = lines(
-        "Time since it was last read",
-        "How old the data of the repository were. A line that climbs means that its reads fail.",
-        [Query(f"time() - {READ_AT}", "{{repo}} ({{job}})")],
-        fields(unit="s", min=0),
-    )
-    return [(7, [(about, 12), (last_read, 12)])]
 
 
 def build() -> Json:
+    figures = [
+        (translations(OF), 7),
+        (dates(OF), 5),
+        (mean_completion(OF), 4),
+        (ready_on(), 4),
+        (age_of_data(OF), 4),
+    ]
     rows = [
-        Row("Is $repo ready to release?", [(4, ready())]),
-        Row("What is behind?", behind()),
-        Row("What has stopped moving, and since when?", stopped()),
-        Row("Can these figures be trusted?", trust()),
+        Row("Is $repository ready to release?", [(4, figures), (12, [(languages(), 24)])]),
+        Row("How has it moved?", [(10, [(completion_over_time(OF), 8), (idle(), 8), (counts_over_time(OF), 8)])]),
+        Row("Which repository is this?", [(4, [(about(), 24)])]),
     ]
     return dashboard(
         "translation-repository",
         "Translation of a repository",
-        "One repository in depth: each of its languages, how it has progressed, and when it will be done.",
+        "One repository in depth: each of its languages, how it has progressed, and when it will be ready.",
         ONE_REPOSITORY,
-        completion_events(shown=True),
         rows,
         since="now-7d",
+        links=[
+            to_dashboard(
+                "Translation progress", "translation-progress", "${language:queryparam}", "${stalled_after:queryparam}"
+            ),
+            to_dashboard("Translation exporter", "translation-exporter"),
+        ],
+        events=readiness_events(OF),
     )

@@ -1,112 +1,141 @@
-"""The variables of the dashboards, and the events that they mark."""
+"""The variables of the dashboards, and the events that one of them marks."""
 
 from blocks import BAD, DATASOURCE, GOOD, Json
-from queries import EXPORTER, FELL, REACHED, REPOSITORY
+from queries import CHOSEN, EXPORTER, Scope
+
+SHOWN, HIDDEN, IN_MENU = 0, 2, 3
 
 
-def choice(name: str, label: str, metric: str, selector: str, description: str, *, single: bool = False) -> Json:
-    """A variable that offers the values of the label `name` of a metric."""
-    variable: Json = {
+def query(name: str, label: str, text: str, description: str, **more: object) -> Json:
+    """A variable that offers what a query finds."""
+    return {
         "type": "query",
         "name": name,
         "label": label,
         "description": description,
         "datasource": DATASOURCE,
-        "query": f"label_values({metric}{selector}, {name})",
+        "query": text,
         "refresh": 2,
         "sort": 1,
-        "hide": 0,
+        "hide": SHOWN,
         "regex": "",
-        "multi": not single,
-        "includeAll": not single,
-    }
-    if not single:
-        variable |= {"allValue": ".+", "current": {"selected": True, "text": ["All"], "value": ["$__all"]}}
-    return variable
+        "multi": False,
+        "includeAll": False,
+    } | more
 
 
-def datasource() -> Json:
-    return {
+def choice(name: str, label: str, series: str, description: str, **more: object) -> Json:
+    """A variable that offers the values of the label `name`: all, or several."""
+    several = {"multi": True, "includeAll": True, "allValue": ".+"}
+    several["current"] = {"selected": True, "text": ["All"], "value": ["$__all"]}
+    return query(name, label, f"label_values({series}, {name})", description, **several | more)
+
+
+BUILD_INFO = "translation_exporter_build_info"
+REPOSITORY_INFO = f"translation_repository_info{{{EXPORTER}}}"
+EXPORTERS: list[Json] = [
+    {
         "type": "datasource",
         "name": "datasource",
         "label": "Data source",
         "description": "The Prometheus that scrapes the exporter.",
         "query": "prometheus",
         "refresh": 1,
-        "hide": 0,
+        "hide": SHOWN,
         "regex": "",
         "multi": False,
         "includeAll": False,
-    }
+    },
+    # Many have but one, and no such label: these two wait in the menu of the dashboard's controls.
+    choice("cluster", "Cluster", BUILD_INFO, "Clusters, if the series have this label.", allValue=".*", hide=IN_MENU),
+    choice(
+        "namespace",
+        "Namespace",
+        f'{BUILD_INFO}{{cluster=~"$cluster"}}',
+        "Namespaces, if the series have this label.",
+        allValue=".*",
+        hide=IN_MENU,
+    ),
+    choice(
+        "job",
+        "Job",
+        f'{BUILD_INFO}{{cluster=~"$cluster", namespace=~"$namespace"}}',
+        "An account: its exporters share a job.",
+    ),
+    choice(
+        "instance",
+        "Instance",
+        f"{BUILD_INFO}{{{CHOSEN}}}",
+        "A single exporter. Charts over time read recorded series, which aggregate over all instances of a job.",
+    ),
+]
+LANGUAGE = choice("language", "Language", f"translation_language_info{{{EXPORTER}}}", "Languages to show.")
 
 
-def options(name: str, label: str, description: str, values: dict[str, str], default: str) -> Json:
-    """A variable that offers these {text: value}."""
+def threshold(name: str, label: str, default: int, description: str) -> Json:
+    """What the rules have recorded under this name, so that one number changes dashboards and alerts; or else the default."""
+    recorded = f"max(last_over_time(translation:{name}_seconds[15m]))"
+    text = f"query_result({recorded} or vector({default}))"
+    return query(name, label, text, f"{description}, in seconds: as the rules have it.", regex=r"/\} (\S+) /", hide=HIDDEN)
+
+
+THRESHOLDS = [
+    threshold("stalled_after", "Stalled after", 604800, "How long one that is not ready may go without progress"),
+    threshold("at_risk_within", "At risk within", 1209600, "How far ahead a date is soon"),
+]
+ALL_REPOSITORIES: list[Json] = [
+    *EXPORTERS,
+    choice("repo", "Repository", REPOSITORY_INFO, "Repositories to show."),
+    LANGUAGE,
+    *THRESHOLDS,
+]
+ONE_REPOSITORY: list[Json] = [
+    *EXPORTERS,
+    # What links bring: one, several or all. The first of them is shown.
+    choice("repo", "Arrived with", REPOSITORY_INFO, "The repositories that were chosen where a link led here.", hide=HIDDEN),
+    query(
+        "repository",
+        "Repository",
+        f'query_result(translation_repository_info{{{EXPORTER}, repo=~"$repo"}} or {REPOSITORY_INFO})',
+        "The repository to show.",
+        regex='/repo="([^"]+)"/',
+        sort=0,
+    ),
+    LANGUAGE,
+    *THRESHOLDS,
+]
+
+
+def event(name: str, color: str, expr: str, title: str) -> Json:
+    """Marks on the charts where `expr` has a value; Grafana leaves out those of 0."""
     return {
-        "type": "custom",
         "name": name,
-        "label": label,
-        "description": description,
-        "query": ", ".join(f"{text} : {value}" for text, value in values.items()),
-        "options": [{"text": text, "value": value, "selected": text == default} for text, value in values.items()],
-        "current": {"selected": True, "text": default, "value": values[default]},
-        "hide": 0,
-        "multi": False,
-        "includeAll": False,
-    }
-
-
-def event(name: str, color: str, expr: str, title: str, *, shown: bool) -> Json:
-    """Marks on the charts where `expr` has a value above 0, from the start or once they are switched on."""
-    return {
-        "name": name,
-        "enable": shown,
+        "enable": True,
         "hide": False,
         "iconColor": color,
         "datasource": DATASOURCE,
         "target": {"refId": "Anno", "expr": expr, "interval": "1m"},
         "titleFormat": title,
         "textFormat": "",
-        "tagKeys": "job,repo,language",
+        "tagKeys": "job,language",
         "useValueForTime": False,
     }
 
 
-JOB = choice("job", "Job", "translation_exporter_build_info", "", "An account: its exporters share a job.")
-INSTANCE = choice(
-    "instance",
-    "Instance",
-    "translation_exporter_build_info",
-    '{job=~"$job"}',
-    "A single exporter. Charts over time read recorded series, which aggregate over all instances of a job.",
-)
-REPO = choice("repo", "Repository", "translation_repository_info", f"{{{EXPORTER}}}", "Repositories to show.")
-ONE_REPO = choice(
-    "repo", "Repository", "translation_repository_info", f"{{{EXPORTER}}}", "The repository to show.", single=True
-)
-LANGUAGE = choice("language", "Language", "translation_language_info", f"{{{REPOSITORY}}}", "Languages to show.")
-STALLED_AFTER = options(
-    "stalled_after",
-    "Stalled after",
-    "An incomplete language whose completion has not risen for this long has stalled. The alert waits for 7 days.",
-    {
-        "1 minute": "60",
-        "1 day": "86400",
-        "3 days": "259200",
-        "7 days": "604800",
-        "14 days": "1209600",
-        "30 days": "2592000",
-    },
-    "7 days",
-)
-
-EXPORTERS: list[Json] = [datasource(), JOB, INSTANCE]
-ALL_REPOSITORIES: list[Json] = [*EXPORTERS, REPO, LANGUAGE, STALLED_AFTER]
-ONE_REPOSITORY: list[Json] = [*EXPORTERS, ONE_REPO, LANGUAGE, STALLED_AFTER]
-
-
-def completion_events(*, shown: bool) -> list[Json]:
+def readiness_events(of: Scope) -> list[Json]:
+    """One mark at each change: the offset is as long as the step."""
+    before = of.recorded_ratio.replace("})", "} offset $__interval)")
     return [
-        event("Language complete", GOOD, REACHED, "{{repo}}: {{language}} is complete", shown=shown),
-        event("No longer complete", BAD, FELL, "{{repo}}: {{language}} is no longer complete", shown=shown),
+        event(
+            "Language ready",
+            GOOD,
+            f"{of.recorded_goal} > 0 and {of.recorded_ratio} >= {of.recorded_goal} and {before} < {of.recorded_goal}",
+            "{{language}} is ready",
+        ),
+        event(
+            "No longer ready",
+            BAD,
+            f"{of.recorded_goal} > 0 and {of.recorded_ratio} < {of.recorded_goal} and {before} >= {of.recorded_goal}",
+            "{{language}} is no longer ready",
+        ),
     ]

@@ -3,7 +3,6 @@
 // Grafana's types use enums, which a JSON text cannot name. Here each enum stands for its values.
 
 import type * as schema from "@grafana/schema";
-import type * as bargauge from "@grafana/schema/dist/esm/raw/composable/bargauge/panelcfg/x/BarGaugePanelCfg_types.gen";
 import type * as stat from "@grafana/schema/dist/esm/raw/composable/stat/panelcfg/x/StatPanelCfg_types.gen";
 import type * as table from "@grafana/schema/dist/esm/raw/composable/table/panelcfg/x/TablePanelCfg_types.gen";
 import type * as timeseries from "@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen";
@@ -76,7 +75,6 @@ type Panel<Type extends string, Options, Custom> = Omit<
 
 type AnyPanel =
     | Panel<"stat", stat.Options, object>
-    | Panel<"bargauge", bargauge.Options, object>
     | Panel<"table", table.Options, table.FieldConfig>
     | Panel<"timeseries", timeseries.Options, timeseries.FieldConfig>
     | Json<schema.RowPanel>;

@@ -52,13 +52,13 @@ def events(dashboard: Json) -> Iterator[Query]:
         yield Query(f"{dashboard['title']} / {event['name']}", event["target"]["expr"])
 
 
-def choices(dashboard: Json) -> Iterator[tuple[Query, str]]:
-    """The metrics that the variables look at, each with the label whose values it offers."""
+def choices(dashboard: Json) -> Iterator[Query]:
+    """What the variables ask for."""
     for variable in dashboard["templating"]["list"]:
         if variable["type"] == "query":
-            match = re.fullmatch(r"label_values\((.+), (\w+)\)", variable["query"])
-            assert match, f"{variable['query']} is no label_values(metric, label)"
-            yield Query(f"{dashboard['title']} / ${variable['name']}", match[1]), match[2]
+            match = re.fullmatch(r"(?:label_values|query_result)\((.+?)(?:, (\w+))?\)", variable["query"])
+            assert match, f"{variable['query']} is no known query"
+            yield Query(f"{dashboard['title']} / ${variable['name']}", match[1])
 
 
 def rules() -> Iterator[tuple[Query, str | None]]:
@@ -72,15 +72,9 @@ def rules() -> Iterator[tuple[Query, str | None]]:
 DURATIONS = {"__rate_interval": "1m", "__interval": "15s", "__range": "1h"}
 
 
-def interpolate(expr: str, values: dict[str, str]) -> str:
-    """Replaces the variables, Grafana's own included. An unknown one is an error."""
-    known = DURATIONS | values
-    return re.sub(r"\$(\w+)|\$\{(\w+)\}", lambda match: known[match[1] or match[2]], expr)
-
-
 def parse(expr: str) -> promql.Expr:
     """The expression with values for durations and numbers; other variables stay, as they are parts of strings."""
-    for name, value in (DURATIONS | {"stalled_after": "604800"}).items():
+    for name, value in (DURATIONS | {"stalled_after": "604800", "at_risk_within": "1209600"}).items():
         expr = expr.replace(f"${name}", value)
     return promql.parse(expr)
 

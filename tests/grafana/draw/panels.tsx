@@ -1,0 +1,128 @@
+// The kinds of panels in use: what Grafana's page does around its library's BigValue, TableNG and TimeSeries.
+import * as data from "@grafana/data";
+import { sceneUtils } from "@grafana/scenes";
+import { BigValue, TimeSeries, useTheme2, VizRepeater } from "@grafana/ui";
+import { TableNG } from "@grafana/ui/unstable";
+import { useMemo } from "react";
+import { option } from "./environment";
+
+const LINE = {
+    drawStyle: "line",
+    lineInterpolation: "linear",
+    lineWidth: 1,
+    fillOpacity: 0,
+    gradientMode: "none",
+    showPoints: "auto",
+    pointSize: 5,
+    stacking: { mode: "none", group: "A" },
+    spanNulls: false,
+    axisPlacement: "auto",
+    axisLabel: "",
+    axisSoftMax: undefined,
+    lineStyle: undefined,
+    scaleDistribution: { type: "linear" },
+    thresholdsStyle: { mode: "off" },
+    hideFrom: { tooltip: false, viz: false, legend: false },
+};
+const CELL = { align: undefined, cellOptions: undefined, filterable: undefined, inspect: undefined, minWidth: undefined, width: undefined };
+
+export function registerPanels() {
+    register("stat", Stat, {}, "thresholds");
+    register("table", Table, CELL, "thresholds").setNoPadding();
+    register("timeseries", Lines, LINE, "palette-classic");
+}
+
+function register(pluginId: string, component: any, fields: object, color: string) {
+    const plugin = new data.PanelPlugin<any, any>(component);
+    plugin.useFieldConfig({
+        standardOptions: { color: { defaultValue: { mode: color } } } as any,
+        useCustomConfig: (builder) => {
+            for (const [id, value] of Object.entries(fields)) builder.addCustomEditor(option(id, data.identityOverrideProcessor, value));
+        },
+    });
+    sceneUtils.registerRuntimePanelPlugin({ pluginId, plugin });
+    return plugin;
+}
+
+/** The values that a stat shows. */
+export function values({ data: { series }, options, fieldConfig, replaceVariables, timeZone }: any, theme: any) {
+    const { reduceOptions } = options;
+    return data.getFieldDisplayValues({ fieldConfig, reduceOptions, replaceVariables, theme, data: series, timeZone });
+}
+
+function Stat(props: any) {
+    const theme = useTheme2();
+    return (
+        <VizRepeater
+            source={props.data}
+            getValues={() => values(props, theme)}
+            getAlignmentFactors={data.getDisplayValueAlignmentFactors}
+            orientation={props.options.orientation}
+            renderCounter={props.renderCounter}
+            width={props.width}
+            height={props.height}
+            itemSpacing={3}
+            autoGrid
+            renderValue={({ value, ...size }: any) => <BigValue {...props.options} {...size} theme={theme} value={value.display} />}
+        />
+    );
+}
+
+function Table({ data: { series, structureRev }, fieldConfig, height, options, timeRange, width }: any) {
+    useMemo(() => data.cacheFieldDisplayNames(series), [series]);
+    const [frame] = series;
+    if (!frame?.fields.length) return <NoData />;
+    return (
+        <TableNG
+            data={frame}
+            width={width}
+            height={height}
+            enableVirtualization
+            noHeader={!options.showHeader}
+            sortBy={options.sortBy}
+            frozenColumns={options.frozenColumns?.left}
+            cellHeight={options.cellHeight}
+            timeRange={timeRange}
+            fieldConfig={fieldConfig}
+            getActions={() => []}
+            structureRev={structureRev}
+        />
+    );
+}
+
+function Lines({ data: { series, structureRev }, height, options, timeRange, timeZone, width }: any) {
+    const theme = useTheme2();
+    const frames = useMemo(() => drawable(series, theme, timeRange), [series, theme, timeRange]);
+    if (!frames.length) return <NoData />;
+    return (
+        <TimeSeries
+            frames={frames}
+            structureRev={structureRev}
+            timeRange={timeRange}
+            timeZone={timeZone}
+            width={width}
+            height={height}
+            legend={options.legend}
+            options={options}
+        >
+            {() => <></>}
+        </TimeSeries>
+    );
+}
+
+/** The lines, with gaps where samples are missing, each with its place in the palette. */
+function drawable(series: data.DataFrame[], theme: data.GrafanaTheme2, { from, to }: data.TimeRange) {
+    data.cacheFieldDisplayNames(series);
+    const shown = series.filter((frame) => frame.fields.some(({ type }) => type === "number"));
+    return shown.map((frame, seriesIndex) => {
+        const gaps = data.applyNullInsertThreshold({ frame, refFieldPseudoMin: from.valueOf(), refFieldPseudoMax: to.valueOf() });
+        const fields = data.nullToValue(gaps).fields.map((field) => {
+            if (field.type !== "number") return field;
+            const line = { ...field, state: { ...field.state, seriesIndex } };
+            return { ...line, display: data.getDisplayProcessor({ field: line, theme }) };
+        });
+        return { ...gaps, fields };
+    });
+}
+
+const NoData = () => <div style={{ display: "grid", placeItems: "center", height: "100%" }}>No data</div>;

@@ -1,0 +1,73 @@
+"""The metrics in use are those of the program and of the rules, and every one of the program's is used.
+
+The environment gives PROGRAM, the built program.
+"""
+
+import os
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+from dashboards import choices, events, labels_named, load, parse, rules, selectors, targets
+from harness import address, get, running, wait_for
+from prometheus_client.parser import text_string_to_metric_families
+
+# Exposed, and neither charted nor alerted on.
+UNUSED = {
+    "process_virtual_memory_bytes": "says nothing about the memory that is used",
+    "process_virtual_memory_max_bytes": "a limit that is hardly ever set",
+    "process_threads": "does not change",
+}
+# Exposed only where the exporter serves TLS, which it does not here.
+OF_TLS = {"translation_exporter_tls_certificate_expiry_timestamp_seconds"}
+TARGET_LABELS = {"cluster", "namespace", "job", "instance", "pod"}
+# What Prometheus itself adds.
+PROMETHEUS_METRICS = {"up": TARGET_LABELS}
+
+
+def exposed_by_the_demo() -> dict[str, set[str]]:
+    """The labels of each metric."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        with running([os.environ["PROGRAM"], "demo", "--web.listen-address=127.0.0.1:0"], log) as process:
+            url = f"http://{address(process, log)}/metrics"
+            text = wait_for("a whole poll", lambda: (found := get(url)) and "exporter_last_success" in found and found)
+    found: dict[str, set[str]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            found.setdefault(sample.name, set(TARGET_LABELS)).update(sample.labels)
+    return found
+
+
+class Exposed(unittest.TestCase):
+    def test_every_metric_and_label_in_use_is_exposed_and_every_exposed_one_is_used(self):
+        exposed = exposed_by_the_demo()
+        recorded = {name for _, name in rules() if name}
+        all_labels = set().union(*exposed.values())
+        queries = [query for query, _ in rules()]
+        for dashboard in load():
+            queries += [*targets(dashboard), *events(dashboard), *choices(dashboard)]
+        used = set()
+        for query in queries:
+            expr = parse(query.expr)
+            for selector, _ in selectors(expr):
+                name = selector.name
+                used.add(name)
+                if name in recorded | OF_TLS:
+                    labels = all_labels
+                else:
+                    self.assertIn(name, exposed.keys() | PROMETHEUS_METRICS.keys(), query.where)
+                    labels = exposed.get(name) or PROMETHEUS_METRICS[name]
+                for matcher in selector.matchers.matchers:
+                    self.assertIn(matcher.name, labels, query.where)
+            legend = (query.target or {}).get("legendFormat", "")
+            self.assertLessEqual(labels_named(expr) | set(re.findall(r"\{\{(\w+)\}\}", legend)), all_labels, query.where)
+        self.assertLessEqual({name for name in used if ":" in name}, recorded)
+        bare = {re.sub("_(bucket|sum|count)$", "", name) for name in used}
+        unused = {re.sub("_(bucket|sum|count)$", "", name) for name in exposed} - bare
+        self.assertEqual(unused, UNUSED.keys(), "exposed and used by nothing, beside what is listed as deliberately unused")
+
+
+if __name__ == "__main__":
+    unittest.main()

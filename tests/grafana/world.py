@@ -1,0 +1,184 @@
+"""Series with known values, as Prometheus has them: two accounts in two clusters, and what else a Prometheus scrapes."""
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+NOW = int(time.time())
+MINUTE, HOUR, DAY = 60, 3600, 86400
+# The series end later than the tests.
+END = NOW + 15 * MINUTE
+
+Value = float | Callable[[int], float]
+Labels = dict[str, str]
+Series = tuple[str, Labels, Value, int]
+
+ACME = {"cluster": "east", "namespace": "l10n", "job": "acme"}
+UMBRELLA = {"cluster": "west", "namespace": "l10n", "job": "umbrella"}
+REPLICAS = [ACME | {"instance": f"acme-{n}:1", "pod": f"acme-{n}"} for n in (1, 2)]
+DOWN = ACME | {"instance": "acme-3:1", "pod": "acme-3"}
+NEVER_READ = UMBRELLA | {"instance": "umbrella-1:1", "pod": "umbrella-1"}
+OTHER = {"job": "node", "instance": "other:9100"}
+
+# (repository, language): completion or None, seconds since it rose, target, seconds until it is due, seconds until it is ready
+Known = dict[tuple[str, str], tuple[Value | None, float, float | None, float | None, float | None]]
+OF_ACME: Known = {
+    ("acme/app.web", "de"): (1, 20 * DAY, None, None, None),
+    ("acme/app.web", "fr"): (lambda at: 0.96 if at > NOW - HOUR else 0.94, 50 * HOUR, 0.95, 5.02 * DAY, None),
+    ("acme/app.web", "es"): (0.5, 35.5 * HOUR, 0.9, -2.02 * DAY, None),
+    ("acme/app.web", "ja"): (None, 0, 0.9, 3.02 * DAY, None),
+    ("acme/app-web", "de"): (0.2, 9 * DAY, None, None, None),
+    ("acme/app-web", "fr"): (0.99999, 7.5 * DAY, None, None, None),
+    ("acme/c++", "de"): (1, 20 * DAY, None, None, None),
+    ("acme/c++", "eo"): (0.1, 30 * DAY, 0, None, None),
+}
+OF_UMBRELLA: Known = {
+    ("acme/c++", "de"): (0.7, DAY, 1, 20.02 * DAY, 10 * DAY),
+    ("acme/c++", "it"): (0.4, DAY, 0.8, 10.02 * DAY, 30 * DAY),
+}
+
+
+def counter(per_hour: float) -> Callable[[int], float]:
+    return lambda at: per_hour * (at - NOW + 3 * HOUR) / HOUR
+
+
+def translations(known: Known, exporters: list[Labels], account: Labels, read: dict[str, float]) -> Iterator[Series]:
+    """What exporters expose, and the rules record, of an account; `read` is how long ago repositories were, if not just now."""
+    languages: dict[str, list[str]] = {}
+    for (repo, language), (ratio, idle, target, due, ready) in known.items():
+        languages.setdefault(repo, []).append(language)
+        of = {"repo": repo, "language": language}
+        exposed: dict[str, Value | None] = {
+            "translation_completion_ratio": ratio,
+            "translation_last_progress_timestamp_seconds": None if ratio is None else NOW - idle,
+            "translation_target_ratio": target,
+            "translation_target_due_timestamp_seconds": None if due is None else NOW + due,
+        }
+        recorded: dict[str, Value | None] = {
+            "repo_language:translation_completion_ratio:max": ratio,
+            "repo_language:translation_last_progress_timestamp_seconds:min": None if ratio is None else NOW - idle,
+            "repo_language:translation_target_ratio:max": target,
+            "repo_language:translation_target_due_timestamp_seconds:max": None if due is None else NOW + due,
+            "repo_language:translation_completion_estimated_timestamp_seconds": None if ready is None else NOW + ready,
+        }
+        yield from ((name, exporter | of, value, NOW - 2 * HOUR) for name, value in exposed.items() for exporter in exporters if value is not None)
+        yield from ((name, account | of, value, NOW - 2 * HOUR) for name, value in recorded.items() if value is not None)
+    for repo, codes in languages.items():
+        ready = sum(1 for code in codes if (known[repo, code][2] if known[repo, code][2] is not None else 1) <= ratio_now(known[repo, code][0]))
+        yield "repo:translation_languages_ready:count", account | {"repo": repo}, ready, NOW - 2 * HOUR
+        yield "repo:translation_languages_stalled:count", account | {"repo": repo}, 0, NOW - 2 * HOUR
+        for exporter in exporters:
+            of_repo = exporter | {"repo": repo}
+            yield "translation_repository_info", of_repo | {"id": "7", "private": "true"}, 1, NOW - 2 * HOUR
+            yield "translation_repository_created_timestamp_seconds", of_repo, NOW - 400 * DAY, NOW - 2 * HOUR
+            yield "translation_repository_languages", of_repo, len(codes), NOW - 2 * HOUR
+            yield "translation_repository_last_success_timestamp_seconds", of_repo, NOW - read.get(repo, MINUTE), NOW - 2 * HOUR
+    for exporter in exporters:
+        for code in {code for codes in languages.values() for code in codes}:
+            yield "translation_language_info", exporter | {"language": code, "name": f"Name of {code}"}, 1, NOW - 2 * HOUR
+
+
+def ratio_now(ratio: Value | None) -> float:
+    return -1 if ratio is None else ratio(NOW) if callable(ratio) else ratio
+
+
+def process(of: Labels) -> Iterator[Series]:
+    for name, value in {"open_fds": 12, "max_fds": 1024, "resident_memory_bytes": 3e7}.items():
+        yield f"process_{name}", of, value, NOW - 2 * HOUR
+    yield "process_start_time_seconds", of, NOW - 5 * DAY, NOW - 2 * HOUR
+    yield "process_cpu_seconds_total", of, counter(36), NOW - 2 * HOUR
+    yield "up", of, 1, NOW - 2 * HOUR
+
+
+def exporter(of: Labels, read: float, states: dict[str, int]) -> Iterator[Series]:
+    """What an exporter exposes of itself; `read` is when a poll last read everything, 0 if none did."""
+    gauges = {
+        "poll_interval_seconds": 300,
+        "last_poll_duration_seconds": 150,
+        "last_poll_timestamp_seconds": NOW - MINUTE,
+        "last_success_timestamp_seconds": read,
+        "listing_complete": 1,
+        "completion_scale": 100,
+        "completion_scale_suspect": 0,
+        "completion_out_of_scale": 0,
+        "languages": 7,
+        "config_last_reload_successful": 1,
+        "config_last_reload_success_timestamp_seconds": NOW - 5 * HOUR,
+    }
+    counters: list[tuple[str, Labels, float]] = [
+        ("polls", {}, 12),
+        ("poll_failures", {"reason": "repositories"}, 6),
+        ("poll_failures", {"reason": "key_file"}, 0),
+        ("poll_overruns", {}, 0),
+        ("api_requests", {"operation": "list_languages", "code": "200"}, 120),
+        ("api_requests", {"operation": "list_languages", "code": "503"}, 60),
+        ("api_request_failures", {"operation": "list_languages", "reason": "server_error"}, 60),
+        ("api_request_failures", {"operation": "list_languages", "reason": "timeout"}, 0),
+        ("api_retries", {"operation": "list_languages"}, 60),
+        ("invalid_entries", {"operation": "list_languages", "reason": "code"}, 0),
+        ("state_writes", {}, 12),
+        ("state_write_failures", {}, 0),
+        ("tls_handshake_failures", {"reason": "timeout"}, 0),
+        ("http_requests", {"path": "/metrics", "code": "200"}, 60),
+    ]
+    start = NOW - 2 * HOUR
+    yield from process(of)
+    yield "translation_exporter_build_info", of | {"version": "1.0.0", "revision": "1", "rustc": "1"}, 1, start
+    yield "translation_up", of, 1, start
+    yield from ((f"translation_exporter_{name}", of, value, start) for name, value in gauges.items())
+    yield from ((f"translation_exporter_{name}_total", of | labels, counter(rate), start) for name, labels, rate in counters)
+    yield from (("translation_exporter_repositories", of | {"state": state}, count, start) for state, count in states.items())
+    for le in ("0.1", "1", "+Inf"):
+        labels = {"operation": "list_languages", "le": le}
+        yield "translation_exporter_api_request_duration_seconds_bucket", of | labels, counter(120), start
+
+
+def full() -> list[Series]:
+    """Two replicas, an exporter that is down, an account of which no poll read everything, another job."""
+    states = {"fresh": 3, "failing": 1, "stale": 1, "pending": 0, "filtered": 0}
+    found = [*translations(OF_ACME, REPLICAS, ACME, {"acme/app-web": 3 * DAY}), *translations(OF_UMBRELLA, [NEVER_READ], UMBRELLA, {})]
+    for replica in REPLICAS:
+        found += exporter(replica, NOW - MINUTE, states)
+        gone = replica | {"repo": "acme/gone"}
+        found.append(("translation_repository_last_success_timestamp_seconds", gone, NOW - 4 * DAY, NOW - 2 * HOUR))
+    found += exporter(NEVER_READ, 0, {"fresh": 1})
+    found += process(OTHER)
+    found.append(("up", DOWN, 0, NOW - 2 * HOUR))
+    # A day is not over since it was last seen.
+    found.append(("translation_exporter_build_info", DOWN | {"version": "1.0.0", "revision": "1", "rustc": "1"}, 1, -HOUR))
+    found.append(("translation:stalled_after_seconds", {}, 8 * DAY, NOW - 2 * HOUR))
+    return found
+
+
+def without_rules() -> list[Series]:
+    return [series for series in full() if ":" not in series[0]]
+
+
+def everything_ready() -> list[Series]:
+    known: Known = {("acme/app", code): (1, DAY, 0.9, 5 * DAY, None) for code in ("de", "fr")}
+    of = REPLICAS[0]
+    return [*translations(known, [of], ACME, {}), *exporter(of, NOW - MINUTE, {"fresh": 1})]
+
+
+def large() -> list[Series]:
+    """200 repositories with 32 languages; one translation is not ready."""
+    codes = [f"l{n:02}" for n in range(32)]
+    known: Known = {(f"acme/repository-{n:03}", code): (1, DAY, None, None, None) for n in range(200) for code in codes}
+    known["acme/repository-123", "l31"] = (0.4, DAY, None, None, None)
+    found = [*translations(known, [REPLICAS[0]], ACME, {}), *exporter(REPLICAS[0], NOW - MINUTE, {"fresh": 200})]
+    return [(name, labels, value, NOW - 10 * MINUTE) for name, labels, value, _ in found]
+
+
+def write(series: list[Series], folder: Path, *, every: int = MINUTE) -> None:
+    """Makes blocks of a Prometheus of them."""
+    lines: list[str] = []
+    for name, labels, value, start in series:
+        text = ",".join(f'{label}="{one}"' for label, one in labels.items())
+        # One that started before 1970 ended so long ago.
+        times = range(NOW + 2 * start, NOW + start, every) if start < 0 else range(start, END, every)
+        lines += [f"{name}{{{text}}} {value(at) if callable(value) else value} {at}" for at in times]
+    lines.append("# EOF\n")
+    (folder / "series.txt").write_text("\n".join(lines))
+    command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", "series.txt", "tsdb"]
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
