@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds the archive and the Debian package from a static program that was built for a target, and lays it out for the image:
 #
-#     package.sh TARGET FOLDER
+#     package.sh TARGET FOLDER [OPTION…]
 #
-# such as package.sh x86_64-unknown-linux-gnu dist. Needs cargo-deb. FOLDER/image is what the Dockerfile takes for its build stage.
+# such as package.sh x86_64-unknown-linux-gnu dist. Needs cargo-deb, which gets the options. FOLDER/image is what the Dockerfile takes
+# for its build stage.
 set -euo pipefail
 
 target=$1 folder=$(realpath --canonicalize-missing "$2")
@@ -24,7 +25,7 @@ cargo run --locked --quiet --example manual -- "$built/manual"
 # Debian wants them compressed; the archive has them plain.
 gzip --keep --no-name -9 "$built"/manual/*.1
 
-cargo deb --locked --no-build --no-strip --target "$target" --output "$folder/"
+cargo deb --locked --no-build --no-strip --target "$target" --output "$folder/" "${@:3}"
 
 name=translation-exporter-$version.linux-$arch
 staged=$(mktemp -d)

@@ -16,7 +16,7 @@ package_is_made() {
     built=${CARGO_TARGET_DIR:-$root/target}/$target/release
     rm -rf "$packages"
     install -D -m 755 "$program" "$built/translation-exporter"
-    PATH=$tools/cargo/bin:$PATH "$deploy/release/package.sh" "$target" "$packages"
+    PATH=$tools/cargo/bin:$PATH "$deploy/release/package.sh" "$target" "$packages" --fast
     cmp "$program" "$packages"/image/*/image/usr/bin/translation-exporter
     tar -xzf "$packages"/*.tar.gz -C "$packages"
     local unpacked=("$packages"/translation-exporter-"$version".linux-*/)
@@ -35,7 +35,7 @@ package_is_made() {
     sed -i 's/^Version: .*/Version: 0.0.9-1/' "$packages/earlier/DEBIAN/control"
     printf '[Socket]\nListenStream=10018\n[Install]\nWantedBy=sockets.target\n' \
         >"$packages/earlier/usr/lib/systemd/system/translation-exporter.socket"
-    dpkg-deb --root-owner-group --build "$packages/earlier" "$packages/earlier.deb" >/dev/null
+    dpkg-deb --root-owner-group -Znone --build "$packages/earlier" "$packages/earlier.deb" >/dev/null
     local file
     for file in "$packages"/translation-exporter[_-]*.{deb,tar.gz}; do
         echo "note: $(basename "$file"): $(stat -c %s "$file" | numfmt --to=iec), unoptimised"
