@@ -51,7 +51,7 @@ pub enum Kind {
     ReloadRefused,
     CertificateExpiring,
     PollsOverrun,
-    ClockCorrected,
+    ClockBehind,
     /// The poll under way decides what is so: it is the first, or the last one failed as a whole.
     Undecided,
 }
@@ -98,7 +98,12 @@ impl Kind {
             Self::ScaleDoubtful => (Warning, Poll, "completions fit api.completion_scale again"),
             Self::StateNotSaved => (Warning, Exporter, "the state is saved again"),
             Self::StateDiscarded | Self::ReloadRefused => (Warning, Event, ""),
-            Self::CertificateExpiring | Self::ClockCorrected => (Warning, Exporter, ""),
+            Self::CertificateExpiring => (Warning, Exporter, ""),
+            Self::ClockBehind => (
+                Warning,
+                Exporter,
+                "the clock of this machine is no longer behind",
+            ),
             Self::PollsOverrun => (Warning, Poll, "polls fit into poll.interval again"),
             Self::Undecided => (Notice, Outage, ""),
         };
@@ -130,7 +135,7 @@ impl Kind {
             Self::RemovalUnconfirmed => {
                 Err("TranslationRepositoriesDropped fires once the next listing confirms it")
             }
-            Self::ClockCorrected => Err("the timestamps are corrected already"),
+            Self::ClockBehind => Err("it destroys nothing, and other programs watch clocks"),
             Self::Undecided => Err("it ends with the poll under way, or becomes another kind"),
         }
     }
@@ -367,9 +372,9 @@ fn failed(facts: &Facts) -> impl Iterator<Item = Finding> {
             facts.reload_refusal(),
         ),
         (
-            Kind::ClockCorrected,
-            "Timestamps that lay in the future were brought back to now",
-            facts.clock_corrected.as_ref(),
+            Kind::ClockBehind,
+            "The clock of this machine is wrong, or was: nothing is recorded as earlier than what is known",
+            facts.clock_behind.as_ref(),
         ),
     ]
     .into_iter()

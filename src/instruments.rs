@@ -240,10 +240,12 @@ impl Instruments {
             .change(|facts| facts.state_discarded = Some(failure));
     }
 
-    /// Timestamps lay in the future and were brought back to now.
-    pub fn clock_corrected(&self, failure: Failure) {
-        self.facts
-            .change(|facts| facts.clock_corrected = Some(failure));
+    /// The machine's clock is behind what is known, or agrees with it.
+    pub fn clock_behind(&self, failure: Option<Failure>) {
+        self.facts.change(|facts| match failure {
+            Some(failure) => fail(&mut facts.clock_behind, failure),
+            None => facts.clock_behind = None,
+        });
     }
 
     /// A configuration was loaded at `at` (at the start or by a reload), or was refused.

@@ -35,7 +35,7 @@ use std::{sync::Arc, time::Duration};
 use steps::Work;
 use tokio::{sync::watch, time::Instant};
 
-/// How far in the future a timestamp must be to be reported.
+/// How far behind the clock must be to be reported.
 const JUMP: Duration = Duration::from_secs(1);
 
 /// What a poll does. Replaced by a reload; in force from the next poll, except the targets, which the next publication
@@ -117,7 +117,6 @@ where
         let mut ledger = memory.map_or_else(Ledger::default, Ledger::restore);
         // The filters may differ from those of the process that wrote it.
         ledger.reselect(&settings.borrow().filter, clock.now());
-        ledger.date_restored(clock.moment());
         let in_force = Arc::clone(&settings.borrow());
         let mut poller = Self {
             settings,
@@ -284,16 +283,15 @@ where
         }
     }
 
-    /// Brings timestamps back to now that are in the future because the wall clock was set back.
+    /// Says whether the machine's clock is behind what is known.
     fn follow_the_clock(&mut self) {
-        let now = self.clock.now();
-        let ahead = self.ledger.bring_back(now);
-        if ahead >= JUMP {
-            let what = format!("they were up to {} ahead", Rough(ahead));
-            let hint = "check the clock of this machine";
-            self.instruments
-                .clock_corrected(Failure::new(now, what, hint));
-        }
+        let now = self.clock.moment();
+        let behind = self.ledger.follow_clock(now).filter(|by| *by >= JUMP);
+        self.instruments.clock_behind(behind.map(|by| {
+            let what = format!("it is {} behind the newest time that was recorded", Rough(by));
+            let hint = "set the clock of this machine; if it is right, times that are later are set to now after 24 hours";
+            Failure::new(now.wall, what, hint)
+        }));
     }
 
     fn save(&mut self) {

@@ -285,9 +285,9 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["took 5m 1s", "longer than poll.interval, 5m"],
         ),
         (
-            Kind::ClockCorrected,
-            Known::with(|known| known.facts.clock_corrected = fails()),
-            &["brought back to now"],
+            Kind::ClockBehind,
+            Known::with(|known| known.facts.clock_behind = fails()),
+            &["The clock of this machine is wrong"],
         ),
         (
             Kind::Undecided,

@@ -22,8 +22,8 @@ pub struct Facts {
     pub state_not_saved: Option<Failure>,
     /// Why the state file was set aside at the start; lasts until the next start.
     pub state_discarded: Option<Failure>,
-    /// That timestamps lay in the future; lasts until the next start.
-    pub clock_corrected: Option<Failure>,
+    /// That the machine's clock is behind what is known.
+    pub clock_behind: Option<Failure>,
     /// `None` if no certificate is served.
     pub certificate_expires_at: Option<Timestamp>,
     /// When the configuration in force was loaded.

@@ -9,7 +9,7 @@ mod listing;
 pub(super) use listing::{Changes, Listing};
 
 use crate::{
-    clock::Moment,
+    clock::{Moment, RecordedTime},
     model::{Failure, LanguageList, Repository, RepositoryId, TargetLanguage, Timestamp},
     progress::{Progress, advance},
     snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
@@ -53,6 +53,12 @@ pub(super) struct Ledger {
     /// How many entries of the last complete listing have no name that can be read.
     unnamed: usize,
     attempts: u64,
+    /// Which time counts as now in all of this.
+    time: RecordedTime,
+    /// What was read no later was read by an earlier process.
+    restored_at: Option<Instant>,
+    /// When, by the monotonic clock, it is next checked which clocks in `departed` are too old, and when it last was.
+    expiry: Option<Moment>,
     /// Whether it was logged that too many clocks departed.
     has_logged_excess: bool,
 }
@@ -83,6 +89,11 @@ impl Ledger {
                 ..Known::new(repository)
             };
             ledger.known.insert(known.repository.id, known);
+        }
+        if let Some(wall) = ledger.newest_time() {
+            ledger.time = RecordedTime::after(wall);
+            let monotonic = Instant::now();
+            ledger.expiry = Some(Moment { wall, monotonic });
         }
         ledger
     }
@@ -145,6 +156,7 @@ impl Ledger {
         scale: f64,
         now: Moment,
     ) -> bool {
+        let at = self.time.record(now.wall);
         let Some(known) = self.known.get_mut(&id) else {
             return false;
         };
@@ -167,7 +179,7 @@ impl Ledger {
             };
             let reported = match (completion, progress) {
                 (Some(completion), progress) => {
-                    Reported::Now(advance(progress, completion, scale, now.wall))
+                    Reported::Now(advance(progress, completion, scale, at))
                 }
                 (None, Some(progress)) => Reported::Before(progress),
                 (None, None) => Reported::Never,
@@ -178,10 +190,8 @@ impl Ledger {
             if let (Some(progress), None) =
                 (reading.progress(), find(&readings, &reading.language.code))
             {
-                self.departed.insert(
-                    (id, Arc::clone(&reading.language.code)),
-                    (progress, now.wall),
-                );
+                self.departed
+                    .insert((id, Arc::clone(&reading.language.code)), (progress, at));
             }
         }
         let readings = match before {
@@ -189,7 +199,7 @@ impl Ledger {
             _ => readings.into(),
         };
         known.languages = Some(Arc::new(Languages {
-            read_at: now.wall,
+            read_at: at,
             readings,
         }));
         known.read = Some(now.monotonic);
@@ -281,16 +291,23 @@ impl Known {
             );
             age > limit
         };
-        let condition = match (&self.languages, &self.failure) {
-            (None, failure) => Condition::Pending(failure.clone()),
-            (Some(languages), failure) if is_stale(languages) => Condition::Stale {
+        // Nothing is shown in the future.
+        let mut languages = self.languages.clone();
+        if let Some(languages) = &mut languages {
+            clocks::cut_to(languages, now.wall);
+        }
+        let failure = self.failure.clone().map(|failure| Failure {
+            since: failure.since.min(now.wall),
+            ..failure
+        });
+        let condition = match (languages, failure) {
+            (None, failure) => Condition::Pending(failure),
+            (Some(languages), failure) if is_stale(&languages) => Condition::Stale {
                 read_at: languages.read_at,
-                failure: failure.clone(),
+                failure,
             },
-            (Some(languages), None) => Condition::Fresh(Arc::clone(languages)),
-            (Some(languages), Some(failure)) => {
-                Condition::Failing(Arc::clone(languages), failure.clone())
-            }
+            (Some(languages), None) => Condition::Fresh(languages),
+            (Some(languages), Some(failure)) => Condition::Failing(languages, failure),
         };
         Shown::new(Arc::clone(&self.repository), condition)
     }

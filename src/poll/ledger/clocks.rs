@@ -1,22 +1,25 @@
-//! The progress clocks of what left, and what becomes of timestamps when the wall clock jumps.
+//! The progress clocks of what left, and what becomes of times when the clock of the machine is wrong.
 
 use super::{Known, Ledger};
 use crate::{
-    clock::Moment,
-    model::{Failure, Timestamp},
-    progress::Progress,
+    clock::{ClockCheck, Moment},
+    model::Timestamp,
     snapshot::{Languages, Reading, Reported},
 };
 use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
 
 /// How long the clocks of what left are kept.
-const DEPARTED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const DEPARTED_FOR: Duration = Duration::from_secs(30 * DAY.as_secs());
+/// How often it is checked how long they have been kept.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The least number of them that can be kept; more only while more languages are known.
 const DEPARTED_AT_LEAST: usize = 100_000;
 
 impl Ledger {
     /// Keeps the clocks of a repository that leaves.
     pub(super) fn depart(&mut self, known: &Known, now: Timestamp) {
+        let now = self.time.record(now);
         for reading in known
             .languages
             .iter()
@@ -34,8 +37,23 @@ impl Ledger {
     /// Forgets the clocks of what left long ago, and the oldest if there are too many: an API that invents ids or
     /// languages must not fill the memory.
     pub fn forget_departed(&mut self, now: Timestamp) {
-        self.departed
-            .retain(|_, (_, left_at)| now.since(*left_at) < DEPARTED_FOR);
+        let monotonic = Instant::now();
+        if self
+            .expiry
+            .is_none_or(|expiry| expiry.monotonic <= monotonic)
+        {
+            // Also by the time of the last check: a clock that is ahead for a while makes nothing old.
+            let last = self
+                .expiry
+                .map_or(Timestamp::default(), |expiry| expiry.wall);
+            let believed = last.min(now);
+            self.departed
+                .retain(|_, (_, left_at)| believed.since(*left_at) < DEPARTED_FOR);
+            self.expiry = Some(Moment {
+                wall: now,
+                monotonic: monotonic + DAY,
+            });
+        }
         let languages = self
             .known
             .values()
@@ -66,56 +84,82 @@ impl Ledger {
         }
     }
 
-    /// Dates what was restored by the monotonic clock, which determines its age from then on.
-    pub fn date_restored(&mut self, now: Moment) {
-        for known in self.known.values_mut() {
-            let age = known
-                .languages
-                .as_ref()
-                .map(|languages| now.wall.since(languages.read_at));
-            known.read = age.and_then(|age| now.monotonic.checked_sub(age));
+    /// The newest time that is known, if any is.
+    pub(super) fn newest_time(&self) -> Option<Timestamp> {
+        let languages = self
+            .known
+            .values()
+            .filter_map(|known| known.languages.as_ref());
+        let read = languages.map(|languages| languages.newest_time());
+        let departed = self.departed.values();
+        let departed = departed.map(|(progress, left_at)| progress.at.max(*left_at));
+        read.chain(departed).max()
+    }
+
+    /// Compares the machine's clock with what is known, and returns by how much it is behind.
+    pub fn follow_clock(&mut self, now: Moment) -> Option<Duration> {
+        let check = self.time.check(now);
+        if check == ClockCheck::Believed {
+            tracing::warn!(
+                "the clock was behind for 24 hours: times that are later are set to now"
+            );
+            for known in self.known.values_mut() {
+                if let Some(languages) = &mut known.languages {
+                    cut_to(languages, now.wall);
+                }
+            }
+            for (progress, left_at) in self.departed.values_mut() {
+                progress.at = progress.at.min(now.wall);
+                *left_at = (*left_at).min(now.wall);
+            }
+        }
+        self.date_restored(now);
+        match check {
+            ClockCheck::Behind(by) => Some(by),
+            ClockCheck::Agrees | ClockCheck::Believed => None,
         }
     }
 
-    /// Brings timestamps that are in the future back to `now`, and returns how far ahead the farthest was: zero if there was
-    /// none.
-    pub fn bring_back(&mut self, now: Timestamp) -> Duration {
-        let mut ahead = Duration::ZERO;
-        let mut bring_back = |at: &mut Timestamp| {
-            ahead = ahead.max(at.since(now));
-            *at = (*at).min(now);
-        };
+    /// Dates what was restored, and not read since, by the monotonic clock. The clock of the machine, which may be set at any
+    /// time, is all that there is to know its age by.
+    fn date_restored(&mut self, now: Moment) {
+        let restored_at = *self.restored_at.get_or_insert(now.monotonic);
+        let counts_as_now = self.time.now(now.wall);
         for known in self.known.values_mut() {
-            if let Some(Failure { since, .. }) = &mut known.failure {
-                bring_back(since);
-            }
-            if let Some(languages) = known
-                .languages
-                .as_mut()
-                .filter(|languages| is_ahead(languages, now))
-            {
-                let languages = Arc::make_mut(languages);
-                bring_back(&mut languages.read_at);
-                let mut readings = languages.readings.to_vec();
-                for Reading { reported, .. } in &mut readings {
-                    if let Reported::Now(progress) | Reported::Before(progress) = reported {
-                        bring_back(&mut progress.at);
-                    }
-                }
-                languages.readings = readings.into();
+            let Some(languages) = &known.languages else {
+                continue;
+            };
+            if known.read.is_none_or(|read| read <= restored_at) {
+                let age = counts_as_now.since(languages.read_at);
+                known.read = now.monotonic.checked_sub(age);
             }
         }
-        for (Progress { at, .. }, left_at) in self.departed.values_mut() {
-            bring_back(at);
-            bring_back(left_at);
-        }
-        ahead
     }
 }
 
-fn is_ahead(languages: &Languages, now: Timestamp) -> bool {
-    let mut clocks = languages.readings.iter().filter_map(Reading::progress);
-    languages.read_at > now || clocks.any(|progress| progress.at > now)
+impl Languages {
+    fn newest_time(&self) -> Timestamp {
+        let clocks = self.readings.iter().filter_map(Reading::progress);
+        clocks
+            .map(|progress| progress.at)
+            .fold(self.read_at, Timestamp::max)
+    }
+}
+
+/// Sets times that are later than `now` to it.
+pub(super) fn cut_to(languages: &mut Arc<Languages>, now: Timestamp) {
+    if languages.newest_time() <= now {
+        return;
+    }
+    let languages = Arc::make_mut(languages);
+    languages.read_at = languages.read_at.min(now);
+    let mut readings = languages.readings.to_vec();
+    for Reading { reported, .. } in &mut readings {
+        if let Reported::Now(progress) | Reported::Before(progress) = reported {
+            progress.at = progress.at.min(now);
+        }
+    }
+    languages.readings = readings.into();
 }
 
 #[cfg(test)]
@@ -129,7 +173,6 @@ mod tests {
         },
     };
     use globset::GlobSet;
-    use tokio::time::Instant;
 
     const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 

@@ -1,12 +1,7 @@
 //! When data become stale, and what a wall clock that jumps has to do with it: nothing.
 
 use super::*;
-use crate::{
-    model::Interner,
-    progress::Progress,
-    snapshot::{Languages, Shown},
-    state::Remembered,
-};
+use crate::snapshot::Shown;
 
 #[tokio::test(start_paused = true)]
 async fn failing_data_are_shown_until_they_are_stale_and_the_clock_goes_on() {
@@ -145,88 +140,4 @@ async fn a_wall_clock_that_jumps_ahead_makes_nothing_stale() {
         "1:stale 2:stale 3:stale",
         "an hour is an hour by any clock"
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn timestamps_in_the_future_are_brought_back_to_now_when_they_are_seen() {
-    const NOW: Timestamp = Timestamp::from_millis(START.as_millis() - 86_400_000);
-    let mut bench = bench();
-    bench.poll().await;
-    bench.change(|world| world.completions.retain(|(id, _)| *id != 2));
-    bench.poll().await;
-    // The clock was a day ahead, and is corrected.
-    bench.poller.clock = Clock::following_tokio(NOW);
-    bench.poller.publish();
-    for shown in bench.poller.snapshot().repositories {
-        assert_eq!(shown.condition.last_success(), Some(NOW));
-        assert_eq!(
-            shown.condition.languages().unwrap().readings[0]
-                .progress()
-                .unwrap()
-                .at,
-            NOW
-        );
-        assert_eq!(
-            shown.condition.failure().map(|failure| failure.since),
-            (shown.repository.id.get() == 2).then_some(NOW)
-        );
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_state_of_the_future_is_brought_back_to_now() {
-    const AHEAD: Timestamp = Timestamp::from_millis(START.as_millis() + 86_400_000);
-    let id = RepositoryId::new(1).unwrap();
-    let progress = Progress {
-        completion: Completion::new(10.0).unwrap(),
-        at: AHEAD,
-    };
-    let reading = |reported| crate::snapshot::Reading {
-        language: Interner::default().language("de", "German"),
-        reported,
-    };
-    let repository = Repository {
-        id,
-        name: "o/a".into(),
-        visibility: Visibility::Public,
-        created_at: None,
-    };
-    let readings = Arc::new([reading(crate::snapshot::Reported::Now(progress))]);
-    let memory = crate::state::Memory {
-        last_full_poll: None,
-        repositories: vec![Remembered {
-            repository: Arc::new(repository),
-            last_attempt: 1,
-            failures: 0,
-            languages: Some(Arc::new(Languages {
-                read_at: AHEAD,
-                readings,
-            })),
-        }],
-        missed: [].into(),
-        departed: [((id, "fr".into()), (progress, AHEAD))].into(),
-    };
-    let world = Memory::default();
-    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
-    let clock = Clock::following_tokio(START);
-    let instruments = Arc::new(Instruments::new("/metrics"));
-    let poller = Poller::new(
-        receiver,
-        Some(memory),
-        None,
-        clock,
-        instruments,
-        None::<Publish>,
-    );
-    let kept = poller.ledger.memory(None);
-    let languages = kept.repositories[0].languages.as_ref().unwrap();
-    assert_eq!(
-        (
-            languages.read_at,
-            languages.readings[0].progress().unwrap().at
-        ),
-        (START, START)
-    );
-    let (departed, left_at) = kept.departed[&(id, "fr".into())];
-    assert_eq!((departed.at, left_at), (START, START));
 }
