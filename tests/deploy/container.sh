@@ -68,6 +68,10 @@ PY
 
 hadolint_finds_nothing() {
     "$tools/python/bin/hadolint" "$deploy/container/Dockerfile"
+    # Dependabot updates the Dockerfile's base image, and not that of the workflows.
+    grep -rhoE 'rust:[^ ]+' "$deploy/container/Dockerfile" "$root/.github/workflows" | sort -u | tee "$work/bases"
+    [ "$(wc -l <"$work/bases")" = 1 ]
+    grep -q '@sha256:' "$work/bases"
 }
 
 # Each runs for as long as its probes' periods; all run at once, each in its own network.

@@ -74,7 +74,7 @@ check "the Dockerfile's inputs build a static program" dockerfile_inputs_build_a
 check "buildah builds the final stage: one program, no shell, nothing writable" buildah_builds_the_final_stage
 only=("$@")
 [[ $# -gt 0 && " $* " != *pod* ]] || start_pods
-check "hadolint finds nothing in the Dockerfile" hadolint_finds_nothing
+check "hadolint finds nothing in the Dockerfile, and workflows build on the same image" hadolint_finds_nothing
 check "kubernetes-validate --strict accepts every object" kubernetes_accepts_every_object
 check "ServiceMonitor and PrometheusRules fit the operator's schemas and types" operator_accepts_its_objects
 check "checkov finds nothing, except what has a reason" checkov_finds_nothing
