@@ -20,7 +20,7 @@ NONE_WANTED: Steps = [(None, NEUTRAL), (1, BAD)]
 # How far behind, as the colour of a cell: from all of these Grafana's choice of white or black stands out.
 HEAT: Steps = [(None, "dark-red"), (0.5, "super-light-orange"), (0.8, "super-light-yellow"), (1, "transparent")]
 # A chart over all languages costs an evaluation of each of them for each point.
-POINTS = 100
+POINTS, POINTS_OF_ALL_LANGUAGES = 100, 50
 
 # What would round to 100 % without being complete is shown differently.
 NEARLY = {"from": 0.9995, "to": 1 - 1e-12, "result": {"index": 0, "text": "< 100 %"}}
@@ -62,6 +62,7 @@ class Panel:
     overrides: list[Json] = field(default_factory=list)
     transformations: list[Json] = field(default_factory=list)
     repeat: str = ""
+    points: int = 0
 
     def at(self, number: int, place: Json) -> Json:
         panel: Json = {
@@ -75,8 +76,8 @@ class Panel:
             "options": self.options,
             "fieldConfig": {"defaults": self.defaults, "overrides": self.overrides},
         }
-        if self.kind == "timeseries":
-            panel["maxDataPoints"] = POINTS
+        if self.points:
+            panel["maxDataPoints"] = self.points
         if self.transformations:
             panel["transformations"] = self.transformations
         if self.repeat:
@@ -130,6 +131,8 @@ def stat(title: str, description: str, *queries: Query, overrides: list[Json] | 
         "wideLayout": True,
         "showPercentChange": False,
         "percentChangeColorMode": "standard",
+        # One size for all; Grafana would choose one for each panel.
+        "text": {"titleSize": 13, "valueSize": 30},
     }
     return Panel("stat", title, description, list(queries), options, colored([(None, NEUTRAL)]) | defaults, overrides or [])
 
@@ -142,6 +145,7 @@ def lines(
     stacked: bool = False,
     stepped: bool = False,
     last: bool = False,
+    points: int = POINTS,
     **defaults: Any,
 ) -> Panel:
     """Values over time. With `last`, the legend shows the last value of each."""
@@ -160,7 +164,7 @@ def lines(
     options = {"legend": legend, "tooltip": {"mode": "multi", "sort": "none", "hideZeros": False}}
     fields = {"color": {"mode": "palette-classic"}} | defaults
     fields["custom"] = custom | defaults.get("custom", {})
-    return Panel("timeseries", title, description, list(queries), options, fields, overrides or [])
+    return Panel("timeseries", title, description, list(queries), options, fields, overrides or [], points=points)
 
 
 def fixed(name: str, color: str) -> Json:
@@ -191,7 +195,7 @@ def ratio_column(name: str, title: str, width: int = 0) -> Column:
     """A bar with its figure."""
     bar = {"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}
     color = {"mode": "fixed", "fixedColor": GOOD}
-    return column(name, title, width, **PERCENT, min=0, max=1, color=color, custom__cellOptions=bar)
+    return column(name, title, width, **PERCENT, min=0, max=1, color=color, noValue="unknown", custom__cellOptions=bar)
 
 
 def date_column(name: str, title: str) -> Column:

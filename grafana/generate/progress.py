@@ -9,6 +9,7 @@ from blocks import (
     KEPT,
     NEUTRAL,
     NONE_WANTED,
+    POINTS_OF_ALL_LANGUAGES,
     SECONDS,
     Column,
     Json,
@@ -29,9 +30,8 @@ from blocks import (
     table,
     to_dashboard,
     word_column,
-    words,
 )
-from queries import ACCOUNT, EXPORTER, INTERVAL, OUT_OF_SCALE, REACHABLE, SUSPECT, WITHOUT_DATA, Scope, own
+from queries import ACCOUNT, EXPORTER, INTERVAL, OUT_OF_SCALE, REACHABLE, SUSPECT, WITHOUT_DATA, Scope, at_the_end, own
 from shared import DAYS, age_of_data, completion_over_time, counts_over_time, dates, mean_completion, translations
 from variables import ALL_REPOSITORIES
 
@@ -80,8 +80,8 @@ def repositories() -> Panel:
 
 def due() -> Panel:
     first = f"bottomk(100, {OF.open})"
-    # 0 if the date has passed, 1 if the estimate is later than it, 2 if it is not, 3 if there is no estimate.
-    outlook = f"0 * ({first} < time()) or 2 - ({OF.estimate} > bool {first}) or 3 + 0 * {first}"
+    # 0 if the estimate is no later than the date, 1 if it is; without an estimate 2, or 3 if the date has passed.
+    outlook = f"({OF.estimate} > bool {first}) or 2 + ({first} < bool time())"
     return table(
         "What is due",
         "Translations whose target has a date and that are not ready, the most urgent first. The estimate assumes the rate of "
@@ -92,7 +92,6 @@ def due() -> Panel:
             Query(f"{OF.ratio} and {first}"),
             Query(f"{OF.target} and {first}"),
             Query(f"{OF.estimate} * 1000 and {first}"),
-            Query(f"{first} * 1000"),
         ],
         [
             REPOSITORY,
@@ -102,15 +101,14 @@ def due() -> Panel:
                 "Value #B",
                 "Outlook",
                 100,
-                ("missed", BAD),
-                ("too late", BAD),
                 ("in time", GOOD),
+                ("too late", BAD),
                 ("no estimate", NEUTRAL),
+                ("missed", BAD),
             ),
             ratio_column("Value #C", "Completion", 150),
             column("Value #D", "Target", 75, unit="percentunit"),
             date_column("Value #E", "Ready on"),
-            date_column("Value #F", "Due"),
             *ACCOUNT_COLUMNS,
         ],
         sort="Days left",
@@ -119,14 +117,16 @@ def due() -> Panel:
 
 
 def burn_down() -> Panel:
-    dated = f"{OF.recorded_target} and {OF.recorded_due}"
-    behind = f"{OF.recorded_ratio} < {OF.recorded_target}"
+    dated = at_the_end(OF.recorded_due)
+    none = f"0 * count({dated})"
     return lines(
         "Left of what has a date",
-        "How many translations with a date were not ready, and for how many of these it had passed: the line has to reach 0 by the date.",
-        Query(f"count({behind} and {OF.recorded_due}) or 0 * count({dated})", "not ready"),
-        Query(f"count({behind} and {OF.recorded_due} < time()) or 0 * count({dated})", "date missed"),
+        "How many of the translations that have a date now were not ready, and for how many dates had passed: the line has to reach 0 "
+        "by the date.",
+        Query(f"count({OF.recorded_missing} and {dated}) or {none}", "not ready"),
+        Query(f"count({OF.recorded_missed}) or {none}", "date missed"),
         overrides=[fixed("not ready", GOOD), fixed("date missed", BAD)],
+        points=POINTS_OF_ALL_LANGUAGES,
         stepped=True,
         **COUNT,
         decimals=0,
@@ -157,6 +157,7 @@ def matrix() -> Panel:
         }
         | colored(HEAT),
         transformations=[
+            {"id": "sortBy", "options": {"sort": [{"field": "language"}]}},
             {
                 "id": "groupingToMatrix",
                 "options": {"columnField": "language", "rowField": "repo", "valueField": "Value", "emptyValue": "null"},
@@ -224,7 +225,7 @@ def stopped() -> Panel:
         [
             REPOSITORY,
             LANGUAGE,
-            column("Value #A", "No progress for", 130, **SECONDS),
+            column("Value #A", "No progress for", 150, **SECONDS),
             word_column("Value #B", "State", 80, ("behind", NEUTRAL), ("stalled", BAD)),
             ratio_column("Value #C", "Completion", 150),
             *ACCOUNT_COLUMNS,
@@ -293,7 +294,7 @@ def build() -> Json:
     rows = [
         Row("Are we ready to release?", [(4, figures)]),
         Row("What is due?", [(8, [(due(), 24)])]),
-        Row("What is behind?", [(14, [(matrix(), 24)]), (10, [(languages(), 12), (completion_over_time(OF), 12)])]),
+        Row("What is behind?", [(12, [(matrix(), 24)]), (10, [(languages(), 12), (completion_over_time(OF.recorded_ratio_10m), 12)])]),
         Row(
             "What moves, and what has stopped?",
             [(8, [(counts_over_time(OF), 12), (burn_down(), 12)]), (8, [(stopped(), 24)])],

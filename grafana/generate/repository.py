@@ -54,7 +54,7 @@ def languages() -> Panel:
             word_column("Value #B", "State", 80, ("behind", NEUTRAL), ("stalled", BAD), ("ready", GOOD), ("unknown", BAD)),
             ratio_column("Value #C", "Completion", 170),
             column("Value #D", "Target", 75, unit="percentunit"),
-            column("Value #E", "No progress for", 130, **SECONDS),
+            column("Value #E", "No progress for", 150, **SECONDS),
             date_column("Value #F", "Ready on"),
             column("Value #G", "Days left", 90, unit="none", decimals=1),
             *ACCOUNT_COLUMNS,
@@ -74,13 +74,13 @@ def ready_on() -> Panel:
 
 
 def idle() -> Panel:
-    behind = f"{OF.recorded_ratio} < {OF.recorded_goal}"
-    longest = f"bottomk(5, {at_the_end(f'{OF.recorded_clock} and {behind}')})"
+    clock = f"{OF.recorded_clock} and {OF.recorded_missing}"
+    longest = f"bottomk(5, {at_the_end(clock)})"
     return lines(
         "Time since the last progress",
         "How long each language that was not ready had not risen; the five for which it is longest at the end of the time range. "
         "A line that only climbs is a language that nobody works on.",
-        Query(f"max by (language) (time() - {OF.recorded_clock} and {behind} and {longest})", "{{language}}"),
+        Query(f"max by (language) (time() - ({clock}) and {longest})", "{{language}}"),
         last=True,
         **SECONDS,
         min=0,
@@ -121,7 +121,7 @@ def build() -> Json:
     ]
     rows = [
         Row("Is $repository ready to release?", [(4, figures), (12, [(languages(), 24)])]),
-        Row("How has it moved?", [(10, [(completion_over_time(OF), 8), (idle(), 8), (counts_over_time(OF), 8)])]),
+        Row("How has it moved?", [(10, [(completion_over_time(OF.recorded_ratio), 8), (idle(), 8), (counts_over_time(OF), 8)])]),
         Row("Which repository is this?", [(4, [(about(), 24)])]),
     ]
     return dashboard(

@@ -7,6 +7,7 @@ from blocks import (
     NEUTRAL,
     NONE_WANTED,
     PERCENT,
+    POINTS_OF_ALL_LANGUAGES,
     SECONDS,
     Panel,
     Query,
@@ -86,17 +87,18 @@ def age_of_data(of: Scope) -> Panel:
     )
 
 
-def completion_over_time(of: Scope) -> Panel:
-    expr = f"avg by (language) ({of.recorded_ratio})"
+def completion_over_time(ratio: str) -> Panel:
+    expr = f"avg by (language) ({ratio})"
     return lines(
         "Completion of the five languages furthest behind",
         "The five that are furthest behind at the end of the time range, and the mean of all. A fall is new text to translate.",
         Query(f"{expr} and bottomk(5, {at_the_end(expr)})", "{{language}}"),
-        Query(f"avg({of.recorded_ratio})", "mean of all"),
+        Query(f"avg({ratio})", "mean of all"),
         overrides=[
             override("mean of all", color={"mode": "fixed", "fixedColor": NEUTRAL}, custom__lineStyle=DASHED),
         ],
         last=True,
+        points=POINTS_OF_ALL_LANGUAGES,
         **PERCENT,
         custom={"axisSoftMax": 1},
     )

@@ -124,7 +124,7 @@ def event(name: str, color: str, expr: str, title: str) -> Json:
 
 def readiness_events(of: Scope) -> list[Json]:
     """One mark at each change: the offset is as long as the step."""
-    before = of.recorded_ratio.replace("})", "} offset $__interval)")
+    before = f"{of.recorded_ratio} offset $__interval"
     return [
         event(
             "Language ready",

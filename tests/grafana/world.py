@@ -10,7 +10,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 # The series end later than the tests.
 END = NOW + 15 * MINUTE
 
-Value = float | Callable[[int], float]
+Value = float | Callable[[int], float | None]
 Labels = dict[str, str]
 Series = tuple[str, Labels, Value, int]
 
@@ -57,6 +57,9 @@ def translations(known: Known, exporters: list[Labels], account: Labels, read: d
         }
         recorded: dict[str, Value | None] = {
             "repo_language:translation_completion_ratio:max": ratio,
+            "repo_language:translation_completion_ratio:max10m": ratio,
+            "repo_language:translation_completion_ratio:missing": missing(ratio, 1 if target is None else target),
+            "repo_language:translation_target_due_timestamp_seconds:missed": NOW + due if due is not None and due < 0 else None,
             "repo_language:translation_last_progress_timestamp_seconds:min": None if ratio is None else NOW - idle,
             "repo_language:translation_target_ratio:max": target,
             "repo_language:translation_target_due_timestamp_seconds:max": None if due is None else NOW + due,
@@ -65,8 +68,7 @@ def translations(known: Known, exporters: list[Labels], account: Labels, read: d
         yield from ((name, exporter | of, value, NOW - 2 * HOUR) for name, value in exposed.items() for exporter in exporters if value is not None)
         yield from ((name, account | of, value, NOW - 2 * HOUR) for name, value in recorded.items() if value is not None)
     for repo, codes in languages.items():
-        ready = sum(1 for code in codes if (known[repo, code][2] if known[repo, code][2] is not None else 1) <= ratio_now(known[repo, code][0]))
-        yield "repo:translation_languages_ready:count", account | {"repo": repo}, ready, NOW - 2 * HOUR
+        yield "repo:translation_languages_ready:count", account | {"repo": repo}, 2, NOW - 2 * HOUR
         yield "repo:translation_languages_stalled:count", account | {"repo": repo}, 0, NOW - 2 * HOUR
         for exporter in exporters:
             of_repo = exporter | {"repo": repo}
@@ -79,8 +81,11 @@ def translations(known: Known, exporters: list[Labels], account: Labels, read: d
             yield "translation_language_info", exporter | {"language": code, "name": f"Name of {code}"}, 1, NOW - 2 * HOUR
 
 
-def ratio_now(ratio: Value | None) -> float:
-    return -1 if ratio is None else ratio(NOW) if callable(ratio) else ratio
+def missing(ratio: Value | None, target: float) -> Value | None:
+    """How much is missing until it is ready, while it is not."""
+    if ratio is None:
+        return None
+    return lambda at: max(0, target - (ratio(at) if callable(ratio) else ratio)) or None
 
 
 def process(of: Labels) -> Iterator[Series]:
@@ -177,7 +182,8 @@ def write(series: list[Series], folder: Path, *, every: int = MINUTE) -> None:
         text = ",".join(f'{label}="{one}"' for label, one in labels.items())
         # One that started before 1970 ended so long ago.
         times = range(NOW + 2 * start, NOW + start, every) if start < 0 else range(start, END, every)
-        lines += [f"{name}{{{text}}} {value(at) if callable(value) else value} {at}" for at in times]
+        values = ((value(at) if callable(value) else value, at) for at in times)
+        lines += [f"{name}{{{text}}} {one} {at}" for one, at in values if one is not None]
     lines.append("# EOF\n")
     (folder / "series.txt").write_text("\n".join(lines))
     command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", "series.txt", "tsdb"]

@@ -14,8 +14,14 @@ function hiddenColumns(panel: Element): string[] {
 
 /** Titles of the panel and of its columns that are wider than their place. */
 function cutTitles(panel: Element): string[] {
-    const titles = [...panel.querySelectorAll<HTMLElement>("h2, h2 *, [role=columnheader] *")];
-    return [...new Set(titles.filter((title) => title.scrollWidth > title.clientWidth + 1 && title.clientWidth).map((title) => title.textContent!))];
+    const range = document.createRange();
+    const isCut = (title: Element) => {
+        range.selectNodeContents(title);
+        const text = range.getBoundingClientRect();
+        const place = title.getBoundingClientRect();
+        return text.left < place.left - 1 || text.right > place.right + 1;
+    };
+    return [...panel.querySelectorAll("h2, [role=columnheader]")].filter(isCut).map((title) => title.textContent!);
 }
 
 /** Texts with a contrast below 4.5:1 to what is behind them. */
