@@ -1,20 +1,24 @@
 //! The web side: listeners, router, scrapes, status page, and the protection of all that.
 //!
-//! It only reads what was published: no request here ever waits for a poll or calls the API. Connections, requests and
-//! responses are bounded in number, size and time, so that no client can delay another, or the shutdown.
+//! It only reads what was published: no request here ever waits for a poll or calls the API. Connections and responses are
+//! bounded in number, size and time, and where there are too many, those of the client that has most are ended
+//! ([`fair_share`]). A client can delay others by the work that it asks for, such as verifying passwords, and no longer than
+//! that takes; the shutdown it cannot delay.
 
 mod accept;
+mod activity;
 mod app;
 mod auth;
 mod connection;
+mod fair_share;
 mod follow;
 mod handshake;
 mod limit;
 mod listen;
 mod middleware;
-mod moved;
 mod negotiate;
 mod page;
+mod password_queue;
 mod router;
 mod scrape;
 mod state;

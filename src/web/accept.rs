@@ -1,30 +1,22 @@
 //! Accepts a bounded number of connections, until the exporter stops.
 
-use super::{app::App, connection, moved::Moved};
-use crate::sync::lock;
+use super::{activity::Activity, app::App, connection, fair_share::FairShare};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::{
-    future::Future,
-    io,
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
-    task::AbortHandle,
     time::{Instant, sleep, timeout},
 };
 use tokio_util::task::TaskTracker;
 
 /// How long the requests under way may take once the exporter stops: it has 5 seconds in all.
-const SHUTDOWN: Duration = Duration::from_secs(4);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Connections over all listeners. Well below the usual limit of 1024 open files.
 const MAX_CONNECTIONS: usize = 512;
 
 /// How long to wait after a failure to accept, whose cause may last.
-const PAUSE: Duration = Duration::from_millis(200);
+const RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// How long accepting must not fail to count as recovered.
 const CALM: Duration = Duration::from_secs(5);
@@ -40,7 +32,7 @@ pub(super) async fn serve(
     let server = Arc::new(Server {
         app,
         tasks: TaskTracker::new(),
-        places: Mutex::default(),
+        connections: FairShare::of(MAX_CONNECTIONS),
     });
     for listener in listeners {
         server.tasks.spawn(Arc::clone(&server).accept(listener));
@@ -48,11 +40,9 @@ pub(super) async fn serve(
     shutdown.await;
     server.app.stop.cancel();
     server.tasks.close();
-    if timeout(SHUTDOWN, server.tasks.wait()).await.is_err() {
+    if timeout(DRAIN_TIMEOUT, server.tasks.wait()).await.is_err() {
         tracing::warn!("dropping connections that did not finish in time for the shutdown");
-        lock(&server.places)
-            .iter()
-            .for_each(|place| place.task.abort());
+        server.connections.end_all();
     }
 }
 
@@ -73,13 +63,7 @@ fn raise_limit_of_open_files() {
 struct Server {
     app: App,
     tasks: TaskTracker,
-    places: Mutex<Vec<Place>>,
-}
-
-/// An open connection.
-struct Place {
-    moved: Arc<Moved>,
-    task: AbortHandle,
+    connections: Arc<FairShare>,
 }
 
 impl Server {
@@ -111,38 +95,26 @@ impl Server {
                         tracing::debug!(address, %error, "accepting failed again");
                     }
                     (failed, last_failed) = (failed + 1, Instant::now());
-                    sleep(PAUSE).await;
+                    sleep(RETRY_DELAY).await;
                 }
             }
         }
     }
 
-    /// Serves the connection. If all places are taken, the connection that has been idle for longest is closed, so that
-    /// idle connections cannot lock out others.
     fn admit(&self, stream: TcpStream, peer: SocketAddr) {
-        let mut places = lock(&self.places);
-        places.retain(|place| !place.task.is_finished());
-        if places.len() >= MAX_CONNECTIONS
-            && let Some((index, _)) = places
-                .iter()
-                .enumerate()
-                .min_by_key(|(_, place)| place.moved.last())
-        {
-            tracing::debug!(
-                "all {MAX_CONNECTIONS} connections are taken; closing the one idle for longest"
-            );
-            places.swap_remove(index).task.abort();
-        }
-        let moved = Moved::now();
-        let served = connection::serve(stream, peer, self.app.clone(), Arc::clone(&moved));
-        let task = self.tasks.spawn(async move {
-            if let Err(error) = served.await {
-                tracing::debug!(%peer, error = &*error, "a connection ended with an error");
+        let activity = Activity::new(peer);
+        let share = self.connections.take(&activity, 1);
+        let app = self.app.clone();
+        self.tasks.spawn(async move {
+            let _share = share;
+            tokio::select! {
+                served = connection::serve(stream, app, Arc::clone(&activity)) => {
+                    if let Err(error) = served {
+                        tracing::debug!(%peer, error = &*error, "a connection ended with an error");
+                    }
+                }
+                () = activity.end.cancelled() => {}
             }
-        });
-        places.push(Place {
-            moved,
-            task: task.abort_handle(),
         });
     }
 }

@@ -8,7 +8,7 @@ use super::{
 use crate::config::WebConfig;
 use axum::Router;
 use std::sync::Arc;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 /// What is in force at one instant.
@@ -96,6 +96,7 @@ fn in_force(
         .certificate_expires(file.tls.as_ref().and_then(|tls| tls.expires));
     let site = Arc::new(Site {
         shared,
+        scrapes: Semaphore::new(settings.max_requests),
         settings,
         file,
     });

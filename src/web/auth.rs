@@ -2,9 +2,10 @@
 //!
 //! A hash is expensive on purpose, so it is computed off the runtime's threads and one at a time, and the last right
 //! password of each user is remembered, as a keyed digest that is useless outside this process. An unknown user costs as
-//! much as a known one, so that the time reveals nothing. Clients take turns by address, so that a flood of wrong
-//! passwords from one cannot lock out another.
+//! much as a known one, so that the time reveals nothing. Who may have one verified, and when, is up to the
+//! [`PasswordQueue`].
 
+use super::password_queue::PasswordQueue;
 use crate::sync::lock;
 use axum::http::{HeaderMap, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -15,16 +16,13 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
-};
+use tokio::time::Instant;
 
-/// How long a request waits for earlier ones: with its own verification, less than the usual 10 seconds of a scrape.
-const PATIENCE: Duration = Duration::from_secs(6);
+/// A client whose passwords are refused is logged again when none was for so long.
+const REFUSALS_END: Duration = Duration::from_secs(3600);
 
-/// How many requests of one address may wait. More could not be verified in time, even at the usual cost of 10.
-const MAX_WAITING: usize = 100;
+/// How many such clients are remembered; more are not logged.
+const MAX_REFUSED: usize = 1000;
 
 /// A verification at this cost takes about a second. A higher one could take longer than a scrape.
 const MAX_COST: u32 = 14;
@@ -48,10 +46,9 @@ pub struct Verifier {
     /// The digest of the last right password of each user.
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
-    /// One verification at a time.
-    turn: Arc<Semaphore>,
-    /// One request of each address waits for a turn; the others of that address wait for that one.
-    addresses: Mutex<HashMap<IpAddr, Arc<Semaphore>>>,
+    queue: Arc<PasswordQueue>,
+    /// When a password of a client was refused last.
+    refused: Mutex<HashMap<IpAddr, Instant>>,
 }
 
 /// Whether `hash` can be verified against; the message says what is wrong with it and what to do, and shows nothing of
@@ -81,16 +78,30 @@ impl Verifier {
             digest_key: digest_key.expect(
                 "without random numbers of the system no HashMap could have been made either",
             ),
-            turn: Arc::new(Semaphore::new(1)),
-            addresses: Mutex::default(),
+            queue: PasswordQueue::new(),
+            refused: Mutex::default(),
         }
     }
 
-    /// Judges the credentials of a request from this address.
-    pub async fn judge(&self, users: &Users, headers: &HeaderMap, address: IpAddr) -> Verdict {
+    /// Verifies the credentials of a request of this client.
+    pub async fn verify(&self, users: &Users, headers: &HeaderMap, client: IpAddr) -> Verdict {
         let Some((user, password)) = credentials(headers) else {
             return Verdict::Refused;
         };
+        let verdict = self.verify_password(users, user, password, client).await;
+        if verdict == Verdict::Refused {
+            self.log_refusal(client);
+        }
+        verdict
+    }
+
+    async fn verify_password(
+        &self,
+        users: &Users,
+        user: String,
+        password: Vec<u8>,
+        client: IpAddr,
+    ) -> Verdict {
         let known = users.get(&user);
         let Some(hash) = known.or_else(|| self.decoy(users, &user)).map(Arc::clone) else {
             return Verdict::Refused;
@@ -101,7 +112,7 @@ impl Verifier {
         if is_verified() {
             return Verdict::Admitted;
         }
-        let Some(turn) = self.turn(address).await else {
+        let Some(permit) = self.queue.wait(client).await else {
             return Verdict::Busy;
         };
         // Another request with the same credentials may have been verified in the meantime.
@@ -110,8 +121,8 @@ impl Verifier {
         }
         let verified = tokio::task::spawn_blocking(move || {
             let is_right = bcrypt::verify(password, &hash);
-            // The turn lasts as long as the work, even if the client is gone.
-            drop(turn);
+            // It lasts as long as the work, even if the client is gone.
+            drop(permit);
             is_right
         });
         // Awaited for unknown users too, so that both take the same time.
@@ -137,28 +148,14 @@ impl Verifier {
         users.values().nth(usize::from(choice) % users.len().max(1))
     }
 
-    /// `None` if too many wait, or for too long.
-    async fn turn(&self, address: IpAddr) -> Option<[OwnedSemaphorePermit; 2]> {
-        let own = {
-            let mut addresses = lock(&self.addresses);
-            addresses.retain(|_, own| Arc::strong_count(own) > 1);
-            Arc::clone(
-                addresses
-                    .entry(address)
-                    .or_insert_with(|| Arc::new(Semaphore::new(1))),
-            )
-        };
-        // The map has one reference, and each request that waits or is being verified has another.
-        if Arc::strong_count(&own) > MAX_WAITING + 2 {
-            return None;
+    /// Once for all of a client, which may be a scraper with an old password.
+    fn log_refusal(&self, client: IpAddr) {
+        let now = Instant::now();
+        let mut refused = lock(&self.refused);
+        refused.retain(|_, last| now - *last < REFUSALS_END);
+        if refused.len() < MAX_REFUSED && refused.insert(client, now).is_none() {
+            tracing::warn!(%client, "refusing the password of a client; correct it there, or basic_auth_users");
         }
-        let both = async {
-            Some([
-                own.acquire_owned().await.ok()?,
-                Arc::clone(&self.turn).acquire_owned().await.ok()?,
-            ])
-        };
-        timeout(PATIENCE, both).await.ok().flatten()
     }
 }
 
@@ -177,7 +174,8 @@ fn credentials(headers: &HeaderMap) -> Option<(String, Vec<u8>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::password_queue::MAX_PLACES, *};
+    use tokio::time::timeout;
 
     /// At the lowest cost.
     fn hash_of(password: &str) -> String {
@@ -216,12 +214,12 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(
                 verifier
-                    .judge(&users, &request("alice", "correct"), HERE)
+                    .verify(&users, &request("alice", "correct"), HERE)
                     .await,
                 Verdict::Admitted
             );
             assert_eq!(
-                verifier.judge(&users, &request("bob", "b:ob"), HERE).await,
+                verifier.verify(&users, &request("bob", "b:ob"), HERE).await,
                 Verdict::Admitted
             );
             for (user, password) in [
@@ -233,7 +231,9 @@ mod tests {
                 ("ALICE", "correct"),
             ] {
                 assert_eq!(
-                    verifier.judge(&users, &request(user, password), HERE).await,
+                    verifier
+                        .verify(&users, &request(user, password), HERE)
+                        .await,
                     Verdict::Refused,
                     "{user} {password}"
                 );
@@ -246,7 +246,7 @@ mod tests {
         let verifier = Verifier::new();
         let users = users(&[("alice", hash_of("correct"))]);
         assert_eq!(
-            verifier.judge(&users, &HeaderMap::new(), HERE).await,
+            verifier.verify(&users, &HeaderMap::new(), HERE).await,
             Verdict::Refused
         );
         for value in [
@@ -259,7 +259,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, value.parse().unwrap());
             assert_eq!(
-                verifier.judge(&users, &headers, HERE).await,
+                verifier.verify(&users, &headers, HERE).await,
                 Verdict::Refused,
                 "{value}"
             );
@@ -274,28 +274,28 @@ mod tests {
         assert_eq!(verifier.decoy(&users, "mallory"), users.get("alice"));
         assert_eq!(
             verifier
-                .judge(&users, &request("mallory", "correct"), HERE)
+                .verify(&users, &request("mallory", "correct"), HERE)
                 .await,
             Verdict::Refused
         );
     }
 
     #[tokio::test]
-    async fn a_verification_is_waited_for_also_of_an_unknown_user_and_keeps_its_turn_where_the_client_goes_away()
+    async fn a_verification_is_waited_for_also_of_an_unknown_user_and_keeps_its_permit_where_the_client_goes_away()
      {
         let verifier = Verifier::new();
         let users = users(&[("alice", expensive())]);
         let judged = timeout(
             Duration::from_millis(1),
-            verifier.judge(&users, &request("mallory", "correct"), HERE),
+            verifier.verify(&users, &request("mallory", "correct"), HERE),
         )
         .await;
         assert!(
             judged.is_err(),
             "it is not answered before the work is done"
         );
-        assert_eq!(verifier.turn.available_permits(), 0);
-        let _turn = verifier.turn.acquire().await.unwrap();
+        assert_eq!(verifier.queue.verification.available_permits(), 0);
+        let _permit = verifier.queue.verification.acquire().await.unwrap();
     }
 
     #[tokio::test]
@@ -310,7 +310,7 @@ mod tests {
         for (user, password) in [("alice", "kept"), ("bob", "changed"), ("carol", "changed")] {
             assert_eq!(
                 verifier
-                    .judge(&before, &request(user, password), HERE)
+                    .verify(&before, &request(user, password), HERE)
                     .await,
                 Verdict::Admitted
             );
@@ -318,21 +318,21 @@ mod tests {
         let after = users(&[("alice", kept), ("bob", hash_of("other"))]);
         assert_eq!(
             verifier
-                .judge(&after, &request("bob", "changed"), HERE)
+                .verify(&after, &request("bob", "changed"), HERE)
                 .await,
             Verdict::Refused
         );
         assert_eq!(
             verifier
-                .judge(&after, &request("carol", "changed"), HERE)
+                .verify(&after, &request("carol", "changed"), HERE)
                 .await,
             Verdict::Refused
         );
         // From now on nothing is verified.
-        verifier.turn.close();
+        verifier.queue.verification.close();
         assert_eq!(
             verifier
-                .judge(&after, &request("alice", "kept"), HERE)
+                .verify(&after, &request("alice", "kept"), HERE)
                 .await,
             Verdict::Admitted
         );
@@ -343,27 +343,30 @@ mod tests {
         let verifier = Arc::new(Verifier::new());
         let users = users(&[("alice", hash_of("correct"))]);
         // As if a verification were under way all the time.
-        let busy = Arc::clone(&verifier.turn).acquire_owned().await.unwrap();
-        let flood: Vec<_> = (0..=MAX_WAITING)
+        let busy = Arc::clone(&verifier.queue.verification)
+            .acquire_owned()
+            .await
+            .unwrap();
+        let flood: Vec<_> = (0..MAX_PLACES)
             .map(|number| {
                 let (verifier, users) = (Arc::clone(&verifier), users.clone());
                 tokio::spawn(async move {
                     verifier
-                        .judge(&users, &request("alice", &number.to_string()), HERE)
+                        .verify(&users, &request("alice", &number.to_string()), HERE)
                         .await
                 })
             })
             .collect();
-        while lock(&verifier.addresses)
+        while lock(&verifier.queue.clients)
             .get(&HERE)
-            .map_or(0, Arc::strong_count)
-            < MAX_WAITING + 2
+            .map_or(0, |client| client.places)
+            < MAX_PLACES
         {
             tokio::task::yield_now().await;
         }
         assert_eq!(
             verifier
-                .judge(&users, &request("alice", "one more"), HERE)
+                .verify(&users, &request("alice", "one more"), HERE)
                 .await,
             Verdict::Busy
         );
@@ -371,11 +374,11 @@ mod tests {
             let (verifier, users) = (Arc::clone(&verifier), users.clone());
             tokio::spawn(async move {
                 verifier
-                    .judge(&users, &request("alice", "correct"), ELSEWHERE)
+                    .verify(&users, &request("alice", "correct"), ELSEWHERE)
                     .await
             })
         };
-        while !lock(&verifier.addresses).contains_key(&ELSEWHERE) {
+        while !lock(&verifier.queue.clients).contains_key(&ELSEWHERE) {
             tokio::task::yield_now().await;
         }
         drop(busy);
@@ -385,7 +388,7 @@ mod tests {
             .filter(|request| !request.is_finished())
             .count();
         assert!(
-            waiting > MAX_WAITING / 2,
+            waiting > MAX_PLACES / 2,
             "it had not to wait for them: {waiting}"
         );
         flood.iter().for_each(tokio::task::JoinHandle::abort);
@@ -395,11 +398,11 @@ mod tests {
     async fn nobody_waits_as_long_as_a_scrape_may_take() {
         let verifier = Verifier::new();
         let users = users(&[("alice", hash_of("correct"))]);
-        let _busy = verifier.turn.acquire().await.unwrap();
+        let _busy = verifier.queue.verification.acquire().await.unwrap();
         let begin = tokio::time::Instant::now();
         assert_eq!(
             verifier
-                .judge(&users, &request("alice", "correct"), HERE)
+                .verify(&users, &request("alice", "correct"), HERE)
                 .await,
             Verdict::Busy
         );

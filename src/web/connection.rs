@@ -1,50 +1,57 @@
 //! One connection: its TLS, its requests, and its end.
 //!
-//! No client can hold a place for long: the head of a request may take [`PATIENCE`], and a connection is closed if no byte
-//! moves for as long, or when it is older than [`MAX_AGE`].
+//! It ends when no request has been under way for 30 s, when a response is not taken by its client ([`Activity`]), and when
+//! it is older than [`MAX_AGE`]. What a client can make it keep is bounded: a head, [`MAX_STREAMS`] responses, and of each
+//! what hyper holds to send next.
 
 use super::{
+    activity::{Activity, UnderWay},
     app::{App, InForce},
     handshake,
-    moved::Moved,
 };
-use axum::extract::ConnectInfo;
-use hyper::{Request, body::Incoming, service::service_fn};
+use axum::{
+    body::Body,
+    extract::{ConnectInfo, Request},
+    response::Response,
+};
+use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
 };
-use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    time::{sleep_until, timeout},
+    time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-/// For the head of a request, and between bytes.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the head of a request may take over HTTP/1.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 const MAX_AGE: Duration = Duration::from_secs(600);
 
 /// How long the requests under way may take once a connection must close.
-const GOODBYE: Duration = Duration::from_secs(10);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is read and written at once over HTTP/1, in bytes. A head may be as large, and no larger than twice that.
 const BUFFER: usize = 16 * 1024;
 
-/// HTTP/2 streams of one connection.
-const MAX_STREAMS: u32 = 32;
+/// HTTP/2 streams of one connection: enough for a scraper or a browser, and each can hold a response back.
+const MAX_STREAMS: u32 = 8;
+
+/// How much of the bodies of requests, which nobody reads, a client may send over HTTP/2, in bytes.
+const WINDOW: u32 = 16 * 1024;
 
 type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Serves the connection to its end.
 pub(super) async fn serve(
     stream: TcpStream,
-    peer: SocketAddr,
     app: App,
-    moved: Arc<Moved>,
+    activity: Arc<Activity>,
 ) -> Result<(), ConnectionError> {
     // A response is written at once; waiting to fill packets only adds latency.
     stream.set_nodelay(true)?;
@@ -52,10 +59,10 @@ pub(super) async fn serve(
         site, generation, ..
     } = app.in_force();
     let Some(tls) = site.file.tls.as_ref().map(|tls| Arc::clone(&tls.config)) else {
-        return serve_requests(moved.watch(stream), false, peer, app, generation, &moved).await;
+        return serve_requests(stream, false, app, generation, activity).await;
     };
     let shaken = tokio::select! {
-        shaken = handshake::shake_hands(stream, &moved, tls) => shaken,
+        shaken = handshake::shake_hands(stream, tls) => shaken,
         () = generation.cancelled() => return Ok(()),
     };
     let stream = shaken.map_err(|(reason, error)| {
@@ -66,24 +73,25 @@ pub(super) async fn serve(
     })?;
     drop(site);
     let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    serve_requests(stream, http2, peer, app, generation, &moved).await
+    serve_requests(stream, http2, app, generation, activity).await
 }
 
 /// Serves requests over HTTP/1, or HTTP/2 where ALPN negotiated that, until the connection ends or must close: then it may
-/// finish what is under way, but for no longer than [`GOODBYE`], whatever the client does.
+/// finish what is under way, but for no longer than [`DRAIN_TIMEOUT`], whatever the client does.
 async fn serve_requests(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     http2: bool,
-    peer: SocketAddr,
     app: App,
     leave: CancellationToken,
-    moved: &Moved,
+    activity: Arc<Activity>,
 ) -> Result<(), ConnectionError> {
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(ConnectInfo(peer));
-        // Looked up for each request, so that a reload takes effect on open connections too.
-        app.in_force().router.oneshot(request)
-    });
+    let service = {
+        let activity = Arc::clone(&activity);
+        service_fn(move |request| {
+            let under_way = UnderWay::new(&activity, &request);
+            respond(app.clone(), activity.peer, under_way, request)
+        })
+    };
     let builder = auto::Builder::new(TokioExecutor::new());
     let mut builder = if http2 {
         builder.http2_only()
@@ -93,21 +101,40 @@ async fn serve_requests(
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
+        .header_read_timeout(HEAD_TIMEOUT)
+        .half_close(true)
         .max_buf_size(BUFFER);
     builder
         .http2()
         .timer(TokioTimer::new())
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(None)
         .max_concurrent_streams(MAX_STREAMS);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         ended = connection.as_mut() => return ended,
+        () = activity.idle() => {}
+        () = sleep(MAX_AGE) => {}
         () = leave.cancelled() => {}
-        () = sleep_until(moved.opened_at + MAX_AGE) => {}
-        () = moved.rested(PATIENCE) => {}
     }
     connection.as_mut().graceful_shutdown();
-    timeout(GOODBYE, connection).await.unwrap_or(Ok(()))
+    timeout(DRAIN_TIMEOUT, connection).await.unwrap_or(Ok(()))
+}
+
+async fn respond(
+    app: App,
+    peer: SocketAddr,
+    under_way: UnderWay,
+    request: hyper::Request<Incoming>,
+) -> Result<Response, Infallible> {
+    // No handler reads a body; to drop it here is to keep none of it in memory.
+    let (mut head, _) = request.into_parts();
+    head.extensions.insert(ConnectInfo(peer));
+    let request = Request::from_parts(head, Body::empty());
+    // Looked up for each request, so that a reload takes effect on open connections too.
+    let InForce { site, router, .. } = app.in_force();
+    let response = router.oneshot(request).await?;
+    Ok(under_way.answer(response, &site.shared.responses))
 }
 
 #[cfg(test)]

@@ -1,21 +1,16 @@
 //! TLS handshakes, and why they fail.
 
-use super::moved::Moved;
 use crate::model::HandshakeFailure;
 use rustls::{AlertDescription as Alert, Error, ServerConfig};
 use std::{io, sync::Arc, time::Duration};
-use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
-    net::TcpStream,
-    time::timeout,
-};
+use tokio::{io::AsyncWriteExt, net::TcpStream, time::timeout};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 /// How long a handshake may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a client may take to read the hint that it should speak HTTPS.
-const GOODBYE: Duration = Duration::from_secs(3);
+const HINT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The first byte of a TLS record that holds a handshake (RFC 8446, 5.1).
 const HANDSHAKE: u8 = 22;
@@ -24,12 +19,8 @@ const HANDSHAKE: u8 = 22;
 /// probe that only connects.
 pub async fn shake_hands(
     stream: TcpStream,
-    moved: &Arc<Moved>,
     tls: Arc<ServerConfig>,
-) -> Result<
-    TlsStream<impl AsyncRead + AsyncWrite + Unpin + use<>>,
-    (Option<HandshakeFailure>, io::Error),
-> {
+) -> Result<TlsStream<TcpStream>, (Option<HandshakeFailure>, io::Error)> {
     let handshake = async {
         let mut first = [0];
         match stream.peek(&mut first).await {
@@ -44,12 +35,12 @@ pub async fn shake_hands(
                 ))
             }
             Ok(_) => {
-                let shaken = TlsAcceptor::from(tls).accept(moved.watch(stream)).await;
+                let shaken = TlsAcceptor::from(tls).accept(stream).await;
                 shaken.map_err(|error| (Some(reason(&error)), error))
             }
         }
     };
-    let in_time = timeout(PATIENCE, handshake).await;
+    let in_time = timeout(HANDSHAKE_TIMEOUT, handshake).await;
     in_time.unwrap_or_else(|late| Err((Some(HandshakeFailure::Timeout), late.into())))
 }
 
@@ -63,7 +54,7 @@ async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
     stream.shutdown().await?;
     // Closing with the request unread would reset the connection before the response is read.
     timeout(
-        GOODBYE,
+        HINT_TIMEOUT,
         tokio::io::copy(&mut stream, &mut tokio::io::sink()),
     )
     .await??;

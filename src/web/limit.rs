@@ -94,7 +94,9 @@ mod tests {
         assert_eq!(bucket.admit(limit), Ok(()));
         assert_eq!(bucket.admit(limit), Ok(()));
         assert_eq!(bucket.admit(limit), Err(Duration::from_secs(10)));
-        tokio::time::advance(Duration::from_secs(10)).await;
+        tokio::time::advance(Duration::from_secs(4)).await;
+        assert_eq!(bucket.admit(limit), Err(Duration::from_secs(6)));
+        tokio::time::advance(Duration::from_secs(6)).await;
         assert_eq!(bucket.admit(limit), Ok(()));
         assert!(bucket.admit(limit).is_err());
         tokio::time::advance(Duration::from_secs(3600)).await;

@@ -1,6 +1,6 @@
 //! The layers around the handlers: rate limit, authentication, headers, and counting.
 
-use super::{auth::Verdict, state::Site};
+use super::{auth::Verdict, fair_share::client_of, state::Site};
 use axum::{
     extract::{ConnectInfo, MatchedPath, Request, State},
     http::{HeaderValue, StatusCode, header},
@@ -41,7 +41,7 @@ pub(super) async fn authenticate(
     match site
         .shared
         .verifier
-        .judge(users, request.headers(), peer.ip())
+        .verify(users, request.headers(), client_of(peer))
         .await
     {
         Verdict::Admitted => next.run(request).await,

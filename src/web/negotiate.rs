@@ -4,71 +4,85 @@
 //! exporter.
 
 use crate::exposition::Format;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, header};
 
-/// What `Accept` asks for; OpenMetrics if both are equal.
-pub(super) fn format(headers: &HeaderMap) -> Format {
-    let (mut open_metrics, mut text) = (0.0, 0.0);
-    for (range, version, quality) in items(headers, header::ACCEPT) {
-        match (&*range, version.as_deref()) {
-            ("application/openmetrics-text", None | Some("1.0.0")) => open_metrics = quality,
-            ("text/plain", None | Some("0.0.4")) => text = quality,
-            ("text/*" | "*/*", _) if text == 0.0 => text = quality,
-            _ => {}
+/// The format that `Accept` asks for first, and the value of `Content-Type`, as the official Go client says it. All names are valid
+/// under every scheme of escaping, so that any that is asked for is in force.
+pub(super) fn format(headers: &HeaderMap) -> (Format, String) {
+    let mut ranges: Vec<_> = items(headers, header::ACCEPT).collect();
+    ranges.retain(|range| range.quality > 0.0);
+    ranges.sort_by(|a, b| b.quality.total_cmp(&a.quality));
+    let mut escaping = "underscores".to_owned();
+    let mut format = Format::Text;
+    for range in ranges {
+        if ["allow-utf-8", "underscores", "dots", "values"].contains(&&*range.escaping) {
+            escaping = range.escaping;
         }
+        match (&*range.name, &*range.version) {
+            ("application/openmetrics-text", "" | "1.0.0") => format = Format::OpenMetrics,
+            ("text/plain", "" | "0.0.4") => {}
+            _ => continue,
+        }
+        break;
     }
-    if open_metrics > 0.0 && open_metrics >= text {
-        Format::OpenMetrics
-    } else {
-        Format::Text
-    }
-}
-
-/// The value of `Content-Type`, as the official Go client writes it.
-pub(super) fn content_type(format: Format) -> HeaderValue {
-    HeaderValue::from_static(match format {
-        Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        Format::Text => "text/plain; version=0.0.4; charset=utf-8",
-    })
+    let content_type = match format {
+        Format::OpenMetrics => "application/openmetrics-text; version=1.0.0",
+        Format::Text => "text/plain; version=0.0.4",
+    };
+    (
+        format,
+        format!("{content_type}; charset=utf-8; escaping={escaping}"),
+    )
 }
 
 /// Whether `Accept-Encoding` asks for gzip at least as much as for a plain body.
 pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let (mut gzip, mut identity, mut others) = (None, 0.0, 0.0);
-    for (coding, _, quality) in items(headers, header::ACCEPT_ENCODING) {
-        match &*coding {
+    let (mut gzip, mut plain, mut others) = (None, 0.0, 0.0);
+    for Item { name, quality, .. } in items(headers, header::ACCEPT_ENCODING) {
+        match &*name {
             "gzip" | "x-gzip" => gzip = Some(quality),
-            "identity" => identity = quality,
+            "identity" => plain = quality,
             "*" => others = quality,
             _ => {}
         }
     }
     let gzip = gzip.unwrap_or(others);
-    gzip > 0.0 && gzip >= identity
+    gzip > 0.0 && gzip >= plain
 }
 
-/// The items of a list: name, version and quality. A quality that cannot be read counts as 0, so that readable ones are
-/// preferred.
-fn items(
-    headers: &HeaderMap,
-    name: HeaderName,
-) -> impl Iterator<Item = (String, Option<String>, f32)> {
-    let lines = headers
-        .get_all(name)
-        .into_iter()
-        .filter_map(|line| line.to_str().ok());
-    lines.flat_map(|line| line.split(',')).map(|item| {
-        let mut parts = item.split(';').map(|part| part.trim().to_ascii_lowercase());
-        let (name, mut version, mut quality) = (parts.next().unwrap_or_default(), None, 1.0);
-        for part in parts {
-            match part.split_once('=') {
-                Some(("q", value)) => quality = value.parse().unwrap_or(0.0),
-                Some(("version", value)) => version = Some(value.trim_matches('"').to_owned()),
-                _ => {}
-            }
+/// An item of a list. A quality that cannot be read counts as 0, so that readable ones are preferred.
+struct Item {
+    name: String,
+    quality: f32,
+    /// Empty if not given, as `escaping`.
+    version: String,
+    escaping: String,
+}
+
+fn items(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = Item> {
+    let lines = headers.get_all(name).into_iter();
+    let lines = lines.filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(item)
+}
+
+fn item(text: &str) -> Item {
+    let text = text.to_ascii_lowercase();
+    let mut parts = text.split(';').map(str::trim);
+    let mut item = Item {
+        name: parts.next().unwrap_or_default().to_owned(),
+        quality: 1.0,
+        version: String::new(),
+        escaping: String::new(),
+    };
+    for part in parts {
+        match part.split_once('=') {
+            Some(("q", value)) => item.quality = value.parse().unwrap_or(0.0),
+            Some(("version", value)) => item.version = value.trim_matches('"').to_owned(),
+            Some(("escaping", value)) => item.escaping = value.trim_matches('"').to_owned(),
+            _ => {}
         }
-        (name, version, quality)
-    })
+    }
+    item
 }
 
 #[cfg(test)]
@@ -80,12 +94,13 @@ mod tests {
     }
 
     fn is_open_metrics(accept: &str) -> bool {
-        format(&accepted(header::ACCEPT, accept)) == Format::OpenMetrics
+        format(&accepted(header::ACCEPT, accept)).0 == Format::OpenMetrics
     }
 
     #[test]
     fn a_client_that_asks_for_nothing_gets_plain_text() {
-        assert_eq!(format(&HeaderMap::new()), Format::Text);
+        let text = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+        assert_eq!(format(&HeaderMap::new()), (Format::Text, text.to_owned()));
         assert!(!accepts_gzip(&HeaderMap::new()));
     }
 
@@ -111,7 +126,8 @@ mod tests {
     fn quality_decides() {
         for accept in [
             "text/plain;q=0.4, application/openmetrics-text;q=0.5",
-            "text/plain, application/openmetrics-text",
+            "application/openmetrics-text, text/plain",
+            "application/openmetrics-text;q=0.4, */*;q=0.5",
             "Application/OpenMetrics-Text; Version=\"1.0.0\"; Q=1",
             "application/openmetrics-text, */*",
         ] {
@@ -119,11 +135,49 @@ mod tests {
         }
         for accept in [
             "text/plain;q=0.5, application/openmetrics-text;q=0.4",
-            "*/*;q=0.5, application/openmetrics-text;q=0.4",
+            "text/plain, application/openmetrics-text",
             "application/openmetrics-text;q=0, */*;q=0",
             "application/openmetrics-text;q=x, text/plain;q=0.1",
         ] {
             assert!(!is_open_metrics(accept), "{accept}");
+        }
+    }
+
+    /// As client_golang 1.24.1 answers.
+    #[test]
+    fn the_content_type_says_how_names_are_escaped_as_the_official_go_client_says_it() {
+        let open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=";
+        let text = "text/plain; version=0.0.4; charset=utf-8; escaping=";
+        for (accept, content_type, escaping) in [
+            ("*/*", text, "underscores"),
+            ("text/plain;escaping=allow-utf-8", text, "allow-utf-8"),
+            ("text/plain;escaping=sometimes", text, "underscores"),
+            (
+                "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+                open_metrics,
+                "underscores",
+            ),
+            (
+                "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,\
+                 application/openmetrics-text;version=0.0.1;q=0.5,\
+                 text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
+                open_metrics,
+                "allow-utf-8",
+            ),
+            // What was asked for along with a format that is not served counts.
+            (
+                "text/plain;version=1.0.0;escaping=dots;q=0.6,text/plain;version=0.0.4;q=0.5",
+                text,
+                "dots",
+            ),
+            (
+                "text/plain;version=0.0.4;q=0.6,application/openmetrics-text;escaping=values;q=0.5",
+                text,
+                "underscores",
+            ),
+        ] {
+            let (_, answered) = format(&accepted(header::ACCEPT, accept));
+            assert_eq!(answered, format!("{content_type}{escaping}"), "{accept}");
         }
     }
 

@@ -4,80 +4,43 @@ use super::{negotiate, state::Site};
 use axum::{
     body::Body,
     extract::State,
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
 use futures_util::stream;
-use std::{
-    convert::Infallible,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::{convert::Infallible, sync::Arc};
 
 pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
-    let format = negotiate::format(&headers);
-    let published = site.published();
-    let gzip = negotiate::accepts_gzip(&headers);
-    let encoding = gzip.then_some([(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))]);
-    let vary = [(header::VARY, "Accept, Accept-Encoding")];
-    let headers = (
-        vary,
-        [(header::CONTENT_TYPE, negotiate::content_type(format))],
-        encoding,
-    );
-    let limit = site.settings.max_requests;
-    let Some(place) = Place::take(&site.shared.scrapes, limit) else {
-        let message =
-            format!("{limit} scrapes are being served already (web.max_requests); try again\n");
+    // Given back when the body is made, before it is sent: however slowly that goes, it costs no work.
+    let Ok(_place) = site.scrapes.try_acquire() else {
+        let message = "too many scrapes at once (web.max_requests); try again\n";
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
     };
-    let instruments = &site.shared.sources.instruments;
-    let (length, body) = if gzip {
+    let (format, content_type) = negotiate::format(&headers);
+    let gzip = negotiate::accepts_gzip(&headers);
+    let headers = [
+        (header::VARY, "Accept, Accept-Encoding".to_owned()),
+        (header::CONTENT_TYPE, content_type),
+    ];
+    let (published, instruments) = (site.published(), &site.shared.sources.instruments);
+    if gzip {
         let chunks = published.gzip(format, instruments);
-        (
-            chunks.iter().map(|chunk| chunk.len() as u64).sum(),
-            place.kept_by(chunks.into_iter()),
-        )
+        let length: usize = chunks.iter().map(Bytes::len).sum();
+        let encoding = [
+            (header::CONTENT_ENCODING, "gzip".to_owned()),
+            (header::CONTENT_LENGTH, length.to_string()),
+        ];
+        (headers, encoding, body(chunks.into_iter())).into_response()
     } else {
         let chunks = published.uncompressed(format, instruments);
-        (chunks.remaining(), place.kept_by(chunks))
-    };
-    (
-        headers,
-        [(header::CONTENT_LENGTH, HeaderValue::from(length))],
-        body,
-    )
-        .into_response()
-}
-
-/// One of the places of `web.max_requests`.
-struct Place(Arc<AtomicUsize>);
-
-impl Place {
-    fn take(taken: &Arc<AtomicUsize>, limit: usize) -> Option<Self> {
-        let more = |taken: usize| (taken < limit).then_some(taken + 1);
-        taken
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
-            .ok()?;
-        Some(Self(Arc::clone(taken)))
-    }
-
-    /// A body that keeps the place until it has been sent or dropped.
-    fn kept_by(self, chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
-        Body::from_stream(stream::iter(chunks.map(move |chunk| {
-            let _kept = &self;
-            Ok::<_, Infallible>(chunk)
-        })))
+        let length = [(header::CONTENT_LENGTH, chunks.remaining().to_string())];
+        (headers, length, body(chunks)).into_response()
     }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
+fn body(chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
+    Body::from_stream(stream::iter(chunks.map(Ok::<_, Infallible>)))
 }
 
 #[cfg(test)]
@@ -85,17 +48,24 @@ mod tests {
     use super::super::testing::{Fixture, body, status};
 
     #[tokio::test]
-    async fn scrapes_beyond_the_limit_are_refused_until_a_body_is_taken_also_across_a_reload() {
+    async fn scrapes_beyond_the_limit_are_refused_while_bodies_are_made_and_not_while_they_are_sent()
+     {
         let mut fixture = Fixture::new();
-        fixture.settings.max_requests = 2;
+        fixture.settings.max_requests = 1;
         fixture.reload();
-        let first = fixture.ask("GET /metrics").await;
-        let _second = fixture.ask("GET /metrics").await;
-        assert_eq!(status(&fixture.ask("GET /metrics").await), 503);
-        fixture.reload();
-        assert_eq!(status(&fixture.ask("GET /metrics").await), 503);
-        drop(body(first).await);
-        assert_eq!(status(&fixture.ask("GET /metrics").await), 200);
+        let unsent = [
+            fixture.ask("GET /metrics").await,
+            fixture.ask("GET /metrics").await,
+        ];
+        assert_eq!(unsent.map(|response| status(&response)), [200, 200]);
+        let site = fixture.app.in_force().site;
+        let _making = site.scrapes.acquire().await.unwrap();
+        let refused = fixture.ask("GET /metrics").await;
+        assert_eq!(status(&refused), 503);
+        assert_eq!(
+            body(refused).await,
+            "too many scrapes at once (web.max_requests); try again\n"
+        );
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! The state of the handlers: what is in force for every request, and what outlives a reload.
 
-use super::{auth::Verifier, limit::Bucket, web_config::WebConfigFile};
+use super::{auth::Verifier, fair_share::FairShare, limit::Bucket, web_config::WebConfigFile};
 use crate::{
     clock::Clock,
     config::WebConfig,
@@ -8,8 +8,11 @@ use crate::{
     health::{self, Finding},
     instruments::Instruments,
 };
-use std::sync::{Arc, atomic::AtomicUsize};
-use tokio::sync::{mpsc, oneshot, watch};
+use std::sync::Arc;
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+
+/// What responses that are being sent may hold in memory, in bytes. Of hundreds that nobody takes, some are ended.
+const MAX_RESPONSES: usize = 32 * 1024 * 1024;
 
 /// What the web side reads, and where it sends requests for a reload.
 #[derive(Debug)]
@@ -28,8 +31,8 @@ pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub sources: Sources,
-    /// How many scrapes are being served.
-    pub scrapes: Arc<AtomicUsize>,
+    /// Memory for responses that are being sent, in bytes.
+    pub responses: Arc<FairShare>,
     pub bucket: Bucket,
     pub verifier: Verifier,
 }
@@ -40,13 +43,15 @@ pub(super) struct Site {
     pub shared: Arc<Shared>,
     pub settings: WebConfig,
     pub file: WebConfigFile,
+    /// The places of `web.max_requests`: one for each body of a scrape that is being made.
+    pub scrapes: Semaphore,
 }
 
 impl Shared {
     pub fn new(sources: Sources) -> Arc<Self> {
         Arc::new(Self {
             sources,
-            scrapes: Arc::default(),
+            responses: FairShare::of(MAX_RESPONSES),
             bucket: Bucket::default(),
             verifier: Verifier::new(),
         })

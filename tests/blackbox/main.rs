@@ -37,4 +37,5 @@ mod slow_clients;
 mod startup_shutdown;
 mod state;
 mod support_itself;
+mod web_clients;
 mod web_config;

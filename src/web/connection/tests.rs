@@ -1,4 +1,4 @@
-//! Deadlines and goodbyes of connections.
+//! How connections end.
 
 use super::super::testing::Fixture;
 use super::*;
@@ -15,17 +15,24 @@ struct Client {
 }
 
 fn connected(http2: bool) -> Client {
-    let app = Fixture::new().app;
     // The smallest of buffers: what a client does not take, the server keeps.
-    let (stream, other) = duplex(16);
+    connected_through(duplex(16), Fixture::new().app, http2)
+}
+
+fn connected_through(
+    (stream, other): (DuplexStream, DuplexStream),
+    app: App,
+    http2: bool,
+) -> Client {
     let leave = CancellationToken::new();
     let left = leave.clone();
     let task = tokio::spawn(async move {
-        let (begin, moved) = (Instant::now(), Moved::now());
-        let peer = ([127, 0, 0, 1], 1).into();
-        serve_requests(moved.watch(other), http2, peer, app, left, &moved)
-            .await
-            .ok();
+        let begin = Instant::now();
+        let activity = Activity::new(([127, 0, 0, 1], 1).into());
+        tokio::select! {
+            served = serve_requests(other, http2, app, left, Arc::clone(&activity)) => drop(served),
+            () = activity.end.cancelled() => {}
+        }
         begin.elapsed()
     });
     Client {
@@ -180,21 +187,8 @@ async fn a_head_larger_than_32_kib_is_refused() {
 #[tokio::test]
 async fn a_reload_takes_effect_on_an_open_connection() {
     let mut fixture = Fixture::new();
-    let (mut stream, other) = duplex(64 * 1024);
-    let (app, moved) = (fixture.app.clone(), Moved::now());
-    let leave = CancellationToken::new();
-    tokio::spawn(async move {
-        serve_requests(
-            moved.watch(other),
-            false,
-            ([127, 0, 0, 1], 1).into(),
-            app,
-            leave,
-            &moved,
-        )
-        .await
-        .ok();
-    });
+    let pipe = duplex(64 * 1024);
+    let mut stream = connected_through(pipe, fixture.app.clone(), false).stream;
     for (path, code) in [("/metrics", "200"), ("/elsewhere", "404")] {
         fixture.settings.telemetry_path = path.to_owned();
         fixture.reload();
@@ -212,4 +206,76 @@ async fn a_reload_takes_effect_on_an_open_connection() {
             String::from_utf8_lossy(&answer)
         );
     }
+}
+
+/// A client over HTTP/2 whose window is closed from the start, and its GETs of /metrics as streams 1, 3, 5 and so on.
+fn http2_with_closed_window(streams: u32) -> Vec<u8> {
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    // SETTINGS_INITIAL_WINDOW_SIZE is 0.
+    bytes.extend(frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]));
+    // END_STREAM and END_HEADERS; method, scheme, path and authority.
+    let get = b"\x82\x87\x04\x08/metrics\x01\x01a";
+    bytes.extend((0..streams).flat_map(|number| frame(1, 0x5, 2 * number + 1, get)));
+    bytes
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
+    [&head, payload].concat()
+}
+
+fn window_update(stream: u32, bytes: u32) -> Vec<u8> {
+    frame(8, 0, stream, &bytes.to_be_bytes())
+}
+
+/// How long the connection lasts if its client writes `first`, reads everything, and writes `again` every 5 seconds.
+async fn lasts(first: Vec<u8>, again: impl Fn(u32) -> Vec<u8> + Send + 'static) -> Duration {
+    let fixture = Fixture::new();
+    let Client { stream, task, .. } =
+        connected_through(duplex(64 * 1024), fixture.app.clone(), true);
+    let (mut reading, mut writing) = tokio::io::split(stream);
+    tokio::spawn(async move { while reading.read_u8().await.is_ok() {} });
+    writing.write_all(&first).await.unwrap();
+    tokio::spawn(async move {
+        let mut round = 0;
+        while writing.write_all(&again(round)).await.is_ok() {
+            sleep(Duration::from_secs(5)).await;
+            round += 1;
+        }
+    });
+    task.await.unwrap()
+}
+
+fn ping() -> Vec<u8> {
+    frame(6, 0, 0, &[0; 8])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_whose_window_stays_closed_ends_its_connection_after_30_seconds_whatever_else_moves()
+ {
+    seconds(
+        30..=31,
+        lasts(http2_with_closed_window(3), |_| ping()).await,
+    );
+    // A byte at a time is no progress of the piece that it is of.
+    let trickle = |_| window_update(1, 1);
+    seconds(30..=31, lasts(http2_with_closed_window(1), trickle).await);
+    // Nor are other streams, which get all that they ask for.
+    let mut next = http2_with_closed_window(1);
+    next.extend(window_update(0, 1 << 30));
+    let busy = |round| {
+        let get = b"\x82\x87\x04\x0a/-/healthy\x01\x01a";
+        let stream = 2 * round + 3;
+        [frame(1, 0x5, stream, get), window_update(stream, 1000)].concat()
+    };
+    seconds(30..=31, lasts(next, busy).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_over_http2_without_requests_ends_after_30_seconds_despite_its_pings() {
+    seconds(
+        30..=40,
+        lasts(http2_with_closed_window(0), |_| ping()).await,
+    );
 }

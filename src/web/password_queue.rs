@@ -1,0 +1,104 @@
+//! The queue for verifying passwords, which is work enough for only one at a time.
+//!
+//! Each client has one request at the front of its own queue, and only those take part in the common one. So a flood from
+//! one client delays another by one verification; a flood from many clients by one of each.
+
+use crate::sync::lock;
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+/// How long a request waits: with its own verification, less than the usual 10 seconds of a scrape.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// How many requests of one client may be in the queue. More could not be verified in time, even at the usual cost of 10.
+pub const MAX_PLACES: usize = 100;
+
+#[derive(Debug)]
+pub struct PasswordQueue {
+    /// One permit: one verification at a time.
+    pub verification: Arc<Semaphore>,
+    /// Holds a client for as long as there is a [`Place`] of it.
+    pub clients: Mutex<HashMap<IpAddr, Client>>,
+}
+
+#[derive(Debug)]
+pub struct Client {
+    /// How many there are of this client, above 0.
+    pub places: usize,
+    /// One permit: one request of this client waits for the verification.
+    front: Arc<Semaphore>,
+}
+
+/// A place of a client in the queue.
+#[derive(Debug)]
+struct Place {
+    queue: Arc<PasswordQueue>,
+    client: IpAddr,
+}
+
+/// The permit to verify a password.
+#[derive(Debug)]
+pub struct Permit {
+    _verification: OwnedSemaphorePermit,
+    _front: OwnedSemaphorePermit,
+    _place: Place,
+}
+
+impl PasswordQueue {
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            verification: Arc::new(Semaphore::new(1)),
+            clients: Mutex::default(),
+        })
+    }
+
+    /// `None` if too many wait, or for too long.
+    pub async fn wait(self: &Arc<Self>, client: IpAddr) -> Option<Permit> {
+        let (place, front) = self.join(client)?;
+        let both = async {
+            Some(Permit {
+                _front: front.acquire_owned().await.ok()?,
+                _verification: Arc::clone(&self.verification).acquire_owned().await.ok()?,
+                _place: place,
+            })
+        };
+        timeout(WAIT_TIMEOUT, both).await.ok().flatten()
+    }
+
+    fn join(self: &Arc<Self>, client: IpAddr) -> Option<(Place, Arc<Semaphore>)> {
+        let mut clients = lock(&self.clients);
+        let own = clients.entry(client).or_insert_with(|| Client {
+            places: 0,
+            front: Arc::new(Semaphore::new(1)),
+        });
+        if own.places >= MAX_PLACES {
+            return None;
+        }
+        own.places += 1;
+        let place = Place {
+            queue: Arc::clone(self),
+            client,
+        };
+        Some((place, Arc::clone(&own.front)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut clients = lock(&self.queue.clients);
+        if let Some(own) = clients.get_mut(&self.client) {
+            own.places -= 1;
+            if own.places == 0 {
+                clients.remove(&self.client);
+            }
+        }
+    }
+}

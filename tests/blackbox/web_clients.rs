@@ -1,0 +1,274 @@
+//! Clients of the web side that behave badly, over HTTP/1.1 and HTTP/2, with and without TLS: Prometheus gets its scrape all the
+//! same, and memory stays flat.
+
+use crate::support::{
+    Api, Exporter, Setup,
+    http2::{self, Http2, TlsStream},
+    tls::{self, Certificate, Identity},
+    until,
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use std::{
+    io::{Read, Write},
+    net::{Shutdown, SocketAddr, TcpStream},
+    time::Duration,
+};
+
+const TLS: &str = "tls_server_config: {cert_file: server.pem, key_file: server.key}\n";
+
+struct Web {
+    exporter: Exporter,
+    root: String,
+}
+
+impl Web {
+    /// Serves what is read of this API, with this web configuration file.
+    fn start(api: &Api, web_config: &str) -> Self {
+        let (identity, [certificate, key]) = tls::identity(Certificate::Good, "localhost");
+        let Identity {
+            authority: root, ..
+        } = identity;
+        let setup = Setup::for_api(api)
+            .set("poll.interval", "1h")
+            .set("log.level", "debug")
+            .after("ulimit -n 4096");
+        setup.file("server.pem", &certificate);
+        setup.file("server.key", &key);
+        let file = setup.file("web.yml", web_config);
+        let exporter = setup.set("web.config_file", &file).start();
+        exporter.wait_for_line(&["poll ended"]);
+        Self { exporter, root }
+    }
+
+    fn tls(&self) -> TlsStream {
+        http2::tls(self.exporter.address, &self.root, "http/1.1")
+    }
+
+    fn http2(&self, window: u32) -> Http2 {
+        Http2::connect(self.exporter.address, &self.root, window)
+    }
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    let timeout = Some(Duration::from_secs(20));
+    stream.set_read_timeout(timeout).unwrap();
+    stream
+}
+
+fn get(path: &str, headers: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n")
+}
+
+fn authorization(user: &str, password: &str) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
+}
+
+/// All that is sent until the other side closes.
+fn read_all(mut stream: impl Read) -> String {
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).ok();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// A scrape by HTTP/1.1 on a connection of its own.
+fn scrape(mut stream: impl Read + Write) -> bool {
+    let request = get("/metrics", "connection: close\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let answer = read_all(stream);
+    answer.starts_with("HTTP/1.1 200 ") && answer.contains("\ntranslation_up 1\n")
+}
+
+/// Has asked for more than the buffers of both ends can take, and reads no more than the beginning of it.
+fn pipeline<S: Read + Write>(mut stream: S) -> S {
+    let requests = get("/metrics", "").repeat(50);
+    stream.write_all(requests.as_bytes()).unwrap();
+    let mut begin = [0; 12];
+    stream.read_exact(&mut begin).unwrap();
+    assert_eq!(&begin, b"HTTP/1.1 200");
+    stream
+}
+
+#[test]
+fn two_hundred_responses_that_nobody_takes_over_http_1_keep_no_scrape_from_another() {
+    let api = Api::of(300);
+    let plain = Web::start(&api, "");
+    let address = plain.exporter.address;
+    let _held: Vec<_> = (0..200).map(|_| pipeline(connect(address))).collect();
+    assert_eq!([(); 10].map(|()| scrape(connect(address))), [true; 10]);
+
+    let protected = Web::start(&api, TLS);
+    let _held: Vec<_> = (0..200).map(|_| pipeline(protected.tls())).collect();
+    assert_eq!([(); 10].map(|()| scrape(protected.tls())), [true; 10]);
+}
+
+#[test]
+fn two_hundred_responses_whose_windows_stay_closed_keep_no_scrape_from_another() {
+    let api = Api::of(300);
+    let web = Web::start(&api, TLS);
+    let mut held: Vec<_> = (0..25).map(|_| web.http2(0)).collect();
+    for client in &mut held {
+        let streams = [(); 8].map(|()| client.get("/metrics", &[]));
+        for stream in streams {
+            assert_eq!(client.status(stream).unwrap(), 200);
+        }
+        client.ping().unwrap();
+    }
+    assert_eq!([(); 10].map(|()| scrape(web.tls())), [true; 10]);
+    let mut client = web.http2(1 << 30);
+    client.open_window(0, 1 << 30).unwrap();
+    for _ in 0..10 {
+        let stream = client.get("/metrics", &[]);
+        let response = client.response(stream).unwrap();
+        assert_eq!(response.status, 200);
+        assert!(
+            String::from_utf8(response.body)
+                .unwrap()
+                .contains("\ntranslation_up 1\n")
+        );
+    }
+}
+
+#[test]
+fn a_client_over_http2_gets_what_its_windows_let_through_and_the_rest_when_they_open() {
+    let web = Web::start(&Api::of(300), TLS);
+    let mut client = web.http2(1000);
+    let (first, second) = (client.get("/metrics", &[]), client.get("/metrics", &[]));
+    until("both windows are full", || {
+        client.read().unwrap();
+        let is_full = |stream| {
+            let response = client.responses.get(&stream);
+            response.is_some_and(|response| response.body.len() == 1000)
+        };
+        is_full(first) && is_full(second)
+    });
+    client.reset(first).unwrap();
+    client.open_window(second, 1 << 20).unwrap();
+    client.open_window(0, 1 << 20).unwrap();
+    let response = client.response(second).unwrap();
+    assert!(response.body.len() > 50_000);
+    assert!(!client.responses[&first].is_complete);
+}
+
+#[test]
+fn a_client_that_closes_its_half_first_gets_its_answer() {
+    let web = Web::start(&Api::of(1), "");
+    for _ in 0..20 {
+        let mut stream = connect(web.exporter.address);
+        stream.write_all(get("/metrics", "").as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let answer = read_all(stream);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert!(answer.contains("\ntranslation_up 1\n"), "{answer}");
+    }
+    let web = Web::start(&Api::of(1), TLS);
+    for says_so in [true, false] {
+        let mut stream = web.tls();
+        stream.write_all(get("/metrics", "").as_bytes()).unwrap();
+        if says_so {
+            stream.conn.send_close_notify();
+            stream.flush().unwrap();
+        }
+        stream.sock.shutdown(Shutdown::Write).unwrap();
+        let answer = read_all(stream);
+        assert!(
+            answer.contains("\ntranslation_up 1\n"),
+            "{says_so} {answer}"
+        );
+    }
+}
+
+#[test]
+fn a_body_that_nobody_reads_costs_no_answer() {
+    let web = Web::start(&Api::of(1), TLS);
+    let mut stream = web.tls();
+    let request = get("/-/healthy", "content-length: 100000\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    stream.write_all(&[b'x'; 100_000]).ok();
+    let answer = read_all(stream);
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+
+    let mut client = web.http2(1 << 20);
+    let stream = client.request("GET", "/-/healthy", &[], false);
+    client.data(stream, &[b'x'; 16_000]).unwrap();
+    let response = client.response(stream).unwrap();
+    assert_eq!((response.status, &*response.body), (200, &b"healthy\n"[..]));
+}
+
+#[test]
+fn a_flood_of_wrong_passwords_with_bodies_takes_little_memory_and_one_line_of_the_log() {
+    let hash = bcrypt::hash("correct", 8).unwrap();
+    let users = format!("{TLS}basic_auth_users: {{alice: \"{hash}\"}}\n");
+    let web = Web::start(&Api::of(1), &users);
+    let right = authorization("alice", "correct");
+    let mut scraper = web.http2(1 << 20);
+    let mut scrape = || {
+        let stream = scraper.get("/metrics", &[("authorization", &right)]);
+        scraper.response(stream).unwrap().status
+    };
+    assert_eq!(scrape(), 200);
+    let before = web.exporter.memory("VmHWM");
+    let mut flood: Vec<_> = (0..200).map(|_| web.http2(1 << 20)).collect();
+    for client in &mut flood {
+        for number in 0..8 {
+            let wrong = authorization("alice", &number.to_string());
+            let headers = [("authorization", &*wrong)];
+            let stream = client.request("GET", "/metrics", &headers, false);
+            client.fill(stream).unwrap();
+        }
+    }
+    assert_eq!(scrape(), 200);
+    let grown = web.exporter.memory("VmHWM") - before;
+    eprintln!("{grown} KiB more for 200 connections");
+    assert!(grown < 64 * 1024, "{grown} KiB");
+    let log = web.exporter.log();
+    let lines = log.lines().filter(|line| line.contains("level=warn"));
+    let lines: Vec<_> = lines.collect();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].contains("client=127.0.0.1") && lines[0].contains("password"),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn a_scrape_that_waits_for_its_password_outlives_520_idle_connections() {
+    let hash = bcrypt::hash("correct", 10).unwrap();
+    let users = format!("basic_auth_users: {{alice: \"{hash}\"}}\n");
+    let web = Web::start(&Api::of(1), &users);
+    let ask = |password: &str| {
+        let header = format!("authorization: {}\r\n", authorization("alice", password));
+        let mut stream = connect(web.exporter.address);
+        stream
+            .write_all(get("/metrics", &header).as_bytes())
+            .unwrap();
+        stream
+    };
+    // The first keeps the second waiting.
+    let _wrong = ask("wrong");
+    let mut waiting = ask("correct");
+    let _idle: Vec<_> = (0..520).map(|_| connect(web.exporter.address)).collect();
+    let mut begin = [0; 12];
+    waiting.read_exact(&mut begin).unwrap();
+    assert_eq!(&begin, b"HTTP/1.1 200");
+}
+
+#[test]
+fn a_request_is_one_line_of_the_log_at_debug() {
+    let web = Web::start(&Api::of(1), "");
+    web.exporter.get("/nothing?really");
+    let line = web
+        .exporter
+        .wait_for_line(&["msg=request", "path=/nothing"]);
+    for part in [
+        "level=debug",
+        "method=GET",
+        "status=404",
+        "bytes=",
+        "duration=",
+        "peer=127.0.0.1:",
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    assert!(!line.contains("really"), "{line}");
+}
