@@ -6,19 +6,21 @@
 use crate::exposition::Format;
 use axum::http::{HeaderMap, HeaderName, header};
 
-/// The format that `Accept` asks for first, and the value of `Content-Type`, as the official Go client says it. All names are valid
-/// under every scheme of escaping, so that any that is asked for is in force.
+/// The format that `Accept` asks for first, and the value of `Content-Type`, both as the official Go client has it. All names are
+/// valid under every scheme of escaping, so that any that is asked for is in force.
 pub(super) fn format(headers: &HeaderMap) -> (Format, String) {
-    let mut ranges: Vec<_> = items(headers, header::ACCEPT).collect();
-    ranges.retain(|range| range.quality > 0.0);
+    let accept = value(headers, header::ACCEPT);
+    let mut ranges: Vec<_> = items(&accept).collect();
     ranges.sort_by(|a, b| b.quality.total_cmp(&a.quality));
-    let mut escaping = "underscores".to_owned();
-    let mut format = Format::Text;
+    let (mut format, mut escaping) = (Format::Text, "underscores");
     for range in ranges {
-        if ["allow-utf-8", "underscores", "dots", "values"].contains(&&*range.escaping) {
+        if range.quality <= 0.0 {
+            break;
+        }
+        if ["allow-utf-8", "underscores", "dots", "values"].contains(&range.escaping) {
             escaping = range.escaping;
         }
-        match (&*range.name, &*range.version) {
+        match (range.name, range.version) {
             ("application/openmetrics-text", "" | "1.0.0") => format = Format::OpenMetrics,
             ("text/plain", "" | "0.0.4") => {}
             _ => continue,
@@ -38,11 +40,11 @@ pub(super) fn format(headers: &HeaderMap) -> (Format, String) {
 /// Whether `Accept-Encoding` asks for gzip at least as much as for a plain body.
 pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let (mut gzip, mut plain, mut others) = (None, 0.0, 0.0);
-    for Item { name, quality, .. } in items(headers, header::ACCEPT_ENCODING) {
-        match &*name {
-            "gzip" | "x-gzip" => gzip = Some(quality),
-            "identity" => plain = quality,
-            "*" => others = quality,
+    for coding in items(&value(headers, header::ACCEPT_ENCODING)) {
+        match coding.name {
+            "gzip" | "x-gzip" => gzip = Some(coding.quality),
+            "identity" => plain = coding.quality,
+            "*" => others = coding.quality,
             _ => {}
         }
     }
@@ -51,38 +53,40 @@ pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
 }
 
 /// An item of a list. A quality that cannot be read counts as 0, so that readable ones are preferred.
-struct Item {
-    name: String,
+struct Item<'a> {
+    name: &'a str,
     quality: f32,
-    /// Empty if not given, as `escaping`.
-    version: String,
-    escaping: String,
+    /// Empty if there is none, as `escaping`.
+    version: &'a str,
+    escaping: &'a str,
 }
 
-fn items(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = Item> {
+/// The value of a header in lower case, of all its lines.
+fn value(headers: &HeaderMap, name: HeaderName) -> String {
     let lines = headers.get_all(name).into_iter();
-    let lines = lines.filter_map(|line| line.to_str().ok());
-    lines.flat_map(|line| line.split(',')).map(item)
+    let lines: Vec<_> = lines.filter_map(|line| line.to_str().ok()).collect();
+    lines.join(",").to_ascii_lowercase()
 }
 
-fn item(text: &str) -> Item {
-    let text = text.to_ascii_lowercase();
-    let mut parts = text.split(';').map(str::trim);
-    let mut item = Item {
-        name: parts.next().unwrap_or_default().to_owned(),
-        quality: 1.0,
-        version: String::new(),
-        escaping: String::new(),
-    };
-    for part in parts {
-        match part.split_once('=') {
-            Some(("q", value)) => item.quality = value.parse().unwrap_or(0.0),
-            Some(("version", value)) => item.version = value.trim_matches('"').to_owned(),
-            Some(("escaping", value)) => item.escaping = value.trim_matches('"').to_owned(),
-            _ => {}
+fn items(list: &str) -> impl Iterator<Item = Item<'_>> {
+    list.split(',').map(|text| {
+        let mut parts = text.split(';').map(str::trim);
+        let mut item = Item {
+            name: parts.next().unwrap_or_default(),
+            quality: 1.0,
+            version: "",
+            escaping: "",
+        };
+        for part in parts {
+            match part.split_once('=') {
+                Some(("q", value)) => item.quality = value.parse().unwrap_or(0.0),
+                Some(("version", value)) => item.version = value.trim_matches('"'),
+                Some(("escaping", value)) => item.escaping = value.trim_matches('"'),
+                _ => {}
+            }
         }
-    }
-    item
+        item
+    })
 }
 
 #[cfg(test)]
@@ -143,7 +147,7 @@ mod tests {
         }
     }
 
-    /// As client_golang 1.24.1 answers.
+    /// As `client_golang` 1.24.1 answers.
     #[test]
     fn the_content_type_says_how_names_are_escaped_as_the_official_go_client_says_it() {
         let open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=";

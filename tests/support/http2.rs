@@ -261,7 +261,8 @@ fn literal_status(value: &[u8]) -> u16 {
     if !is_huffman {
         return str::from_utf8(value).unwrap().parse().unwrap();
     }
-    let bits: String = value.iter().map(|byte| format!("{byte:08b}")).collect();
+    let bits: Vec<_> = value.iter().map(|byte| format!("{byte:08b}")).collect();
+    let bits = bits.concat();
     let (mut rest, mut digits) = (&*bits, String::new());
     while digits.len() < 3 {
         let size = if rest.starts_with("000") { 5 } else { 6 };
