@@ -17,9 +17,14 @@ use crate::{
     model::Failure,
     poll::Settings,
     state::{Opened, OtherApi, StateFile},
+    text::printable,
 };
 use anyhow::Context as _;
-use std::{ffi::OsString, sync::Arc};
+use std::{
+    ffi::OsString,
+    io::{self, StdoutLock, Write as _},
+    sync::Arc,
+};
 use tokio::runtime::{Builder, Runtime};
 
 /// Why the program could not do what it was asked to.
@@ -36,6 +41,13 @@ pub enum RunError {
 impl RunError {
     fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self::Usage(error.into())
+    }
+
+    /// Prints on stderr what is wrong.
+    pub fn print(&self) {
+        let text = printable(&self.to_string());
+        // If stderr is closed, there is nowhere to report it.
+        let _ = writeln!(io::stderr(), "translation-exporter: {text}");
     }
 
     #[must_use]
@@ -92,8 +104,23 @@ fn runtime_of_one_thread() -> anyhow::Result<Runtime> {
 
 /// Runs what may wait for a disk indefinitely, so that signals are answered meanwhile.
 async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let result = tokio::task::spawn_blocking(work).await;
-    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // It was cancelled: the runtime is being shut down, and nobody waits for this any more.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
+/// Prints on stdout. A reader that has seen enough, such as `head`, is no error.
+fn print(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match write(&mut stdout).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed.context("cannot print the result"),
+    }
 }
 
 fn environment() -> Vec<(OsString, OsString)> {

@@ -5,12 +5,12 @@
 //! whatever the level: below it some of them log the headers of requests, and so the API key. Spans are not shown: the
 //! fields of an event say everything.
 
-use crate::{clock::Clock, config::LogConfig, text::is_invisible};
+use crate::{clock::Clock, config::LogConfig, text::printable};
 use indicatif::ProgressBar;
 use serde_json::Value;
 use std::{
     backtrace::BacktraceStatus,
-    fmt::{self, Write as _},
+    fmt,
     io::Write as _,
     panic::PanicHookInfo,
     sync::{
@@ -127,7 +127,8 @@ impl<S: Subscriber, W: Fn(&str) + Send + Sync + 'static> Layer<S> for Lines<W> {
         } else {
             logfmt(&entries)
         };
-        (self.write)(&(escaped(&line) + "\n"));
+        // JSON lets pass some of what a terminal would interpret; all of it stands between quotes.
+        (self.write)(&(printable(&line) + "\n"));
     }
 }
 
@@ -205,20 +206,6 @@ impl Visit for Fields {
     fn record_f64(&mut self, field: &Field, value: f64) {
         self.add(field, value);
     }
-}
-
-/// Escapes what a terminal would interpret, hide or reorder, and JSON lets pass; all of it stands between quotes.
-fn escaped(line: &str) -> String {
-    let mut escaped = String::with_capacity(line.len() + 1);
-    for c in line.chars() {
-        if c.is_control() || is_invisible(c) {
-            // None of them is beyond the Basic Multilingual Plane; writing to a string cannot fail.
-            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

@@ -1,9 +1,25 @@
 //! Text that several modules need: untrusted text, shown safely, and hints.
 
-/// Whether a character is invisible but changes how others are shown, so that a name with it could look like another
-/// name. The joiners that many scripts and emoji need are not among these.
-pub(crate) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+/// Whether a terminal would interpret a character, or it is invisible but changes how others are shown, so that a name with
+/// it could look like another name. The joiners that many scripts and emoji need are not among these.
+pub(crate) fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Text for a terminal: what it would interpret or hide is escaped, except the ends of lines. All that is printed or logged
+/// passes here.
+pub(crate) fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unprintable(c) && c != '\n' {
+            // None of them is beyond the Basic Multilingual Plane.
+            printable += &format!("\\u{:04x}", u32::from(c));
+        } else {
+            printable.push(c);
+        }
+    }
+    printable
 }
 
 /// The candidate most similar to what was `typed`, if one is similar enough.

@@ -1,7 +1,7 @@
 //! How a completion, a bar and a name are written on a terminal.
 
 use super::{Look, summary::Percent};
-use crate::text::is_invisible;
+use crate::text::is_unprintable;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Styles, by their numbers in ECMA-48 (SGR).
@@ -53,13 +53,7 @@ impl Look {
 pub(super) fn name(text: &str, width: usize) -> String {
     let shown: String = text
         .chars()
-        .map(|c| {
-            if c.is_control() || is_invisible(c) {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
+        .map(|c| if is_unprintable(c) { '\u{fffd}' } else { c })
         .collect();
     if shown.width() <= width {
         return shown;

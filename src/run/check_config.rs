@@ -1,13 +1,13 @@
 //! `check-config`: validates, prints the configuration in force, and checks the API if requested.
 
-use super::{RunError, environment, online};
+use super::{RunError, environment, online, print};
 use crate::{
     api::Client,
     config::{self, Options},
     instruments::Instruments,
+    text::printable,
     web,
 };
-use anyhow::Context as _;
 use std::{io::Write as _, sync::Arc};
 
 pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunError> {
@@ -20,14 +20,13 @@ pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunErro
     if !protection.is_empty() {
         text = format!("{text}\nweb.config_file: {}\n", protection.join("; "));
     }
-    let print = |text: &str| {
-        std::io::stdout()
-            .write_all(text.as_bytes())
-            .context("cannot print the configuration")
-    };
-    print(&text)?;
+    print_text(&text)?;
     if online {
-        print(&format!("\nonline:\n{}", online::check(&config).await?))?;
+        print_text(&format!("\nonline:\n{}", online::check(&config).await?))?;
     }
     Ok(())
+}
+
+fn print_text(text: &str) -> anyhow::Result<()> {
+    print(|stdout| stdout.write_all(printable(text).as_bytes()))
 }

@@ -6,35 +6,51 @@ use crate::{
     config::{self, Options},
     web,
 };
-use anyhow::{Context as _, anyhow, ensure};
-use reqwest::{StatusCode, redirect::Policy};
-use rustls::crypto::ring;
-use std::time::Duration;
-use tokio::{net::TcpStream, time::timeout};
+use anyhow::{Context as _, anyhow, bail};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::ring,
+    pki_types::{CertificateDer, ServerName, UnixTime},
+};
+use std::{io, net::Ipv4Addr, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_rustls::TlsConnector;
 
 /// How long everything together may take: below the promised 3 seconds.
-const LIMIT: Duration = Duration::from_millis(2500);
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// How long an exporter may take to refuse a client without a certificate. TLS 1.3 does so only after the client's part.
+const SILENCE: Duration = Duration::from_millis(300);
 
 pub(super) async fn check(options: Options) -> Result<(), RunError> {
     let asked = async {
-        let (addresses, scheme) = off_the_runtime(move || where_to_ask(&options)).await?;
-        ask_any(&addresses, scheme).await
+        let (addresses, is_tls) = off_the_runtime(move || where_to_ask(&options)).await?;
+        ask_any(&addresses, is_tls).await
     };
-    let result = timeout(LIMIT, asked).await;
-    Ok(result.unwrap_or_else(|_| Err(anyhow!("the exporter does not answer within {LIMIT:?}")))?)
+    match timeout(LIMIT, asked).await {
+        Ok(result) => Ok(result?),
+        Err(_) => Err(anyhow!("the exporter does not answer within {LIMIT:?}").into()),
+    }
 }
 
-/// The addresses of the exporter, and the scheme of its URLs: https if the web configuration file cannot be used now, since
-/// the previous one is still in force.
-fn where_to_ask(options: &Options) -> anyhow::Result<(Vec<String>, &'static str)> {
+/// The addresses of the exporter, and whether it speaks TLS. It does if the web configuration file cannot be used now,
+/// since the previous one is still in force.
+fn where_to_ask(options: &Options) -> anyhow::Result<(Vec<String>, bool)> {
     let (addresses, web_file) = config::load_address(options, &environment())?;
-    let scheme =
-        web::WebConfigFile::load(web_file.as_deref()).map_or("https", |file| file.scheme());
-    Ok((addresses, scheme))
+    let is_tls = match web::WebConfigFile::load(web_file.as_deref()) {
+        Ok(file) => file.scheme() == "https",
+        Err(_) => true,
+    };
+    Ok((addresses, is_tls))
 }
 
 /// One healthy address is enough: those that this machine lacks are not served.
-async fn ask_any(addresses: &[String], scheme: &str) -> anyhow::Result<()> {
+async fn ask_any(addresses: &[String], is_tls: bool) -> anyhow::Result<()> {
     let mut result = Err(anyhow!("web.listen_addresses is empty"));
     for address in addresses {
         let (host, port) = address.rsplit_once(':').unwrap_or(("", address));
@@ -44,42 +60,132 @@ async fn ask_any(addresses: &[String], scheme: &str) -> anyhow::Result<()> {
             _ => address.clone(),
         };
         // Each gets its share of the time, also after one that never answers.
-        let asked = timeout(
-            LIMIT / u32::try_from(addresses.len())?,
-            ask(&address, scheme),
-        )
-        .await;
-        result = asked.unwrap_or_else(|_| Err(anyhow!("no answer in time")));
-        if result.is_ok() {
-            return result;
-        }
+        let share = LIMIT / u32::try_from(addresses.len())?;
+        result = match timeout(share, ask(&address, is_tls)).await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(failed) => failed,
+            Err(_) => Err(anyhow!("no answer in time")),
+        };
         result = result.with_context(|| format!("the exporter at {address} is not healthy"));
     }
     result
 }
 
-async fn ask(address: &str, scheme: &str) -> anyhow::Result<()> {
-    // reqwest takes its cryptography from here. It fails only if that is set already.
-    let _ = ring::default_provider().install_default();
-    // Any server is trusted: it is the one on this machine, and its certificate is for another name.
-    let client = reqwest::Client::builder()
-        .tls_danger_accept_invalid_certs(true)
-        .redirect(Policy::none())
-        .no_proxy();
-    let answer = match client
-        .build()?
-        .get(format!("{scheme}://{address}/-/healthy"))
-        .send()
-        .await
-    {
-        // An exporter that requires client certificates ends the connection at once; one that hangs would not answer.
-        Err(_) if scheme == "https" => return Ok(TcpStream::connect(address).await.map(drop)?),
-        answer => answer?,
+async fn ask(address: &str, is_tls: bool) -> anyhow::Result<()> {
+    let stream = TcpStream::connect(address).await?;
+    if !is_tls {
+        return request(stream, address).await;
+    }
+    let answered = async {
+        // Its name does not matter, as its certificate does not.
+        let name = ServerName::from(Ipv4Addr::LOCALHOST);
+        let mut stream = connector()?.connect(name, stream).await?;
+        // A request could make the connection break before the alert is read.
+        match timeout(SILENCE, stream.read_u8()).await {
+            Ok(Err(error)) => Err(error.into()),
+            Ok(Ok(_)) => bail!("it sends without being asked"),
+            Err(_) => request(stream, address).await,
+        }
     };
-    ensure!(
-        answer.status() == StatusCode::OK,
-        "its answer has status {}",
-        answer.status().as_u16()
-    );
-    Ok(())
+    match answered.await {
+        // An exporter that requires client certificates says so; one that hangs, or another program, would not.
+        Err(error) if is_alert(&error) => Ok(()),
+        answered => answered,
+    }
+}
+
+/// By HTTP/1.1: only the status of the answer matters.
+async fn request(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    host: &str,
+) -> anyhow::Result<()> {
+    let request = format!("GET /-/healthy HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    stream.flush().await?;
+    let mut status = [0; "HTTP/1.1 200".len()];
+    stream.read_exact(&mut status).await?;
+    match &status {
+        b"HTTP/1.1 200" => Ok(()),
+        other => bail!(
+            "its answer begins with {:?}",
+            String::from_utf8_lossy(other)
+        ),
+    }
+}
+
+fn is_alert(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref().and_then(io::Error::get_ref);
+    let error = error.and_then(|error| error.downcast_ref());
+    matches!(error, Some(rustls::Error::AlertReceived(_)))
+}
+
+fn connector() -> Result<TlsConnector, rustls::Error> {
+    let provider = Arc::new(ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(AnyCertificate))
+        .with_no_client_auth();
+    Ok(Arc::new(config).into())
+}
+
+/// Any server is trusted: it is the one on this machine, its certificate is for another name, and nothing secret is sent.
+#[derive(Debug)]
+struct AnyCertificate;
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let algorithms = ring::default_provider().signature_verification_algorithms;
+        algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::{net::TcpListener, time::Instant};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_port_that_accepts_and_hangs_is_given_up_within_the_limit() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = silent.local_addr().unwrap().to_string();
+        let (_stream, begin) = (TcpStream::connect(&address).await.unwrap(), Instant::now());
+        for is_tls in [false, true] {
+            let begin = Instant::now();
+            let error = ask_any(&[address.clone(), address.clone()], is_tls)
+                .await
+                .unwrap_err();
+            assert!(error.to_string().contains(&address), "{error}");
+            assert!(begin.elapsed() <= LIMIT + Duration::from_millis(10));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! `once`: polls once and prints the result; the exit code says whether everything could be read.
 
-use super::{RunError, environment, open_state, poll_settings};
+use super::{RunError, environment, open_state, poll_settings, print};
 use crate::{
     api::Client,
     cli::Output,
@@ -34,22 +34,18 @@ pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunErr
         ..
     } = &polled;
 
-    let mut stdout = std::io::stdout().lock();
-    let mut expose =
-        |format| exposition::print(snapshot, status, format, &instruments, &mut stdout);
-    let printed = match output {
-        Output::Text => expose(Format::Text),
-        Output::Openmetrics => expose(Format::OpenMetrics),
-        Output::Table => {
-            stdout.write_all(report::table(snapshot, outcome, Look::of_stdout()).as_bytes())
-        }
-        Output::Json => stdout.write_all(report::json(snapshot, outcome).as_bytes()),
-    };
-    match printed.and_then(|()| stdout.flush()) {
-        // The reader has seen enough, such as `head`.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
-        printed => printed.context("cannot print the result")?,
-    }
+    print(|stdout| {
+        let format = match output {
+            Output::Text => Format::Text,
+            Output::Openmetrics => Format::OpenMetrics,
+            Output::Table => {
+                let table = report::table(snapshot, outcome, Look::of_stdout());
+                return stdout.write_all(table.as_bytes());
+            }
+            Output::Json => return stdout.write_all(report::json(snapshot, outcome).as_bytes()),
+        };
+        exposition::print(snapshot, status, format, &instruments, stdout)
+    })?;
     judge(&polled, &instruments)?;
     polled
         .saved

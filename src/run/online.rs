@@ -69,7 +69,7 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
         let list = session
             .list_languages(repository.id)
             .await
-            .map_err(|error| failed(&repository.name, error))?;
+            .map_err(|error| failed(&format!("repository {:?}", repository.name), error))?;
         lines.push(describe_languages(repository, &list.languages));
         let reported = |completion| Reported::Now(advance(None, completion, scale, now));
         let reading = |TargetLanguage {

@@ -46,8 +46,7 @@ impl DecodeError {
     pub(super) fn is_left_alone(&self, other_api: OtherApi) -> bool {
         match self {
             Self::Newer(_) => true,
-            Self::OtherApi(_) => other_api == OtherApi::Refuse,
-            Self::Damaged(_) => false,
+            Self::OtherApi(_) | Self::Damaged(_) => other_api == OtherApi::Refuse,
         }
     }
 
