@@ -369,7 +369,7 @@ fn failed(facts: &Facts) -> impl Iterator<Item = Finding> {
         (
             Kind::ReloadRefused,
             "The last change of the configuration was refused; the previous one is in force",
-            facts.reload_refusal(),
+            facts.reload_refused.as_ref(),
         ),
         (
             Kind::ClockBehind,

@@ -248,28 +248,14 @@ impl Instruments {
         });
     }
 
-    /// A configuration was loaded at `at` (at the start or by a reload), or was refused.
+    /// A configuration was loaded at `at` (at the start, by a reload, or because a file changed), or was refused.
     pub fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
         self.facts.change(|facts| match result {
             Ok(()) => {
-                (facts.reload_refused, facts.web_reload_refused) = (None, None);
+                facts.reload_refused = None;
                 facts.loaded_at = Some(at);
             }
             Err(failure) => fail(&mut facts.reload_refused, failure),
-        });
-    }
-
-    /// The web configuration's files were read because they had changed, and accepted or refused. Success does not clear a
-    /// refused reload.
-    pub fn web_config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
-        self.facts.change(|facts| match result {
-            Ok(()) => {
-                facts.web_reload_refused = None;
-                if facts.is_config_in_force() {
-                    facts.loaded_at = Some(at);
-                }
-            }
-            Err(failure) => fail(&mut facts.web_reload_refused, failure),
         });
     }
 

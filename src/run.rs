@@ -1,10 +1,12 @@
 //! The only place that wires the parts together and starts tasks: one file for each command.
 
 mod check_config;
+mod demo;
 mod health;
 mod notify;
 mod once;
 mod online;
+mod publish;
 mod reload;
 mod serve;
 
@@ -67,7 +69,7 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
     let Cli { options, command } = cli;
     match command {
         Command::Serve => block_on(serving_runtime()?, serve::serve(options)),
-        Command::Demo { seed } => block_on(serving_runtime()?, serve::demo(options, seed)),
+        Command::Demo { seed } => block_on(serving_runtime()?, demo::demo(options, seed)),
         Command::Once { output } => {
             block_on(runtime_of_one_thread()?, once::once(&options, output))
         }

@@ -1,5 +1,7 @@
 //! Text that several modules need: untrusted text, shown safely, and hints.
 
+use std::fmt::Write as _;
+
 /// Whether a terminal would interpret a character, or it is invisible but changes how others are shown, so that a name with
 /// it could look like another name. The joiners that many scripts and emoji need are not among these.
 pub(crate) fn is_unprintable(c: char) -> bool {
@@ -13,8 +15,8 @@ pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
         if is_unprintable(c) && c != '\n' {
-            // None of them is beyond the Basic Multilingual Plane.
-            printable += &format!("\\u{:04x}", u32::from(c));
+            // None of them is beyond the Basic Multilingual Plane; writing to a string cannot fail.
+            let _ = write!(printable, "\\u{:04x}", u32::from(c));
         } else {
             printable.push(c);
         }

@@ -14,10 +14,8 @@ use std::{
 /// What may need attention and is not shown by polls. Each failure lasts until the same thing succeeds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Why the last reload was refused.
+    /// Why the last configuration that was read is not in force.
     pub reload_refused: Option<Failure>,
-    /// Why the last change of the web configuration's files was refused. A reload reads these files too.
-    pub web_reload_refused: Option<Failure>,
     /// Why the state file could not be written.
     pub state_not_saved: Option<Failure>,
     /// Why the state file was set aside at the start; lasts until the next start.
@@ -41,18 +39,6 @@ impl SharedFacts {
 
     pub fn change(&self, change: impl FnOnce(&mut Facts)) {
         change(&mut lock(&self.0));
-    }
-}
-
-impl Facts {
-    /// Why the last configuration that was read is not in force, if it is not.
-    pub(crate) fn reload_refusal(&self) -> Option<&Failure> {
-        let refused = self.reload_refused.as_ref();
-        refused.or(self.web_reload_refused.as_ref())
-    }
-
-    pub(super) fn is_config_in_force(&self) -> bool {
-        self.reload_refusal().is_none()
     }
 }
 
@@ -81,7 +67,12 @@ impl Collector for SharedFacts {
             let name = "translation_exporter_config_last_reload_successful";
             let help =
                 "1 if the last configuration that was read is in force, 0 if it was refused.";
-            gauge(encoder, name, help, u64::from(facts.is_config_in_force()))?;
+            gauge(
+                encoder,
+                name,
+                help,
+                u64::from(facts.reload_refused.is_none()),
+            )?;
             let name = "translation_exporter_config_last_reload_success_timestamp_seconds";
             gauge(
                 encoder,

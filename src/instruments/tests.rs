@@ -165,33 +165,6 @@ fn a_refused_reload_keeps_the_time_of_the_last_good_one() {
 }
 
 #[test]
-fn a_good_web_configuration_does_not_hide_that_the_rest_was_refused() {
-    let instruments = Instruments::new("/metrics");
-    let successful = |change: &dyn Fn(&Instruments)| {
-        change(&instruments);
-        instruments
-            .encode()
-            .contains("\ntranslation_exporter_config_last_reload_successful 1\n")
-    };
-    let now = Timestamp::from_millis(0);
-    assert!(successful(
-        &|instruments| instruments.config_loaded(Ok(()), now)
-    ));
-    assert!(!successful(
-        &|instruments| instruments.web_config_loaded(Err(failure()), now)
-    ));
-    assert!(!successful(
-        &|instruments| instruments.config_loaded(Err(failure()), now)
-    ));
-    assert!(!successful(
-        &|instruments| instruments.web_config_loaded(Ok(()), now)
-    ));
-    assert!(successful(
-        &|instruments| instruments.config_loaded(Ok(()), now)
-    ));
-}
-
-#[test]
 fn the_expiry_of_a_certificate_shows_while_one_is_served() {
     let instruments = Instruments::new("/metrics");
     let name = "translation_exporter_tls_certificate_expiry_timestamp_seconds";

@@ -1,6 +1,8 @@
-//! What systemd is notified of (`sd_notify`): ready, reloading, stopping. Without a `NOTIFY_SOCKET` nothing is sent.
+//! What systemd is notified of (`sd_notify`): ready, reloading, stopping, and that it works. Without a `NOTIFY_SOCKET`
+//! nothing is sent.
 
 use sd_notify::NotifyState;
+use tokio::{sync::watch, time::Instant};
 
 /// The exporter serves.
 pub(super) fn ready() {
@@ -21,6 +23,17 @@ pub(super) fn reloading() {
 /// The exporter is stopping.
 pub(super) fn stopping() {
     send(&[NotifyState::Stopping]);
+}
+
+/// Passes each sign of life of the task that polls, which changes `alive`, on to systemd's watchdog if there is one. To run
+/// on the threads of the web side, which have to live for that. Ends when polling does.
+pub(super) async fn feed_watchdog(mut alive: watch::Receiver<Instant>) {
+    let has_watchdog = sd_notify::watchdog_enabled().is_some();
+    while alive.changed().await.is_ok() {
+        if has_watchdog {
+            send(&[NotifyState::Watchdog]);
+        }
+    }
 }
 
 fn send(states: &[NotifyState<'_>]) {

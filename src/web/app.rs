@@ -51,17 +51,6 @@ impl App {
         self.in_force.borrow().site.file.weakened_by(next)
     }
 
-    /// Puts `file` into force if `before` still is; returns whether it did.
-    pub(super) fn replace_file(&self, before: &Arc<Site>, file: WebConfigFile) -> bool {
-        self.in_force.send_if_modified(|current| {
-            let is_same = Arc::ptr_eq(before, &current.site);
-            if is_same {
-                self.change(current, before.settings.clone(), file);
-            }
-            is_same
-        })
-    }
-
     fn change(&self, current: &mut InForce, settings: WebConfig, file: WebConfigFile) {
         let before = &current.site;
         let identity = |file: &WebConfigFile| file.tls.as_ref().map(|tls| tls.identity.clone());

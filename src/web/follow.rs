@@ -1,90 +1,48 @@
 //! Follows the web configuration file: it and everything that it names are checked every second.
 //!
-//! A valid change takes effect from the next connection or request; an invalid one is logged and counted, and what was in
-//! force stays. A half-written file must never expose the metrics, so a change that weakens the protection takes effect
-//! only at a reload or a restart.
+//! A change is reported to the owner of what is in force, who reads the file again and decides.
 
-use super::{app::App, state::Site, web_config::WebConfigFile};
-use crate::model::Failure;
-use std::{path::Path, sync::Arc, time::Duration};
+use super::{
+    app::App,
+    state::{ReloadRequest, Site},
+    web_config::{Files, WebConfigFile},
+};
+use std::{sync::Arc, time::Duration};
 use tokio::{task::spawn_blocking, time::sleep};
 
-/// How often the files are checked. A change is accepted once two checks find the same.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often the files are checked. A change is reported once two checks find the same.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// Never ends.
 pub(super) async fn follow(app: App) {
     let mut site = app.in_force().site;
-    // The content that has been handled, and another that has been seen once.
-    let (mut handled, mut candidate) = (site.file.files.clone(), None);
+    // The content that has been reported or is in force, and another that has been seen once.
+    let (mut known, mut candidate) = (site.file.files.clone(), None);
     loop {
-        sleep(LOOK).await;
+        sleep(CHECK_EVERY).await;
         let current = app.in_force().site;
         if !Arc::ptr_eq(&current, &site) {
             site = current;
-            (handled, candidate) = (site.file.files.clone(), None);
+            (known, candidate) = (site.file.files.clone(), None);
         }
-        let Some(path) = site.settings.config_file.clone() else {
-            continue;
-        };
-        let before = handled.clone();
-        let look = move || (before.now() != before).then(|| WebConfigFile::load_with_files(&path));
-        match spawn_blocking(look).await {
-            Ok(Some((loaded, found))) if candidate.as_ref() == Some(&found) => {
-                (handled, candidate) = (found, None);
-                take_up(&app, &site, loaded.map_err(|error| error.to_string()));
+        match changed(&site, known.clone()).await {
+            Some(found) if candidate.as_ref() == Some(&found) => {
+                (known, candidate) = (found, None);
+                // If the owner is gone, the exporter stops.
+                let reload = &site.shared.sources.reload;
+                reload.send(ReloadRequest::WebFileChanged).await.ok();
             }
-            Ok(Some((_, found))) => candidate = Some(found),
-            Ok(None) => candidate = None,
-            // It panicked, which is logged.
-            Err(_) => {}
+            found => candidate = found,
         }
     }
 }
 
-/// Puts the file into force, unless it is invalid or weakens the protection.
-fn take_up(app: &App, site: &Arc<Site>, loaded: Result<WebConfigFile, String>) {
-    let sources = &site.shared.sources;
-    let now = sources.clock.now();
-    let taken = match loaded.and_then(|file| as_protective(site, file)) {
-        Ok(file) => {
-            let in_force = file.description().join("; ");
-            // A reload in the meantime takes precedence.
-            if !app.replace_file(site, file) {
-                return;
-            }
-            tracing::info!(in_force, "the web configuration has changed");
-            Ok(())
-        }
-        Err(error) => {
-            tracing::error!(
-                error,
-                "the changed web configuration is refused; the previous one stays in force"
-            );
-            Err(Failure::new(
-                now,
-                error,
-                "correct the file; it is read again when it changes",
-            ))
-        }
-    };
-    sources.instruments.web_config_loaded(taken, now);
-}
-
-fn as_protective(before: &Site, after: WebConfigFile) -> Result<WebConfigFile, String> {
-    let weakened = before.file.weakened_by(&after).join(", ");
-    if weakened.is_empty() {
-        return Ok(after);
-    }
-    let path = before
-        .settings
-        .config_file
-        .as_deref()
-        .unwrap_or(Path::new(""))
-        .display();
-    Err(format!(
-        "the web configuration file {path} removes or weakens {weakened}; reload or restart if that is intended"
-    ))
+/// The content of the files, if it is not what is known.
+async fn changed(site: &Site, known: Files) -> Option<Files> {
+    let path = site.settings.config_file.clone()?;
+    let look = move || (known.now() != known).then(|| WebConfigFile::load_with_files(&path).1);
+    // If it panicked, that is logged.
+    spawn_blocking(look).await.ok().flatten()
 }
 
 #[cfg(test)]
@@ -189,48 +147,27 @@ mod tests {
         );
     }
     #[tokio::test(start_paused = true)]
-    async fn a_file_that_becomes_a_pipe_is_refused_and_followed_again_once_it_is_a_file() {
+    async fn each_change_is_reported_once_and_one_to_a_pipe_too() {
         let mut fixture = Fixture::new();
         fixture.web_config("rate_limit: {interval: 1s, burst: 1}\n");
+        let mut requests = fixture.reloads.take().unwrap();
         let follower = tokio::spawn(follow(fixture.app.clone()));
-        let refused = async |is_wanted: bool| {
-            let facts = || {
-                fixture
-                    .app
-                    .in_force()
-                    .site
-                    .shared
-                    .sources
-                    .instruments
-                    .facts()
-                    .web_reload_refused
-            };
-            while facts().is_some() != is_wanted {
-                sleep(LOOK).await;
-            }
-            facts().map(|failure| failure.what)
-        };
         let path = fixture.file("web.yml");
         std::fs::remove_file(&path).unwrap();
-        assert!(
-            std::process::Command::new("mkfifo")
-                .arg(&path)
-                .status()
-                .unwrap()
-                .success()
-        );
-        let what = timeout(LOOK * 10, refused(true)).await.unwrap().unwrap();
-        assert!(
-            what.contains("web.yml") && what.contains("not a regular file"),
-            "{what}"
-        );
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let mut reported = async || timeout(CHECK_EVERY * 10, requests.recv()).await;
+        assert!(matches!(
+            reported().await,
+            Ok(Some(ReloadRequest::WebFileChanged))
+        ));
+        assert!(reported().await.is_err(), "the same content");
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, "rate_limit: {interval: 1s, burst: 2}\n").unwrap();
-        timeout(LOOK * 10, refused(false)).await.unwrap();
-        assert_eq!(
-            fixture.app.in_force().site.file.rate_limit.unwrap().burst,
-            2
-        );
+        assert!(matches!(
+            reported().await,
+            Ok(Some(ReloadRequest::WebFileChanged))
+        ));
         follower.abort();
     }
 }

@@ -1,6 +1,9 @@
 //! The routes of the web side: one handler each, and the layers around them.
 
-use super::{middleware, page, scrape, state::Site};
+use super::{
+    middleware, page, scrape,
+    state::{ReloadRequest, Site},
+};
 use crate::health::{self, Finding};
 use axum::{
     Router,
@@ -59,7 +62,8 @@ async fn reload(State(site): State<Arc<Site>>) -> Response {
     }
     let (answer, answered) = oneshot::channel();
     // If the request cannot be sent, neither can an answer.
-    site.shared.sources.reload.send(answer).await.ok();
+    let request = ReloadRequest::Asked(answer);
+    site.shared.sources.reload.send(request).await.ok();
     match answered.await {
         Ok(Ok(())) => "reloaded\n".into_response(),
         Ok(Err(message)) => {
@@ -99,6 +103,7 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use super::super::state::ReloadRequest;
     use super::super::testing::{Fixture, body, status};
     use crate::model::{Failure, Timestamp};
     use crate::snapshot::{PollOutcome, Running};
@@ -272,7 +277,12 @@ mod tests {
                 "poll.interval: too short\n",
             ),
         ] {
-            let answer = async { reloads.recv().await.unwrap().send(outcome).unwrap() };
+            let answer = async {
+                match reloads.recv().await {
+                    Some(ReloadRequest::Asked(answer)) => answer.send(outcome).unwrap(),
+                    other => panic!("{other:?}"),
+                }
+            };
             let (response, ()) = tokio::join!(fixture.ask("POST /-/reload"), answer);
             assert_eq!(response.status().as_u16(), status);
             assert_eq!(body(response).await, text);

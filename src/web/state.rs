@@ -19,13 +19,19 @@ const MAX_RESPONSES: usize = 32 * 1024 * 1024;
 pub struct Sources {
     pub published: watch::Receiver<Arc<Published>>,
     pub instruments: Arc<Instruments>,
-    /// Takes the requests to `/-/reload`.
+    /// Takes the requests to `/-/reload`, and what the follower of files finds.
     pub reload: mpsc::Sender<ReloadRequest>,
     pub clock: Clock,
 }
 
-/// A request for a reload over HTTP: it takes the outcome, done, or a message that says why nothing was changed.
-pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
+/// What the owner of what is in force is asked for.
+#[derive(Debug)]
+pub enum ReloadRequest {
+    /// A reload over HTTP: it takes the outcome, done, or a message that says why nothing was changed.
+    Asked(oneshot::Sender<Result<(), String>>),
+    /// The web configuration file, or one that it names, has changed.
+    WebFileChanged,
+}
 
 /// What handlers share, whichever settings are in force.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 
 use crate::support::{Api, Reply, Repo, Setup, Target, eventually, http, tls::Certificate, until};
 use std::{
+    fs,
     io::{self, BufRead, BufReader, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     thread,
@@ -257,6 +258,87 @@ fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
         each_command_says(
             || Setup::for_url("https://api.example.com").variable("HTTPS_PROXY", &proxy),
             &words,
+        );
+    }
+}
+
+#[test]
+fn one_request_of_each_kind_is_sent_even_where_it_fails() {
+    let api = Api::of(1);
+    let sent = || {
+        (
+            api.requests(Target::Listing).len(),
+            api.requests(Target::Languages(1)).len(),
+        )
+    };
+    let check = || {
+        Setup::for_api(&api)
+            .arguments(&["check-config", "--online"])
+            .run()
+    };
+    assert_eq!((check().code, sent()), (Some(0), (1, 1)));
+    api.fault(Target::Languages(1), Reply::status(503));
+    assert_eq!((check().code, sent()), (Some(1), (2, 2)));
+    api.fault(Target::Listing, Reply::status(503));
+    assert_eq!((check().code, sent()), (Some(1), (3, 2)));
+}
+
+#[test]
+fn a_repository_without_languages_is_reported_with_a_hint() {
+    let api = Api::start([Repo::new(1, "owner/repo").languages(&[])]);
+    let output = Setup::for_api(&api)
+        .arguments(&["check-config", "--online"])
+        .run();
+    let words = "repository \"owner/repo\" has no languages: add target languages to it";
+    assert!(output.stdout.contains(words), "{}", output.stdout);
+}
+
+#[test]
+fn a_name_cannot_steer_the_terminal() {
+    let api = Api::start([
+        Repo::new(1, "owner/\u{1b}]0;title\u{7}\u{202e}repo\r").languages(&[("de", 0.5)])
+    ]);
+    let check = || {
+        Setup::for_api(&api)
+            .arguments(&["check-config", "--online"])
+            .run()
+    };
+    let accepted = check();
+    api.fault(Target::Languages(1), Reply::status(403));
+    let refused = check();
+    assert_eq!((accepted.code, refused.code), (Some(0), Some(1)));
+    for output in [accepted, refused] {
+        let text = output.stdout + &output.stderr;
+        assert!(text.contains("title"), "{text}");
+        let raw = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+        assert!(!text.contains(raw), "{text:?}");
+    }
+}
+
+#[test]
+fn the_demo_leaves_a_state_file_that_is_not_its_own_alone() {
+    let api = Api::of(1);
+    let real = Setup::for_api(&api)
+        .set("state.file", "state.json")
+        .arguments(&["once"]);
+    assert_eq!(real.run().code, Some(0));
+    let path = real.folder.path().join("state.json");
+    let state = fs::read(&path).unwrap();
+    for content in [state.as_slice(), b"damaged"] {
+        fs::write(&path, content).unwrap();
+        let file = path.to_str().unwrap();
+        let demo = Setup::new(&["demo"])
+            .set("web.listen_addresses", "127.0.0.1:0")
+            .set("state.file", file);
+        demo.run().assert_failed(2, &["state.file", file]);
+        assert_eq!(fs::read(&path).unwrap(), content);
+        let names = fs::read_dir(real.folder.path()).unwrap();
+        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        assert!(
+            !names
+                .iter()
+                .any(|name| name.to_string_lossy().contains("aside")),
+            "{names:?}"
         );
     }
 }

@@ -12,6 +12,9 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 const SUCCESSFUL: &str = "translation_exporter_config_last_reload_successful";
 const SUCCESS_TIME: &str = "translation_exporter_config_last_reload_success_timestamp_seconds";
 
+/// A web configuration file that refuses nothing.
+const RATE_LIMIT: &str = "rate_limit: {interval: 1ms, burst: 1000}\n";
+
 /// Keys of the configuration and their values as YAML.
 type Keys<'a> = &'a [(&'a str, &'a str)];
 
@@ -25,6 +28,7 @@ struct Reloadable {
 impl Reloadable {
     fn start(api: &Api, keys: Keys) -> Self {
         let setup = Setup::new(&[]);
+        setup.file("web.yml", RATE_LIMIT);
         let file = setup.file("config.yaml", &yaml(&api.base_url(), keys));
         let exporter = setup.arguments(&["--config.file", &file]).start();
         Self {
@@ -286,4 +290,41 @@ fn a_bad_change_changes_nothing_and_shows_in_answer_log_and_metrics() {
     );
     until("it is in force", || newest_limit(&api) == "9");
     assert_eq!(daemon.exporter.metrics().repositories("fresh"), 3.0);
+}
+
+#[test]
+fn a_refused_reload_is_made_up_for_once_the_web_configuration_file_is_right() {
+    let api = Api::of(3);
+    let web = ("web.config_file", "web.yml");
+    let daemon = Reloadable::start(&api, &[web]);
+    daemon.exporter.wait_until_fresh(3);
+    let web_file = daemon.exporter.folder.path().join("web.yml");
+    fs::write(&web_file, "rate_limit: {").unwrap();
+    daemon.write(&[web, ("api.page_size", "9")]);
+    daemon.exporter.signal("HUP");
+    until("it is refused", || daemon.reported().0 == 0.0);
+    assert_ne!(newest_limit(&api), "9");
+    fs::write(&web_file, RATE_LIMIT.replace("1000", "2000")).unwrap();
+    until("nothing is refused any more", || daemon.reported().0 == 1.0);
+    until("all of it is in force", || newest_limit(&api) == "9");
+    assert!(!daemon.exporter.get("/").text().contains("refused"));
+
+    // Without a signal in between, too; but what nobody asked for is not read.
+    daemon.write(&[web, ("api.page_size", "10")]);
+    fs::write(&web_file, "rate_limit: {").unwrap();
+    until("it is refused", || daemon.reported().0 == 0.0);
+    fs::write(&web_file, RATE_LIMIT).unwrap();
+    until("nothing is refused any more", || daemon.reported().0 == 1.0);
+    daemon.exporter.wait_for_polls(2.0);
+    assert_eq!(newest_limit(&api), "9");
+}
+
+#[test]
+fn a_slash_at_the_end_of_the_base_url_is_no_change() {
+    let api = Api::of(1);
+    let daemon = Reloadable::start(&api, &[]);
+    let text = yaml(&format!("{}///", api.base_url().trim_end_matches('/')), &[]);
+    fs::write(&daemon.file, text).unwrap();
+    assert_eq!(daemon.reload("POST").text(), "reloaded\n");
+    daemon.exporter.wait_for_line(&["no key changed"]);
 }

@@ -1,6 +1,7 @@
 //! What the probes say while the program starts and while the API is down, and why it does not start.
 
 use crate::support::{Api, Reply, Setup, Target, until};
+use std::os::unix::net::UnixDatagram;
 
 #[test]
 fn it_is_healthy_from_the_start_and_ready_from_the_first_data_on() {
@@ -39,4 +40,45 @@ fn an_address_in_use_is_an_error_that_names_it() {
         .set("web.listen_addresses", &address)
         .run();
     output.assert_failed(1, &[&address, "web.listen_addresses", "in use"]);
+}
+
+#[test]
+fn systemd_is_notified_and_its_watchdog_is_fed_only_where_there_is_one() {
+    for (watchdog, fed) in [(Some("60000000"), true), (None, false)] {
+        let setup = Setup::for_url("http://127.0.0.1:1");
+        let path = setup.folder.path().join("notify");
+        let socket = UnixDatagram::bind(&path).unwrap();
+        socket
+            .set_read_timeout(Some(std::time::Duration::from_secs(20)))
+            .unwrap();
+        let mut setup = setup.variable("NOTIFY_SOCKET", path.to_str().unwrap());
+        if let Some(limit) = watchdog {
+            setup = setup.variable("WATCHDOG_USEC", limit);
+        }
+        let mut exporter = setup.start();
+        let notified = |wanted: &str| {
+            let (mut before, mut buffer) = (Vec::new(), [0; 500]);
+            loop {
+                let length = socket.recv(&mut buffer).unwrap();
+                let text = String::from_utf8_lossy(&buffer[..length]).trim().to_owned();
+                before.push(text.clone());
+                if text == wanted {
+                    return before;
+                }
+            }
+        };
+        if fed {
+            notified("WATCHDOG=1");
+            // Again and again.
+            notified("WATCHDOG=1");
+        } else {
+            notified("READY=1");
+        }
+        exporter.end("TERM");
+        let before = notified("STOPPING=1");
+        assert!(
+            fed || !before.contains(&"WATCHDOG=1".to_owned()),
+            "{before:?}"
+        );
+    }
 }

@@ -272,3 +272,57 @@ fn a_list_may_be_one_text_that_is_split_at_commas() {
     );
     assert_eq!(row(&table, "filter.exclude"), "a/[}]*, b/* exporter.yml:5");
 }
+
+#[test]
+fn a_reader_of_stdout_that_has_seen_enough_is_no_error() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = Command::new(env!("CARGO_BIN_EXE_translation-exporter"))
+        .env_clear()
+        .env("TRANSLATION_EXPORTER_API__KEY", "1234567890")
+        .args(["check-config", "--api.base-url=https://api.example.com"])
+        .stdout(writer)
+        .output()
+        .unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && message.is_empty(), "{message}");
+}
+
+#[test]
+fn line_ends_marks_and_trailing_commas_of_other_editors_are_taken() {
+    let text = format!("{GOOD}filter:\n  include: [a/*, b/*,]\n  exclude: 'c/*, d/*,'\n");
+    let expected = accepted(Some(&text), &[], &[]);
+    assert_eq!(row(&expected, "filter.exclude"), "c/*, d/* exporter.yml:6");
+    let edited = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    assert_eq!(accepted(Some(&edited), &[], &[]), expected);
+}
+
+#[test]
+fn the_examples_in_messages_are_accepted() {
+    for (key, examples) in [
+        (
+            "listen_addresses",
+            &["[\":10018\"]", "[\"127.0.0.1:10018\"]", "[\"[::1]:10018\"]"][..],
+        ),
+        ("telemetry_path", &["/metrics"]),
+    ] {
+        for example in examples {
+            accepted(Some(&format!("{GOOD}web:\n  {key}: {example}\n")), &[], &[]);
+        }
+    }
+    for key in ["include", "exclude"] {
+        accepted(
+            Some(&format!("{GOOD}filter:\n  {key}: [\"acme/*\"]\n")),
+            &[],
+            &[],
+        );
+    }
+    for example in [
+        "timeout: 30s",
+        "timeout: 5m",
+        "timeout: 1h 30m",
+        "max_response_size: 512KiB",
+    ] {
+        accepted(Some(&format!("{GOOD}  {example}\n")), &[], &[]);
+    }
+}
