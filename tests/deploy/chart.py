@@ -191,7 +191,7 @@ CHANGED = [
     ("serviceMonitor.honorLabels", True, "ServiceMonitor", '"honorLabels": true'),
     ("serviceMonitor.jobLabel", "common", "ServiceMonitor", '"jobLabel": "common"'),
     ("serviceMonitor.targetLabels", ["common"], "ServiceMonitor", '"targetLabels": ["common"]'),
-    ("serviceMonitor.sampleLimit", 777, "ServiceMonitor", '"sampleLimit": 777'),
+    ("serviceMonitor.sampleLimit", 7000000, "ServiceMonitor", '"sampleLimit": 7000000'),
     ("serviceMonitor.relabelings", [{"targetLabel": "cluster"}], "ServiceMonitor", '{"targetLabel": "cluster"}]'),
     ("serviceMonitor.metricRelabelings", [{"action": "drop"}], "ServiceMonitor", '"metricRelabelings": [{"action": "drop"}]'),
     ("prometheusRule.namespace", "rules", "PrometheusRule", '"namespace": "rules"'),
