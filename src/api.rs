@@ -2,7 +2,7 @@
 //!
 //! A [`Client`] lives as long as the configuration does; each poll opens a [`Session`] on it, which reads the key again
 //! and decides when the poll must end. The rules for requests are enforced here: the key goes only to the origin of
-//! `api.base_url`, no redirect is followed, and every request, including retries, waits for its turn in `pacing`.
+//! `api.base_url`, no redirect is followed, and every request, including retries, waits for its permit in `pacing`.
 
 mod budget;
 mod error;
@@ -25,14 +25,20 @@ use crate::{
 use error::RequestError;
 use key::KeyReader;
 use pacing::Pacer;
-use reqwest::{StatusCode, Url, Version, header};
+use reqwest::{StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
-use serde::de::IgnoredAny;
 use std::{
     sync::Arc,
     time::{Duration, SystemTime},
 };
-use tokio::time::{Instant, timeout};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
+use wire::DecodeError;
+
+/// Bodies that are larger, in bytes, are read and decoded one at a time, so that many of them do not fill the memory.
+const LARGE_BODY: usize = 1 << 20;
 
 /// How much of an error's body is read, in bytes, so that its connection can be reused.
 const DRAINED_BODY: usize = 64 * 1024;
@@ -80,6 +86,8 @@ pub struct Client {
     max_attempts: u32,
     max_retry_after: Duration,
     max_response_size: u64,
+    /// Locked while a large body is held.
+    large_bodies: Arc<Mutex<()>>,
     pacer: Arc<Pacer>,
     interner: Arc<Interner>,
     instruments: Arc<Instruments>,
@@ -140,32 +148,34 @@ impl Client {
             max_attempts: config.max_attempts,
             max_retry_after: config.max_retry_after,
             max_response_size: config.max_response_size,
+            large_bodies: Arc::default(),
             pacer,
             interner,
             instruments,
         })
     }
 
-    /// Sends one request and reads its body.
-    async fn send(
+    /// Sends one request, and reads and decodes its answer.
+    async fn send<T>(
         &self,
         operation: Operation,
         url: &Url,
         key: &SecretString,
         attempt: u32,
-    ) -> Result<Vec<u8>, RequestError> {
+        decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
+    ) -> Result<T, RequestError> {
         let started = Instant::now();
         let request = self.http.get(url.clone()).bearer_auth(key.expose_secret());
-        let (status, body) = match request.send().await {
+        let (status, answer) = match request.send().await {
             Ok(response) => (
                 Some(response.status().as_u16()),
-                self.receive(response).await,
+                self.receive(response, decode).await,
             ),
             Err(error) => (None, Err(RequestError::transport(&error))),
         };
         let took = started.elapsed();
         self.instruments.api_request(operation, status, took);
-        let failure = body.as_ref().err().map(|error| error.reason.label());
+        let failure = answer.as_ref().err().map(|error| error.reason.label());
         let seconds = took.as_secs_f64();
         tracing::debug!(
             operation = operation.label(),
@@ -175,10 +185,16 @@ impl Client {
             failure,
             "request"
         );
-        body
+        answer
     }
 
-    async fn receive(&self, mut response: reqwest::Response) -> Result<Vec<u8>, RequestError> {
+    /// Reads and decodes an answer. Decodes on this thread, however large the answer is: polls have their own, so no scrape
+    /// waits.
+    async fn receive<T>(
+        &self,
+        mut response: reqwest::Response,
+        decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
+    ) -> Result<T, RequestError> {
         let status = response.status();
         if status != StatusCode::OK {
             let wait = retry::retry_after(response.headers(), SystemTime::now());
@@ -198,11 +214,9 @@ impl Client {
         {
             return Err(too_large());
         }
-        // Only the end of the connection ends such a body (RFC 9112, 6.3).
-        let ends_anywhere = response.version() < Version::HTTP_2
-            && response.content_length().is_none()
-            && !response.headers().contains_key(header::TRANSFER_ENCODING);
         let mut body = Vec::new();
+        // Held until the body is decoded.
+        let mut large = None;
         while let Some(chunk) = response
             .chunk()
             .await
@@ -212,13 +226,11 @@ impl Client {
                 return Err(too_large());
             }
             body.extend_from_slice(&chunk);
+            if body.len() > LARGE_BODY && large.is_none() {
+                large = Some(self.large_bodies.lock().await);
+            }
         }
-        if ends_anywhere
-            && serde_json::from_slice::<IgnoredAny>(&body).is_err_and(|error| error.is_eof())
-        {
-            return Err(RequestError::new(Reason::Truncated, "the body breaks off"));
-        }
-        Ok(body)
+        decode(&body).map_err(|error| RequestError::decode(&error))
     }
 }
 
@@ -269,16 +281,22 @@ mod tests {
             ("API__BASE_URL", "http://127.0.0.1:1"),
             ("API__KEY", key),
             ("API__PAGE_SIZE", "7"),
+            ("API__REQUESTS_PER_SECOND", "1"),
         ];
         let variables = variables
             .map(|(name, value)| (format!("TRANSLATION_EXPORTER_{name}").into(), value.into()));
         load(&Options::default(), &variables).unwrap().api
     }
 
+    /// A client that may send a request each second.
+    pub(super) fn client() -> Client {
+        Client::new(&config("k3y"), Arc::new(Instruments::of_one_poll())).unwrap()
+    }
+
     /// A key file that hangs occupies a thread of its reader.
     #[test]
     fn a_reload_keeps_the_reader_of_a_key_that_did_not_change() {
-        let client = Client::new(&config("k3y"), Arc::new(Instruments::of_one_poll())).unwrap();
+        let client = client();
         let same = client.reconfigured(&config("k3y")).unwrap();
         assert!(Arc::ptr_eq(&client.key, &same.key));
         let other = client.reconfigured(&config("0ther")).unwrap();

@@ -1,5 +1,6 @@
 //! What can go wrong with a request to the API, by what the caller does next.
 
+use super::wire::DecodeError;
 use crate::{
     clock::Clock,
     model::{Failure, Operation, PollFailure, Reason},
@@ -57,6 +58,22 @@ impl RequestError {
             retry,
             retry_after: None,
         }
+    }
+
+    /// An answer that cannot be decoded.
+    pub fn decode(error: &DecodeError) -> Self {
+        let reason = match error {
+            DecodeError::Html | DecodeError::NotAnArray(_) => Reason::Decode,
+            DecodeError::Truncated => Reason::Truncated,
+            DecodeError::TooMany(_) => {
+                let hint = "report it to the API's operators, or leave repositories out with filter.exclude";
+                return Self {
+                    hint,
+                    ..Self::new(Reason::TooLarge, error.to_string())
+                };
+            }
+        };
+        Self::new(reason, error.to_string())
     }
 
     /// An answer whose status is not 200.

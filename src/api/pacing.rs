@@ -9,7 +9,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// How much lateness of a turn the next ones may catch up: more than the timer's granularity, but no burst.
+/// How much lateness of a permit the next ones may catch up: more than the timer's granularity, but no burst.
 const CATCH_UP: Duration = Duration::from_millis(10);
 
 /// Spaces all requests out, and holds them while the API asks for it.
@@ -17,8 +17,8 @@ const CATCH_UP: Duration = Duration::from_millis(10);
 pub(super) struct Pacer {
     /// The time from one request to the next.
     spacing: watch::Sender<Duration>,
-    /// When the last request was due. Requests queue for this lock; a cancelled one leaves the queue and takes no turn.
-    last_turn: tokio::sync::Mutex<Option<Instant>>,
+    /// When the last request was due. Requests queue for this lock; a cancelled one leaves the queue and takes no permit.
+    last_permit: tokio::sync::Mutex<Option<Instant>>,
     held_until: Mutex<Option<Instant>>,
 }
 
@@ -26,7 +26,7 @@ impl Pacer {
     pub fn new(spacing: Duration) -> Self {
         Self {
             spacing: watch::Sender::new(spacing),
-            last_turn: tokio::sync::Mutex::default(),
+            last_permit: tokio::sync::Mutex::default(),
             held_until: Mutex::default(),
         }
     }
@@ -48,12 +48,12 @@ impl Pacer {
         *held_until = Some(held_until.map_or(until, |held| held.max(until)));
     }
 
-    /// Waits until earlier requests had their turn, the spacing has passed, and there is no hold.
-    pub async fn turn(&self) {
-        let mut last_turn = self.last_turn.lock().await;
+    /// Waits until earlier requests have their permits, the spacing has passed, and there is no hold.
+    pub async fn permit(&self) {
+        let mut last_permit = self.last_permit.lock().await;
         let mut spacing = self.spacing.subscribe();
         loop {
-            let due = last_turn
+            let due = last_permit
                 .map(|last| last + *spacing.borrow_and_update())
                 .max(self.held_until());
             // The timer counts milliseconds, and would sleep up to one for a moment that has passed.
@@ -67,8 +67,9 @@ impl Pacer {
             }
         }
         let now = Instant::now();
-        let due = last_turn.map(|last| last + *spacing.borrow());
-        *last_turn = Some(due.map_or(now, |due| due.max(now.checked_sub(CATCH_UP).unwrap_or(now))));
+        let due = last_permit.map(|last| last + *spacing.borrow());
+        *last_permit =
+            Some(due.map_or(now, |due| due.max(now.checked_sub(CATCH_UP).unwrap_or(now))));
     }
 }
 
@@ -81,11 +82,11 @@ mod tests {
         let pacer = Pacer::new(Duration::from_millis(100));
         let start = Instant::now();
         for _ in 0..3 {
-            pacer.turn().await;
+            pacer.permit().await;
         }
         assert_eq!(start.elapsed().as_millis(), 200);
         pacer.hold(Duration::from_secs(10));
-        pacer.turn().await;
+        pacer.permit().await;
         assert_eq!(start.elapsed().as_millis(), 10_200);
         assert_eq!(pacer.held_until(), None);
     }
@@ -96,28 +97,28 @@ mod tests {
         let start = Instant::now();
         pacer.hold(Duration::from_secs(10));
         let first = async {
-            pacer.turn().await;
+            pacer.permit().await;
             pacer.hold(Duration::from_secs(10));
         };
         let second = async {
-            pacer.turn().await;
+            pacer.permit().await;
             start.elapsed().as_millis()
         };
         assert_eq!(tokio::join!(first, second).1, 20_000);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_that_is_given_up_takes_no_turn() {
+    async fn a_request_that_is_given_up_takes_no_permit() {
         let pacer = Pacer::new(Duration::from_secs(1));
         let start = Instant::now();
-        pacer.turn().await;
-        let waiting = futures_util::future::join_all((0..100).map(|_| pacer.turn()));
+        pacer.permit().await;
+        let waiting = futures_util::future::join_all((0..100).map(|_| pacer.permit()));
         assert!(
             tokio::time::timeout(Duration::from_millis(500), waiting)
                 .await
                 .is_err()
         );
-        pacer.turn().await;
+        pacer.permit().await;
         assert_eq!(start.elapsed().as_millis(), 1000);
     }
 
@@ -125,17 +126,17 @@ mod tests {
     async fn after_a_reload_no_request_waits_for_the_rate_before_it() {
         let pacer = Pacer::new(Duration::from_secs(1000));
         let start = Instant::now();
-        pacer.turn().await;
+        pacer.permit().await;
         let reload = async {
             tokio::time::sleep(Duration::from_secs(5)).await;
             pacer.set_spacing(Duration::from_secs(1));
         };
         let waiting = async {
-            pacer.turn().await;
+            pacer.permit().await;
             start.elapsed().as_secs()
         };
         assert_eq!(tokio::join!(waiting, reload).0, 5, "that which waited");
-        pacer.turn().await;
+        pacer.permit().await;
         let later = start.elapsed();
         assert!(
             (Duration::from_millis(5990)..=Duration::from_secs(6)).contains(&later),

@@ -1,7 +1,13 @@
 //! One poll's requests: each is sent until it is answered, or until that is impossible in this poll.
 
-use super::{ApiError, Client, Session, Stop, budget::Budget, error::RequestError, retry, wire};
-use crate::model::{BadEntry, LanguageList, Operation, Page, PollFailure, Reason, RepositoryId};
+use super::{
+    ApiError, Client, Session, Stop,
+    budget::Budget,
+    error::RequestError,
+    retry,
+    wire::{self, DecodeError},
+};
+use crate::model::{Defect, LanguageList, Operation, Page, PollFailure, Reason, RepositoryId};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{sync::Mutex, time::sleep};
@@ -34,24 +40,33 @@ impl PollSession {
         }
     }
 
-    /// Requests `url` until there is an answer, or until there can be none in this poll. `repository` is `None` for the
-    /// listing.
-    async fn get(
+    /// Waits until a request may be sent, and returns the key to send.
+    async fn permit(&self) -> Key {
+        loop {
+            // What waits for the key after it got its permit would leave without one, together with all others that do.
+            drop(self.key.lock().await);
+            self.client.pacer.permit().await;
+            if let Ok(key) = self.key.try_lock() {
+                return key.clone();
+            }
+        }
+    }
+
+    /// Requests `url` until there is an answer that `decode` understands, or until there can be none in this poll.
+    /// `repository` is `None` for the listing.
+    async fn get<T>(
         &self,
         operation: Operation,
         repository: Option<RepositoryId>,
         url: &Url,
-    ) -> Result<Vec<u8>, ApiError> {
+        decode: impl Fn(&[u8]) -> Result<(T, Vec<Defect>), DecodeError>,
+    ) -> Result<T, ApiError> {
         let client = &self.client;
         let mut attempt = 1;
         let mut has_new_key = false;
         let mut failed = None;
         loop {
-            let ready = async {
-                client.pacer.turn().await;
-                self.key.lock().await.clone()
-            };
-            let Some(key) = self.budget.unless_stopped(ready).await else {
+            let Some(key) = self.budget.unless_stopped(self.permit()).await else {
                 return Err(failed.unwrap_or(ApiError::NotAsked));
             };
             if failed.is_some() {
@@ -59,10 +74,16 @@ impl PollSession {
             } else {
                 self.budget.count_request();
             }
-            let error = match client.send(operation, url, &key.secret, attempt).await {
-                Ok(body) => {
+            let error = match client
+                .send(operation, url, &key.secret, attempt, &decode)
+                .await
+            {
+                Ok((answer, defects)) => {
                     self.budget.count_success();
-                    return Ok(body);
+                    for defect in defects {
+                        client.instruments.invalid_entry(operation, defect);
+                    }
+                    return Ok(answer);
                 }
                 Err(error) => error.of(operation),
             };
@@ -137,38 +158,6 @@ impl PollSession {
             }
         }
     }
-
-    /// Decodes an answer and counts its defects. On this thread, however large it is: polls have their own, so no scrape
-    /// waits.
-    fn decode<T>(
-        &self,
-        operation: Operation,
-        url: &Url,
-        body: &[u8],
-        decode: impl FnOnce(&[u8]) -> Result<T, serde_json::Error>,
-        bad: impl FnOnce(&T) -> &[BadEntry],
-    ) -> Result<T, ApiError> {
-        let instruments = &self.client.instruments;
-        match decode(body) {
-            Ok(answer) => {
-                for entry in bad(&answer) {
-                    instruments.invalid_entry(operation, entry.defect);
-                }
-                Ok(answer)
-            }
-            Err(error) => {
-                instruments.api_failure(operation, Reason::Decode);
-                // The error's own text may quote the body, so only the place is shown.
-                let how = match (error.line(), error.column()) {
-                    (0, _) => "the body is not UTF-8".to_owned(),
-                    (line, column) => {
-                        format!("the body is not a JSON array (line {line}, column {column})")
-                    }
-                };
-                Err(RequestError::new(Reason::Decode, how).into_api_error(url))
-            }
-        }
-    }
 }
 
 impl Session for PollSession {
@@ -181,10 +170,7 @@ impl Session for PollSession {
             url.query_pairs_mut()
                 .append_pair("after", &after.to_string());
         }
-        let body = self.get(operation, None, &url).await?;
-        let page = self.decode(operation, &url, &body, wire::decode_page, |page| {
-            page.bad.as_slice()
-        })?;
+        let page = self.get(operation, None, &url, wire::decode_page).await?;
         if !page.follows(after) {
             self.client
                 .instruments
@@ -197,12 +183,37 @@ impl Session for PollSession {
         let operation = Operation::ListLanguages;
         let mut url = self.client.repositories.clone();
         url.set_path(&format!("{}/{id}/languages", url.path()));
-        let body = self.get(operation, Some(id), &url).await?;
         let decode = |body: &[u8]| wire::decode_languages(body, &self.client.interner);
-        self.decode(operation, &url, &body, decode, |list| list.bad.as_slice())
+        self.get(operation, Some(id), &url, decode).await
     }
 
     fn stopped(&self) -> Option<Stop> {
         self.budget.stopped()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{api::tests::client, sync::lock};
+    use std::{sync::Mutex as StdMutex, time::Duration};
+    use tokio::time::Instant;
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_that_wait_for_the_key_leave_at_the_rate_and_not_into_a_hold() {
+        let session = PollSession::new(client(), SecretString::from("k3y"));
+        let start = Instant::now();
+        let left = StdMutex::new(Vec::new());
+        let request = async || {
+            session.permit().await;
+            lock(&left).push(start.elapsed().as_secs());
+        };
+        let read_again = async {
+            let _key = session.key.lock().await;
+            sleep(Duration::from_secs(10)).await;
+            session.client.pacer.hold(Duration::from_secs(60));
+        };
+        tokio::join!(read_again, request(), request(), request());
+        assert_eq!(*lock(&left), [70, 71, 72]);
     }
 }

@@ -3,47 +3,46 @@
 use super::Language;
 use crate::sync::lock;
 use std::{
-    collections::BTreeMap,
+    collections::HashSet,
     sync::{Arc, Mutex},
 };
 
+/// The most languages that are kept: an API that invents languages cannot fill the memory.
+const CAPACITY: usize = 100_000;
+
 /// Returns the one copy of a language.
 #[derive(Debug, Default)]
-pub struct Interner(Mutex<BTreeMap<Arc<str>, ByName>>);
-
-/// Languages with the same code. Kept by code and then by name, since a look-up by both would have to copy them.
-type ByName = BTreeMap<Box<str>, Arc<Language>>;
+pub struct Interner(Mutex<HashSet<Arc<Language>>>);
 
 impl Interner {
+    /// `None` if it is a new one, and there is no room for more.
     #[must_use]
-    pub fn language(&self, code: &str, name: &str) -> Arc<Language> {
+    pub fn language(&self, code: &str, name: &str) -> Option<Arc<Language>> {
         let mut known = lock(&self.0);
-        if let Some(language) = known.get(code).and_then(|by_name| by_name.get(name)) {
-            return Arc::clone(language);
-        }
-        let language = Arc::new(Language {
+        let language = Language {
             code: code.into(),
             name: name.into(),
-        });
-        known
-            .entry(Arc::clone(&language.code))
-            .or_default()
-            .insert(name.into(), Arc::clone(&language));
-        language
+        };
+        if let Some(language) = known.get(&language) {
+            return Some(Arc::clone(language));
+        }
+        if known.len() >= CAPACITY {
+            return None;
+        }
+        let language = Arc::new(language);
+        known.insert(Arc::clone(&language));
+        Some(language)
     }
 
-    /// Forgets what is no longer used, so that an API that invents languages cannot fill the memory.
+    /// Forgets what is no longer used.
     pub fn forget_unused(&self) {
-        lock(&self.0).retain(|_, by_name| {
-            by_name.retain(|_, language| Arc::strong_count(language) > 1);
-            !by_name.is_empty()
-        });
+        lock(&self.0).retain(|language| Arc::strong_count(language) > 1);
     }
 
     /// How many languages are kept.
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
-        lock(&self.0).values().map(BTreeMap::len).sum()
+        lock(&self.0).len()
     }
 }
 
@@ -54,20 +53,36 @@ mod tests {
     #[test]
     fn one_language_is_kept_once() {
         let interner = Interner::default();
-        let german = interner.language("de", "German");
-        assert!(Arc::ptr_eq(&german, &interner.language("de", "German")));
-        let other = interner.language("de", "Deutsch");
+        let german = interner.language("de", "German").unwrap();
+        assert!(Arc::ptr_eq(
+            &german,
+            &interner.language("de", "German").unwrap()
+        ));
+        let other = interner.language("de", "Deutsch").unwrap();
         assert_eq!((&*other.code, &*other.name), ("de", "Deutsch"));
     }
 
     #[test]
     fn what_nothing_uses_is_forgotten() {
         let interner = Interner::default();
-        let kept = interner.language("de", "German");
+        let kept = interner.language("de", "German").unwrap();
         let _ = interner.language("de", "Deutsch");
         let _ = interner.language("fr", "French");
         interner.forget_unused();
         assert_eq!(interner.count(), 1);
-        assert!(Arc::ptr_eq(&kept, &interner.language("de", "German")));
+        assert!(Arc::ptr_eq(
+            &kept,
+            &interner.language("de", "German").unwrap()
+        ));
+    }
+
+    #[test]
+    fn there_is_room_for_so_many_and_no_more() {
+        let interner = Interner::default();
+        let kept: Vec<_> = (0..=CAPACITY)
+            .map(|n| interner.language(&n.to_string(), ""))
+            .collect();
+        assert_eq!(kept.iter().flatten().count(), CAPACITY);
+        assert!(interner.language("7", "").is_some(), "known ones are found");
     }
 }

@@ -277,7 +277,9 @@ impl ReadEntry<'_> {
                 (Some(at), None, Some(completion)) => Reported::Before(progress(completion, at)?),
                 _ => return Err(impossible("clock")),
             };
-            let language = interner.language(&entry.code, &entry.name);
+            let language = interner
+                .language(&entry.code, &entry.name)
+                .ok_or_else(|| impossible("number of languages"))?;
             readings.push(Reading { language, reported });
         }
         if !readings.is_sorted_by(|one, next| one.language.code < next.language.code) {

@@ -76,7 +76,7 @@ fn each_command_says(setup: impl Fn() -> Setup, words: &[&str]) {
 fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
     let api = Api::of(1);
     let not_an_api = [
-        "the body is not a JSON array",
+        "the body is HTML instead of JSON",
         "check that api.base_url is the API and not a page or proxy",
     ];
     let forbidden = [

@@ -424,12 +424,14 @@ fn a_full_disk_is_counted_and_logged_once_and_leaves_the_last_good_state() {
         .after("trap '' XFSZ; ulimit -f 128")
         .start();
     wait_until_written(&exporter);
-    let named = |name: &str| {
-        Repo::new(1, "owner/one").languages_json(&format!(
-            r#"[{{"code":"de","name":"{name}","completion":50}}]"#
-        ))
-    };
-    api.put([named(&"long".repeat(40_000))]);
+    let german = r#"{"code":"de","name":"German","completion":50}"#;
+    let long = "long".repeat(200);
+    let many: Vec<_> = (0..300)
+        .map(|n| format!(r#",{{"code":"{n}","name":"{long}"}}"#))
+        .collect();
+    let many = many.concat();
+    let one = || Repo::new(1, "owner/one");
+    api.put([one().languages_json(&format!("[{german}{many}]"))]);
     let failed = |metrics: &Exposition| metrics.value(WRITE_FAILURES, &[]).unwrap();
     let metrics = exporter.wait_for("three writes fail", |metrics| failed(metrics) >= 3.0);
     assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
@@ -445,7 +447,7 @@ fn a_full_disk_is_counted_and_logged_once_and_leaves_the_last_good_state() {
         "{left}"
     );
 
-    api.put([named("German")]);
+    api.put([one().languages_json(&format!("[{german}]"))]);
     exporter.wait_for_line(&["the state is saved again"]);
     let before = exporter.metrics();
     let after = exporter.wait_for_polls(2.0);

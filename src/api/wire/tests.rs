@@ -3,7 +3,7 @@
 use super::*;
 
 fn page(body: &str) -> Page {
-    decode_page(body.as_bytes()).unwrap()
+    decode_page(body.as_bytes()).unwrap().0
 }
 
 fn defects(bad: &[BadEntry]) -> Vec<Defect> {
@@ -75,16 +75,16 @@ fn a_bad_name_keeps_the_id_listed() {
 
 #[test]
 fn a_bad_entry_costs_itself_alone_and_only_the_last_decides_the_cursor() {
-    let page = page(
+    let mixed = page(
         r#"[null, 5, "x", [[[]]], {"id":3,"name":"o/r","created_at":"2024-05-06T07:08:09.5+02:00","new":{"a":[{}]}}]"#,
     );
-    assert_eq!(defects(&page.bad), [Defect::NotAnObject; 4]);
+    assert_eq!(defects(&mixed.bad), [Defect::NotAnObject; 4]);
     assert_eq!(
-        page.repositories[0].created_at,
+        mixed.repositories[0].created_at,
         Some(Timestamp::from_millis(1_714_972_089_500))
     );
-    assert_eq!(page.next, Next::After(RepositoryId::new(3).unwrap()));
-    assert_eq!(decode_page(b"[]").unwrap().next, Next::End);
+    assert_eq!(mixed.next, Next::After(RepositoryId::new(3).unwrap()));
+    assert_eq!(page("[]").next, Next::End);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn private_may_be_missing_but_not_odd_and_created_at_may_not_be_missing() {
 
 #[test]
 fn keys_may_be_escaped_and_unknown_ones_may_be_anything() {
-    let page = repository(r#""\ud800":1,"":2,"Id":9,"\u0069d":3,"name":"o/r""#);
+    let page = repository(r#""":2,"Id":9,"\u0069d":3,"name":"o/r""#);
     assert_eq!((page.repositories[0].id.get(), page.bad.len()), (3, 0));
 }
 
@@ -131,7 +131,9 @@ fn a_field_that_stands_twice_is_bad() {
 }
 
 fn languages(body: &str) -> LanguageList {
-    decode_languages(body.as_bytes(), &Interner::default()).unwrap()
+    decode_languages(body.as_bytes(), &Interner::default())
+        .unwrap()
+        .0
 }
 
 #[test]
@@ -199,26 +201,86 @@ fn languages_are_sorted_and_the_first_of_a_code_is_shown() {
     assert_eq!(shown, [("de", Completion::new(1.0)), ("fr", None)]);
     assert_eq!(
         defects(&list.bad),
-        [Defect::Code, Defect::Code, Defect::DuplicateCode]
+        [Defect::DuplicateCode, Defect::Code, Defect::Code]
     );
-    assert_eq!(list.bad[2].to_string(), r#"entry 3 ("de"): duplicate_code"#);
+    assert_eq!(list.bad[0].to_string(), r#"entry 3 ("de"): duplicate_code"#);
 }
 
 #[test]
-fn what_is_no_array_fails_as_a_whole() {
+fn what_is_no_array_fails_as_a_whole_and_is_named() {
+    let error = |body: &[u8]| decode_page(body).unwrap_err();
     for body in [
-        &b""[..],
-        b"{}",
+        &b"{}"[..],
         b"null",
-        b"[",
         b"[1,]",
         b"[NaN]",
-        b"<html>",
         b"[\"\xff\"]",
         b"[] []",
     ] {
-        assert!(decode_page(body).is_err(), "{body:?}");
+        assert!(
+            matches!(error(body), DecodeError::NotAnArray(_)),
+            "{body:?}"
+        );
     }
+    for body in [&b""[..], b"[", b"[{}", b"[{\"id\":1"] {
+        assert!(matches!(error(body), DecodeError::Truncated), "{body:?}");
+    }
+    for body in [&b"<html>"[..], b" \r\n<!DOCTYPE html>"] {
+        assert!(matches!(error(body), DecodeError::Html), "{body:?}");
+    }
+}
+
+#[test]
+fn every_defect_is_counted_and_a_hundred_are_described() {
+    let body = format!("[{}0]", "0,".repeat(9_999));
+    let (page, defects) = decode_page(body.as_bytes()).unwrap();
+    assert_eq!((page.bad.len(), defects.len()), (100, 10_000));
+    let (list, defects) = decode_languages(body.as_bytes(), &Interner::default()).unwrap();
+    assert_eq!((list.bad.len(), defects.len()), (100, 10_000));
+}
+
+/// An array of so many entries.
+fn array(count: usize, entry: impl Fn(usize) -> String) -> String {
+    let entries: Vec<_> = (1..=count).map(entry).collect();
+    format!("[{}]", entries.join(","))
+}
+
+#[test]
+fn an_answer_with_more_than_there_can_be_is_refused() {
+    let interner = Interner::default();
+    let languages = |count| {
+        let body = array(count, |n| format!(r#"{{"code":"{n}"}}"#));
+        decode_languages(body.as_bytes(), &interner)
+    };
+    assert_eq!(languages(1000).unwrap().0.languages.len(), 1000);
+    assert!(matches!(languages(1001), Err(DecodeError::TooMany(_))));
+    assert_eq!(interner.count(), 1000);
+    let page = |count| {
+        let body = array(count, |n| format!(r#"{{"id":{n}}}"#));
+        decode_page(body.as_bytes())
+    };
+    assert_eq!(page(100_000).unwrap().0.nameless.len(), 100_000);
+    assert!(matches!(page(100_001), Err(DecodeError::TooMany(_))));
+}
+
+#[test]
+fn a_name_of_more_than_a_thousand_bytes_is_bad() {
+    let longest = "n".repeat(1000);
+    let named = |name: &str| {
+        page(&format!(
+            r#"[{{"id":1,"name":"{name}","created_at":null}}]"#
+        ))
+    };
+    assert_eq!(
+        named(&longest).repositories[0].name,
+        longest.as_str().into()
+    );
+    assert_eq!(defects(&named(&format!("{longest}n")).bad)[1], Defect::Name);
+    let list = languages(&format!(
+        r#"[{{"code":"de","name":"{longest}n"}},{{"code":"{longest}n"}}]"#
+    ));
+    assert_eq!(defects(&list.bad), [Defect::Name, Defect::Code]);
+    assert_eq!(&*list.languages[0].language.name, "");
 }
 
 #[test]

@@ -214,7 +214,9 @@ mod tests {
         for poll in 0..6 {
             now.wall = now.wall.saturating_add(Duration::from_secs(300));
             let target = |n| TargetLanguage {
-                language: interner.language(&format!("{n}-of-{poll}"), "invented"),
+                language: interner
+                    .language(&format!("{n}-of-{poll}"), "invented")
+                    .unwrap(),
                 completion: Completion::new(50.0),
             };
             let mut languages: Vec<_> = (0..30_000).map(target).collect();

@@ -2,7 +2,7 @@
 
 use super::FAULTS;
 use crate::support::{
-    Api, Exposition, Repo, Setup, Target,
+    Api, Exposition, Reply, Repo, Setup, Target,
     exposition::{INFO, RATIO},
 };
 use std::collections::BTreeMap;
@@ -70,7 +70,12 @@ fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
     }
     let reasons = after.label_values("translation_exporter_api_request_failures_total", "reason");
     let counted = reasons.iter().map(|reason| {
-        let failures = |metrics: &Exposition| metrics.failures("list_languages", reason);
+        let labels = [("operation", "list_languages"), ("reason", reason)];
+        let failures = |metrics: &Exposition| {
+            let name = "translation_exporter_api_request_failures_total";
+            // Not every reason is one of this operation.
+            metrics.value(name, &labels).unwrap_or(0.0)
+        };
         (reason.as_str(), failures(&after) - failures(&before))
     });
     let counted: BTreeMap<_, _> = counted.filter(|(_, count)| *count > 0.0).collect();
@@ -90,4 +95,31 @@ fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
         metrics.polls() <= after.polls() + 2.0,
         "within an interval after the poll under way"
     );
+}
+
+#[test]
+fn a_body_of_exactly_the_largest_size_is_read_and_one_byte_more_is_not() {
+    const LIMIT: usize = 1000;
+    // Another Content-Length would be refused before the body is read.
+    for (size, chunked) in [
+        (LIMIT, false),
+        (LIMIT, true),
+        (LIMIT + 1, false),
+        (LIMIT + 1, true),
+    ] {
+        let json = format!("{:<size$}", r#"[{"code":"de","completion":60}]"#);
+        let reply = if chunked {
+            Reply::gzip(&json)
+        } else {
+            Reply::json(json)
+        };
+        let api = Api::of(1);
+        api.fault(Target::Languages(1), reply);
+        let exporter = Setup::for_api(&api)
+            .set("api.max_response_size", "1000B")
+            .start();
+        let metrics = exporter.wait_for_polls(1.0);
+        let ratio = metrics.ratio("owner/repo-1", "de");
+        assert_eq!(ratio, (size == LIMIT).then_some(0.6), "{size}, {chunked}");
+    }
 }

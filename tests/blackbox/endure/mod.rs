@@ -76,11 +76,11 @@ const FAULTS: [Row; 40] = [
         "redirect",
     ),
     ("redirect to nowhere", |_| Reply::status(307), "redirect"),
-    ("empty body", |_| Reply::json(""), "decode"),
+    ("empty body", |_| Reply::json(""), "truncated"),
     (
         "truncated JSON",
         |_| Reply::json(&LIST[..LIST.len() - 9]),
-        "decode",
+        "truncated",
     ),
     (
         "an object",
@@ -93,7 +93,7 @@ const FAULTS: [Row; 40] = [
     (
         "brackets that never close",
         |_| Reply::json("[".repeat(100_000)),
-        "decode",
+        "truncated",
     ),
     (
         "invalid UTF-8",
