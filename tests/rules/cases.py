@@ -8,12 +8,14 @@ A file is named after the alert that it tests (with a `-` and more, where there 
     exporters   what is scraped, one entry for each target:
       labels        of the target; `instance` is `a` unless given
       scraped       when it is scraped: promtool's notation with `$` for each value; `$xSTEPS` unless given
+      crashes       instead: after how many steps it starts again and again, and how many of them it is up
       series        values by selector, where they are not those of a healthy exporter; null is no series
       repositories  values by name: `read` (when its languages were last read), `languages` (how many are served), and each language in
                     `of` with its `ratio`, `clock`, `target` and `due`
     others      values of any other series, by selector
     by          the labels that distinguish alerts: [job] unless given
     firing      by time, the alerts that fire then, each as its values of `by`; `active` includes those that are pending
+    all         by time, all alerts that fire then, whatever their names, each as its name and `by`
     notified    the texts of all alerts that fire at a time: `of` has the labels of each, for which {label} stands in the texts, and as
                 `value` what else differs in the description
     expressions other expressions, as promtool has them
@@ -30,7 +32,7 @@ HERE = Path(__file__).resolve().parent
 RULES = HERE.parent.parent / "deploy" / "prometheus"
 RUNBOOK = "https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/README.md#"
 GROUPS = [
-    "translation-thresholds", "translation-completion", "translation-forecast", "translation-falls", "translation-progress",
+    "translation-thresholds", "translation-completion", "translation-rates", "translation-forecast", "translation-progress",
     "translation-exporter",
 ]
 # Labels that a ServiceMonitor's targets have besides job and instance: a metric with one of these names would lose it.
@@ -86,8 +88,9 @@ def for_promtool(test, severities):
             ],
             "alert_rule_test": [notification(alert, severities[alert], **test["notified"])] if "notified" in test else [],
             "promql_expr_test": [
-                *(count(alert, test, at, alerts, ', alertstate="firing"') for at, alerts in test.get("firing", {}).items()),
+                *(count(alert, test, at, alerts, 'alertstate="firing"') for at, alerts in test.get("firing", {}).items()),
                 *(count(alert, test, at, alerts, "") for at, alerts in test.get("active", {}).items()),
+                *(count(None, test, at, alerts, 'alertstate="firing"') for at, alerts in test.get("all", {}).items()),
                 *test.get("expressions", []),
             ],
         }],
@@ -105,17 +108,40 @@ def scraped(exporter, test):
     labels = {**OPERATOR, **POD, "instance": "a", **exporter["labels"]}
     shape = exporter.get("scraped", f"$x{test.get('steps')}")
     found = HEALTHY | exporter.get("series", {})
-    for repo, repository in exporter.get("repositories", {}).items():
+    if "crashes" in exporter:
+        shape, starts = lives(*exporter["crashes"], test)
+        found |= {"process_start_time_seconds": starts, "up": shape.replace("stale _", "0").replace("$", "1")}
+    for repo, repository in (pair for entry in exporter.get("repositories", {}).items() for pair in numbered(*entry)):
         found[f'translation_repository_languages{{repo="{repo}"}}'] = repository.get("languages", 1)
         found[f'translation_repository_last_success_timestamp_seconds{{repo="{repo}"}}'] = repository.get("read", "now")
         for language, values in repository.get("of", {}).items():
             for key, value in values.items():
                 found[f'{OF_A_LANGUAGE[key]}{{repo="{repo}",language="{language}"}}'] = value
-    step = test.get("step", "1m")
-    seconds = int(step[:-1]) * SECONDS[step[-1]]
     for selector, value in found.items():
         if value is not None:
-            yield {"series": labelled(selector, labels), "values": notation(value, shape, seconds)}
+            yield {"series": labelled(selector, labels), "values": notation(value, shape, seconds(test))}
+
+
+def seconds(test):
+    step = test.get("step", "1m")
+    return int(step[:-1]) * SECONDS[step[-1]]
+
+
+def numbered(repo, repository):
+    """`o/r#3` stands for o/r0, o/r1 and o/r2."""
+    name, _, number = repo.partition("#")
+    return [(f"{name}{index}", repository) for index in range(int(number))] if number else [(repo, repository)]
+
+
+def lives(period, up, test):
+    """When an exporter is scraped that is up for so many steps of each period, and when it started."""
+    number = test["steps"] // period
+    down = f"stale _x{period - up - 1}"
+    step = seconds(test)
+    return (
+        " ".join([f"$x{up - 1} {down}"] * number),
+        " ".join(f"{life * period * step}x{up - 1} {down}" for life in range(number)),
+    )
 
 
 def notation(value, shape, step):
@@ -135,10 +161,11 @@ def times(shape, step):
 
 
 def count(alert, test, at, alerts, state):
-    by = test.get("by", ["job"])
-    expr = f'ALERTS{{alertname="{alert}"{state}}}'
+    by = test.get("by", ["job"]) if alert else ["alertname", *test.get("by", ["job"])]
+    alertname = f'alertname="{alert}", ' if alert else ""
+    expr = f"ALERTS{{{alertname}{state}}}"
     samples = [
-        {"labels": "{" + ",".join(f'{label}="{value}"' for label, value in zip(by, str(one).split(), strict=True)) + "}", "value": 1}
+        {"labels": "{" + ",".join(f'{label}="{value}"' for label, value in zip(by, str(one).split(), strict=True) if value != "{}") + "}", "value": 1}
         for one in alerts
     ]
     return {"expr": f"count by ({', '.join(by)}) ({expr})", "eval_time": at, "exp_samples": samples}
