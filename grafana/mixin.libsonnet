@@ -1,10 +1,59 @@
-// For those who deploy by mixins: the dashboards and rules as their files have them. Installed from the repository's root:
+// For those who deploy by mixins: the dashboards and rules of the files, changed as `_config` says, beside those of other mixins.
 //   jb install github.com/translation-exporter/translation-exporter@main
-//   (import 'github.com/translation-exporter/translation-exporter/grafana/mixin.libsonnet')
+//   (import 'github.com/translation-exporter/translation-exporter/grafana/mixin.libsonnet') + {
+//     _config+:: { selector: 'job="l10n"', thresholds: { 'translation:stalled_after_seconds': 1209600 } },
+//   }
+local files = {
+  alerts: std.parseYaml(importstr '../deploy/prometheus/alerts.yaml'),
+  rules: std.parseYaml(importstr '../deploy/prometheus/recording-rules.yaml'),
+};
+
+// Changes the words of an expression: `change` gets each with what stands before and after it.
+local words(expression, change) =
+  local parts = std.split(
+    std.foldl(function(text, c) std.strReplace(text, c, '\u0001' + c + '\u0001'), [' ', '\n', '(', ')', '[', ']', '{', '}', ','], expression),
+    '\u0001',
+  );
+  local at(i) = if i < 0 || i >= std.length(parts) then '' else parts[i];
+  std.join('', [change(at(i - 1), at(i), at(i + 1)) for i in std.range(0, std.length(parts) - 1)]);
+
 {
-  prometheusAlerts:: std.parseYaml(importstr '../deploy/prometheus/alerts.yaml'),
-  prometheusRules:: std.parseYaml(importstr '../deploy/prometheus/recording-rules.yaml'),
-  grafanaDashboards:: {
+  _config+:: {
+    // What the rules read: label matchers, such as 'job=~"l10n.*"'. All if empty.
+    selector: '',
+    // The label that names the cluster, where one Prometheus, Thanos or Mimir has several. A label that is not there does no harm.
+    clusterLabel: 'cluster',
+    // Numbers, by the name of the series of the group translation-thresholds.
+    thresholds: {},
+    // By the name of the alert: its expr, for, labels, annotations; null leaves it out.
+    overrides: {},
+  },
+  local config = $._config,
+  local isMetric(word) =
+    std.startsWith(word, 'translation_') || std.member(['up', 'process_start_time_seconds'], word),
+  local rewritten(expression) =
+    if config.selector == '' && config.clusterLabel == 'cluster' then expression
+    else words(
+      expression,
+      function(before, word, after)
+        if word == 'cluster' then config.clusterLabel
+        else if config.selector == '' then word
+        else if word == '{' && isMetric(before) then '{' + config.selector + ', '
+        else if isMetric(word) && after != '{' then word + '{' + config.selector + '}'
+        else word
+    ),
+  local changed(rule) =
+    local name = std.get(rule, 'alert');
+    local override = if name == null then {} else std.get(config.overrides, name, {});
+    if override == null then []
+    else if std.objectHas(config.thresholds, std.get(rule, 'record', ''))
+    then [rule { expr: 'vector(%.10g)' % config.thresholds[rule.record] }]
+    else [std.mergePatch(rule { expr: rewritten(rule.expr) }, override)],
+  local groups(file) = [group { rules: std.flatMap(changed, group.rules) } for group in file.groups],
+
+  prometheusAlerts+:: { groups+: groups(files.alerts) },
+  prometheusRules+:: { groups+: groups(files.rules) },
+  grafanaDashboards+:: {
     'translation-progress.json': std.parseJson(importstr 'dashboards/translation-progress.json'),
     'translation-repository.json': std.parseJson(importstr 'dashboards/translation-repository.json'),
     'translation-exporter.json': std.parseJson(importstr 'dashboards/translation-exporter.json'),

@@ -34,6 +34,9 @@ ls -S "$work/tests"/*.yaml |
 grep -L SUCCESS "$work/tests"/*.log | (! grep .)
 echo "$(ls "$work/tests"/*.yaml | wc -l) rule tests passed"
 
+say "the mixin is the files, and leaves those of others alone"
+"$tools/python/bin/python" mixin.py
+
 say "the scrape job of overlays/plain gives each account a job"
 mkdir "$work/scrape"
 "$tools/python/bin/python" scrape_job.py "$work/scrape"

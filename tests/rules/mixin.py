@@ -1,0 +1,42 @@
+"""The mixin holds the rules of the files, beside those of other mixins, and changes what `_config` says."""
+
+import json
+import pathlib
+
+import _jsonnet
+import yaml
+from cases import RULES
+
+ROOT = str(pathlib.Path(__file__).resolve().parent.parent.parent)
+OTHER = "{ prometheusAlerts+:: { groups+: [{ name: 'other', rules: [] }] }, prometheusRules+:: { groups+: [] }, _config+:: { other: 1 } }"
+
+
+def rules(config):
+    source = f"""
+        local mixin = {OTHER} + (import 'grafana/mixin.libsonnet') + {{ _config+:: {config} }};
+        mixin.prometheusAlerts.groups + mixin.prometheusRules.groups + [{{ name: 'other', rules: [], of: mixin._config.other }}]
+    """
+    return json.loads(_jsonnet.evaluate_snippet("test", source, jpathdir=[ROOT]))
+
+
+files = [yaml.safe_load((RULES / file).read_text())["groups"] for file in ("alerts.yaml", "recording-rules.yaml")]
+other = {"name": "other", "rules": []}
+assert rules("{}") == [other, *files[0], *files[1], other | {"of": 1}]
+
+changed = {
+    rule.get("alert") or rule["record"]: rule
+    for group in rules("""{
+        selector: 'job="l10n"', clusterLabel: 'k8s', thresholds: { 'translation:regressed_by_ratio': 0.25 },
+        overrides: { TranslationStalled: { 'for': '1h', annotations: { summary: 'S' } }, TranslationPollOverrunning: null },
+    }""")
+    for rule in group["rules"]
+}
+assert changed["translation:regressed_by_ratio"]["expr"] == "vector(0.25)"
+assert changed["job:translation_exporter_completion_scale:max"]["expr"] == (
+    'max by (k8s, namespace, job) (translation_exporter_completion_scale{job="l10n"})'
+)
+assert 'up{job="l10n", job=~".*translation-exporter.*"} == 0' in changed["TranslationExporterDown"]["expr"]
+stalled = changed["TranslationStalled"]
+assert (stalled["for"], stalled["annotations"]["summary"], "description" in stalled["annotations"]) == ("1h", "S", True)
+assert "TranslationPollOverrunning" not in changed
+print("the mixin is the files, beside those of others, and changes what its configuration says")
