@@ -89,7 +89,7 @@ def main(program, fake_api, folder):
             "api": {"base_url": api.url, "key": FakeApi.KEY, "max_attempts": 1, "requests_per_second": 0},
             "poll": {"interval": "1s", "stale_after": "12s"},
         }))
-        write_shortened(folder, "recording-rules.yaml", (r"interval: \d+m", "interval: 1s"), (r"vector\(604800\)", "vector(8)"),
+        write_shortened(folder, "recording-rules.yaml", (r"interval: \d+m", "interval: 1s"), (r"vector\(604800\)", "vector(16)"),
                         (r"\[1[25]m\]", "[5s]"), (r", 900\)", ", 5)"), (r", 3600\)", ", 12)"))
         write_shortened(folder, "alerts.yaml", (r"interval: \d+m", "interval: 1s"), (r"for: (15m|5m|1h)", "for: 2s"),
                         (r"\[15m\]", "[5s]"))
