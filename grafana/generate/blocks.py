@@ -132,7 +132,7 @@ def stat(title: str, description: str, *queries: Query, overrides: list[Json] | 
         "showPercentChange": False,
         "percentChangeColorMode": "standard",
         # One size for all; Grafana would choose one for each panel.
-        "text": {"titleSize": 13, "valueSize": 30},
+        "text": {"titleSize": 13, "valueSize": 22},
     }
     return Panel("stat", title, description, list(queries), options, colored([(None, NEUTRAL)]) | defaults, overrides or [])
 

@@ -141,7 +141,7 @@ def matrix() -> Panel:
     almost = {"from": 0.995, "to": 1 - 1e-12, "result": {"index": 1, "text": "< 100%"}}
     panel = grid(
         "Repositories by languages: $job",
-        "Completion of what is not ready, and ✓ where it is; the 200 repositories that are furthest behind, worst first. An empty "
+        "Completion of what is not ready, and ✓ where it is; the 200 repositories that are furthest behind, the worst on top and to the left. An empty "
         "cell: the repository does not have the language, or it has no completion. A click opens the repository.",
         [Query(f"{shown} and on (repo) bottomk(200, min by (repo) ({shown}))")],
         {
@@ -157,7 +157,8 @@ def matrix() -> Panel:
         }
         | colored(HEAT),
         transformations=[
-            {"id": "sortBy", "options": {"sort": [{"field": "language"}]}},
+            # The columns come in the order of their first cells.
+            {"id": "sortBy", "options": {"sort": [{"field": "Value"}]}},
             {
                 "id": "groupingToMatrix",
                 "options": {"columnField": "language", "rowField": "repo", "valueField": "Value", "emptyValue": "null"},
@@ -290,7 +291,7 @@ def trust() -> list[Panel]:
 
 
 def build() -> Json:
-    figures = [(translations(OF), 6), (repositories(), 5), (dates(OF), 5), (mean_completion(OF), 4), (age_of_data(OF), 4)]
+    figures = [(translations(OF), 6), (repositories(), 5), (dates(OF), 4), (mean_completion(OF), 4), (age_of_data(OF), 5)]
     rows = [
         Row("Are we ready to release?", [(4, figures)]),
         Row("What is due?", [(8, [(due(), 24)])]),

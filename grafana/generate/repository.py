@@ -30,7 +30,7 @@ OF = Scope('repo="$repository"')
 
 def languages() -> Panel:
     info = f"topk by (language) (1, group by (language, name) (translation_language_info{{{EXPORTER}, language=~\"$language\"}}))"
-    named = f"{OF.ratio} * 0 + on (language) group_left (name) {info}"
+    named = f"({OF.ratio} or {OF.target}) * 0 + on (language) group_left (name) {info}"
     stalled = f"({OF.idle} > bool $stalled_after) * ({OF.ratio} < bool {OF.goal})"
     unknown = f"({OF.target} unless {OF.ratio})"
     # 0 behind, 1 stalled, 2 ready; 3 if it has no completion, but a target above 0.
@@ -51,7 +51,7 @@ def languages() -> Panel:
         [
             column("language", "Language", 90),
             column("name", "Name", custom__minWidth=130),
-            word_column("Value #B", "State", 80, ("behind", NEUTRAL), ("stalled", BAD), ("ready", GOOD), ("unknown", BAD)),
+            word_column("Value #B", "State", 80, ("behind", NEUTRAL), ("stalled", BAD), ("ready", GOOD), ("unknown", NEUTRAL)),
             ratio_column("Value #C", "Completion", 170),
             column("Value #D", "Target", 75, unit="percentunit"),
             column("Value #E", "No progress for", 150, **SECONDS),
@@ -113,11 +113,11 @@ def about() -> Panel:
 
 def build() -> Json:
     figures = [
-        (translations(OF), 7),
+        (translations(OF), 6),
         (dates(OF), 5),
         (mean_completion(OF), 4),
         (ready_on(), 4),
-        (age_of_data(OF), 4),
+        (age_of_data(OF), 5),
     ]
     rows = [
         Row("Is $repository ready to release?", [(4, figures), (12, [(languages(), 24)])]),

@@ -194,7 +194,7 @@ class Tables(Shown):
                 ("de", "Name of de", "ready", "100.0%", "2.9 weeks"),
                 ("es", "Name of es", "behind", "50.0%", "1.5 days"),
                 ("fr", "Name of fr", "ready", "96.0%", "2.1 days"),
-                ("ja", "", "unknown", "unknown", ""),
+                ("ja", "Name of ja", "unknown", "unknown", ""),
             ],
         )
 
@@ -213,7 +213,7 @@ class Tables(Shown):
 
     def test_the_matrix_begins_with_the_worst_and_colours_nothing_that_is_ready_or_absent(self):
         matrix = panels(PROGRESS)["Repositories by languages: acme"]
-        self.assertEqual(matrix["columns"], ["Repository", "Worst", "de", "eo", "es", "fr"])
+        self.assertEqual(matrix["columns"], ["Repository", "Worst", "de", "es", "fr", "eo"])
         shown = [("acme/app-web", "20%", ""), ("acme/app.web", "50%", "50%"), ("acme/c++", "✓", "")]
         self.assertEqual(rows(matrix, "Repository", "Worst", "es"), shown)
         colors = {cell["text"]: cell["color"] for row in matrix["cells"] for cell in list(row.values())[1:]}

@@ -31,8 +31,8 @@ export async function loaded(scene: scenes.EmbeddedScene) {
 }
 
 async function until(met: () => boolean) {
-    for (const end = Date.now() + 30_000; !met(); await new Promise((later) => setTimeout(later, 20))) {
-        if (Date.now() > end) throw new Error("Prometheus does not answer all queries within 30 s");
+    for (const end = Date.now() + 120_000; !met(); await new Promise((later) => setTimeout(later, 20))) {
+        if (Date.now() > end) throw new Error("Prometheus does not answer all queries within two minutes");
     }
 }
 
