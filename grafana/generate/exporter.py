@@ -54,7 +54,7 @@ def figures() -> list[tuple[Panel, int]]:
         (
             stat(
                 "Instances",
-                "How many of the chosen exporters Prometheus could scrape, and how many there are, those of the last day included.",
+                "How many of the chosen exporters Prometheus could scrape, and how many there are or were within a day.",
                 Query(f"sum({UP})", "up"),
                 Query(f"count({UP})", "in total"),
                 **COUNT,
@@ -259,7 +259,8 @@ def process() -> list[list[tuple[Panel, int]]]:
     )
 
     def of_process(title: str, description: str, expr: str, unit: str) -> Panel:
-        return lines(title, f"{description} The eight instances that use most.", Query(f"topk(8, {known(expr)})", OF_INSTANCE), unit=unit, min=0)
+        most = Query(f"topk(8, {known(expr)})", OF_INSTANCE)
+        return lines(title, f"{description} The eight instances that use most.", most, unit=unit, min=0)
 
     rate = f"max by ({INSTANCE}) (rate(process_cpu_seconds_total{{{EXPORTER}}}[$__rate_interval]))"
     files = f"{fold('max', 'process_open_fds', INSTANCE)} / {fold('max', 'process_max_fds', INSTANCE)}"

@@ -121,8 +121,8 @@ def burn_down() -> Panel:
     none = f"0 * count({dated})"
     return lines(
         "Left of what has a date",
-        "How many of the translations that have a date now were not ready, and for how many dates had passed: the line has to reach 0 "
-        "by the date.",
+        "How many of the translations that have a date now were not ready, and for how many dates had passed: the line has to "
+        "reach 0 by the date.",
         Query(f"count({OF.recorded_missing} and {dated}) or {none}", "not ready"),
         Query(f"count({OF.recorded_missed}) or {none}", "date missed"),
         overrides=[fixed("not ready", GOOD), fixed("date missed", BAD)],
@@ -141,8 +141,8 @@ def matrix() -> Panel:
     almost = {"from": 0.995, "to": 1 - 1e-12, "result": {"index": 1, "text": "< 100%"}}
     panel = grid(
         "Repositories by languages: $job",
-        "Completion of what is not ready, and ✓ where it is; the 200 repositories that are furthest behind, the worst on top and to the left. An empty "
-        "cell: the repository does not have the language, or it has no completion. A click opens the repository.",
+        "Completion of what is not ready, and ✓ where it is; the 200 repositories that are furthest behind, the worst on top and "
+        "to the left. An empty cell: the repository does not have the language, or it has no completion. A click opens the repository.",
         [Query(f"{shown} and on (repo) bottomk(200, min by (repo) ({shown}))")],
         {
             "unit": "percentunit",

@@ -28,7 +28,7 @@ def own(metric: str, labels: str = INSTANCE) -> str:
 
 
 def known(expr: str) -> str:
-    """What `expr` has of the exporter's instances, also of those that were lost within a day: a Prometheus scrapes other jobs too."""
+    """What `expr` has of the exporter's instances, and of those that were lost within a day, but not of other jobs."""
     return f"{expr} and on ({INSTANCE}) last_over_time(translation_exporter_build_info{{{EXPORTER}}}[1d])"
 
 

@@ -1,7 +1,7 @@
-"""Makes the pictures of grafana/README.md from the demo: `tests/grafana/pictures.sh [MINUTES]`, which are 15 if not given.
+"""Makes the pictures of the dashboards from the demo: `tests/grafana/pictures.sh [MINUTES]`, which are 15 if not given.
 
-Charts need that long to show something. The environment gives PROGRAM, the built program, and NODE_FOLDER, the folder with Grafana's
-packages, which draw the dashboards; there is no Grafana server.
+Charts need that long to show something. The environment gives PROGRAM, the built program, and NODE_FOLDER, the folder with
+Grafana's packages, which draw the dashboards; there is no Grafana server.
 """
 
 import json
@@ -17,7 +17,7 @@ from dashboards import FOLDER, ROOT, RULES
 from harness import Prometheus, address, running
 
 MINUTES = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-PICTURES = ROOT / "grafana" / "pictures"
+PICTURES = ROOT / ".github" / "pictures"
 
 with ExitStack() as stack:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -38,11 +38,12 @@ with ExitStack() as stack:
             "prometheus": prometheus.url,
             "address": f"from=now-{MINUTES}m&to=now&var-stalled_after=300",
             "scrape": "5s",
-            "picture": str(PICTURES / f"{name}.png"),
+            "theme": theme,
+            "height": height,
+            "picture": str(PICTURES / f"dashboard-{name}-{theme}.png"),
         }
-        for name in ("progress", "repository")
+        for name, theme, height in (("progress", "light", 1170), ("progress", "dark", 1170), ("repository", "light", 1100))
     ]
-    PICTURES.mkdir(exist_ok=True)
     command = ["node", Path(__file__).parent / "draw" / "draw.mjs", os.environ["NODE_FOLDER"], FOLDER]
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     subprocess.run(command, input=lines, text=True, check=True, stdout=subprocess.DEVNULL)

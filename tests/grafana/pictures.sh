@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the pictures of grafana/README.md: see pictures.py.
+# Makes the pictures of the dashboards in .github/pictures: see pictures.py.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source ../lib.sh

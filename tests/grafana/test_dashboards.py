@@ -257,7 +257,7 @@ class Size(ForEachDashboard):
             if panel["type"] == "stat" or panel["title"] in complete:
                 continue
             for target in panel["targets"]:
-                if re.search(r"translation_completion_ratio|translation_last_progress|translation_repository|repo_language:", target["expr"]):
+                if re.search("translation_(completion_ratio|last_progress|repository)|repo_language:", target["expr"]):
                     self.assertRegex(target["expr"], r"(top|bottom)k\((5|20|100|200),|^(avg|count)\(")
 
 

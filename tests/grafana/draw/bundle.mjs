@@ -25,8 +25,8 @@ export async function bundle(tools) {
         }
     };
     // The editors of queries are half of the data source, and are not shown here.
-    const noEditors = ({ onLoad }) =>
-        onLoad({ filter: /@grafana\/prometheus\/dist\/esm\/(.*\/)?components\/.*\.mjs$/ }, () => ({ contents: "module.exports = {}" }));
+    const editors = /@grafana\/prometheus\/dist\/esm\/(.*\/)?components\/.*\.mjs$/;
+    const noEditors = ({ onLoad }) => onLoad({ filter: editors }, () => ({ contents: "module.exports = {}" }));
     const result = await esbuild.build({
         entryPoints: [path.join(import.meta.dirname, "page.tsx")],
         outfile: "page.js",

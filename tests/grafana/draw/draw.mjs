@@ -3,8 +3,9 @@
 //     node draw.mjs TOOLS DASHBOARDS
 //
 // TOOLS is the folder of node_modules, DASHBOARDS that of the JSON files. Each line of standard input is a request:
-//     {"uid", "prometheus", "address": "var-job=a&from=now-1h", "theme": "light", "width": 1280, "scrape": "1m", "picture": "FILE.png"}
-// and is answered by a line with what a person sees of that dashboard; with `picture`, it is drawn into that file as well.
+//     {"uid", "prometheus", "address": "var-job=a&from=now-1h", "theme": "light", "width": 1280, "scrape": "1m"}
+// and is answered by a line with what a person sees of that dashboard. With "picture", it is drawn into that PNG file as well, down
+// to "height" if that is given.
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -30,7 +31,9 @@ window.grafanaBootData = { settings: { featureToggles: {} }, user: { locale: "en
 const TYPES = { "": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2" };
 
 const { script, styles } = await bundle(tools);
-const server = createServer((request, response) => answer(request, response).catch((error) => response.writeHead(502).end(String(error))));
+const server = createServer((request, response) => {
+    answer(request, response).catch((error) => response.writeHead(502).end(String(error)));
+});
 await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
 const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -41,7 +44,7 @@ await browser.close();
 server.closeAllConnections();
 server.close();
 
-async function show({ uid, width = 1280, picture, ...request }) {
+async function show({ uid, width = 1280, height: shown = Infinity, picture, ...request }) {
     const page = await browser.newPage({ viewport: { width, height: 1000 } });
     const errors = [];
     page.on("pageerror", (error) => errors.push(error.stack));
@@ -49,7 +52,7 @@ async function show({ uid, width = 1280, picture, ...request }) {
         await page.goto(`http://127.0.0.1:${server.address().port}/`);
         const height = await page.evaluate((given) => window.show(given), { dashboard: dashboards[uid], ...request });
         await page.setViewportSize({ width, height });
-        if (picture) await page.screenshot({ path: picture });
+        if (picture) await page.screenshot({ path: picture, clip: { x: 0, y: 0, width, height: Math.min(height, shown) } });
         return { errors, ...(await page.evaluate(() => window.report())) };
     } catch (error) {
         return { errors: [...errors, error.message] };
@@ -64,8 +67,11 @@ async function answer(request, response) {
     const [, at, rest] = /^\/prometheus\/([^/]+)(\/.*)$/.exec(pathname) ?? [];
     if (at) {
         const body = Buffer.concat(await request.toArray());
-        const headers = { "content-type": request.headers["content-type"] ?? "text/plain" };
-        const forwarded = await fetch(`http://${at}${rest}${search}`, { method: request.method, headers, body: body.length ? body : undefined });
+        const forwarded = await fetch(`http://${at}${rest}${search}`, {
+            method: request.method,
+            headers: { "content-type": request.headers["content-type"] ?? "text/plain" },
+            body: body.length ? body : undefined,
+        });
         response.writeHead(forwarded.status, { "content-type": "application/json" }).end(await forwarded.text());
         return;
     }

@@ -19,7 +19,8 @@ export async function start(theme: "light" | "dark", url: string, scrape: string
     runtime.setEchoSrv({ addEvent() {}, flush() {}, addBackend() {} } as any);
     runtime.setAppEvents(new data.EventBusSrv());
     runtime.setPluginImportUtils({ getPanelPluginFromCache() {}, importPanelPlugin: Promise.reject } as any);
-    runtime.setTemplateSrv({ replace, getVariables: () => [], containsTemplate: (text?: string) => !!text?.includes("$") } as any);
+    const containsTemplate = (text?: string) => Boolean(text?.includes("$"));
+    runtime.setTemplateSrv({ replace, getVariables: () => [], containsTemplate } as any);
     runtime.setBackendSrv({ fetch: (request: any) => from(serve(request, url, scrape)) } as any);
     runtime.setRunRequest(run as any);
     const settings: any = {
@@ -36,7 +37,12 @@ export async function start(theme: "light" | "dark", url: string, scrape: string
     Object.assign(source, { meta: settings.meta });
     // Scenes asks whether there is one before it runs the query of a variable.
     Object.assign(source.variables!, { editor: () => null });
-    runtime.setDataSourceSrv({ get: async () => source, getInstanceSettings: () => settings, getList: () => [settings], reload() {} } as any);
+    runtime.setDataSourceSrv({
+        get: async () => source,
+        getInstanceSettings: () => settings,
+        getList: () => [settings],
+        reload() {},
+    } as any);
     return made;
 }
 
@@ -52,7 +58,8 @@ async function serve({ url, method, data: body, params }: any, prometheus: strin
     const path = url.replace(/^\/api\/datasources\/uid\/[^/]+\/resources\//, "");
     const given = Object.entries({ ...params, ...body }).filter(([, value]) => value !== undefined) as [string, string][];
     const form = new URLSearchParams(given);
-    const response = await (method === "GET" ? fetch(`${prometheus}/${path}?${form}`) : fetch(`${prometheus}/${path}`, { method, body: form }));
+    const asked = method === "GET" ? fetch(`${prometheus}/${path}?${form}`) : fetch(`${prometheus}/${path}`, { method, body: form });
+    const response = await asked;
     return { status: response.status, ok: response.ok, data: await response.json() };
 }
 
@@ -63,9 +70,10 @@ function run(source: any, request: any, query?: (request: any) => any) {
         map(({ data: frames, errors, error }: any) => {
             const failed = errors ?? (error ? [error] : undefined);
             const state = failed ? data.LoadingState.Error : data.LoadingState.Done;
-            return { ...panel, series: frames.map((frame: any) => (frame.fields ? data.toDataFrame(frame) : frame)), errors: failed, state };
+            const series = frames.map((frame: any) => (frame.fields ? data.toDataFrame(frame) : frame));
+            return { ...panel, series, errors: failed, state };
         }),
-        catchError((error) => of({ ...panel, state: data.LoadingState.Error, errors: [{ message: String(error?.message ?? error) }] })),
+        catchError((error) => of({ ...panel, state: data.LoadingState.Error, errors: [{ message: String(error) }] })),
     );
 }
 
@@ -87,12 +95,14 @@ function fieldOptions(): any[] {
         mappings: data.valueMappingsOverrideProcessor,
         thresholds: data.thresholdsOverrideProcessor,
     };
-    const defaults: Record<string, any> = { color: { mode: "thresholds" }, mappings: [], thresholds: { mode: "absolute", steps: [] } };
+    const thresholds = { mode: "absolute", steps: [] };
+    const defaults: Record<string, any> = { color: { mode: "thresholds" }, mappings: [], thresholds };
     return Object.entries(processes).map(([id, process]) => option(id, process, defaults[id]));
 }
 
 /** An option of a field, without the editor that it has in Grafana. */
 export function option(id: string, process: any, defaultValue?: unknown): any {
     const nothing = () => null;
-    return { id, path: id, name: id, process, defaultValue, settings: {}, editor: nothing, override: nothing, shouldApply: () => true, getItemsCount: () => 0 };
+    const always = { shouldApply: () => true, getItemsCount: () => 0 };
+    return { id, path: id, name: id, process, defaultValue, settings: {}, editor: nothing, override: nothing, ...always };
 }
