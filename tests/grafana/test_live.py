@@ -1,4 +1,4 @@
-"""The metrics in use are those of the program and of the rules, and every one of the program's is used.
+"""The metrics in use are those of the running program and of the rules, and every one of the program's is used.
 
 The environment gives PROGRAM, the built program.
 """
@@ -43,7 +43,7 @@ def exposed_by_the_demo() -> dict[str, set[str]]:
     return found
 
 
-class Exposed(unittest.TestCase):
+class Live(unittest.TestCase):
     def test_every_metric_and_label_in_use_is_exposed_and_every_exposed_one_is_used(self):
         exposed = exposed_by_the_demo()
         recorded = {name for _, name in rules() if name}
