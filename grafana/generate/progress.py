@@ -72,8 +72,8 @@ def repositories() -> Panel:
         "many are not, because their data are older than poll.stale_after or were not read yet.",
         Query(f"count({ready}) or 0 * count({OF.served})", "ready"),
         Query(f"count({OF.served})", "in total"),
-        Query(WITHOUT_DATA, "without data"),
-        overrides=[override("without data", **colored(NONE_WANTED))],
+        Query(WITHOUT_DATA, "not shown"),
+        overrides=[override("not shown", **colored(NONE_WANTED))],
         **COUNT,
     )
 

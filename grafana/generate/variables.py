@@ -76,7 +76,15 @@ def threshold(name: str, label: str, default: int, description: str) -> Json:
     """What the rules have recorded under this name, so that one number changes dashboards and alerts; or else the default."""
     recorded = f"max(last_over_time(translation:{name}_seconds[15m]))"
     text = f"query_result({recorded} or vector({default}))"
-    return query(name, label, text, f"{description}, in seconds: as the rules have it.", regex=r"/\} (\S+) /", hide=HIDDEN)
+    return query(
+        name,
+        label,
+        text,
+        f"{description}, in seconds: as the rules have it.",
+        regex=r"/\} (\S+) /",
+        hide=HIDDEN,
+        current={"selected": True, "text": str(default), "value": str(default)},
+    )
 
 
 THRESHOLDS = [
