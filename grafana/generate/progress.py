@@ -72,8 +72,8 @@ def repositories() -> Panel:
         "many are not, because their data are older than poll.stale_after or were not read yet.",
         Query(f"count({ready}) or 0 * count({OF.served})", "ready"),
         Query(f"count({OF.served})", "in total"),
-        Query(WITHOUT_DATA, "not shown"),
-        overrides=[override("not shown", **colored(NONE_WANTED))],
+        Query(WITHOUT_DATA, "no data"),
+        overrides=[override("no data", **colored(NONE_WANTED))],
         **COUNT,
     )
 
@@ -153,7 +153,7 @@ def matrix() -> Panel:
                 {"type": "special", "options": {"match": "null", "result": {"index": 2, "text": "", "color": "transparent"}}},
             ],
             "links": to_repository("Open the repository", *KEPT, "var-repo=${__data.fields[0]:percentencode}"),
-            "custom": {"cellOptions": {"type": "color-background", "mode": "basic"}, "align": "center", "width": 58},
+            "custom": {"cellOptions": {"type": "color-background", "mode": "basic"}, "align": "center", "width": 64},
         }
         | colored(HEAT),
         transformations=[

@@ -42,7 +42,7 @@ with ExitStack() as stack:
             "height": height,
             "picture": str(PICTURES / f"dashboard-{name}-{theme}.png"),
         }
-        for name, theme, height in (("progress", "light", 1170), ("progress", "dark", 1170), ("repository", "light", 1100))
+        for name, theme, height in (("progress", "light", 1170), ("progress", "dark", 1170), ("repository", "light", 800))
     ]
     command = ["node", Path(__file__).parent / "draw" / "draw.mjs", os.environ["NODE_FOLDER"], FOLDER]
     lines = "".join(json.dumps(request) + "\n" for request in requests)

@@ -112,7 +112,7 @@ class Figures(Shown):
         "Translations: unknown": "1",
         "Repositories: ready": "1",
         "Repositories: in total": "4",
-        "Repositories: not shown": "1",
+        "Repositories: no data": "1",
         "Due and not ready: missed": "1",
         "Due and not ready: soon": "2",
         "Due and not ready: later": "1",
