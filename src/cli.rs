@@ -35,6 +35,9 @@ pub enum Command {
             value_name = "FORMAT"
         )]
         output: Output,
+        /// Exit 3 if a language is below its target
+        #[arg(long)]
+        require_targets: bool,
     },
     /// Validate the configuration, print what is in force, exit
     CheckConfig {
@@ -45,11 +48,7 @@ pub enum Command {
     /// Check an exporter with the same configuration, exit 0 or 1
     Health,
     /// Serve from an embedded demo API: no account, no network, no file
-    Demo {
-        /// Seed of the demo's data
-        #[arg(long, value_name = "NUMBER", default_value_t)]
-        seed: u64,
-    },
+    Demo,
 }
 
 /// How `once` prints what it read.

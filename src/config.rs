@@ -11,6 +11,7 @@ mod layers;
 mod mistake;
 mod reader;
 mod sections;
+mod targets;
 
 use crate::targets::Targets;
 use globset::GlobSet;
@@ -27,7 +28,7 @@ pub struct Options {
     pub config_file: Option<PathBuf>,
     /// The values typed for each key, by its path, in order.
     pub flags: BTreeMap<&'static str, Vec<String>>,
-    /// Other defaults than those of the table of keys, by path.
+    /// Other defaults than those of the table of keys, by path; of `targets` as the text of a file.
     pub defaults: BTreeMap<&'static str, String>,
 }
 
@@ -43,8 +44,10 @@ pub struct Config {
     pub state_file: Option<PathBuf>,
     pub web: WebConfig,
     pub log: LogConfig,
-    /// Every key once, in the order of [`KEYS`].
+    /// Every key once, in the order of [`KEYS`], and the targets.
     pub settings: Vec<Setting>,
+    /// What is valid but probably not intended; to be logged.
+    pub warnings: Vec<Mistake>,
 }
 
 /// How the API is called.
@@ -85,6 +88,8 @@ pub struct FilterConfig {
     /// `None` means all.
     pub include: Option<GlobSet>,
     pub exclude: GlobSet,
+    /// On codes of languages, which then appear nowhere.
+    pub exclude_languages: GlobSet,
     pub private: bool,
 }
 

@@ -6,19 +6,17 @@
 //! pages below the limit, spells some ids as strings, leaves out a field here and there, answers 429 or 500 now and
 //! then, and once in a while cannot read one repository for some seconds.
 //!
-//! What it answers is a pure function of the seed, the time since its start and the number of the request: see
-//! [`World`].
+//! What it answers depends on the time since its start and the number of the request alone.
 
-mod catalogue;
 mod world;
 
-pub use world::{Language, Repository, World};
+pub use world::targets;
 
 use crate::model::RepositoryId;
 use axum::{
     Router,
     extract::{Path, Query, Request, State, rejection::QueryRejection},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
@@ -34,6 +32,7 @@ use std::{
     },
 };
 use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
+use world::{REPOSITORIES, Repository};
 
 /// The most repositories on one page, whatever `limit` asks for.
 pub const PAGE_CAP: usize = 10;
@@ -68,10 +67,10 @@ pub fn random_key() -> SecretString {
 /// # Errors
 ///
 /// There is no port of 127.0.0.1 to listen on.
-pub async fn start(seed: u64, key: SecretString) -> io::Result<DemoApi> {
+pub async fn start(key: SecretString) -> io::Result<DemoApi> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let base_url = format!("http://{}/", listener.local_addr()?);
-    let router = World::new(seed).router(key.clone());
+    let router = router(key.clone());
     let server = tokio::spawn(async move {
         if let Err(error) = axum::serve(listener, router).await {
             tracing::error!(%error, "the demo API ended");
@@ -84,67 +83,48 @@ pub async fn start(seed: u64, key: SecretString) -> io::Result<DemoApi> {
     })
 }
 
-impl World {
-    /// The API of this world for callers with `key`; its time begins now.
-    pub fn router(self, key: SecretString) -> Router {
-        let api = Arc::new(Api {
-            world: self,
-            key,
-            started: Instant::now(),
-            requests: AtomicU64::new(0),
-        });
-        Router::new()
-            .route("/v1/repositories", get(list_repositories))
-            .route("/v1/repositories/{id}/languages", get(list_languages))
-            .fallback(|| async { refusal(StatusCode::NOT_FOUND, "there is nothing at this path") })
-            .layer(middleware::from_fn_with_state(api.clone(), guard))
-            .with_state(api)
-    }
+/// The API for callers with `key`; its time begins now.
+fn router(key: SecretString) -> Router {
+    let api = Arc::new(Api {
+        key,
+        started: Instant::now(),
+        requests: AtomicU64::new(0),
+    });
+    Router::new()
+        .route("/v1/repositories", get(list_repositories))
+        .route("/v1/repositories/{id}/languages", get(list_languages))
+        .fallback(|| async { refusal(StatusCode::NOT_FOUND, "there is nothing at this path") })
+        .layer(middleware::from_fn_with_state(api.clone(), guard))
+        .with_state(api)
 }
 
 #[derive(Debug)]
 struct Api {
-    world: World,
     key: SecretString,
     started: Instant,
     requests: AtomicU64,
 }
 
-/// Checks the key, then fails if the world says so.
+/// Checks the key, then fails one request in a hundred.
 async fn guard(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
-    if !bears_key(request.headers(), api.key.expose_secret()) {
-        let mut response = refusal(
-            StatusCode::UNAUTHORIZED,
-            "send the API key as a bearer token",
-        );
-        response
-            .headers_mut()
-            .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        return response;
+    if !has_key(request.headers(), api.key.expose_secret()) {
+        let message = "send the API key as a bearer token";
+        let refusal = refusal(StatusCode::UNAUTHORIZED, message);
+        return ([(header::WWW_AUTHENTICATE, "Bearer")], refusal).into_response();
     }
-    match api
-        .world
-        .stumble(api.requests.fetch_add(1, Ordering::Relaxed))
-    {
-        Some(world::Stumble::TooManyRequests) => {
-            let mut response = refusal(
-                StatusCode::TOO_MANY_REQUESTS,
-                "too many requests, wait a second",
-            );
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-            response
+    match api.requests.fetch_add(1, Ordering::Relaxed) % 300 {
+        70 => {
+            let message = "too many requests, wait a second";
+            let refusal = refusal(StatusCode::TOO_MANY_REQUESTS, message);
+            ([(header::RETRY_AFTER, "1")], refusal).into_response()
         }
-        Some(world::Stumble::InternalError) => {
-            refusal(StatusCode::INTERNAL_SERVER_ERROR, "something went wrong")
-        }
-        None => next.run(request).await,
+        150 | 290 => refusal(StatusCode::INTERNAL_SERVER_ERROR, "something went wrong"),
+        _ => next.run(request).await,
     }
 }
 
 /// Whether exactly one Authorization header is sent, with this key.
-fn bears_key(headers: &HeaderMap, key: &str) -> bool {
+fn has_key(headers: &HeaderMap, key: &str) -> bool {
     let sent: Vec<_> = headers.get_all(header::AUTHORIZATION).iter().collect();
     let [credentials] = sent.as_slice() else {
         return false;
@@ -168,10 +148,7 @@ fn page_cap() -> usize {
     PAGE_CAP
 }
 
-async fn list_repositories(
-    State(api): State<Arc<Api>>,
-    query: Result<Query<Listing>, QueryRejection>,
-) -> Response {
+async fn list_repositories(query: Result<Query<Listing>, QueryRejection>) -> Response {
     let Listing { limit, after } = match query {
         Ok(Query(query)) => query,
         Err(rejected) => return refusal(StatusCode::BAD_REQUEST, &rejected.body_text()),
@@ -185,37 +162,25 @@ async fn list_repositories(
         );
     }
     let after = after.unwrap_or(0);
-    let page = api
-        .world
-        .repositories()
+    let page = REPOSITORIES
         .iter()
         .filter(|repository| repository.id > after)
         .take(limit.min(PAGE_CAP));
-    answer(StatusCode::OK, &page.map(Repository::to_json).collect())
+    answer(StatusCode::OK, &page.map(Repository::json).collect())
 }
 
 async fn list_languages(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Response {
-    let Some(repository) = id.parse().ok().and_then(|id| api.world.repository(id)) else {
-        return refusal(
-            StatusCode::NOT_FOUND,
-            "no repository with this id is connected to the account",
-        );
+    let id: u64 = id.parse().unwrap_or(0);
+    let Some(repository) = REPOSITORIES.iter().find(|repository| repository.id == id) else {
+        let message = "no repository with this id is connected to the account";
+        return refusal(StatusCode::NOT_FOUND, message);
     };
     let elapsed = api.started.elapsed();
-    if api.world.is_out(repository, elapsed) {
-        return refusal(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "this repository cannot be read at the moment",
-        );
+    if repository.is_out(elapsed) {
+        let message = "this repository cannot be read at the moment";
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, message);
     }
-    answer(
-        StatusCode::OK,
-        &repository
-            .languages
-            .iter()
-            .map(|language| language.to_json(elapsed))
-            .collect(),
-    )
+    answer(StatusCode::OK, &repository.languages_json(elapsed))
 }
 
 fn refusal(status: StatusCode, message: &str) -> Response {

@@ -46,6 +46,8 @@ pub enum Kind {
     NothingSelected,
     RemovalUnconfirmed,
     ScaleDoubtful,
+    /// An entry of `targets` applies to no language.
+    TargetUnused,
     StateNotSaved,
     StateDiscarded,
     ReloadRefused,
@@ -96,6 +98,11 @@ impl Kind {
             Self::NothingSelected => (Warning, Poll, "there are repositories to show again"),
             Self::RemovalUnconfirmed => (Warning, Poll, "no removal waits for confirmation"),
             Self::ScaleDoubtful => (Warning, Poll, "completions fit api.completion_scale again"),
+            Self::TargetUnused => (
+                Warning,
+                Poll,
+                "every entry of targets applies to a language",
+            ),
             Self::StateNotSaved => (Warning, Exporter, "the state is saved again"),
             Self::StateDiscarded | Self::ReloadRefused => (Warning, Event, ""),
             Self::CertificateExpiring => (Warning, Exporter, ""),
@@ -132,6 +139,9 @@ impl Kind {
                 Ok("TranslationCertificateExpiring")
             }
             Self::PollsOverrun => Ok("TranslationPollOverrunning"),
+            Self::TargetUnused => {
+                Err("whoever changed the configuration reads the log and the page")
+            }
             Self::RemovalUnconfirmed => {
                 Err("TranslationRepositoriesDropped fires once the next listing confirms it")
             }
@@ -219,6 +229,7 @@ pub fn findings(
         is_listed.then(|| nothing_selected(snapshot)).flatten(),
         unconfirmed(snapshot),
         scale(snapshot),
+        is_listed.then(|| unused_targets(snapshot)).flatten(),
         certificate(facts, now),
         // An outage is no reason to poll more slowly.
         (!is_outage).then(|| polling::overrun(status)).flatten(),
@@ -351,6 +362,16 @@ pub fn scale(snapshot: &Snapshot) -> Option<Finding> {
         return None;
     };
     Some(Finding::new(Kind::ScaleDoubtful, what, hint))
+}
+
+/// What `targets` says of nothing, such as after a rename: otherwise a target would be lost silently.
+fn unused_targets(snapshot: &Snapshot) -> Option<Finding> {
+    let unused = snapshot.unused_targets();
+    let source = &unused.first()?.source;
+    let entries = counted(unused.len(), "entry", "entries");
+    let what = format!("{entries} of targets without any language to apply to: {source}");
+    let hint = "correct the repositories and languages there, or put it before the entries that match first";
+    Some(Finding::new(Kind::TargetUnused, what, hint))
 }
 
 /// What the exporter itself failed to do.

@@ -38,8 +38,8 @@ use tokio::{sync::watch, time::Instant};
 /// How far behind the clock must be to be reported.
 const JUMP: Duration = Duration::from_secs(1);
 
-/// What a poll does. Replaced by a reload; in force from the next poll, except the targets, which the next publication
-/// shows.
+/// What a poll does. Replaced by a reload; in force from the next poll, except the targets and the languages that are
+/// excluded, which the next publication shows.
 #[derive(Debug)]
 pub struct Settings<A> {
     pub api: A,
@@ -281,6 +281,14 @@ where
         if let Some(publish) = &self.publish {
             publish(Arc::new(self.snapshot()), self.status.clone());
         }
+    }
+
+    /// Puts what does not wait for the next poll into force: the targets and the languages that are excluded.
+    fn follow_settings(&mut self) {
+        let settings = Arc::clone(&self.settings.borrow());
+        self.ledger
+            .exclude(&settings.filter.exclude_languages, self.clock.now());
+        self.publish();
     }
 
     /// Says whether the machine's clock is behind what is known.

@@ -2,7 +2,7 @@
 //!
 //! # The table
 //!
-//! Repositories by languages, the least complete of both first, a bar for each repository. It fits into [`Look::width`]
+//! Repositories by languages, the furthest behind of both first, a bar for each repository, and what is due. It fits into [`Terminal::width`]
 //! columns, however many languages there are. Nothing in a name reaches the terminal as a control sequence.
 //!
 //! # The JSON, version 1
@@ -33,6 +33,9 @@
 //! | `repositories[].languages[].name` | text | empty if the API gave none |
 //! | `repositories[].languages[].completion` | number or null | as the API reported it; null if it gave none |
 //! | `repositories[].languages[].ratio` | number or null | completion divided by the scale, not clamped |
+//! | `repositories[].languages[].target.ratio` | number | the ratio at which it is ready: of `targets`, otherwise 1 |
+//! | `repositories[].languages[].target.due` | time or null | when it must be ready |
+//! | `repositories[].languages[].ready` | boolean or null | null if it has no completion, unless its target is 0 |
 
 mod cells;
 mod json;
@@ -40,17 +43,17 @@ pub(crate) mod summary;
 mod table;
 
 pub use json::json;
-pub use table::table;
+pub use table::{NoLanguages, not_ready, table};
 
-/// How the table looks.
+/// Where the table is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct Terminal {
     /// Columns of the terminal.
     pub width: usize,
     pub color: bool,
 }
 
-impl Look {
+impl Terminal {
     /// What suits stdout: as wide as the terminal, or as COLUMNS says, or 80 columns; coloured only on a terminal that
     /// can, and without `NO_COLOR`.
     #[must_use]

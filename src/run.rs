@@ -35,6 +35,9 @@ pub enum RunError {
     /// The command line or the configuration is wrong, or another process holds the state file: exit code 2.
     #[error("{0:#}")]
     Usage(anyhow::Error),
+    /// Everything was read, and not everything is ready: exit code 3.
+    #[error("{0}")]
+    NotReady(String),
     /// It failed while running: exit code 1.
     #[error("{0:#}")]
     Running(#[from] anyhow::Error),
@@ -57,6 +60,7 @@ impl RunError {
         match self {
             Self::Running(_) => 1,
             Self::Usage(_) => 2,
+            Self::NotReady(_) => 3,
         }
     }
 }
@@ -69,10 +73,14 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
     let Cli { options, command } = cli;
     match command {
         Command::Serve => block_on(serving_runtime()?, serve::serve(options)),
-        Command::Demo { seed } => block_on(serving_runtime()?, demo::demo(options, seed)),
-        Command::Once { output } => {
-            block_on(runtime_of_one_thread()?, once::once(&options, output))
-        }
+        Command::Demo => block_on(serving_runtime()?, demo::demo(options)),
+        Command::Once {
+            output,
+            require_targets,
+        } => block_on(
+            runtime_of_one_thread()?,
+            once::once(&options, output, require_targets),
+        ),
         Command::CheckConfig { online } => block_on(
             runtime_of_one_thread()?,
             check_config::check(&options, online),
@@ -127,6 +135,13 @@ fn print(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> anyhow::R
 
 fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
+}
+
+/// Logs what is valid but probably not intended.
+fn warn(config: &Config) {
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
 }
 
 /// Opens the state file, with its content; `None` if none is configured.

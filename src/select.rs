@@ -104,6 +104,7 @@ mod tests {
         let all = FilterConfig {
             include: None,
             exclude: GlobSet::empty(),
+            exclude_languages: GlobSet::empty(),
             private: true,
         };
         assert_eq!(selected(&all), (vec![2, 3, 4], vec![1]));
@@ -114,6 +115,7 @@ mod tests {
         let public = FilterConfig {
             include: None,
             exclude: GlobSet::empty(),
+            exclude_languages: GlobSet::empty(),
             private: false,
         };
         assert_eq!(selected(&public), (vec![1, 4], vec![]));
@@ -124,12 +126,14 @@ mod tests {
         let filter = FilterConfig {
             include: Some(globs(&["acme/*"])),
             exclude: globs(&["*/app"]),
+            exclude_languages: GlobSet::empty(),
             private: true,
         };
         assert_eq!(selected(&filter), (vec![2], vec![]));
         let none = FilterConfig {
             include: Some(globs(&["*"])),
             exclude: GlobSet::empty(),
+            exclude_languages: GlobSet::empty(),
             private: true,
         };
         assert_eq!(

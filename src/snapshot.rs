@@ -6,9 +6,9 @@
 use crate::{
     model::{Completion, Failure, Language, PollFailure, Repository, Timestamp},
     progress::Progress,
-    targets::Targets,
+    targets::{Entry, Targets},
 };
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, ptr, sync::Arc, time::Duration};
 
 /// One language of a repository as it was last read, with its clock. Kept small, as there is one for every two series.
 #[derive(Debug, Clone, PartialEq)]
@@ -191,6 +191,30 @@ impl Snapshot {
             most_frequent.insert(code, name.map_or("", |(name, _)| name));
         }
         most_frequent
+    }
+
+    /// The entries of `targets` that apply to no language, as far as the languages of all repositories are known.
+    #[must_use]
+    pub fn unused_targets(&self) -> Vec<&Entry> {
+        let mut unused: Vec<&Entry> = self.targets.0.iter().collect();
+        for shown in &self.repositories {
+            if unused.is_empty() {
+                break;
+            }
+            let targets = self.targets.of_repository(&shown.repository.name);
+            let mut used = Vec::new();
+            match shown.condition.languages() {
+                // Any of them may apply to a language that is not known.
+                None => used.clone_from(&targets.0),
+                Some(languages) => {
+                    for reading in &*languages.readings {
+                        used.extend(targets.entry(&reading.language.code));
+                    }
+                }
+            }
+            unused.retain(|entry| !used.iter().any(|used| ptr::eq(*used, *entry)));
+        }
+        unused
     }
 
     /// Whether a completion is above 0 and none is above 1, although the scale is: the API does not say whether it reports

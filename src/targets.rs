@@ -3,7 +3,7 @@
 //! A pure function of that list. What no entry matches is ready at 1, without a date.
 
 use crate::model::Timestamp;
-use globset::GlobSet;
+use globset::{GlobBuilder, GlobSet};
 use jiff::{civil::Date, tz::TimeZone};
 
 /// A completion ratio that is enough: from 0 to 1.
@@ -133,6 +133,24 @@ impl<'a> RepositoryTargets<'a> {
     }
 }
 
+/// Globs of which `*` stays within a segment.
+///
+/// # Errors
+/// One of them does not parse.
+pub fn globs<T: AsRef<str>>(
+    patterns: impl IntoIterator<Item = T>,
+) -> Result<GlobSet, globset::Error> {
+    let mut set = GlobSet::builder();
+    for pattern in patterns {
+        set.add(
+            GlobBuilder::new(pattern.as_ref())
+                .literal_separator(true)
+                .build()?,
+        );
+    }
+    set.build()
+}
+
 fn matches(globs: Option<&GlobSet>, text: &str) -> bool {
     globs.is_none_or(|globs| globs.is_match(text))
 }
@@ -140,18 +158,10 @@ fn matches(globs: Option<&GlobSet>, text: &str) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use globset::GlobBuilder;
 
     /// An entry of these globs, on repositories and on languages; none match all.
     pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> Entry {
-        let globs = |patterns: &[&str]| {
-            let mut set = GlobSet::builder();
-            for pattern in patterns {
-                let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-                set.add(glob.unwrap());
-            }
-            (!patterns.is_empty()).then(|| set.build().unwrap())
-        };
+        let globs = |patterns: &[&str]| (!patterns.is_empty()).then(|| globs(patterns).unwrap());
         Entry {
             source: "config.yml:7".to_owned(),
             repositories: globs(repositories),

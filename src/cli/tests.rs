@@ -38,7 +38,8 @@ fn options_stand_before_and_after_the_command() {
     assert_eq!(
         before.command,
         Command::Once {
-            output: Output::Json
+            output: Output::Json,
+            require_targets: false,
         }
     );
     assert_eq!(before.options.flags["log.level"], ["debug"]);
@@ -90,15 +91,6 @@ fn lifecycle_is_enabled_with_and_without_a_value() {
     assert_eq!(
         enabled(&["serve", "--web.enable-lifecycle", "--log.level=info"]),
         typed("true")
-    );
-}
-
-#[test]
-fn the_demo_takes_a_seed() {
-    assert_eq!(read(&["demo"]).unwrap().command, Command::Demo { seed: 0 });
-    assert_eq!(
-        read(&["demo", "--seed", "7"]).unwrap().command,
-        Command::Demo { seed: 7 }
     );
 }
 

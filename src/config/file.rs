@@ -5,6 +5,7 @@ use super::{
     keys::{KEYS, Key, Takes, keys_of, sections},
     layers::Entry,
     mistake::{Mistake, Source},
+    targets::TargetList,
 };
 use crate::text::{nearest, os_hint};
 use figment::value::{Dict, Empty, Value};
@@ -12,20 +13,56 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Spanned, with_deserializer_from_str_with_options};
 use std::{collections::HashMap, fmt, fs, path::Path};
 
+/// The only part of a file that is a list.
+pub(super) const TARGETS: &str = "targets";
+
 /// The line of each name of a file, by its path: `poll`, `poll.interval`. An item of a list is named by its index.
-type Lines = HashMap<String, u64>;
+pub(super) type Lines = HashMap<String, u64>;
+
+/// What a file specifies.
+#[derive(Default)]
+pub(super) struct File {
+    pub entries: Vec<Entry>,
+    /// `None` if it has none.
+    pub targets: Option<TargetList>,
+}
 
 /// The values of the file at `path`. What is wrong with one, and what matches no key, is added to `mistakes`.
 ///
 /// # Errors
 /// It cannot be read or is not YAML.
-pub(super) fn read(path: &Path, mistakes: &mut Vec<Mistake>) -> Result<Vec<Entry>, Mistake> {
+pub(super) fn read(path: &Path, mistakes: &mut Vec<Mistake>) -> Result<File, Mistake> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        Mistake::new(
+            None,
+            Source::Option("--config.file"),
+            format!("cannot read {}: {error}", path.display()),
+            os_hint(&error).unwrap_or("give a YAML file that exists and can be read"),
+        )
+    })?;
+    values(&text, path, mistakes)
+}
+
+/// The values of the text of a file.
+///
+/// # Errors
+/// It is not YAML.
+pub(super) fn values(
+    text: &str,
+    path: &Path,
+    mistakes: &mut Vec<Mistake>,
+) -> Result<File, Mistake> {
     let mut lines = Lines::new();
-    let document = parse(path, &mut lines)?;
+    let document = parse(text, path, &mut lines)?;
     let source = |name: &str| Source::File(path.to_owned(), lines.get(name).copied());
-    let mut entries = Vec::new();
+    let mut file = File::default();
     for (section, content) in document {
         match content {
+            Value::Empty(..) if section == TARGETS => {}
+            content if section == TARGETS => {
+                let list = file.targets.get_or_insert_default();
+                list.read(content, path, &lines, mistakes);
+            }
             _ if !sections().contains(&section.as_str()) => {
                 mistakes.push(unknown(source(&section), None, &section));
             }
@@ -36,7 +73,7 @@ pub(super) fn read(path: &Path, mistakes: &mut Vec<Mistake>) -> Result<Vec<Entry
                     match Key::find(&path) {
                         None => mistakes.push(unknown(source(&path), Some(&section), &name)),
                         Some(key) => match entry(key, value, source(&path)) {
-                            Ok(entry) => entries.extend(entry),
+                            Ok(entry) => file.entries.extend(entry),
                             Err(mistake) => mistakes.push(mistake),
                         },
                     }
@@ -50,22 +87,14 @@ pub(super) fn read(path: &Path, mistakes: &mut Vec<Mistake>) -> Result<Vec<Entry
             )),
         }
     }
-    Ok(entries)
+    Ok(file)
 }
 
 /// The sections of the file.
-fn parse(path: &Path, lines: &mut Lines) -> Result<Dict, Mistake> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        Mistake::new(
-            None,
-            Source::Option("--config.file"),
-            format!("cannot read {}: {error}", path.display()),
-            os_hint(&error).unwrap_or("give a YAML file that exists and can be read"),
-        )
-    })?;
+fn parse(text: &str, path: &Path, lines: &mut Lines) -> Result<Dict, Mistake> {
     let path = |line| Source::File(path.to_owned(), line);
     let options = serde_saphyr::options! { with_snippet: false };
-    let parsed = with_deserializer_from_str_with_options(&text, options, |deserializer| {
+    let parsed = with_deserializer_from_str_with_options(text, options, |deserializer| {
         let name = String::new();
         Node { name, lines }.deserialize(deserializer)
     });
@@ -128,8 +157,9 @@ fn entry(key: &'static Key, value: Value, source: Source) -> Result<Option<Entry
 }
 
 /// What a value is that is not what its key takes.
-fn kind(value: &Value) -> &'static str {
+pub(super) fn kind(value: &Value) -> &'static str {
     match value {
+        Value::String(..) => "text",
         Value::Num(..) => "a number, not text in quotes",
         Value::Bool(..) => "a boolean, not text in quotes",
         Value::Array(..) => "a list",
@@ -141,7 +171,11 @@ fn kind(value: &Value) -> &'static str {
 /// A name that is no section, or no key of `section`.
 fn unknown(source: Source, section: Option<&str>, name: &str) -> Mistake {
     let (kind, prefix, known) = match section {
-        None => ("section", String::new(), sections()),
+        None => (
+            "section",
+            String::new(),
+            [sections(), vec![TARGETS]].concat(),
+        ),
         Some(section) => ("key", format!("{section}."), keys_of(section)),
     };
     let misplaced = KEYS

@@ -74,6 +74,12 @@ pub const KEYS: &[Key] = &[
     key("poll.stale_after", Number, "", "a time with its unit, such as 30m or 1h 30m, of at most 100 years"),
     key("filter.include", List, "", GLOBS),
     key("filter.exclude", List, "", GLOBS),
+    key(
+        "filter.exclude_languages",
+        List,
+        "",
+        "a list of globs on language codes in quotes, such as [\"en\", \"x-*\"]",
+    ),
     key("filter.private", Switch, "true", SWITCH),
     key("state.file", File, "", FILE).flag(
         "--state.file",

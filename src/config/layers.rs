@@ -1,14 +1,15 @@
 //! The layers: defaults, the file, the environment, the options, in this order; later ones win.
 
 use super::{
-    ConfigError, Options, file,
+    ConfigError, Options,
+    file::{self, File, TARGETS},
     keys::{KEYS, Key, PREFIX, Takes, sections},
     mistake::{Mistake, Source},
     reader::Reader,
 };
 use crate::text::nearest;
 use figment::value::Value;
-use std::ffi::OsString;
+use std::{ffi::OsString, path::Path};
 
 /// The value of a key in one layer: a text, or for a list its items.
 pub(super) struct Entry {
@@ -53,16 +54,22 @@ pub(super) fn merge(
     let mut mistakes = Vec::new();
     let variables = variables(environment, &mut mistakes);
     let file = match &options.config_file {
-        None => Vec::new(),
-        Some(path) => match file::read(path, &mut mistakes) {
-            Ok(entries) => entries,
-            Err(mistake) => {
-                mistakes.push(mistake);
-                return Err(ConfigError(mistakes));
-            }
-        },
+        None => Ok(File::default()),
+        Some(path) => file::read(path, &mut mistakes),
+    };
+    let preset = match options.defaults.get(TARGETS) {
+        None => Ok(File::default()),
+        Some(text) => file::values(text, Path::new("default"), &mut mistakes),
+    };
+    let (file, preset) = match (file, preset) {
+        (Ok(file), Ok(preset)) => (file, preset),
+        (Err(mistake), _) | (_, Err(mistake)) => {
+            mistakes.push(mistake);
+            return Err(ConfigError(mistakes));
+        }
     };
     let mut read = Reader::new(mistakes);
+    read.targets = file.targets.or(preset.targets).unwrap_or_default();
     let default = |key: &'static Key| {
         let text = options
             .defaults
@@ -71,7 +78,7 @@ pub(super) fn merge(
         Entry::new(key, text, Source::Default)
     };
     read.merge(KEYS.iter().map(default).collect());
-    read.merge(file);
+    read.merge(file.entries);
     read.merge(variables);
     read.merge(flags(options));
     Ok(read)

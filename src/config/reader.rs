@@ -2,9 +2,11 @@
 
 use super::{
     ConfigError, Setting,
+    file::TARGETS,
     keys::{KEYS, Key, Takes},
     layers::Entry,
     mistake::{Mistake, Source},
+    targets::TargetList,
 };
 use figment::{Figment, providers::Serialized};
 use std::{
@@ -19,6 +21,7 @@ use std::{
 pub(super) struct Reader {
     figment: Figment,
     sources: HashMap<&'static str, Source>,
+    pub targets: TargetList,
     pub mistakes: Vec<Mistake>,
     /// Whether a name was unknown, so that a key that seems to be missing may be misspelt.
     pub has_unknown: bool,
@@ -29,6 +32,7 @@ impl Reader {
         Self {
             figment: Figment::new(),
             sources: HashMap::new(),
+            targets: TargetList::default(),
             has_unknown: !mistakes.is_empty(),
             mistakes,
         }
@@ -144,7 +148,13 @@ impl Reader {
             value: self.shown(key).escape_debug().to_string(),
             source: self.source(key.path),
         };
-        KEYS.iter().map(setting).collect()
+        let mut settings: Vec<_> = KEYS.iter().map(setting).collect();
+        settings.push(Setting {
+            key: TARGETS,
+            value: self.targets.shown.join("; "),
+            source: self.targets.source(),
+        });
+        settings
     }
 
     fn shown(&self, key: &Key) -> String {

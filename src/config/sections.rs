@@ -28,9 +28,11 @@ pub(super) fn config(mut read: Reader) -> Result<Config, ConfigError> {
     let filter = FilterConfig {
         include: (!include.is_empty()).then_some(include),
         exclude: globs(&mut read, "filter.exclude"),
+        exclude_languages: globs(&mut read, EXCLUDE_LANGUAGES),
         private: read.switch("filter.private"),
     };
     let (web, log) = (web(&mut read), log(&mut read));
+    let state_file = read.file("state.file");
     let (api, mut settings) = (read.finish(api)?, read.settings());
     for setting in &mut settings {
         if setting.key == BASE_URL {
@@ -43,8 +45,9 @@ pub(super) fn config(mut read: Reader) -> Result<Config, ConfigError> {
         api,
         poll,
         filter,
-        targets: Arc::default(),
-        state_file: read.file("state.file"),
+        targets: Arc::new(read.targets.targets),
+        warnings: read.targets.warnings,
+        state_file,
         web,
         log,
         settings,
@@ -188,12 +191,15 @@ fn poll(read: &mut Reader) -> PollConfig {
     }
 }
 
+/// The only globs that are not on owner/repo.
+const EXCLUDE_LANGUAGES: &str = "filter.exclude_languages";
+
 fn globs(read: &mut Reader, path: &str) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in read.list(path) {
         let shown = quoted(&glob);
         match GlobBuilder::new(&glob).literal_separator(true).build() {
-            Ok(_) if !glob.contains('/') && !glob.contains("**") => {
+            Ok(_) if path != EXCLUDE_LANGUAGES && !glob.contains('/') && !glob.contains("**") => {
                 let what =
                     format!("the glob {shown} contains no slash, so it matches no owner/repo");
                 let hint = "append /* to match all repositories of an owner";

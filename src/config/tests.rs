@@ -96,6 +96,105 @@ fn a_star_stays_within_a_segment() {
     assert!(filter.exclude.is_match("a/x") && filter.exclude.is_match("a/b/x"));
 }
 
+/// What is wrong with an entry of `targets`, or what it is.
+fn target(entry: &str) -> Result<Config, String> {
+    let text = format!(
+        "api: {{base_url: \"https://a\", key: {KEY}}}\ntargets:\n  - languages: [de]\n    {entry}\n"
+    );
+    load_text(&text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn each_mistake_in_targets_names_its_line_its_key_and_what_to_do() {
+    for (entry, expected) in [
+        (
+            "ratio: 95",
+            ":4: targets.ratio is 95; write 0.95: it is a ratio, not a percentage",
+        ),
+        (
+            "ratio: -0.1",
+            ":4: targets.ratio is -0.1; give a ratio from 0 to 1, such as 0.95",
+        ),
+        (
+            "ratio: most",
+            ":4: targets.ratio is text; give a ratio from 0 to 1",
+        ),
+        (
+            "due: 24.12.2026",
+            ":4: targets.due is \"24.12.2026\"; give a date such as 2026-12-24",
+        ),
+        (
+            "due: 2026-12-24T18:00:00",
+            ":4: targets.due is \"2026-12-24T18:00:00\"; give a date such as 2026-12-24, or a time with its offset",
+        ),
+        ("due: 2026", ":4: targets.due is a number"),
+        (
+            "repositories: []",
+            ":4: targets.repositories is empty, so that it matches nothing; give a list",
+        ),
+        (
+            "repositories: [acme]",
+            ":4: targets.repositories: the glob \"acme\" contains no slash; append /*",
+        ),
+        (
+            "repositories: [7]",
+            ":4: targets.repositories holds a number",
+        ),
+        (
+            "repositories: [\"a/{b\"]",
+            ":4: targets.repositories holds the glob \"a/{b\"",
+        ),
+        (
+            "repository: [acme/app]",
+            ":4: unknown key \"repository\" in targets; did you mean \"repositories\"?",
+        ),
+        (
+            "because: it is so",
+            ":4: unknown key \"because\" in targets; an entry has repositories, languages, ratio, due",
+        ),
+        (
+            "\n  - de",
+            ":2: entry 2 of targets is text; write a list below it",
+        ),
+    ] {
+        let message = target(entry).unwrap_err();
+        assert!(message.contains(expected), "{message}\nis not\n{expected}");
+    }
+    let text = format!("api: {{base_url: \"https://a\", key: {KEY}}}\ntargets: {{ratio: 1}}\n");
+    let message = load_text(&text).unwrap_err().to_string();
+    assert!(
+        message.contains(":2: targets is a mapping; write a list below it"),
+        "{message}"
+    );
+}
+
+#[test]
+fn targets_are_what_the_file_says_and_a_date_in_the_past_is_a_warning() {
+    let config =
+        target("due: 2020-01-01\n  - {repositories: acme/*, ratio: 0, due: null}").unwrap();
+    let due = |repository, language| {
+        let target = config.targets.of_repository(repository).of(language)?;
+        Some((target.ratio.get(), target.due.is_some()))
+    };
+    assert_eq!(due("a/b", "de"), Some((1.0, true)));
+    assert_eq!(
+        (due("acme/b", "fr"), due("a/b", "fr")),
+        (Some((0.0, false)), None)
+    );
+    let [warning] = config.warnings.as_slice() else {
+        panic!("{:?}", config.warnings);
+    };
+    let warning = warning.to_string();
+    assert!(
+        warning.contains(":4: targets.due is past: 2020-01-01T23:59:59Z"),
+        "{warning}"
+    );
+    let shown = config.settings.last().unwrap();
+    let value =
+        "due: \"2020-01-01\", languages: [\"de\"]; due: null, ratio: 0, repositories: \"acme/*\"";
+    assert_eq!((shown.key, &*shown.value), ("targets", value));
+}
+
 #[test]
 fn zero_requests_per_second_are_unlimited() {
     let text = format!("api: {{base_url: \"https://a\", key: {KEY}, requests_per_second: 0}}\n");

@@ -1,180 +1,97 @@
-use super::{world::Stumble, *};
+use super::*;
+use crate::model::Timestamp;
 use std::{collections::BTreeSet, time::Duration};
 use tower::ServiceExt;
 
-const SEEDS: std::ops::Range<u64> = 0..20;
 const POLL: u64 = 5;
 
-fn at(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
-}
-
-fn completions(world: &World, second: u64) -> Vec<Option<f64>> {
-    let languages = world
-        .repositories()
-        .iter()
-        .flat_map(|repository| &repository.languages);
-    languages
-        .map(|language| language.completion(at(second)))
-        .collect()
+/// The completion of every language, as the API spells it.
+fn completions(second: u64) -> Vec<Option<f64>> {
+    let elapsed = Duration::from_secs(second);
+    let mut completions = Vec::new();
+    for repository in &REPOSITORIES {
+        let languages = repository.languages_json(elapsed);
+        let languages = languages.as_array().unwrap().iter();
+        completions.extend(languages.map(|language| language["completion"].as_f64()));
+    }
+    completions
 }
 
 #[test]
 fn shows_two_dozen_repositories_with_ids_that_rise_and_outgrow_a_double() {
-    for seed in SEEDS {
-        let world = World::new(seed);
-        let ids: Vec<_> = world
-            .repositories()
-            .iter()
-            .map(|repository| repository.id)
-            .collect();
-        assert_eq!(ids.len(), 24);
-        assert!(ids.is_sorted_by(|a, b| a < b));
-        assert!(ids.iter().any(|id| *id < 1 << 53));
-        assert!(
-            ids.iter().any(|id| *id > 1 << 53 && id % 2 == 1),
-            "an odd one cannot be a double"
-        );
-        assert!(ids.iter().all(|id| *id <= i64::MAX.unsigned_abs()));
-        let spelled: Vec<_> = world
-            .repositories()
-            .iter()
-            .map(|repository| repository.to_json()["id"].clone())
-            .collect();
-        assert!(spelled.iter().any(Value::is_string) && spelled.iter().any(Value::is_u64));
-    }
-}
-
-#[test]
-fn shows_some_thirty_languages_one_of_them_without_completion() {
-    for seed in SEEDS {
-        let world = World::new(seed);
-        let languages = world
-            .repositories()
-            .iter()
-            .flat_map(|repository| &repository.languages);
-        assert!(
-            (28..=32).contains(
-                &languages
-                    .map(|language| language.code)
-                    .collect::<BTreeSet<_>>()
-                    .len()
-            )
-        );
-        for second in [0, 77, 100_000] {
-            assert_eq!(
-                completions(&world, second)
-                    .iter()
-                    .filter(|completion| completion.is_none())
-                    .count(),
-                1
-            );
-        }
-    }
-}
-
-#[test]
-fn something_moves_between_any_two_polls() {
-    for seed in SEEDS {
-        let world = World::new(seed);
-        for poll in 0..200 {
-            assert_ne!(
-                completions(&world, poll * POLL),
-                completions(&world, (poll + 1) * POLL)
-            );
-        }
-    }
+    let ids = REPOSITORIES.map(|repository| repository.id);
+    assert_eq!(ids.len(), 24);
+    assert!(ids.is_sorted_by(|a, b| a < b));
+    assert!(
+        ids.iter().any(|id| *id > 1 << 53 && id % 2 == 1),
+        "an odd one cannot be a double"
+    );
+    let spelled = REPOSITORIES.map(|repository| repository.json()["id"].clone());
+    assert!(spelled.iter().any(Value::is_string) && spelled.iter().any(Value::is_u64));
 }
 
 #[test]
 fn progress_rises_stalls_falls_back_and_reaches_a_hundred() {
-    for seed in SEEDS {
-        let world = World::new(seed);
-        let languages: Vec<_> = world
-            .repositories()
+    let polls: Vec<_> = (0..240).map(|poll| completions(poll * POLL)).collect();
+    assert!(polls.iter().all(|poll| {
+        let unknown = poll.iter().filter(|completion| completion.is_none());
+        unknown.count() == 1
+    }));
+    let count = polls[0].len();
+    let courses = (0..count).map(|at| polls.iter().filter_map(move |poll| poll[at]).collect());
+    let courses: Vec<Vec<f64>> = courses.collect();
+    let how_many =
+        |holds: fn(&[f64]) -> bool| courses.iter().filter(|course| holds(course)).count();
+    assert!(
+        courses
             .iter()
-            .flat_map(|repository| &repository.languages)
-            .collect();
-        let course = |language: &Language| {
-            (0..240)
-                .filter_map(|poll| language.completion(at(poll * POLL)))
-                .collect()
-        };
-        let courses: Vec<Vec<f64>> = languages.iter().map(|language| course(language)).collect();
-        assert!(
-            courses
-                .iter()
-                .flatten()
-                .all(|completion| (0.0..=100.0).contains(completion))
-        );
-        let having =
-            |holds: fn(&[f64]) -> bool| courses.iter().filter(|course| holds(course)).count();
-        assert!(
-            having(|course| course.windows(2).any(|pair| pair[1] > pair[0])) > 100,
-            "rises"
-        );
-        assert!(
-            having(|course| course.windows(2).any(|pair| pair[1] < pair[0])) > 50,
-            "falls back"
-        );
-        assert!(
-            having(|course| course.contains(&100.0) && course[0] < 100.0) > 50,
-            "reaches 100"
-        );
-        assert!(
-            having(
-                |course| course.iter().all(|completion| *completion >= 100.0) && !course.is_empty()
-            ) > 5,
-            "stays"
-        );
-        assert!(
-            having(|course| course.iter().all(|now| *now < 100.0 && *now <= course[0])) > 5,
-            "stalls"
-        );
+            .flatten()
+            .all(|completion| (0.0..=100.0).contains(completion))
+    );
+    let rises = how_many(|course| course.windows(2).any(|pair| pair[1] > pair[0]));
+    let falls = how_many(|course| course.windows(2).any(|pair| pair[1] < pair[0]));
+    let complete = how_many(|course| course.iter().all(|now| *now >= 100.0));
+    let stalled = how_many(|course| course.iter().all(|now| *now < 100.0 && *now <= course[0]));
+    assert!(
+        rises > 100 && falls > 100,
+        "{rises} rise, {falls} fall back"
+    );
+    assert!(
+        complete > 20 && stalled > 5,
+        "{complete} complete, {stalled} stalled"
+    );
+    for pair in polls.windows(2) {
+        assert_ne!(pair[0], pair[1], "something moves between any two polls");
     }
 }
 
 #[test]
-fn answers_the_same_for_the_same_seed_and_differently_for_another() {
+fn loses_one_repository_for_a_while() {
+    let out = |second| {
+        let elapsed = Duration::from_secs(second);
+        let out = REPOSITORIES.iter().filter(|one| one.is_out(elapsed));
+        out.count()
+    };
+    assert_eq!((0..300).map(out).sum::<usize>(), 12);
     assert_eq!(
-        completions(&World::new(7), 60),
-        completions(&World::new(7), 60)
-    );
-    assert_ne!(
-        completions(&World::new(7), 60),
-        completions(&World::new(8), 60)
+        (0..60).map(out).sum::<usize>(),
+        0,
+        "the first minute shows everything"
     );
 }
 
 #[test]
-fn stumbles_now_and_then_and_loses_one_repository_for_a_while() {
-    for seed in SEEDS {
-        let world = World::new(seed);
-        let stumbles: Vec<_> = (0..10_000)
-            .filter_map(|request| world.stumble(request))
-            .collect();
-        assert!(
-            (60..170).contains(&stumbles.len()),
-            "{} of 10,000 requests",
-            stumbles.len()
-        );
-        assert!(
-            stumbles.contains(&Stumble::TooManyRequests)
-                && stumbles.contains(&Stumble::InternalError)
-        );
-        let out = |second| {
-            world
-                .repositories()
-                .iter()
-                .filter(|repository| world.is_out(repository, at(second)))
-                .count()
-        };
-        assert_eq!((0..300).map(out).sum::<usize>(), 12);
-        assert_eq!(
-            (0..60).map(out).sum::<usize>(),
-            0,
-            "the first minute shows everything"
-        );
+fn one_date_is_missed_one_is_near_one_is_far_and_a_language_rests() {
+    let now = Timestamp::from_millis(1_795_000_000_000);
+    assert_eq!(now.to_string(), "2026-11-18T11:06:40Z");
+    let targets = targets(now);
+    for line in [
+        "{languages: [eo], ratio: 0}",
+        "ratio: 0.9, due: 2026-11-15",
+        "ratio: 0.95, due: 2026-11-27",
+        "ratio: 0.8, due: 2026-12-28",
+    ] {
+        assert!(targets.contains(line), "{targets}");
     }
 }
 
@@ -209,7 +126,7 @@ impl Caller {
 
 fn caller(key: &'static str) -> Caller {
     Caller {
-        router: World::new(1).router("right".into()),
+        router: router("right".into()),
         key,
     }
 }
@@ -243,16 +160,12 @@ async fn lists_every_repository_on_capped_pages_then_an_empty_one() {
 
 #[tokio::test]
 async fn lists_the_languages_of_each_repository() {
-    let (caller, world) = (caller("right"), World::new(1));
-    for repository in world.repositories() {
-        let (status, languages) = caller
-            .ask(&format!("/v1/repositories/{}/languages", repository.id))
-            .await;
+    let caller = caller("right");
+    for repository in &REPOSITORIES {
+        let path = format!("/v1/repositories/{}/languages", repository.id);
+        let (status, languages) = caller.ask(&path).await;
         assert_eq!(status, 200);
-        assert_eq!(
-            languages.as_array().unwrap().len(),
-            repository.languages.len()
-        );
+        assert_eq!(languages.as_array().unwrap().len(), repository.languages);
     }
 }
 

@@ -1,163 +1,106 @@
-//! The world behind the demo API: repositories, their languages, and how far each is at any time.
-//!
-//! A pure function of the seed and the time, so that tests that know both can predict the API's answers.
+//! What the demo API shows: repositories, how far each language is at any time, and when it is to be ready.
 
-use super::catalogue::{self, LANGUAGES, REPOSITORIES};
+use crate::model::Timestamp;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The largest integer up to which a double holds all exactly; ids above reveal clients that read them as doubles.
-const LARGEST_SAFE_INTEGER: u64 = 1 << 53;
-
-/// Repositories that change over time.
-#[derive(Debug, Clone)]
-pub struct World {
-    seed: u64,
-    repositories: Vec<Repository>,
-}
-
 /// A repository of the demo.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Repository {
     pub id: u64,
     pub name: &'static str,
-    pub created_at: &'static str,
+    created_at: &'static str,
     /// `None` if the API does not say.
-    pub private: Option<bool>,
-    pub languages: Vec<Language>,
-    id_as_string: bool,
+    private: Option<bool>,
+    /// How many target languages it has.
+    pub languages: usize,
 }
 
-/// A target language of a repository of the demo.
-#[derive(Debug, Clone)]
-pub struct Language {
-    pub code: &'static str,
-    pub name: &'static str,
-    /// How many words there are to translate.
-    words: u64,
-    work: Work,
-}
-
-/// How the work on a language proceeds.
-#[derive(Debug, Clone, Copy)]
-enum Work {
-    /// Done, with nothing new to do.
-    Finished,
-    /// Begun, but nobody works on it; this many words are done.
-    Stalled(u64),
-    /// Not measured: the API reports no completion.
-    Unmeasured,
-    /// New text comes once every `cycle`, then translators work until they finish or pause.
-    Alive {
-        dice: u64,
-        cycle: Duration,
-        offset: Duration,
-        step: Duration,
-        lowest: u64,
-    },
-}
-
-/// How a request fails at random, whatever it requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stumble {
-    TooManyRequests,
-    InternalError,
-}
-
-impl World {
-    #[must_use]
-    pub fn new(seed: u64) -> Self {
-        let mut id = 0;
-        let mut repositories = Vec::with_capacity(REPOSITORIES.len());
-        for (at, entry) in (0..).zip(&REPOSITORIES) {
-            // The last third has the ids that a double cannot hold.
-            let base = if at * 3 < 2 * count(REPOSITORIES.len()) {
-                id
-            } else {
-                LARGEST_SAFE_INTEGER.max(id)
-            };
-            id = base + 1 + 2 * dice(seed, &[at, 0], 40_000);
-            repositories.push(Repository::new(seed, at, id, entry));
-        }
-        if let Some(language) = repositories
-            .iter_mut()
-            .find_map(|repository| repository.languages.last_mut())
-        {
-            language.work = Work::Unmeasured;
-        }
-        Self { seed, repositories }
-    }
-
-    /// All repositories, in the order of their ids.
-    #[must_use]
-    pub fn repositories(&self) -> &[Repository] {
-        &self.repositories
-    }
-
-    #[must_use]
-    pub fn repository(&self, id: u64) -> Option<&Repository> {
-        self.repositories
-            .iter()
-            .find(|repository| repository.id == id)
-    }
-
-    /// Whether the repository cannot be read at a time: one of them, for 12 seconds of every five minutes.
-    #[must_use]
-    pub fn is_out(&self, repository: &Repository, elapsed: Duration) -> bool {
-        const ROUND: u64 = 300;
-        let (round, second) = (elapsed.as_secs() / ROUND, elapsed.as_secs() % ROUND);
-        let begin = 60 + dice(self.seed, &[round, 1], 180);
-        let at = dice(self.seed, &[round, 2], count(self.repositories.len()));
-        let out = usize::try_from(at)
-            .ok()
-            .and_then(|at| self.repositories.get(at));
-        (begin..begin + 12).contains(&second) && out.is_some_and(|out| out.id == repository.id)
-    }
-
-    /// How the request with this number fails at random: about one in a hundred does.
-    pub(super) fn stumble(&self, request: u64) -> Option<Stumble> {
-        match dice(self.seed, &[request, 3], 1000) {
-            0..3 => Some(Stumble::TooManyRequests),
-            3..11 => Some(Stumble::InternalError),
-            _ => None,
-        }
+const fn repository(
+    id: u64,
+    name: &'static str,
+    created_at: &'static str,
+    languages: usize,
+) -> Repository {
+    Repository {
+        id,
+        name,
+        created_at,
+        private: Some(false),
+        languages,
     }
 }
+
+const fn private(repository: Repository) -> Repository {
+    Repository {
+        private: Some(true),
+        ..repository
+    }
+}
+
+/// In the order of their ids. The last of these are larger than a double can hold, which reveals clients that read them as
+/// such.
+#[rustfmt::skip]
+pub const REPOSITORIES: [Repository; 24] = [
+    repository(3_001, "fernwood/field-guide", "2018-03-12T08:15:00Z", 14),
+    repository(3_405, "fernwood/field-guide-ios", "2018-06-30T11:42:19Z", 12),
+    repository(3_406, "fernwood/field-guide-android", "2018-07-02T09:03:54Z", 12),
+    repository(5_120, "harborlight/tide-tables", "2019-01-21T16:20:00+01:00", 9),
+    repository(5_377, "harborlight/harbor-map", "2019-02-11T10:31:47.250Z", 8),
+    private(repository(6_210, "harborlight/crew-portal", "2019-05-06T07:00:12Z", 4)),
+    repository(8_844, "opal-notes/opal", "2019-11-18T19:27:33Z", 22),
+    repository(9_001, "opal-notes/opal-desktop", "2020-02-03T13:08:25Z", 20),
+    repository(9_002, "opal-notes/opal-mobile", "2020-02-03T13:11:02Z", 20),
+    repository(9_730, "opal-notes/handbook", "2020-04-27T15:55:41Z", 7),
+    private(repository(11_004, "opal-notes/billing", "2020-09-14T06:44:08Z", 6)),
+    repository(14_210, "tinplate/checkout", "2021-01-05T12:00:00Z", 11),
+    repository(14_211, "tinplate/storefront", "2021-01-05T12:00:01Z", 13),
+    private(repository(15_902, "tinplate/merchant-console", "2021-03-23T17:38:29.500Z", 9)),
+    private(repository(17_640, "tinplate/mail-templates", "2021-08-10T09:49:56Z", 10)),
+    repository(20_222, "wayfinder-maps/router", "2022-02-22T22:22:22Z", 5),
+    repository(9_007_199_254_740_993, "wayfinder-maps/web", "2022-02-28T08:12:37-05:00", 16),
+    Repository { private: None, ..repository(9_007_199_254_741_207, "wayfinder-maps/docs", "2022-10-17T14:05:03Z", 3) },
+    repository(9_007_199_254_742_011, "quiet-garden/planner", "2023-04-04T04:44:00Z", 8),
+    repository(9_007_199_254_742_305, "quiet-garden/almanac", "2023-06-19T18:29:11Z", 6),
+    repository(9_007_199_254_743_117, "lanternfish/reader", "2024-01-09T20:16:48Z", 17),
+    private(repository(9_007_199_254_743_901, "lanternfish/catalog-admin", "2024-05-31T10:57:05Z", 3)),
+    repository(9_007_199_254_744_003, "lanternfish/reader-plugins", "2025-03-07T09:33:20Z", 1),
+    repository(9_007_199_254_745_559, "lanternfish/audiobooks", "2026-09-29T11:02:14Z", 0),
+];
+
+/// The target languages: code and name, the common ones first.
+const LANGUAGES: [(&str, &str); 22] = [
+    ("de", "German"),
+    ("fr", "French"),
+    ("es", "Spanish"),
+    ("ja", "Japanese"),
+    ("pt-BR", "Portuguese (Brazil)"),
+    ("zh-Hans", "Chinese (Simplified)"),
+    ("it", "Italian"),
+    ("ko", "Korean"),
+    ("nl", "Dutch"),
+    ("pl", "Polish"),
+    ("tr", "Turkish"),
+    ("uk", "Ukrainian"),
+    ("sv", "Swedish"),
+    ("cs", "Czech"),
+    ("ar", "Arabic"),
+    ("da", "Danish"),
+    ("fi", "Finnish"),
+    ("he", "Hebrew"),
+    ("nb", "Norwegian Bokmål"),
+    ("el", "Greek"),
+    ("hi", "Hindi"),
+    ("eo", "Esperanto"),
+];
 
 impl Repository {
-    fn new(seed: u64, at: u64, id: u64, entry: &catalogue::Entry) -> Self {
-        // Larger projects include the rarer languages; smaller ones have some of the common ones.
-        let choice = (entry.languages + entry.languages / 2 + 1).min(LANGUAGES.len());
-        let mut languages: Vec<_> = (0..).zip(&LANGUAGES[..choice]).collect();
-        languages.sort_by_key(|(place, _)| dice(seed, &[at, *place, 4], u64::MAX));
-        languages.truncate(entry.languages);
-        languages.sort_unstable_by_key(|(place, _)| *place);
-        let words = 180 + dice(seed, &[at, 5], 5200);
-        Self {
-            id,
-            name: entry.name,
-            created_at: entry.created_at,
-            private: entry.private,
-            languages: languages
-                .into_iter()
-                .map(|(place, (code, name))| Language {
-                    code,
-                    name,
-                    words,
-                    work: Work::new(seed, at, place, words),
-                })
-                .collect(),
-            id_as_string: dice(seed, &[at, 6], 2) == 0,
-        }
-    }
-
-    /// The repository as the API spells it.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        let id = if self.id_as_string {
-            json!(self.id.to_string())
-        } else {
+    /// The repository as the API spells it, which some do with a text for the id.
+    pub fn json(&self) -> Value {
+        let id = if self.id.is_multiple_of(2) {
             json!(self.id)
+        } else {
+            json!(self.id.to_string())
         };
         let mut repository = json!({ "id": id, "name": self.name, "created_at": self.created_at });
         if let Some(private) = self.private {
@@ -165,101 +108,67 @@ impl Repository {
         }
         repository
     }
-}
 
-impl Language {
-    /// Translation progress in percent, `elapsed` after the start; two decimals.
-    #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "some ten thousand hundredths at most"
-    )]
-    pub fn completion(&self, elapsed: Duration) -> Option<f64> {
-        let done = self.work.words_done(self.words, elapsed)?;
-        Some((done * 10_000 / self.words) as f64 / 100.0)
-    }
-
-    /// The language as the API spells it, `elapsed` after the start.
-    #[must_use]
-    pub fn to_json(&self, elapsed: Duration) -> Value {
-        let mut language = json!({ "code": self.code, "name": self.name });
-        if let Some(completion) = self.completion(elapsed) {
-            language["completion"] = completion.into();
-        }
-        language
-    }
-}
-
-impl Work {
-    fn new(seed: u64, at: u64, place: u64, words: u64) -> Self {
-        let roll = |what, sides| dice(seed, &[at, place, what], sides);
-        match roll(7, 100) {
-            0..14 => Self::Finished,
-            14..26 => Self::Stalled(words * (3 + roll(8, 94)) / 100),
-            kind => {
-                // Most languages keep up with new text; some are new and have all of it to do.
-                let young = kind < 44;
-                let cycle = if young {
-                    900 + roll(9, 1500)
-                } else {
-                    120 + roll(9, 360)
-                };
-                Self::Alive {
-                    dice: roll(10, u64::MAX),
-                    cycle: Duration::from_secs(cycle),
-                    offset: Duration::from_secs(roll(11, cycle)),
-                    step: Duration::from_secs(2 + roll(12, 7)),
-                    lowest: if young {
-                        4 + roll(13, 40)
-                    } else {
-                        62 + roll(13, 25)
-                    },
-                }
+    /// Its languages as the API spells them, so long after the start. One of them is not measured.
+    pub fn languages_json(&self, elapsed: Duration) -> Value {
+        let mut languages = Vec::new();
+        for (place, (code, name)) in (0..).zip(LANGUAGES).take(self.languages) {
+            let mut language = json!({ "code": code, "name": name });
+            if (self.id, code) != (REPOSITORIES[0].id, "nl") {
+                language["completion"] = self.completion(place, elapsed).into();
             }
+            languages.push(language);
         }
+        languages.into()
     }
 
-    fn words_done(self, words: u64, elapsed: Duration) -> Option<u64> {
-        match self {
-            Self::Finished => Some(words),
-            Self::Stalled(done) => Some(done),
-            Self::Unmeasured => None,
-            Self::Alive {
-                dice: seed,
-                cycle,
-                offset,
-                step,
-                lowest,
-            } => {
-                let lived = (elapsed + offset).as_secs();
-                let (round, second) = (lived / cycle.as_secs(), lived % cycle.as_secs());
-                let low = lowest + dice(seed, &[round, 0], 8);
-                let high = if dice(seed, &[round, 1], 3) == 0 {
-                    96 + dice(seed, &[round, 2], 4)
-                } else {
-                    100
-                };
-                // The work takes from half to all of the cycle; the remainder is a pause.
-                let work = cycle.as_secs() * (50 + dice(seed, &[round, 3], 50)) / 100;
-                let worked = (second - second % step.as_secs()).min(work);
-                Some(words * (low * work + (high - low) * worked) / (100 * work))
-            }
-        }
+    /// How far a language is, in percent: some are complete, some stalled. To the others new text comes from time to time,
+    /// which takes two thirds of the time to translate.
+    pub fn completion(&self, place: u64, elapsed: Duration) -> f64 {
+        let mix = self.id % 1009 * 31 + place * 17;
+        let lowest = if mix.is_multiple_of(3) {
+            10 + mix % 47
+        } else {
+            70 + mix % 26
+        };
+        let cycle = 120 + mix % 13 * 40;
+        let second = (elapsed.as_secs() + mix * 7) % cycle;
+        let share = match mix % 11 {
+            0..3 => 100,
+            3 => 25,
+            _ => (second * 150 / cycle).min(100),
+        };
+        let hundredths = u32::try_from(lowest * 100 + (100 - lowest) * share).unwrap_or(u32::MAX);
+        f64::from(hundredths) / 100.0
+    }
+
+    /// Whether it cannot be read: for 12 seconds of every five minutes, but the first, one repository cannot.
+    pub fn is_out(&self, elapsed: Duration) -> bool {
+        let (round, second) = (elapsed.as_secs() / 300, elapsed.as_secs() % 300);
+        let out = (round * 7 + 3) % 24;
+        let mut places = (0..).zip(&REPOSITORIES);
+        (100..112).contains(&second) && places.any(|(place, one)| place == out && one.id == self.id)
     }
 }
 
-/// A number below `sides` that the seed and the purpose determine.
-fn dice(seed: u64, purpose: &[u64], sides: u64) -> u64 {
-    let mut state = fastrand::Rng::with_seed(seed).u64(..);
-    for part in purpose {
-        state = fastrand::Rng::with_seed(
-            state.rotate_left(23) ^ part.wrapping_mul(0x9e37_79b9_7f4a_7c15),
-        )
-        .u64(..);
-    }
-    fastrand::Rng::with_seed(state).u64(..sides)
-}
-
-fn count(number: usize) -> u64 {
-    u64::try_from(number).unwrap_or(u64::MAX)
+/// When the demo's languages are to be ready, as a file says it: one date is missed, one near, one far; one language rests.
+#[must_use]
+pub fn targets(now: Timestamp) -> String {
+    let day = |days: i64| {
+        let day = Timestamp::from_millis(now.as_millis() + days * 86_400_000);
+        day.to_string()
+            .split('T')
+            .next()
+            .map(str::to_owned)
+            .unwrap_or_default()
+    };
+    let [missed, near, far] = [-3, 9, 40].map(day);
+    format!(
+        "targets:
+  - {{languages: [eo], ratio: 0}}
+  - {{repositories: [harborlight/*], ratio: 0.9, due: {missed}}}
+  - {{repositories: [opal-notes/*], languages: [de, fr, es, ja], ratio: 0.95, due: {near}}}
+  - {{repositories: [tinplate/*], ratio: 0.8, due: {far}}}
+"
+    )
 }

@@ -3,6 +3,7 @@ use crate::{
     model::{Completion, Language, PollFailure, Repository, RepositoryId, Visibility},
     progress::Progress,
     snapshot::{Languages, PollOutcome, Reading, Reported, Running, Shown},
+    targets::{Targets, tests::entry},
 };
 
 const NOW: Timestamp = Timestamp::from_millis(1_795_224_645_000);
@@ -253,6 +254,18 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
                 known.snapshot.repositories[0].condition = Condition::Fresh(read_at(NOW, 150.0));
             }),
             &["1 language", "above api.completion_scale, 100"],
+        ),
+        (
+            Kind::TargetUnused,
+            Known::with(|known| {
+                let entries = vec![
+                    entry(&[], &["no-such"], 0.5, ""),
+                    entry(&[], &[], 0.5, ""),
+                    entry(&[], &["de"], 0.9, ""),
+                ];
+                known.snapshot.targets = Arc::new(Targets(entries));
+            }),
+            &["2 entries of targets", "config.yml:7"],
         ),
         (
             Kind::StateNotSaved,

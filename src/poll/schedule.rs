@@ -89,7 +89,7 @@ where
                     self.publish();
                 }
                 () = reached(hold_ends) => self.publish(),
-                Ok(()) = self.settings.changed() => {}
+                Ok(()) = self.settings.changed() => self.follow_settings(),
             }
         }
     }

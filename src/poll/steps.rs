@@ -162,6 +162,7 @@ where
                     self.progress.send_modify(|progress| progress.done += 1);
                 }
                 () = publications.wait() => self.publish(),
+                Ok(()) = self.settings.changed() => self.follow_settings(),
             }
             if self.unsaved && self.last_save.elapsed() >= SAVE_EVERY {
                 self.save();
@@ -179,7 +180,11 @@ where
         work: &mut Work,
     ) {
         match answer {
-            Ok(list) => {
+            Ok(mut list) => {
+                let excluded = &self.settings.borrow().filter.exclude_languages;
+                let is_excluded = |code: &str| excluded.is_match(code);
+                list.languages
+                    .retain(|target| !is_excluded(&target.language.code));
                 work.read += 1;
                 if let Some(running) = &mut self.status.running {
                     running.read = work.read;

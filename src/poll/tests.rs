@@ -183,6 +183,7 @@ fn settings(world: &Memory) -> Settings<Memory> {
         filter: FilterConfig {
             include: None,
             exclude: GlobSet::empty(),
+            exclude_languages: GlobSet::empty(),
             private: true,
         },
         completion_scale: 100.0,

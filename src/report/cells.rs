@@ -1,6 +1,9 @@
 //! How a completion, a bar and a name are written on a terminal.
 
-use super::{Look, summary::Percent};
+use super::{
+    Terminal,
+    summary::{Percent, Translation},
+};
 use crate::text::is_unprintable;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -8,10 +11,10 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 pub(super) const STRONG: &str = "1";
 pub(super) const FAINT: &str = "2";
 pub(super) const RED: &str = "31";
-const GREEN: &str = "32";
-const YELLOW: &str = "33";
+pub(super) const GREEN: &str = "32";
+pub(super) const YELLOW: &str = "33";
 
-impl Look {
+impl Terminal {
     /// `text` in a style, if there are any.
     pub(super) fn paint(self, style: &str, text: &str) -> String {
         if self.color && !text.trim().is_empty() {
@@ -21,29 +24,36 @@ impl Look {
         }
     }
 
-    /// Red below half, yellow below nine tenths, green if finished; otherwise the terminal's own colour.
-    fn graded(self, ratio: f64, text: &str) -> String {
-        match ratio {
-            ..0.5 => self.paint(RED, text),
-            0.5..0.9 => self.paint(YELLOW, text),
-            0.9..1.0 => text.to_owned(),
-            _ => self.paint(GREEN, text),
+    /// By how much is missing until it is ready: nothing is green, more than a tenth yellow, more than half red;
+    /// otherwise the terminal's own colour.
+    fn graded(self, missing: f64, text: &str) -> String {
+        match missing {
+            ..=0.0 => self.paint(GREEN, text),
+            ..=0.1 => text.to_owned(),
+            ..=0.5 => self.paint(YELLOW, text),
+            _ => self.paint(RED, text),
         }
     }
 
-    /// A bar of ten columns, rounded down so that only what is finished looks so; `ratio` is from 0 to 1.
-    pub(super) fn bar(self, ratio: f64) -> String {
+    /// A bar of ten columns and a percentage, rounded down so that only what is complete looks so.
+    pub(super) fn bar(self, mean: f64, missing: f64) -> String {
         let full = (1..=10_u8)
-            .filter(|tenth| ratio * 10.0 >= f64::from(*tenth))
+            .filter(|tenth| mean * 10.0 >= f64::from(*tenth))
             .count();
-        self.graded(ratio, &"█".repeat(full)) + &self.paint(FAINT, &"·".repeat(10 - full))
+        let bar = self.graded(missing, &"█".repeat(full));
+        let rest = self.paint(FAINT, &"·".repeat(10 - full));
+        let percent = self.graded(missing, &format!("{:>3}", Percent(mean)));
+        format!("{bar}{rest} {percent}%")
     }
 
     /// A completion in at least `width` columns, `?` if the API reported none.
-    pub(super) fn number(self, ratio: Option<f64>, width: usize) -> String {
-        match ratio {
+    pub(super) fn number(self, translation: &Translation<'_>, width: usize) -> String {
+        match translation.ratio {
             None => format!("{:>width$}", "?"),
-            Some(ratio) => self.graded(ratio, &format!("{:>width$}", Percent(ratio))),
+            Some(ratio) => self.graded(
+                translation.missing().unwrap_or_default(),
+                &format!("{:>width$}", Percent(ratio)),
+            ),
         }
     }
 }

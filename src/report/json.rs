@@ -1,9 +1,10 @@
 //! The JSON of `once`; its schema is in the documentation of [`super`].
 
-use super::summary::ratio;
+use super::summary::{self, Row, Translation};
 use crate::{
-    model::{Failure, Visibility},
-    snapshot::{PollOutcome, Reading, Shown, Snapshot},
+    model::{Completion, Failure},
+    snapshot::{PollOutcome, Shown, Snapshot},
+    targets::Readiness,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -37,6 +38,14 @@ struct Language<'a> {
     name: &'a str,
     completion: Option<f64>,
     ratio: Option<f64>,
+    target: Target,
+    ready: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct Target {
+    ratio: f64,
+    due: Option<String>,
 }
 
 /// What is known, as one JSON object and a line break.
@@ -45,12 +54,12 @@ struct Language<'a> {
 /// Never: it writes only text, numbers and lists.
 #[must_use]
 pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
-    let scale = snapshot.completion_scale;
+    let rows = summary::rows(snapshot, snapshot.taken_at);
     let document = Document {
         version: 1,
         taken_at: snapshot.taken_at.to_string(),
         complete: poll.is_success(),
-        completion_scale: scale,
+        completion_scale: snapshot.completion_scale,
         listing: json!({ "complete": poll.listing.is_none(), "error": poll.listing.as_ref().map(error) }),
         poll: json!({
             "duration_seconds": poll.duration.as_secs_f64(),
@@ -60,49 +69,52 @@ pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
             "error": poll.ended_early.as_ref().map(error),
         }),
         filtered: snapshot.filtered,
-        repositories: snapshot
-            .repositories
-            .iter()
-            .map(|shown| entry(shown, scale))
-            .collect(),
+        repositories: rows.iter().map(entry).collect(),
     };
     let text = serde_json::to_string_pretty(&document)
         .expect("text, numbers and lists alone always become JSON");
     text + "\n"
 }
 
-fn entry(
-    Shown {
+fn entry<'a>(row: &Row<'a>) -> Entry<'a> {
+    let Shown {
         repository,
         condition,
-    }: &Shown,
-    scale: f64,
-) -> Entry<'_> {
-    let readings = condition
-        .languages()
-        .map(|languages| languages.readings.iter());
+    } = row.shown;
     Entry {
         id: repository.id.to_string(),
         name: &repository.name,
-        private: match repository.visibility {
-            Visibility::Public => Some(false),
-            Visibility::Private => Some(true),
-            Visibility::Unknown => None,
-        },
+        private: repository.visibility.is_private(),
         created_at: repository.created_at.map(|time| time.to_string()),
         state: condition.label(),
         error: condition.failure().map(error),
-        languages: readings
-            .map(|readings| readings.map(|reading| language(reading, scale)).collect()),
+        languages: row
+            .is_read()
+            .then(|| row.translations().map(language).collect()),
     }
 }
 
-fn language(reading: &Reading, scale: f64) -> Language<'_> {
+fn language(translation: Translation<'_>) -> Language<'_> {
+    let Translation {
+        reading,
+        ratio,
+        target,
+        ..
+    } = translation;
     Language {
         code: &reading.language.code,
         name: &reading.language.name,
-        completion: reading.completion().map(crate::model::Completion::get),
-        ratio: ratio(reading, scale),
+        completion: reading.completion().map(Completion::get),
+        ratio,
+        target: Target {
+            ratio: target.ratio.get(),
+            due: target.due.map(|due| due.to_string()),
+        },
+        ready: match translation.readiness() {
+            Readiness::Ready => Some(true),
+            Readiness::Behind => Some(false),
+            Readiness::Unknown => None,
+        },
     }
 }
 

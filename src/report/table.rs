@@ -2,17 +2,20 @@
 //! of each repository wrapped below its line.
 
 use super::{
-    Look,
-    cells::{FAINT, RED, STRONG, name, padded},
-    summary::{self, Cause, Language, Mean, Percent, Row, ratio},
+    Terminal,
+    cells::{FAINT, GREEN, RED, STRONG, YELLOW, name, padded},
+    summary::{
+        self, Behind, Cause, Deadline, Due, Language, Mean, Percent, Ready, Row, Translation, day,
+        days,
+    },
 };
 use crate::{
     health,
     model::Failure,
     snapshot::{PollOutcome, Shown, Snapshot},
-    words::{counted, repositories},
+    words::{counted, grouped, repositories},
 };
-use std::fmt::Write as _;
+use std::{cmp::Ordering, fmt::Write as _};
 use unicode_width::UnicodeWidthStr as _;
 
 /// The heading is repeated after this many rows.
@@ -21,29 +24,36 @@ const ROWS_BETWEEN_HEADINGS: usize = 40;
 const LONGEST_CODE: usize = 10;
 /// Columns of a bar, a blank, the percentage and its sign.
 const ALL: usize = 15;
+/// Columns of how many languages are ready, and of the blanks before it.
+const READY: usize = 9;
+/// How many translations are named for each date.
+const MOST_NAMED: usize = 3;
 
-/// Repositories by languages, the least complete of both first, and below that what could not be read and why.
+/// Repositories by languages, the furthest behind of both first, and below that what is due, and what could not be read
+/// and why.
 #[must_use]
-pub fn table(snapshot: &Snapshot, poll: &PollOutcome, look: Look) -> String {
-    let scale = snapshot.completion_scale;
+pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> String {
     let mut rows = summary::rows(snapshot, snapshot.taken_at);
     rows.retain(Row::is_read);
-    rows.sort_by(|one, other| least_first(one.mean.get(), other.mean.get()));
-    let mut languages = summary::languages(&rows, scale);
-    languages.sort_by(|one, other| least_first(one.mean.get(), other.mean.get()));
-    let aligned = side_by_side(&rows, &languages, scale, look);
+    rows.sort_by(|one, other| furthest_first(one.missing, other.missing));
+    let mut languages = summary::languages(&rows);
+    languages.sort_by(|one, other| furthest_first(one.missing, other.missing));
+    let aligned = side_by_side(&rows, &languages, terminal);
     let legend = legend(&rows, aligned.as_ref().map(|_| languages.len()));
-    let mut text = aligned.unwrap_or_else(|| wrapped(&rows, &languages, scale, look));
+    let mut text = aligned.unwrap_or_else(|| wrapped(&rows, &languages, terminal));
     if !text.is_empty() {
         text += "\n";
     }
-    text + &legend + &totals(snapshot, &rows, &languages, poll) + &failures(snapshot, poll, look)
+    text += &legend;
+    text += &totals(snapshot, &rows, &languages, poll);
+    text += &due(snapshot, &rows, terminal);
+    text + &failures(snapshot, poll, terminal)
 }
 
 /// What reports no completion comes last.
-fn least_first(one: Option<f64>, other: Option<f64>) -> std::cmp::Ordering {
-    one.unwrap_or(f64::MAX)
-        .total_cmp(&other.unwrap_or(f64::MAX))
+fn furthest_first(one: Mean, other: Mean) -> Ordering {
+    let missing = |mean: Mean| mean.get().unwrap_or(f64::MIN);
+    missing(other).total_cmp(&missing(one))
 }
 
 fn shown_name(row: &Row<'_>, width: usize) -> String {
@@ -61,8 +71,7 @@ fn longest_name(rows: &[Row<'_>]) -> usize {
 fn side_by_side(
     rows: &[Row<'_>],
     languages: &[Language<'_>],
-    scale: f64,
-    look: Look,
+    terminal: Terminal,
 ) -> Option<String> {
     let title = "REPOSITORY";
     let longest_name = longest_name(rows).max(title.len());
@@ -72,25 +81,30 @@ fn side_by_side(
         .collect();
     // Five columns are four of a percentage, and a blank.
     let widths: Vec<_> = codes.iter().map(|code| (code.width() + 1).max(5)).collect();
-    let beside_names = 2 + ALL + widths.iter().sum::<usize>();
-    let names = look.width.checked_sub(beside_names)?.min(longest_name);
-    if names < longest_name.min((look.width * 3 / 10).max(20)) {
+    let beside_names = 2 + ALL + READY + widths.iter().sum::<usize>();
+    let names = terminal.width.checked_sub(beside_names)?.min(longest_name);
+    if names < longest_name.min((terminal.width * 3 / 10).max(20)) {
         return None;
     }
-    let mut heading = padded(title, names) + "  " + &padded("ALL", ALL);
+    let mut heading = format!(
+        "{}  {:ALL$}{:>READY$}",
+        padded(title, names),
+        "ALL",
+        "READY"
+    );
     for (code, width) in codes.iter().zip(&widths) {
         heading += &(" ".repeat(width - code.width()) + code);
     }
     let mut text = String::new();
     for (index, row) in rows.iter().enumerate() {
         if index % ROWS_BETWEEN_HEADINGS == 0 {
-            text += &(look.paint(STRONG, heading.trim_end()) + "\n");
+            text += &(terminal.paint(STRONG, heading.trim_end()) + "\n");
         }
-        text += &(padded(&shown_name(row, names), names) + "  " + &all(row, look));
+        text += &(padded(&shown_name(row, names), names) + "  " + &all(row, terminal));
         for (language, &width) in languages.iter().zip(&widths) {
-            text += &match row.reading(language.code) {
-                Some(reading) => look.number(ratio(reading, scale), width),
-                None => look.paint(FAINT, &format!("{:>width$}", '·')),
+            text += &match row.language(language.code) {
+                Some(translation) => terminal.number(&translation, width),
+                None => terminal.paint(FAINT, &format!("{:>width$}", '·')),
             };
         }
         text.truncate(text.trim_end().len());
@@ -100,9 +114,9 @@ fn side_by_side(
 }
 
 /// A line for each repository, and its languages below it, in as many lines as necessary.
-fn wrapped(rows: &[Row<'_>], languages: &[Language<'_>], scale: f64, look: Look) -> String {
+fn wrapped(rows: &[Row<'_>], languages: &[Language<'_>], terminal: Terminal) -> String {
     let names = longest_name(rows)
-        .min(look.width.saturating_sub(2 + ALL))
+        .min(terminal.width.saturating_sub(2 + ALL + READY))
         .max(1);
     let codes = languages
         .iter()
@@ -110,51 +124,55 @@ fn wrapped(rows: &[Row<'_>], languages: &[Language<'_>], scale: f64, look: Look)
         .max()
         .unwrap_or(0);
     // A code, a blank, four columns of a percentage, and three blanks before the next; the first stands after two.
-    let in_a_line = ((look.width + 1) / (codes + 8)).max(1);
+    let in_a_line = ((terminal.width + 1) / (codes + 8)).max(1);
     let mut text = String::new();
     for row in rows {
         let heading = padded(&shown_name(row, names), names);
-        text += &(look.paint(STRONG, &heading) + "  " + all(row, look).trim_end() + "\n");
-        let mut readings: Vec<_> = row
-            .readings
-            .iter()
-            .map(|one| (ratio(one, scale), &*one.language.code))
-            .collect();
-        readings.sort_by(|(one, _), (other, _)| least_first(*one, *other));
-        for line in readings.chunks(in_a_line) {
-            let cell = |(ratio, code): &(_, &str)| {
-                padded(&name(code, LONGEST_CODE), codes) + &look.number(*ratio, 5)
+        text += &(terminal.paint(STRONG, &heading) + "  " + all(row, terminal).trim_end() + "\n");
+        let mut translations: Vec<_> = row.translations().collect();
+        // What reports no completion comes last.
+        translations.sort_by(|one, other| {
+            other
+                .missing()
+                .partial_cmp(&one.missing())
+                .unwrap_or(Ordering::Equal)
+        });
+        for line in translations.chunks(in_a_line) {
+            let cell = |translation: &Translation<'_>| {
+                padded(&name(translation.code(), LONGEST_CODE), codes)
+                    + &terminal.number(translation, 5)
             };
-            text +=
-                &("  ".to_owned() + &line.iter().map(cell).collect::<Vec<_>>().join("   ") + "\n");
+            let cells: Vec<_> = line.iter().map(cell).collect();
+            let _ = writeln!(text, "  {}", cells.join("   "));
         }
     }
     text
 }
 
-/// The bar of a repository, and its percentage.
-fn all(row: &Row<'_>, look: Look) -> String {
-    match row.mean.get() {
-        Some(mean) => format!("{} {}%", look.bar(mean), look.number(Some(mean), 3)),
-        None if row.readings.is_empty() => padded("no languages", ALL),
+/// The bar of a repository, its percentage, and how many of its languages are ready.
+fn all(row: &Row<'_>, terminal: Terminal) -> String {
+    let Ready { ready, all } = row.ready;
+    let bar = match row.mean.get() {
+        Some(mean) => terminal.bar(mean, row.missing.get().unwrap_or_default()),
+        None if all == 0 => padded("no languages", ALL),
         None => padded("not reported", ALL),
-    }
+    };
+    let counts = if all == 0 {
+        String::new()
+    } else {
+        format!("{}/{}", grouped(ready), grouped(all))
+    };
+    format!("{bar}{counts:>READY$}")
 }
 
 /// What the signs mean, if they occur; `columns` is how many languages have a column.
 fn legend(rows: &[Row<'_>], columns: Option<usize>) -> String {
     let mut signs = Vec::new();
-    if rows
-        .iter()
-        .any(|row| columns.is_some_and(|columns| row.readings.len() < columns))
-    {
+    if columns.is_some_and(|columns| rows.iter().any(|row| row.ready.all < columns)) {
         signs.push("· not a target language");
     }
-    if rows
-        .iter()
-        .flat_map(|row| row.readings)
-        .any(|reading| reading.completion().is_none())
-    {
+    let mut translations = rows.iter().flat_map(Row::translations);
+    if translations.any(|translation| translation.ratio.is_none()) {
         signs.push("? no completion reported");
     }
     if signs.is_empty() {
@@ -170,11 +188,18 @@ fn totals(
     languages: &[Language<'_>],
     poll: &PollOutcome,
 ) -> String {
-    let languages = counted(languages.len(), "language", "languages");
-    let mut text = format!("{}, {languages}", repositories(rows.len()));
-    if let Some(mean) = Mean::of(rows).get() {
-        let _ = write!(text, ", {} % on average", Percent(mean));
+    let mut text = String::new();
+    let Ready { ready, all } = Ready::of(rows);
+    if all > 0 {
+        let all = counted(all, "translation", "translations");
+        let _ = write!(text, "{} of {all} ready", grouped(ready));
+        if let Some(mean) = Mean::sum(rows.iter().map(|row| row.mean)).get() {
+            let _ = write!(text, ", {} % on average", Percent(mean));
+        }
+        text += "\n";
     }
+    let languages = counted(languages.len(), "language", "languages");
+    let _ = write!(text, "{}, {languages}", repositories(rows.len()));
     if snapshot.filtered > 0 {
         let _ = write!(text, "; {} left out", snapshot.filtered);
     }
@@ -184,10 +209,91 @@ fn totals(
     text + "\n"
 }
 
+/// What must be ready by which date, and what is furthest from it.
+fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> String {
+    let now = snapshot.taken_at;
+    let mut text = String::new();
+    for Due { at, ready, behind } in summary::dates(rows, MOST_NAMED, now) {
+        let style = match Deadline::of(at, ready.is_all(), now) {
+            Deadline::Missed => RED,
+            Deadline::AtRisk => YELLOW,
+            Deadline::Ahead => "",
+            Deadline::Met => GREEN,
+        };
+        let date = format!("{}, {}", day(at), days(at, now));
+        let counts = format!("{} of {} ready", grouped(ready.ready), grouped(ready.all));
+        let _ = write!(text, "\n  {}: {counts}", terminal.paint(style, &date));
+        text += &named(&behind);
+    }
+    if text.is_empty() {
+        text
+    } else {
+        format!("\nDue:{text}\n")
+    }
+}
+
+/// There is no language at all, so that nothing can be ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no repository has a target language, so that none is ready; check the filters and the account of the key"
+)]
+pub struct NoLanguages;
+
+/// What is not ready, the furthest behind first, for people; `None` if everything is ready.
+///
+/// # Errors
+/// There is no language.
+pub fn not_ready(snapshot: &Snapshot) -> Result<Option<String>, NoLanguages> {
+    /// More are counted only.
+    const MOST: usize = 20;
+    let rows = summary::rows(snapshot, snapshot.taken_at);
+    let Ready { ready, all } = Ready::of(&rows);
+    if all == 0 {
+        return Err(NoLanguages);
+    }
+    if ready == all {
+        return Ok(None);
+    }
+    let behind = summary::behind(&rows, MOST);
+    let all = counted(all, "language is", "languages are");
+    let text = format!(
+        "{} of {all} below the target:{}",
+        grouped(behind.count),
+        named(&behind)
+    );
+    Ok(Some(text))
+}
+
+/// A line for each of the translations that are named, and one for how many are not.
+fn named(behind: &Behind<'_>) -> String {
+    let mut text = String::new();
+    for translation in &behind.furthest {
+        let whose = format!("{} of {}", translation.code(), translation.repository);
+        let ratio = match translation.ratio {
+            // Rounded down, so that only what is ready looks so.
+            Some(ratio) => ((ratio * 1e4 + 1e-9).floor() / 1e4).to_string(),
+            None => "unknown (no completion is reported)".to_owned(),
+        };
+        let target = translation.target.ratio.get();
+        let _ = write!(
+            text,
+            "\n    {}: {ratio}, target {target}",
+            name(&whose, usize::MAX)
+        );
+        if let Some(due) = translation.target.due {
+            let _ = write!(text, ", due {due}");
+        }
+    }
+    if behind.more() > 0 {
+        let _ = write!(text, "\n    and {} more", grouped(behind.more()));
+    }
+    text
+}
+
 /// What could not be read, each cause once with the repositories that it affects.
-fn failures(snapshot: &Snapshot, poll: &PollOutcome, look: Look) -> String {
+fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> String {
     let say = |whose: String, failure: &Failure| {
-        look.paint(
+        terminal.paint(
             RED,
             &name(
                 &format!("{whose}{}; {}", failure.what, failure.hint),
@@ -215,9 +321,9 @@ fn failures(snapshot: &Snapshot, poll: &PollOutcome, look: Look) -> String {
                 failure,
             ));
             lines.extend(
-                repositories
-                    .iter()
-                    .map(|one| format!("  {}", name(one, look.width.saturating_sub(4).max(10)))),
+                repositories.iter().map(|one| {
+                    format!("  {}", name(one, terminal.width.saturating_sub(4).max(10)))
+                }),
             );
         }
     }

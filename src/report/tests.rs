@@ -3,6 +3,7 @@ use crate::{
     model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
+    targets::{Targets, tests::entry},
 };
 use std::{sync::Arc, time::Duration};
 use unicode_width::UnicodeWidthStr as _;
@@ -74,8 +75,8 @@ fn poll(failed: usize) -> PollOutcome {
     }
 }
 
-fn plain(width: usize) -> Look {
-    Look {
+fn plain(width: usize) -> Terminal {
+    Terminal {
         width,
         color: false,
     }
@@ -103,26 +104,27 @@ fn many(repositories: u64, languages: usize) -> Vec<Shown> {
 }
 
 #[test]
-fn the_least_complete_stand_first_with_a_bar_for_each_and_a_column_for_each_language() {
+fn the_furthest_behind_stand_first_with_a_bar_for_each_and_a_column_for_each_language() {
     let repositories = vec![
         read(1, "acme/done", &[("de", Some(100.0)), ("fr", Some(100.0))]),
         read(2, "acme/half", &[("de", Some(25.5)), ("fr", Some(75.0))]),
         read(3, "acme/nearly", &[("fr", Some(99.99))]),
     ];
     let expected = "\
-REPOSITORY   ALL               de   fr
-acme/half    █████·····  50%   25   75
-acme/nearly  █████████·  99%    ·   99
-acme/done    ██████████ 100%  100  100
+REPOSITORY   ALL                READY   de   fr
+acme/half    █████·····  50%      0/2   25   75
+acme/nearly  █████████·  99%      0/1    ·   99
+acme/done    ██████████ 100%      2/2  100  100
 
 · not a target language
-3 repositories, 2 languages, 80 % on average
+2 of 5 translations ready, 80 % on average
+3 repositories, 2 languages
 ";
     assert_eq!(shown(repositories, 80), expected);
 }
 
 #[test]
-fn languages_that_do_not_fit_side_by_side_are_wrapped_below_the_least_complete_first() {
+fn languages_that_do_not_fit_side_by_side_are_wrapped_below_the_furthest_behind_first() {
     let languages = [
         ("de", Some(10.0)),
         ("es", Some(-1.0)),
@@ -135,15 +137,16 @@ fn languages_that_do_not_fit_side_by_side_are_wrapped_below_the_least_complete_f
         read(2, "acme/done", &[("de", Some(100.0))]),
     ];
     let expected = "\
-acme/app   ███·······  35%
+acme/app   ███·······  35%      1/5
   es      <0   de      10
   fr      30   pt-BR >999
   it       ?
-acme/done  ██████████ 100%
+acme/done  ██████████ 100%      1/1
   de     100
 
 ? no completion reported
-2 repositories, 5 languages, 48 % on average
+2 of 6 translations ready, 48 % on average
+2 repositories, 5 languages
 ";
     assert_eq!(shown(repositories, 36), expected);
 }
@@ -170,7 +173,7 @@ fn wide_characters_keep_the_columns() {
 #[test]
 fn names_and_messages_cannot_steer_the_terminal() {
     let evil = "evil/\u{1b}[31m\u{7}\r\n\u{9b}1m\u{202e}x";
-    let color = Look {
+    let color = Terminal {
         width: 60,
         color: true,
     };
@@ -178,8 +181,8 @@ fn names_and_messages_cannot_steer_the_terminal() {
         read(1, evil, &[(evil, Some(1.0))]),
         unread(2, evil, evil, evil),
     ];
-    for look in [plain(60), plain(200), plain(30)] {
-        let text = table(&snapshot(repositories.clone()), &poll(1), look);
+    for terminal in [plain(60), plain(200), plain(30)] {
+        let text = table(&snapshot(repositories.clone()), &poll(1), terminal);
         let bad: Vec<_> = text
             .chars()
             .filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}')
@@ -201,7 +204,7 @@ fn colours_are_the_only_difference_between_a_terminal_and_a_file() {
     let colored = table(
         &repositories,
         &poll(0),
-        Look {
+        Terminal {
             width: 80,
             color: true,
         },
@@ -229,19 +232,19 @@ fn no_line_is_wider_than_the_terminal() {
 fn what_could_not_be_read_is_listed_by_cause() {
     let repositories = vec![
         read(1, "acme/app", &[("de", Some(50.0))]),
-        unread(2, "acme/gone", "GET 2: 404", "look"),
+        unread(2, "acme/gone", "GET 2: 404", "terminal"),
         unread(3, "acme/one", "GET 3: timeout", "wait"),
         unread(4, "acme/two", "GET 4: timeout", "wait"),
         Shown::new(repository(5, "acme/three"), Condition::Pending(None)),
     ];
     let text = table(&snapshot(repositories), &poll(3), plain(80));
-    let (_, failures) = text.split_once("average\n").unwrap();
+    let (_, failures) = text.split_once("1 language\n").unwrap();
     let expected = "
 Could not be read:
   2 repositories, such as GET 3: timeout; wait
     acme/one
     acme/two
-  acme/gone: GET 2: 404; look
+  acme/gone: GET 2: 404; terminal
   1 repository not asked for
 ";
     assert_eq!(failures, expected);
@@ -282,11 +285,12 @@ Could not be read:
 #[test]
 fn a_repository_without_languages_or_completions_says_so() {
     let expected = "\
-REPOSITORY  ALL               de
-acme/empty  no languages       ·
-acme/mute   not reported       ?
+REPOSITORY  ALL                READY   de
+acme/empty  no languages                ·
+acme/mute   not reported         0/1    ?
 
 · not a target language   ? no completion reported
+0 of 1 translation ready
 2 repositories, 1 language
 ";
     assert_eq!(
@@ -302,9 +306,22 @@ acme/mute   not reported       ?
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "the whole document, to be read as a whole"
+)]
 fn the_json_keeps_its_schema() {
     let mut snapshot = snapshot(vec![
-        read(1, "acme/app", &[("de", Some(45.5)), ("fr", None)]),
+        read(
+            1,
+            "acme/app",
+            &[
+                ("de", Some(45.5)),
+                ("eo", None),
+                ("fr", None),
+                ("ja", Some(99.0)),
+            ],
+        ),
         unread(
             9_007_199_254_740_994,
             "acme/gone",
@@ -313,6 +330,10 @@ fn the_json_keeps_its_schema() {
         ),
     ]);
     snapshot.filtered = 3;
+    snapshot.targets = Arc::new(Targets(vec![
+        entry(&["acme/app"], &["de"], 0.45, "2026-12-24"),
+        entry(&[], &["eo"], 0.0, ""),
+    ]));
     let expected = r#"{
   "version": 1,
   "taken_at": "2023-11-14T22:13:20Z",
@@ -343,13 +364,45 @@ fn the_json_keeps_its_schema() {
           "code": "de",
           "name": "DE",
           "completion": 45.5,
-          "ratio": 0.455
+          "ratio": 0.455,
+          "target": {
+            "ratio": 0.45,
+            "due": "2026-12-24T23:59:59Z"
+          },
+          "ready": true
+        },
+        {
+          "code": "eo",
+          "name": "EO",
+          "completion": null,
+          "ratio": null,
+          "target": {
+            "ratio": 0.0,
+            "due": null
+          },
+          "ready": true
         },
         {
           "code": "fr",
           "name": "FR",
           "completion": null,
-          "ratio": null
+          "ratio": null,
+          "target": {
+            "ratio": 1.0,
+            "due": null
+          },
+          "ready": null
+        },
+        {
+          "code": "ja",
+          "name": "JA",
+          "completion": 99.0,
+          "ratio": 0.99,
+          "target": {
+            "ratio": 1.0,
+            "due": null
+          },
+          "ready": false
         }
       ]
     },

@@ -15,6 +15,13 @@ pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunErro
     let web_config =
         web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
     Client::new(&config.api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
+    for warning in &config.warnings {
+        // If stderr is closed, there is nowhere to report it.
+        let _ = writeln!(
+            std::io::stderr(),
+            "translation-exporter: warning: {warning}"
+        );
+    }
     let mut text = config.describe();
     let protection = web_config.description();
     if !protection.is_empty() {

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     cli::DEMO_INTERVAL,
+    clock::Clock,
     config::{self, Options, read_key},
     demo,
 };
@@ -13,11 +14,12 @@ use anyhow::Context as _;
 use secrecy::ExposeSecret as _;
 use std::{collections::BTreeMap, io::Write as _};
 
-pub(super) async fn demo(mut options: Options, seed: u64) -> Result<(), RunError> {
+pub(super) async fn demo(mut options: Options) -> Result<(), RunError> {
     let key = demo::random_key();
     options.defaults = BTreeMap::from([
         ("poll.interval", DEMO_INTERVAL.to_owned()),
         ("api.key", key.expose_secret().to_owned()),
+        ("targets", demo::targets(Clock::system().now())),
     ]);
     // These win over all layers.
     let api = |base_url: &str| {
@@ -31,7 +33,7 @@ pub(super) async fn demo(mut options: Options, seed: u64) -> Result<(), RunError
         let asked = options.clone();
         let config = off_the_runtime(move || config::load(&asked, &environment())).await;
         let key = read_key(&config.map_err(RunError::usage)?.api.key).map_err(RunError::usage)?;
-        let demo = demo::start(seed, key)
+        let demo = demo::start(key)
             .await
             .context("cannot start the demo API")?;
         options.flags.extend(api(&demo.base_url));

@@ -1,16 +1,16 @@
 //! `once`: polls once and prints the result; the exit code says whether everything could be read.
 
-use super::{RunError, environment, open_state, poll_settings, print};
+use super::{RunError, environment, open_state, poll_settings, print, warn};
 use crate::{
     api::Client,
     cli::Output,
     clock::Clock,
     config::{self, Config, Options},
     exposition::{self, Format},
-    health::{self, Finding},
+    health::{self, Finding, Kind},
     instruments::Instruments,
     poll::{PollProgress, Poller},
-    report::{self, Look},
+    report::{self, Terminal},
     snapshot::{PollOutcome, PollStatus, Snapshot},
     state::{Opened, StateError},
     telemetry,
@@ -20,10 +20,15 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{io::Write as _, sync::Arc};
 use tokio::sync::watch;
 
-pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunError> {
+pub(super) async fn once(
+    options: &Options,
+    output: Output,
+    require_targets: bool,
+) -> Result<(), RunError> {
     let config = config::load(options, &environment()).map_err(RunError::usage)?;
     let bar = progress_bar()?;
     telemetry::init(&config.log, Some(bar.clone()));
+    warn(&config);
     let instruments = Arc::new(Instruments::of_one_poll());
     instruments.config_loaded(Ok(()), Clock::system().now());
     let polled = poll(&config, &instruments, bar).await?;
@@ -39,7 +44,7 @@ pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunErr
             Output::Text => Format::Text,
             Output::Openmetrics => Format::OpenMetrics,
             Output::Table => {
-                let table = report::table(snapshot, outcome, Look::of_stdout());
+                let table = report::table(snapshot, outcome, Terminal::of_stdout());
                 return stdout.write_all(table.as_bytes());
             }
             Output::Json => return stdout.write_all(report::json(snapshot, outcome).as_bytes()),
@@ -49,7 +54,11 @@ pub(super) async fn once(options: &Options, output: Output) -> Result<(), RunErr
     judge(&polled, &instruments)?;
     polled
         .saved
-        .context("what was read is printed, and not saved")?;
+        .as_ref()
+        .map_err(|error| anyhow!("what was read is printed, and not saved: {error}"))?;
+    if require_targets {
+        judge_targets(snapshot)?;
+    }
     Ok(())
 }
 
@@ -73,7 +82,7 @@ async fn poll(
         RunError::Usage(error) => RunError::Usage(anyhow!(
             "{error:#}; `once --state.file=` does without the state"
         )),
-        error @ RunError::Running(_) => error,
+        other => other,
     })?;
     // The sender can be dropped: nothing changes during a single poll.
     let (_, settings) = watch::channel(Arc::new(poll_settings(config, client)));
@@ -105,21 +114,35 @@ async fn poll(
     })
 }
 
-/// Says what was not read, if anything was not.
+/// Says what was not read, if anything was not, and which targets are of no use.
 fn judge(polled: &Polled, instruments: &Instruments) -> Result<(), RunError> {
-    if polled.outcome.is_success() {
-        return Ok(());
-    }
     let findings = health::findings(
         &polled.snapshot,
         &polled.status,
         &instruments.facts(),
         polled.outcome.ended_at,
     );
+    for finding in &findings {
+        if finding.kind == Kind::TargetUnused {
+            tracing::warn!(hint = &*finding.hint, "{}", finding.what);
+        }
+    }
+    if polled.outcome.is_success() {
+        return Ok(());
+    }
     let worst = findings
         .first()
         .map_or_else(|| "not every repository was read".to_owned(), Finding::line);
     Err(RunError::Running(anyhow!(worst)))
+}
+
+/// Says which languages are not ready, if any are not.
+fn judge_targets(snapshot: &Snapshot) -> Result<(), RunError> {
+    match report::not_ready(snapshot) {
+        Ok(None) => Ok(()),
+        Ok(Some(list)) => Err(RunError::NotReady(list)),
+        Err(report::NoLanguages) => Err(anyhow!(report::NoLanguages).into()),
+    }
 }
 
 /// Draws nothing if stderr is not a terminal.

@@ -1,7 +1,7 @@
 //! The one owner of what is in force: it decides about a signal, a request and a changed web configuration file alike, one
 //! after the other. What can change while the exporter runs changes together, or nothing does.
 
-use super::{environment, notify, off_the_runtime, poll_settings};
+use super::{environment, notify, off_the_runtime, poll_settings, warn};
 use crate::{
     api::{BuildError, Client},
     clock::Clock,
@@ -134,6 +134,7 @@ impl Reloader {
             let in_force = web_config.description().join("; ");
             tracing::info!(in_force, "the web configuration has changed");
         }
+        warn(&config);
         let weakened = self.web.weakened_by(&web_config).join(", ");
         if !weakened.is_empty() {
             tracing::warn!(

@@ -2,7 +2,7 @@
 
 use super::{
     RunError, environment, notify, off_the_runtime, open_state, poll_settings, publish,
-    reload::Reloader,
+    reload::Reloader, warn,
 };
 use crate::{
     api::Client,
@@ -56,6 +56,7 @@ impl Prepared {
     fn read(options: Options, demo: Option<DemoApi>) -> Result<Self, RunError> {
         let config = config::load(&options, &environment()).map_err(RunError::usage)?;
         let logs = telemetry::init(&config.log, None);
+        warn(&config);
         let clock = Clock::system();
         let web_config =
             web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;

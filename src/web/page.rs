@@ -5,6 +5,7 @@
 
 mod grid;
 mod html;
+mod lead;
 mod query;
 mod table;
 mod when;
@@ -41,7 +42,7 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
 });
 
 /// How many pages are rendered at once: people may wait a moment, scrapes may not.
-static TURNS: Semaphore = Semaphore::const_new(2);
+static RENDERING: Semaphore = Semaphore::const_new(2);
 
 /// The handler of the page.
 pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -> Response {
@@ -61,7 +62,7 @@ pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -
     let gzip = negotiate::accepts_gzip(&headers);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
     let refresh = query.refresh.then_some([(header::REFRESH, query::REFRESH)]);
-    let rendered = in_turn(&TURNS, move || {
+    let rendered = with_permit(&RENDERING, move || {
         let text = html::render(&site, &query).into_string().into_bytes();
         if gzip { compressed(&text) } else { Ok(text) }
     });
@@ -75,15 +76,15 @@ pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -
     }
 }
 
-/// Does the work off the runtime's threads once it is its turn; `None` if it panics. The turn lasts as long as the work,
-/// even if the client is gone.
-async fn in_turn<T: Send + 'static>(
-    turns: &'static Semaphore,
+/// Does the work off the runtime's threads once there is a permit; `None` if it panics. The permit is held as long as the
+/// work lasts, even if the client is gone.
+async fn with_permit<T: Send + 'static>(
+    permits: &'static Semaphore,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    let turn = turns.acquire().await.ok()?;
+    let permit = permits.acquire().await.ok()?;
     let work = spawn_blocking(move || {
-        let _turn = turn;
+        let _permit = permit;
         work()
     });
     work.await.ok()

@@ -37,5 +37,6 @@ mod slow_clients;
 mod startup_shutdown;
 mod state;
 mod support_itself;
+mod targets;
 mod web_clients;
 mod web_config;

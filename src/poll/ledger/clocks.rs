@@ -196,6 +196,7 @@ mod tests {
         let filter = FilterConfig {
             include: None,
             exclude: GlobSet::empty(),
+            exclude_languages: GlobSet::empty(),
             private: true,
         };
         ledger.apply_listing(listing, true, &filter, START);

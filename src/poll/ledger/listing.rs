@@ -5,7 +5,9 @@ use crate::{
     config::FilterConfig,
     model::{BadEntry, Defect, Page, Repository, RepositoryId, Timestamp},
     select::{Selection, select},
+    snapshot::{Languages, Reading},
 };
+use globset::GlobSet;
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry},
     sync::Arc,
@@ -167,7 +169,35 @@ impl Ledger {
                 Entry::Occupied(mut entry) => entry.get_mut().repository = repository,
             }
         }
+        self.exclude(&filter.exclude_languages, now);
         duplicates
+    }
+
+    /// Takes languages away; their clocks are kept like those of what left.
+    pub fn exclude(&mut self, languages: &GlobSet, now: Timestamp) {
+        let now = self.time.record(now);
+        let is_excluded = |reading: &Reading| languages.is_match(&*reading.language.code);
+        for (id, known) in &mut self.known {
+            let Some(read) = &known.languages else {
+                continue;
+            };
+            if languages.is_empty() || !read.readings.iter().any(is_excluded) {
+                continue;
+            }
+            let mut kept = Vec::new();
+            for reading in read.readings.iter() {
+                if !is_excluded(reading) {
+                    kept.push(reading.clone());
+                } else if let Some(progress) = reading.progress() {
+                    let key = (*id, Arc::clone(&reading.language.code));
+                    self.departed.insert(key, (progress, now));
+                }
+            }
+            known.languages = Some(Arc::new(Languages {
+                read_at: read.read_at,
+                readings: kept.into(),
+            }));
+        }
     }
 
     fn names(&self) -> BTreeMap<RepositoryId, Arc<str>> {

@@ -191,6 +191,7 @@ fn poll(world: World) -> (Snapshot, PollOutcome) {
             filter: FilterConfig {
                 include: None,
                 exclude: GlobSet::empty(),
+                exclude_languages: GlobSet::empty(),
                 private: true,
             },
             completion_scale: 100.0,

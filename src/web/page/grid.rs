@@ -1,37 +1,97 @@
-//! The heat map: repositories by languages.
+//! The heat map of repositories by languages, and one language in all repositories.
 
 use super::{
+    lead::deadline,
     query::{Column, Query},
     table::Table,
     when::{ago, moment},
 };
 use crate::{
     model::{Timestamp, Visibility},
-    report::summary::{Language, Percent, Row, is_stalled, ratio},
+    report::summary::{Deadline, Language, Mean, Percent, Ready, Row, Translation, day},
     snapshot::Condition,
     words::{Rough, grouped},
 };
 use maud::{Markup, html};
+use std::collections::BTreeMap;
 
 pub fn grid(table: &Table<'_>, query: &Query, now: Timestamp) -> Markup {
+    html! {
+        @if query.language.is_empty() { (heat_map(table, query, now)) } @else { (one_language(table, query, now)) }
+    }
+}
+
+fn heat_map(table: &Table<'_>, query: &Query, now: Timestamp) -> Markup {
     html! {
         table {
             caption.hidden { "Completion of each repository in each language, in percent" }
             thead {
                 tr {
                     (heading(query, Column::Name, "Repository"))
+                    (heading(query, Column::Behind, "Ready"))
                     (heading(query, Column::Completion, "All"))
                     (heading(query, Column::Progress, "Last progress"))
-                    @for language in &table.languages { (language_heading(language)) }
+                    @for Language { code, .. } in &table.languages {
+                        th scope="col" { span.code { (language_link(code, code, &table.names, query)) } }
+                    }
                 }
                 tr.means {
                     th scope="row" { (means_heading(table)) }
-                    (tile("All", table.mean.get(), false))
+                    (ready_count(table.ready))
+                    (mean_tile("All", table.mean, table.missing, None))
                     td.last {}
-                    @for language in &table.languages { (tile(language.code, language.mean.get(), false)) }
+                    @for Language { code, mean, missing, .. } in &table.languages {
+                        (mean_tile(code, *mean, *missing, Some(query)))
+                    }
                 }
             }
-            tbody { @for row in &table.rows { (table_row(row, table, now)) } }
+            tbody {
+                @for row in &table.rows {
+                    tr {
+                        th scope="row" { (repository(row, now)) }
+                        (ready_count(row.ready))
+                        (mean_tile("All", row.mean, row.missing, None))
+                        (last_progress(row, now))
+                        @for Language { code, .. } in &table.languages {
+                            @match row.language(code) { Some(translation) => (tile(&translation, query, now)), None => td {} }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn one_language(table: &Table<'_>, query: &Query, now: Timestamp) -> Markup {
+    html! {
+        table.single {
+            caption.hidden { "Completion of one language in each repository, in percent, with its target" }
+            thead {
+                tr {
+                    (heading(query, Column::Name, "Repository"))
+                    (heading(query, Column::Completion, "Completion"))
+                    (heading(query, Column::Behind, "Target"))
+                    th scope="col" { "Due" }
+                    (heading(query, Column::Progress, "Last progress"))
+                }
+            }
+            tbody {
+                @for row in &table.rows {
+                    @for translation in row.translations() {
+                        tr {
+                            th scope="row" { (repository(row, now)) }
+                            (tile(&translation, query, now))
+                            td.target { (Percent(translation.target.ratio.get())) " %" }
+                            td.date {
+                                @if let (Some(due), Some(stands)) = (translation.target.due, translation.deadline(now)) {
+                                    (moment(due, &day(due))) " " (deadline(stands, due, now))
+                                }
+                            }
+                            (last_progress(row, now))
+                        }
+                    }
+                }
+            }
         }
     }
 }
@@ -49,12 +109,23 @@ fn heading(query: &Query, column: Column, name: &str) -> Markup {
     }
 }
 
-fn language_heading(language: &Language<'_>) -> Markup {
+/// The name of a language with its code; the code alone if nothing names it.
+pub fn language_name(code: &str, names: &BTreeMap<&str, &str>) -> String {
+    match names.get(code) {
+        None | Some(&"") => code.to_owned(),
+        Some(name) => format!("{name} ({code})"),
+    }
+}
+
+/// Leads to a language in all repositories.
+pub fn language_link(
+    words: &str,
+    code: &str,
+    names: &BTreeMap<&str, &str>,
+    query: &Query,
+) -> Markup {
     html! {
-        th scope="col" {
-            @if language.name.is_empty() { bdi.code { (language.code) } }
-            @else { abbr title=(language.name) { bdi.code { (language.code) } } }
-        }
+        a href=(query.of_language(code).link()) title=(language_name(code, names)) { bdi { (words) } }
     }
 }
 
@@ -66,24 +137,30 @@ fn means_heading(table: &Table<'_>) -> String {
     }
 }
 
-fn table_row(row: &Row<'_>, table: &Table<'_>, now: Timestamp) -> Markup {
+/// A repository's name, and what there is to know of it besides its languages.
+fn repository(row: &Row<'_>, now: Timestamp) -> Markup {
     html! {
-        tr {
-            th scope="row" {
-                (name(&row.shown.repository.name))
-                @if row.shown.repository.visibility == Visibility::Private { " " span.tag { "private" } }
-                (condition(&row.shown.condition, now))
-                @if row.stalled > 0 { " " span.tag.stalls { (row.stalled) " stalled" } }
-            }
-            @if row.mean.get().is_some() { (tile("All", row.mean.get(), false)) } @else { td {} }
-            td.last { @if let Some(at) = row.last_progress { (moment(at, &ago(at, now))) } }
-            @for Language { code, .. } in &table.languages {
-                @if let Some(reading) = row.reading(code) {
-                    (tile(code, ratio(reading, table.scale), is_stalled(reading, table.scale, now)))
-                } @else { td {} }
-            }
+        (name(&row.shown.repository.name))
+        @if row.shown.repository.visibility == Visibility::Private { " " span.tag { "private" } }
+        (condition(&row.shown.condition, now))
+        @if row.stalled > 0 { " " span.tag.stalls { (row.stalled) " stalled" } }
+        @if let (Some(due), true) = (row.due, row.ready.all > 1) {
+            " " (deadline(Deadline::of(due, false, now), due, now))
         }
     }
+}
+
+/// How many are ready, marked if it is all of them.
+fn ready_count(ready: Ready) -> Markup {
+    html! {
+        td.count.ready[ready.is_all()] {
+            @if ready.all > 0 { (grouped(ready.ready)) "/" (grouped(ready.all)) }
+        }
+    }
+}
+
+fn last_progress(row: &Row<'_>, now: Timestamp) -> Markup {
+    html! { td.last { @if let Some(at) = row.last_progress { (moment(at, &ago(at, now))) } } }
 }
 
 /// A name that may wrap after its slash.
@@ -106,36 +183,64 @@ fn condition(condition: &Condition, now: Timestamp) -> Markup {
     } }
 }
 
-/// One cell of the heat map. It says which language it is of for the layout without columns.
-fn tile(code: &str, ratio: Option<f64>, is_stalled: bool) -> Markup {
-    html! { @match ratio {
-        None => td.unknown data-code=(code) { "?" },
-        Some(ratio) => {
-            td.(heat(ratio)).stalled[is_stalled] data-code=(code) {
-                (Percent(ratio))
-                @if is_stalled { span.hidden { " stalled" } }
-            }
-        },
-    } }
+/// One cell of the heat map: its colour says how near to ready it is, and its mark whether it is. It says which language
+/// it is of for the layout without columns. The link is for the pointer; the heading has the same for the keyboard.
+fn tile(translation: &Translation<'_>, query: &Query, now: Timestamp) -> Markup {
+    let color = match translation.missing() {
+        _ if translation.target.rests() => "rests".to_owned(),
+        Some(missing) => heat(missing),
+        None => "unknown".to_owned(),
+    };
+    let (mark, words) = match (translation.is_ready(), translation.deadline(now)) {
+        (true, _) => ("ready", " ready"),
+        (false, Some(Deadline::Missed)) => ("missed", " date missed"),
+        (false, Some(Deadline::AtRisk)) => ("risk", " due soon"),
+        (false, _) => ("", ""),
+    };
+    let is_stalled = translation.is_stalled(now);
+    let code = translation.code();
+    html! {
+        td.(color).(mark).stalled[is_stalled] data-code=(code) {
+            a href=(query.of_language(code).link()) tabindex="-1" { (percent(translation.ratio)) }
+            @if !words.is_empty() || is_stalled { span.hidden { (words) @if is_stalled { " stalled" } } }
+        }
+    }
 }
 
-/// The class of a tile: one for every tenth, and another for complete.
-fn heat(ratio: f64) -> String {
-    let step = if ratio < 1.0 {
-        (ratio.max(0.0) * 10.0 + 1e-10).floor().min(9.0)
-    } else {
-        10.0
+/// A cell for the mean of several; with a query it leads to the language.
+fn mean_tile(code: &str, mean: Mean, missing: Mean, query: Option<&Query>) -> Markup {
+    let Some(missing) = missing.get() else {
+        return html! { td {} };
     };
+    let percent = percent(mean.get());
+    html! {
+        td.(heat(missing)) data-code=(code) {
+            @match query {
+                Some(query) => a href=(query.of_language(code).link()) { (percent) },
+                None => (percent),
+            }
+        }
+    }
+}
+
+fn percent(ratio: Option<f64>) -> String {
+    ratio.map_or("?".to_owned(), |ratio| Percent(ratio).to_string())
+}
+
+/// The class of a tile by how much is missing: one for every tenth, and another for nothing.
+fn heat(missing: f64) -> String {
+    let step = 10.0 - (missing * 10.0 - 1e-9).ceil().clamp(0.0, 10.0);
     format!("h{step}")
 }
 
 pub fn legend(table: &Table<'_>, state_is_kept: bool) -> Markup {
     html! {
         div.legend {
-            p { "Completion in percent, rounded down: "
-                span.scale aria-hidden="true" { @for step in 0..=10 { i.{ "h" (step) } {} } }
-                " from 0 to 100." }
-            p { span.h3.stalled.sample { "38" } " is stalled: incomplete, and no progress for 7 days." }
+            p { "Completion in percent, rounded down; the colour says how near it is to its target: "
+                span.scale aria-hidden="true" { @for step in 0..=10 { i.{ "h" (step) } {} } } }
+            p { span.h10.ready.sample { "95" } " is ready: at its target, which is 100 unless targets says otherwise." }
+            p { span.h3.missed.sample { "38" } " missed its date, " span.h8.risk.sample { "87" } " has to be ready within 14 days." }
+            p { span.h3.stalled.sample { "38" } " is stalled: not ready, and no progress for 7 days." }
             p { span.unknown.sample { "?" } " reports no completion. An empty cell: not a target language." }
             p { "Last progress is when a completion was last seen to rise, or otherwise first seen"
                 @if !state_is_kept { " since the exporter started; with state.file it survives a restart" }

@@ -2,7 +2,8 @@
 
 use super::{
     super::state::Site,
-    grid::{grid, legend},
+    grid::{grid, language_name, legend},
+    lead::{due, numbers},
     query::{Query, Sort},
     table::{self, Table},
     when::{ago, ahead, moment},
@@ -10,7 +11,7 @@ use super::{
 use crate::{
     health::{self, Finding, Kind, Severity},
     model::Timestamp,
-    report::summary::{self, Cause, Mean, Percent, Row},
+    report::summary::{self, Cause},
     snapshot::{PollStatus, Snapshot},
     words::{Rough, grouped, repositories},
 };
@@ -32,38 +33,35 @@ pub fn render(site: &Site, query: &Query) -> Markup {
     let (published, now) = (site.published(), site.shared.sources.clock.now());
     let (snapshot, status) = (&published.snapshot, &published.status);
     let findings = site.findings(&published);
-    let (class, mark) = look(findings.iter().map(|finding| finding.kind.severity()).min());
-    let rows = summary::rows(snapshot, now);
-    let numbers = numbers(&rows, snapshot.filtered);
-    let table = Table::new(rows, snapshot.completion_scale, query);
-    // Windows in which the languages do not fit side by side, by the widths in the stylesheet.
-    let too_narrow = format!(
-        "(max-width: calc(26.8em + {} * 2.125em))",
-        table.languages.len()
-    );
+    let worst = findings.iter().map(|finding| finding.kind.severity()).min();
+    let (class, mark) = mark(worst);
+    let rows = match &*query.language {
+        "" => summary::rows(snapshot, now),
+        code => summary::rows_of_language(snapshot, code, now),
+    };
+    let names = snapshot.language_names();
+    let lead = html! {
+        @if !rows.is_empty() { (numbers(&rows, snapshot.filtered, query)) (due(&rows, &names, query, now)) }
+    };
+    let table = Table::new(rows, names, query);
+    let state = html! {
+        section class={ "state " (class) } aria-labelledby="state" {
+            span.mark aria-hidden="true" { (mark) }
+            h2 #state { (health::headline(&findings)) "." }
+            (polls(status, query, now))
+        }
+        (attention(&findings, snapshot, now))
+    };
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (mark) " Translation progress" }
-                link rel="icon" href=(ICON);
-                style { (PreEscaped(STYLE)) }
-                style media=(too_narrow) { (PreEscaped(WRAPPED)) }
-            }
+            (head(mark, &table, query))
             body {
                 a.skip href="#repositories" { "Skip to the repositories" }
                 (top(&site.settings.telemetry_path))
                 main {
-                    section class={ "state " (class) } aria-labelledby="state" {
-                        span.mark aria-hidden="true" { (mark) }
-                        h2 #state { (health::headline(&findings)) "." }
-                        (polls(status, query, now))
-                    }
-                    (attention(&findings, snapshot, now))
-                    @if !snapshot.repositories.is_empty() { (numbers) }
+                    // While the API cannot be read, the figures may be old.
+                    @if worst == Some(Severity::Error) { (state) (lead) } @else { (lead) (state) }
                     (repository_section(&table, query, status.state_is_kept, now))
                 }
             }
@@ -71,8 +69,31 @@ pub fn render(site: &Site, query: &Query) -> Markup {
     }
 }
 
+fn head(mark: &str, table: &Table<'_>, query: &Query) -> Markup {
+    // Windows in which the columns do not fit side by side, by the widths in the stylesheet.
+    let too_narrow = if query.language.is_empty() {
+        format!(
+            "(max-width: calc(30.3em + {} * 2.125em))",
+            table.languages.len()
+        )
+    } else {
+        "(max-width: 40rem)".to_owned()
+    };
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (mark) " " @if !query.language.is_empty() { (query.language) " \u{2013} " } "Translation progress" }
+            link rel="icon" href=(ICON);
+            style { (PreEscaped(STYLE)) }
+            style media=(too_narrow) { (PreEscaped(WRAPPED)) }
+        }
+    }
+}
+
 /// The class and the mark of how bad it is.
-fn look(worst: Option<Severity>) -> (&'static str, &'static str) {
+fn mark(worst: Option<Severity>) -> (&'static str, &'static str) {
     match worst {
         None => ("well", "\u{2713}"),
         Some(Severity::Notice) => ("waiting", "\u{2026}"),
@@ -214,58 +235,6 @@ fn lasting(since: Option<Timestamp>, now: Timestamp) -> Markup {
     }
 }
 
-fn numbers(rows: &[Row<'_>], filtered: usize) -> Markup {
-    let sum = |number: fn(&Row<'_>) -> usize| rows.iter().map(number).sum::<usize>();
-    let languages = sum(|row| row.readings.len());
-    let completion = Mean::of(rows).get();
-    let count = |label| {
-        rows.iter()
-            .filter(|row| row.shown.condition.label() == label)
-            .count()
-    };
-    html! {
-        section.numbers aria-label="Numbers" {
-            div.figure {
-                (ring(completion))
-                p { b { (percent(completion)) } " translated" }
-            }
-            div.figure { p { b { (grouped(rows.len())) } @if rows.len() == 1 { " repository" } @else { " repositories" } }
-                p.detail {
-                    (grouped(count("fresh"))) " up to date"
-                    @for (count, words) in [
-                        (count("failing"), "failing"), (count("stale"), "stale"), (count("pending"), "not read yet"),
-                        (filtered, "left out by filters"),
-                    ] {
-                        @if count > 0 { ", " (grouped(count)) " " (words) }
-                    }
-                }
-            }
-            div.figure { p { b { (grouped(languages)) } @if languages == 1 { " translation" } @else { " translations" } }
-                p.detail { (grouped(sum(|row| row.complete))) " complete" }
-            }
-            div.figure { p { b { (grouped(sum(|row| row.stalled))) } " stalled" }
-                p.detail { "without progress for 7 days" }
-            }
-        }
-    }
-}
-
-fn ring(completion: Option<f64>) -> Markup {
-    let part = format!("{:.1} 100", completion.unwrap_or(0.0) * 100.0);
-    html! {
-        svg.ring viewBox="0 0 40 40" width="56" height="56" aria-hidden="true" {
-            circle.track cx="20" cy="20" r="16" fill="none" stroke-width="6" {}
-            circle.part cx="20" cy="20" r="16" fill="none" stroke-width="6" pathLength="100" stroke-dasharray=(part) transform="rotate(-90 20 20)" {}
-        }
-    }
-}
-
-fn percent(ratio: Option<f64>) -> String {
-    ratio.map_or("\u{2013}".to_owned(), |ratio| {
-        format!("{} %", Percent(ratio))
-    })
-}
-
 fn repository_section(
     table: &Table<'_>,
     query: &Query,
@@ -275,7 +244,9 @@ fn repository_section(
     html! {
         section.repositories #repositories aria-labelledby="heading" {
             div.bar {
-                h2 #heading { "Repositories" }
+                h2 #heading {
+                    @if query.language.is_empty() { "Repositories" } @else { (language_name(&query.language, &table.names)) " in all repositories" }
+                }
                 (search(query))
             }
             p.found role="status" { (found(table, query)) }
@@ -291,6 +262,7 @@ fn repository_section(
 fn search(query: &Query) -> Markup {
     html! {
         form role="search" method="get" action="?" {
+            @if !query.language.is_empty() { input type="hidden" name="language" value=(query.language); }
             label for="q" { "Search" }
             input #q type="search" name="q" value=(query.search) placeholder="owner/repo" maxlength="200" autocomplete="off" spellcheck="false";
             label for="sort" { "Sort" }
@@ -309,13 +281,15 @@ fn found(table: &Table<'_>, query: &Query) -> Markup {
     let searched = !query.search.is_empty();
     html! {
         @match (table.found, searched) {
-            (0, false) => "There is no repository to show.",
+            (0, false) if query.language.is_empty() => "There is no repository to show.",
+            (0, false) => { "No repository has the language \u{201c}" bdi { (query.language) } "\u{201d}." },
             (0, true) => "No repository",
             (found, _) => (repositories(found)),
         }
         @if searched { " found for \u{201c}" bdi { (query.search) } "\u{201d}" }
         @if table.pages > 1 { ", " (grouped(first)) " to " (grouped(first + table.rows.len() - 1)) " shown" }
         @if searched { ". " a href=(Query { search: String::new(), page: 1, ..query.clone() }.link()) { "Show all" } }
+        @if !query.language.is_empty() { ". " a href=(query.of_language("").link()) { "All languages" } }
     }
 }
 

@@ -6,6 +6,8 @@ use axum::http::Uri;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
     Name,
+    /// How much is missing until all languages are ready.
+    Behind,
     Completion,
     Progress,
 }
@@ -18,7 +20,17 @@ pub struct Sort {
 
 impl Sort {
     /// All orders, each with its parameter and its name for people; the first is the default.
-    pub const ALL: [(Self, &'static str, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str, &'static str); 8] = [
+        (
+            Self::by(Column::Behind, false),
+            "behind",
+            "furthest behind first",
+        ),
+        (
+            Self::by(Column::Behind, true),
+            "-behind",
+            "nearest to ready first",
+        ),
         (
             Self::by(Column::Completion, false),
             "completion",
@@ -75,6 +87,8 @@ pub const REFRESH: &str = "60";
 pub struct Query {
     /// Part of a repository's name; empty for all.
     pub search: String,
+    /// The code of the only language to show; empty for all.
+    pub language: String,
     pub sort: Sort,
     /// From 1; may be beyond the last.
     pub page: usize,
@@ -86,6 +100,7 @@ impl Query {
     pub fn of(uri: &Uri) -> Self {
         let mut query = Self {
             search: String::new(),
+            language: String::new(),
             sort: Sort::ALL[0].0,
             page: 1,
             refresh: false,
@@ -93,6 +108,7 @@ impl Query {
         for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
             match &*name {
                 "q" => query.search = value.trim().into(),
+                "language" => query.language = value.into(),
                 "sort" => query.sort = Sort::parse(&value).unwrap_or(query.sort),
                 "page" => query.page = value.parse().unwrap_or(1).max(1),
                 "refresh" => query.refresh = value == REFRESH,
@@ -103,11 +119,25 @@ impl Query {
         query
     }
 
+    /// What is shown of one language in all repositories; the page reloads itself as before.
+    pub fn of_language(&self, code: &str) -> Self {
+        Self {
+            search: String::new(),
+            language: code.to_owned(),
+            sort: Sort::ALL[0].0,
+            page: 1,
+            refresh: self.refresh,
+        }
+    }
+
     /// The link to this, relative to the page, without defaults.
     pub fn link(&self) -> String {
         let mut parameters = form_urlencoded::Serializer::new("?".to_owned());
         if !self.search.is_empty() {
             parameters.append_pair("q", &self.search);
+        }
+        if !self.language.is_empty() {
+            parameters.append_pair("language", &self.language);
         }
         if self.sort != Sort::ALL[0].0 {
             parameters.append_pair("sort", self.sort.parameter());
@@ -134,7 +164,8 @@ mod tests {
     fn what_is_not_given_or_not_readable_is_the_default() {
         let default = Query {
             search: String::new(),
-            sort: Sort::by(Column::Completion, false),
+            language: String::new(),
+            sort: Sort::by(Column::Behind, false),
             page: 1,
             refresh: false,
         };
@@ -155,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_link_leads_to_what_it_was_made_from() {
-        let asked = query("/?q=a%26b%3D%22%3Cc%3E+d&sort=-progress&page=3");
+        let asked = query("/?q=a%26b%3D%22%3Cc%3E+d&language=pt%2BBR&sort=-progress&page=3");
         assert_eq!(asked.search, "a&b=\"<c> d");
         let again = format!("/{}", asked.link());
         assert_eq!(Query::of(&again.parse().unwrap()), asked);
@@ -181,9 +212,6 @@ mod tests {
                 .parameter(),
             "-name"
         );
-        assert_eq!(
-            default.toggled(Column::Completion).parameter(),
-            "-completion"
-        );
+        assert_eq!(default.toggled(Column::Behind).parameter(), "-behind");
     }
 }

@@ -3,9 +3,9 @@
 use super::query::{Column, Query, Sort};
 use crate::{
     model::Timestamp,
-    report::summary::{self, Language, Mean, Row},
+    report::summary::{self, Language, Mean, Ready, Row},
 };
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 /// Rows of one page.
 pub const ROWS: usize = 200;
@@ -18,6 +18,8 @@ pub struct Table<'a> {
     pub rows: Vec<Row<'a>>,
     /// Of all repositories that were found, in the order of their codes.
     pub languages: Vec<Language<'a>>,
+    /// What every code means; empty if nothing says so.
+    pub names: BTreeMap<&'a str, &'a str>,
     /// Languages of these repositories that are not shown.
     pub left_out: usize,
     /// Repositories that the search found.
@@ -29,26 +31,28 @@ pub struct Table<'a> {
     pub pages: usize,
     /// Of all languages of the repositories that were found.
     pub mean: Mean,
-    pub scale: f64,
+    pub missing: Mean,
+    pub ready: Ready,
 }
 
 impl<'a> Table<'a> {
     /// The requested rows, of all rows in the order of their names.
-    pub fn new(mut rows: Vec<Row<'a>>, scale: f64, query: &Query) -> Self {
+    pub fn new(mut rows: Vec<Row<'a>>, names: BTreeMap<&'a str, &'a str>, query: &Query) -> Self {
         if !query.search.is_empty() {
             let wanted = query.search.to_lowercase();
             rows.retain(|row| row.shown.repository.name.to_lowercase().contains(&wanted));
         }
         sort(&mut rows, query.sort);
-        let mut languages = summary::languages(&rows, scale);
+        let mut languages = summary::languages(&rows);
         let left_out = languages.len().saturating_sub(MOST_LANGUAGES);
         if left_out > 0 {
-            languages.sort_by_key(|language| Reverse(language.repositories));
+            languages.sort_by_key(|language| Reverse(language.ready.all));
             languages.truncate(MOST_LANGUAGES);
             languages.sort_by_key(|language| language.code);
         }
         let (found, read) = (rows.len(), rows.iter().filter(|row| row.is_read()).count());
-        let mean = Mean::of(&rows);
+        let (mean, ready) = (Mean::sum(rows.iter().map(|row| row.mean)), Ready::of(&rows));
+        let missing = Mean::sum(rows.iter().map(|row| row.missing));
         let pages = found.div_ceil(ROWS).max(1);
         let page = query.page.min(pages);
         rows.drain(..(page - 1) * ROWS);
@@ -56,13 +60,15 @@ impl<'a> Table<'a> {
         Self {
             rows,
             languages,
+            names,
             left_out,
             found,
             read,
             page,
             pages,
             mean,
-            scale,
+            missing,
+            ready,
         }
     }
 }
@@ -71,13 +77,15 @@ impl<'a> Table<'a> {
 fn sort(rows: &mut [Row<'_>], sort: Sort) {
     let value = |row: &Row<'_>| match sort.column {
         Column::Name => None,
+        // The furthest behind first.
+        Column::Behind => row.missing.get().map(|missing| -missing),
         Column::Completion => row.mean.get(),
         Column::Progress => row.last_progress.map(Timestamp::as_seconds),
     };
     let sign = if sort.descending { -1.0 } else { 1.0 };
     // Unknown values come last in either direction.
-    let place = |row: &Row<'_>| value(row).map_or(f64::INFINITY, |value| sign * value);
-    rows.sort_by(|one, other| place(one).total_cmp(&place(other)));
+    let key = |row: &Row<'_>| value(row).map_or(f64::INFINITY, |value| sign * value);
+    rows.sort_by(|one, other| key(one).total_cmp(&key(other)));
     if sort.column == Column::Name && sort.descending {
         rows.reverse();
     }

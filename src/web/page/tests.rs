@@ -1,8 +1,8 @@
 use super::{
     super::testing::{Fixture, NOW, body},
-    in_turn,
     query::Query,
     table::{MOST_LANGUAGES, Table},
+    with_permit,
 };
 use crate::{
     model::{
@@ -11,6 +11,7 @@ use crate::{
     progress::Progress,
     report::summary::rows,
     snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
+    targets::{Targets, tests::entry},
 };
 use axum::{http::Uri, response::Response};
 use std::{
@@ -83,7 +84,7 @@ fn snapshot_of(repositories: &[(&str, Option<f64>, i64)]) -> Snapshot {
 fn table_of<'a>(snapshot: &'a Snapshot, uri: &'static str) -> Table<'a> {
     Table::new(
         rows(snapshot, NOW),
-        snapshot.completion_scale,
+        snapshot.language_names(),
         &Query::of(&Uri::from_static(uri)),
     )
 }
@@ -313,15 +314,13 @@ fn uneven() -> Snapshot {
 #[tokio::test(start_paused = true)]
 async fn the_mean_is_one_of_languages_everywhere_and_says_over_how_many_repositories() {
     let page = page_of(uneven(), "/").await;
-    assert!(page.contains("<b>10 %</b> translated"), "{page}");
-    assert!(
-        page.contains("Mean of the 2 read</th><td class=\"h1\" data-code=\"All\">10</td>"),
-        "{page}"
-    );
+    assert!(page.contains("10 % translated on average"), "{page}");
+    let mean = "Mean of the 2 read</th><td class=\"count\">1/10</td><td class=\"h1\" data-code=\"All\">10</td>";
+    assert!(page.contains(mean), "{page}");
     let report = crate::report::table(
         &uneven(),
         &outcome(),
-        crate::report::Look {
+        crate::report::Terminal {
             width: 80,
             color: false,
         },
@@ -360,20 +359,20 @@ async fn a_page_loads_itself_again_only_where_its_reader_says_so_and_never_with_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_lasts_as_long_as_the_work_also_where_the_client_has_gone_away() {
-    let turns: &'static Semaphore = Box::leak(Box::new(Semaphore::new(1)));
+async fn a_permit_is_held_as_long_as_the_work_lasts_also_where_the_client_has_gone_away() {
+    let permits: &'static Semaphore = Box::leak(Box::new(Semaphore::new(1)));
     let (go, wait) = mpsc::channel::<()>();
     let (started, has_started) = tokio::sync::oneshot::channel();
-    let client = tokio::spawn(in_turn(turns, move || {
+    let client = tokio::spawn(with_permit(permits, move || {
         started.send(()).unwrap();
         wait.recv().unwrap();
     }));
     has_started.await.unwrap();
     client.abort();
     assert!(client.await.unwrap_err().is_cancelled());
-    assert_eq!(turns.available_permits(), 0);
+    assert_eq!(permits.available_permits(), 0);
     go.send(()).unwrap();
-    let _turn = turns.acquire().await.unwrap();
+    let _permit = permits.acquire().await.unwrap();
 }
 
 /// The answer where this was published after a poll that read everything.
@@ -455,10 +454,104 @@ async fn a_cell_is_rounded_down_and_stays_short() {
             .next()
             .unwrap();
         assert!(
-            row.contains(&format!("data-code=\"de\">{text}</td>")),
+            row.contains(&format!("tabindex=\"-1\">{text}</a>")),
             "{completion}: {row}"
         );
     }
+}
+
+/// Two repositories with three languages and dates: one missed, one near, one met.
+fn with_targets() -> Snapshot {
+    let shop = vec![
+        reading("de", 95.0, 0),
+        reading("fr", 71.25, 8),
+        reading("ja", 80.0, 0),
+    ];
+    let docs = vec![reading("de", 40.0, 0), reading("fr", None, 0)];
+    let day = |days: i64| days_ago(-days).to_string();
+    Snapshot {
+        targets: Arc::new(Targets(vec![
+            entry(&["acme/shop"], &["de"], 0.95, &day(30)),
+            entry(&["acme/shop"], &["fr"], 0.9, &day(-3)),
+            entry(&["acme/shop"], &["ja"], 0.9, &day(5)),
+            entry(&["acme/docs"], &["fr"], 0.0, ""),
+        ])),
+        ..snapshot(vec![
+            shown(1, "acme/shop", fresh(shop)),
+            shown(2, "acme/docs", fresh(docs)),
+        ])
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_page_leads_with_what_is_ready_and_what_is_due() {
+    let page = page_of(with_targets(), "/").await;
+    let text = text(&page);
+    for words in [
+        "2 of 5 translations ready",
+        "0 of 2 repositories ready",
+        "1 stalled",
+        "missed 3 days ago 0 of 1 ready Name of fr (fr) of acme/shop: 71 % of 90 %",
+        "5 days left 0 of 1 ready Name of ja (ja) of acme/shop: 80 % of 90 %",
+        "ready, 30 days left 1 of 1 ready",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    for tile in [
+        "class=\"h10 ready\" data-code=\"de\"",
+        "class=\"h8 missed stalled\" data-code=\"fr\"",
+        "class=\"h9 risk\" data-code=\"ja\"",
+        "class=\"rests ready\" data-code=\"fr\"",
+    ] {
+        assert!(page.contains(tile), "{tile}: {page}");
+    }
+    let (lead, rest) = page.split_once("What is due").unwrap();
+    assert!(!lead.contains("id=\"state\"") && rest.contains("id=\"state\""));
+    assert_eq!(page.matches("class=\"due\"").count(), 1);
+    let without = page_of(uneven(), "/").await;
+    assert!(
+        !without.contains("What is due"),
+        "without dates there is no list of them"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_language_is_shown_in_all_repositories_and_no_other_the_furthest_behind_first() {
+    let page = page_of(with_targets(), "/?language=de").await;
+    let (_, table) = page.split_once("<tbody>").unwrap();
+    let table = text(table.split_once("</tbody>").unwrap().0);
+    assert_eq!(
+        table,
+        "acme/ docs 40 100 % just now acme/ shop 95 ready 95 % 1970-05-11 ready, 30 days left just now"
+    );
+    assert!(text(&page).contains("1 of 2 translations ready"));
+    assert!(!page.contains("data-code=\"fr\"") && !page.contains("71 %"));
+    assert!(page.contains("Name of de (de) in all repositories"));
+    let nothing = text(&page_of(with_targets(), "/?language=%3Cb%3E").await);
+    assert!(
+        nothing.contains("No repository has the language \u{201c} &lt;b&gt; \u{201d}."),
+        "{nothing}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_code_leads_to_its_language() {
+    let page = page_of(with_targets(), "/?refresh=60").await;
+    let links = |code: &str| {
+        page.matches(&format!("?language={code}&amp;refresh=60"))
+            .count()
+    };
+    // The heading, the mean and each tile; of fr and ja also what is due.
+    assert_eq!((links("de"), links("fr"), links("ja")), (4, 5, 4));
+}
+
+/// What there is to read of it.
+fn text(html: &str) -> String {
+    let parts = html.split('<').filter_map(|tag| tag.split_once('>'));
+    let words: Vec<_> = parts
+        .flat_map(|(_, text)| text.split_whitespace())
+        .collect();
+    words.join(" ").replace(" :", ":")
 }
 
 #[tokio::test(start_paused = true)]

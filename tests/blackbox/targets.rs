@@ -1,0 +1,155 @@
+//! `targets` and `filter.exclude_languages`: what ships when, what `once --require-targets` says of it, and what a reload of
+//! them changes at once.
+
+use crate::support::{
+    Api, Exporter, Reply, Repo, Setup, Target,
+    exporter::Finished,
+    exposition::{CLOCK, RATIO},
+    http, until,
+};
+use std::fs;
+
+const TARGET: &str = "translation_target_ratio";
+
+fn shop() -> Api {
+    Api::start([
+        Repo::new(1, "acme/shop").languages(&[("de", 95.0), ("eo", 3.0), ("fr", 71.25)]),
+        Repo::new(2, "acme/docs").languages(&[("de", 100.0)]),
+    ])
+}
+
+const MET: &str = "targets:\n  - languages: [fr]\n    ratio: 0.7\n  - {languages: [eo], ratio: 0}\n  - {repositories: [acme/shop], ratio: 0.95}\n";
+
+fn once(api: &Api, targets: &str) -> Finished {
+    let setup = Setup::for_api(api)
+        .set("api.max_attempts", "1")
+        .arguments(&["once", "--require-targets"]);
+    let file = setup.file("config.yaml", targets);
+    setup.arguments(&["--config.file", &file]).run()
+}
+
+#[test]
+fn a_release_goes_on_where_every_target_is_met_and_ends_with_3_where_one_is_not() {
+    let api = shop();
+    let met = once(&api, MET);
+    assert_eq!(met.code, Some(0), "{}", met.stderr);
+    assert!(!met.stderr.contains("below"), "{}", met.stderr);
+    let missed =
+        "targets: [{languages: [fr], ratio: 0.8, due: 2020-02-29}, {languages: [eo], ratio: 0}]\n";
+    let not_met = once(&api, missed);
+    let expected = "translation-exporter: 2 of 4 languages are below the target:
+    fr of acme/shop: 0.7125, target 0.8, due 2020-02-29T23:59:59Z
+    de of acme/shop: 0.95, target 1
+";
+    assert_eq!(not_met.code, Some(3), "{}", not_met.stderr);
+    assert!(not_met.stderr.ends_with(expected), "{}", not_met.stderr);
+    assert!(
+        not_met
+            .stderr
+            .contains("config.yaml:1: targets.due is past"),
+        "a date in the past is a warning"
+    );
+    assert!(not_met.stdout.contains(RATIO), "what was read is printed");
+}
+
+#[test]
+fn a_language_without_a_completion_is_below_its_target_and_said_to_be_unknown() {
+    let api = Api::start([Repo::new(1, "acme/shop").languages_json(r#"[{"code":"de"}]"#)]);
+    let unknown = once(&api, "");
+    unknown.assert_failed(3, &["de of acme/shop: unknown", "target 1"]);
+    assert_eq!(once(&api, "targets: [{ratio: 0}]").code, Some(0));
+}
+
+#[test]
+fn at_most_20_languages_are_named_and_the_rest_counted() {
+    let repositories = (1..=23).map(|id| Repo::new(id, &format!("a/{id}")));
+    let output = once(&Api::start(repositories), "");
+    assert_eq!(output.code, Some(3));
+    assert_eq!(output.stderr.matches(", target 1").count(), 20);
+    assert!(
+        output.stderr.ends_with("\n    and 3 more\n"),
+        "{}",
+        output.stderr
+    );
+}
+
+#[test]
+fn what_was_not_read_and_an_account_without_a_language_end_with_1() {
+    let api = shop();
+    api.fault(Target::Languages(2), Reply::status(500));
+    assert_eq!(once(&api, MET).code, Some(1));
+    let empty = Api::start([Repo::new(1, "acme/shop").languages(&[])]);
+    once(&empty, "").assert_failed(1, &["no repository has a target language"]);
+    once(&Api::start([]), "").assert_failed(1, &["no repository has a target language"]);
+}
+
+const HOURLY: &str = "poll: {interval: 1h}\n";
+
+/// An exporter that polls once an hour, with this at the end of its file.
+fn reloadable(api: &Api, text: &str) -> (Exporter, String) {
+    let setup = Setup::for_api(api)
+        .set("poll.interval", "")
+        .set("web.enable_lifecycle", "true");
+    let file = setup.file("config.yaml", &format!("{HOURLY}{text}"));
+    (setup.arguments(&["--config.file", &file]).start(), file)
+}
+
+fn reload(exporter: &Exporter, file: &str, text: &str) {
+    fs::write(file, format!("{HOURLY}{text}")).unwrap();
+    let response = http::request("POST", exporter.address, "/-/reload", &[]).unwrap();
+    assert_eq!(response.status, 200, "{}", response.text());
+}
+
+#[test]
+fn targets_of_a_reload_are_published_at_once() {
+    let api = shop();
+    let (exporter, file) = reloadable(&api, "");
+    assert_eq!(
+        exporter.wait_until_fresh(2).count(TARGET),
+        0,
+        "absent without an entry"
+    );
+    reload(&exporter, &file, MET);
+    let metrics = exporter.wait_for("targets", |metrics| metrics.count(TARGET) == 3);
+    let of = |language| metrics.value(TARGET, &[("repo", "acme/shop"), ("language", language)]);
+    assert_eq!(
+        (of("fr"), of("eo"), of("de")),
+        (Some(0.7), Some(0.0), Some(0.95))
+    );
+    assert_eq!(metrics.polls(), 1.0, "no poll was needed");
+}
+
+#[test]
+fn an_entry_that_applies_to_nothing_is_said_on_the_page_in_the_log_and_by_once() {
+    let api = shop();
+    let text = "targets:\n  - {languages: [xx], ratio: 0.5}\n";
+    let (exporter, file) = reloadable(&api, text);
+    let what = "entry of targets without any language to apply to";
+    exporter.wait_for_line(&["level=warn", what, "config.yaml:3"]);
+    assert!(exporter.get("/").text().contains(what));
+    assert!(once(&api, text).stderr.contains(what));
+    reload(&exporter, &file, "");
+    exporter.wait_for_line(&["every entry of targets applies to a language"]);
+}
+
+#[test]
+fn an_excluded_language_appears_nowhere_and_keeps_its_clock() {
+    let api = shop();
+    let (exporter, file) = reloadable(&api, "");
+    let clock = exporter.wait_until_fresh(2).clock("acme/shop", "fr");
+    assert!(clock.is_some());
+    reload(&exporter, &file, "filter: {exclude_languages: [fr, x-*]}\n");
+    let metrics = exporter.wait_for("fr to leave", |metrics| {
+        metrics.ratio("acme/shop", "fr").is_none()
+    });
+    assert_eq!(metrics.count(CLOCK), 3);
+    let languages = metrics.value("translation_repository_languages", &[("repo", "acme/shop")]);
+    assert_eq!(languages, Some(2.0));
+    assert_eq!(metrics.count("translation_language_info"), 2);
+    assert!(!exporter.get("/").text().contains("?language=fr"));
+    fs::write(&file, "poll: {interval: 1s}\n").unwrap();
+    exporter.signal("HUP");
+    until("fr to come back with its clock", || {
+        exporter.metrics().clock("acme/shop", "fr") == clock
+    });
+}
