@@ -248,3 +248,14 @@ fn what_is_printed_of_one_poll_says_nothing_of_process_or_web() {
         "the rest is the same"
     );
 }
+
+#[test]
+fn two_failed_saves_an_hour_apart_are_one_failure_since_the_first() {
+    let instruments = Instruments::new("/metrics");
+    for hour in [0, 1] {
+        let at = Timestamp::from_millis(hour * 3_600_000);
+        instruments.state_written(Err(Failure::new(at, "the disk is full", "free up space")));
+    }
+    let failure = instruments.facts().state_not_saved.unwrap();
+    assert_eq!(failure.since, Timestamp::from_millis(0));
+}
