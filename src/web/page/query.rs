@@ -105,7 +105,8 @@ impl Query {
             page: 1,
             refresh: false,
         };
-        for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
+        for (name, value) in url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
+        {
             match &*name {
                 "q" => query.search = value.trim().into(),
                 "language" => query.language = value.into(),
@@ -132,7 +133,7 @@ impl Query {
 
     /// The link to this, relative to the page, without defaults.
     pub fn link(&self) -> String {
-        let mut parameters = form_urlencoded::Serializer::new("?".to_owned());
+        let mut parameters = url::form_urlencoded::Serializer::new("?".to_owned());
         if !self.search.is_empty() {
             parameters.append_pair("q", &self.search);
         }
