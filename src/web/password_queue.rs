@@ -37,19 +37,12 @@ pub struct Client {
     front: Arc<Semaphore>,
 }
 
-/// A place of a client in the queue.
+/// A place of a client in the queue, and then the permit to verify a password.
 #[derive(Debug)]
-struct Place {
+pub struct Place {
     queue: Arc<PasswordQueue>,
     client: IpAddr,
-}
-
-/// The permit to verify a password.
-#[derive(Debug)]
-pub struct Permit {
-    _verification: OwnedSemaphorePermit,
-    _front: OwnedSemaphorePermit,
-    _place: Place,
+    permits: Vec<OwnedSemaphorePermit>,
 }
 
 impl PasswordQueue {
@@ -61,19 +54,24 @@ impl PasswordQueue {
     }
 
     /// `None` if too many wait, or for too long.
-    pub async fn wait(self: &Arc<Self>, client: IpAddr) -> Option<Permit> {
-        let (place, front) = self.join(client)?;
-        let both = async {
-            Some(Permit {
-                _front: front.acquire_owned().await.ok()?,
-                _verification: Arc::clone(&self.verification).acquire_owned().await.ok()?,
-                _place: place,
-            })
+    pub async fn wait(self: &Arc<Self>, client: IpAddr) -> Option<Place> {
+        let front = self.join(client)?;
+        let mut place = Place {
+            queue: Arc::clone(self),
+            client,
+            permits: Vec::new(),
         };
-        timeout(WAIT_TIMEOUT, both).await.ok().flatten()
+        let waiting = async {
+            for semaphore in [front, Arc::clone(&self.verification)] {
+                place.permits.push(semaphore.acquire_owned().await.ok()?);
+            }
+            Some(())
+        };
+        timeout(WAIT_TIMEOUT, waiting).await.ok()??;
+        Some(place)
     }
 
-    fn join(self: &Arc<Self>, client: IpAddr) -> Option<(Place, Arc<Semaphore>)> {
+    fn join(&self, client: IpAddr) -> Option<Arc<Semaphore>> {
         let mut clients = lock(&self.clients);
         let own = clients.entry(client).or_insert_with(|| Client {
             places: 0,
@@ -83,11 +81,7 @@ impl PasswordQueue {
             return None;
         }
         own.places += 1;
-        let place = Place {
-            queue: Arc::clone(self),
-            client,
-        };
-        Some((place, Arc::clone(&own.front)))
+        Some(Arc::clone(&own.front))
     }
 }
 

@@ -16,14 +16,26 @@ use super::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 pub(super) use files::Files;
 use serde_saphyr::Spanned;
-use std::{collections::BTreeMap, fmt, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    fmt, io,
+    path::{Path, PathBuf},
+};
 pub(super) use tls::Tls;
-use yaml::{Invalid, RawHttp, RawRateLimit, choose};
+use yaml::{Invalid, Problem, RawHttp, RawRateLimit, choose};
 
 /// Why a web configuration file cannot be used: the file, line and key, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct WebConfigError(String);
+#[derive(Debug, thiserror::Error)]
+#[error("the web configuration file {}{}: {problem}", path.display(), in_line(*line))]
+pub struct WebConfigError {
+    path: PathBuf,
+    line: Option<u64>,
+    problem: Problem,
+}
+
+fn in_line(line: Option<u64>) -> String {
+    line.map_or_else(String::new, |line| format!(", line {line}"))
+}
 
 /// A valid web configuration file, with everything that it refers to. The default is that of no file: nothing is protected.
 #[derive(Default)]
@@ -64,22 +76,18 @@ impl WebConfigFile {
     /// As [`Self::load`]; also returns what was read, so that a change of it can be noticed even after a failure.
     pub(super) fn load_with_files(path: &Path) -> (Result<Self, WebConfigError>, Files) {
         let mut files = Files::default();
-        let result = read(path, &mut files).map_err(|Invalid { line, message }| {
-            let line = line
-                .map(|line| format!(", line {line}"))
-                .unwrap_or_default();
-            WebConfigError(format!(
-                "the web configuration file {}{line}: {message}",
-                path.display()
-            ))
-        });
-        (
-            result.map(|file| Self {
+        let loaded = match read(path, &mut files) {
+            Ok(file) => Ok(Self {
                 files: files.clone(),
                 ..file
             }),
-            files,
-        )
+            Err(Invalid { line, problem }) => Err(WebConfigError {
+                path: path.to_owned(),
+                line,
+                problem,
+            }),
+        };
+        (loaded, files)
     }
 
     /// What is in force, one item each, for people; without secrets.
@@ -116,9 +124,11 @@ fn read(path: &Path, files: &mut Files) -> Result<WebConfigFile, Invalid> {
         .read(path.to_owned())
         .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
     let text = text.map_err(|error| {
-        Invalid::new(format!(
-            "cannot read it: {error}; correct web.config_file or the file's mode"
-        ))
+        Invalid::new(Problem::Unreadable {
+            what: "it".to_owned(),
+            correct: "web.config_file or the file's mode",
+            error,
+        })
     })?;
     let raw = yaml::parse(&text)?;
     let http = raw.http_server_config.unwrap_or_default();
@@ -242,7 +252,6 @@ fn headers(raw: RawHttp) -> Result<HeaderMap, Invalid> {
 mod tests {
     use super::super::testing::Certificates;
     use super::*;
-    use std::path::PathBuf;
 
     /// The files of `tests/web_config/files`, with certificates and a hash made for this run.
     fn prepared(folder: &Path) -> Vec<PathBuf> {

@@ -1,6 +1,6 @@
 //! Client certificates: the five policies of `client_auth_type`, which are those of Go's crypto/tls.
 
-use super::yaml::{Invalid, RawTls, choose};
+use super::yaml::{Invalid, Problem, RawTls, choose};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore,
     SignatureScheme,
@@ -188,12 +188,7 @@ fn chain(
     let chain =
         WebPkiClientVerifier::builder_with_provider(authorities.into(), Arc::clone(provider))
             .build();
-    chain.map_err(|error| {
-        let message = format!(
-            "tls_server_config cannot verify client certificates ({error}); set client_ca_file"
-        );
-        Invalid::at(section, message)
-    })
+    chain.map_err(|error| Invalid::at(section, Problem::Authorities(error)))
 }
 
 impl ClientCertVerifier for Clients {

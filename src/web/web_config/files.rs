@@ -1,6 +1,6 @@
 //! The files that are read: the web configuration file and those that it refers to.
 
-use super::yaml::{Invalid, Text};
+use super::yaml::{Invalid, Problem, Text};
 use ring::digest::{SHA256, digest};
 use rustls::{
     RootCertStore,
@@ -64,10 +64,12 @@ impl Files {
                 let path = folder.join(&file.value);
                 let name = format!("tls_server_config.{key}_file {}", path.display());
                 let text = self.read(path).map_err(|error| {
-                    Invalid::at(
-                        file,
-                        format!("cannot read {name}: {error}; correct the path or its mode"),
-                    )
+                    let problem = Problem::Unreadable {
+                        what: name.clone(),
+                        correct: "the path or its mode",
+                        error,
+                    };
+                    Invalid::at(file, problem)
                 })?;
                 (text, name, file)
             }
@@ -111,15 +113,19 @@ impl Pem {
         let mut roots = RootCertStore::empty();
         for certificate in self.certificates()? {
             roots.add(certificate).map_err(|error| {
-                self.invalid(&format!(
-                    "has a certificate that cannot be used ({error}); replace it"
-                ))
+                self.unusable("has a certificate that cannot be used", error, "replace it")
             })?;
         }
         Ok(roots)
     }
 
-    pub fn invalid(&self, what: &str) -> Invalid {
+    fn invalid(&self, what: &str) -> Invalid {
         Invalid::at(&self.place, format!("{} {what}", self.name))
+    }
+
+    pub fn unusable(&self, what: &str, error: rustls::Error, hint: &'static str) -> Invalid {
+        let what = format!("{} {what}", self.name);
+        let error = Box::new(error);
+        Invalid::at(&self.place, Problem::Tls { what, hint, error })
     }
 }

@@ -114,9 +114,7 @@ impl Tls {
             .with_client_cert_verifier(Arc::<Clients>::clone(&clients))
             .with_single_cert(chain, key.key()?)
             .map_err(|error| {
-                certificate.invalid(&format!(
-                    "and its key cannot be used ({error}); give a pair"
-                ))
+                certificate.unusable("and its key cannot be used", error, "give a pair")
             })?;
         config.ignore_client_order = prefer_own;
         config.alpn_protocols = if http2 {

@@ -1,32 +1,66 @@
 //! The file as YAML: its keys, their lines, and what is wrong with them.
 
 use crate::text::nearest;
+use rustls::server::VerifierBuilderError;
 use serde::Deserialize;
 use serde_saphyr::{Error as YamlError, Location, Spanned};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io};
 
-/// What is wrong, naming the key and what to do, and in which line of the file it is.
+/// What is wrong, and in which line of the file.
 #[derive(Debug)]
 pub struct Invalid {
     /// `None` if it is about the complete file.
     pub line: Option<u64>,
-    pub message: String,
+    pub problem: Problem,
+}
+
+/// What is wrong, naming the key and what to do. It shows nothing of the file but its keys, and causes that hold nothing else.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    #[error("cannot read {what}: {error}; correct {correct}")]
+    Unreadable {
+        what: String,
+        correct: &'static str,
+        error: io::Error,
+    },
+    #[error("{what} ({error}); {hint}")]
+    Tls {
+        what: String,
+        hint: &'static str,
+        /// Boxed, as it is large.
+        error: Box<rustls::Error>,
+    },
+    #[error("tls_server_config cannot verify client certificates ({0}); set client_ca_file")]
+    Authorities(VerifierBuilderError),
+    #[error("{0}")]
+    Value(String),
+}
+
+impl<T: Into<String>> From<T> for Problem {
+    fn from(message: T) -> Self {
+        Self::Value(message.into())
+    }
 }
 
 impl Invalid {
-    pub fn new(message: impl Into<String>) -> Self {
+    pub fn new(problem: impl Into<Problem>) -> Self {
         Self {
             line: None,
-            message: message.into(),
+            problem: problem.into(),
         }
     }
 
-    pub fn at<T>(place: &Spanned<T>, message: impl Into<String>) -> Self {
+    pub fn at<T>(place: &Spanned<T>, problem: impl Into<Problem>) -> Self {
         Self {
-            line: Some(place.referenced.line()).filter(|line| *line > 0),
-            message: message.into(),
+            line: line(&place.referenced),
+            problem: problem.into(),
         }
     }
+}
+
+fn line(location: &Location) -> Option<u64> {
+    let line = location.line();
+    (line > 0).then_some(line)
 }
 
 /// A text that may be set; in this format, an empty one is not.
@@ -46,23 +80,16 @@ pub fn choose<T: Copy>(
     name: &Spanned<String>,
     choices: &[(impl AsRef<str>, T)],
 ) -> Result<T, Invalid> {
-    let chosen = choices
-        .iter()
-        .find(|(known, _)| known.as_ref() == name.value);
-    chosen.map(|(_, choice)| *choice).ok_or_else(|| {
-        let choices = choices
-            .iter()
-            .map(|(known, _)| known.as_ref())
-            .collect::<Vec<_>>()
-            .join(", ");
-        Invalid::at(
-            name,
-            format!(
-                "{key}: {:?} is not supported; choose from {choices}",
-                name.value
-            ),
-        )
-    })
+    let mut known = Vec::new();
+    for (text, choice) in choices {
+        if text.as_ref() == name.value {
+            return Ok(*choice);
+        }
+        known.push(text.as_ref());
+    }
+    let (given, known) = (&name.value, known.join(", "));
+    let message = format!("{key}: {given:?} is not supported; choose from {known}");
+    Err(Invalid::at(name, message))
 }
 
 #[derive(Deserialize, Default)]
@@ -115,24 +142,26 @@ pub fn parse(text: &str) -> Result<Raw, Invalid> {
     let mut key = String::new();
     let parsed = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
         serde_path_to_error::deserialize(yaml).map_err(|error| {
-            // Between a key and its value stands the wrapper that knows the line.
-            let names = error
-                .path()
-                .iter()
-                .map(ToString::to_string)
-                .filter(|name| name != "value" && name != "?");
-            key = names.collect::<Vec<_>>().join(".");
+            key = dotted(error.path());
             error.into_inner()
         })
     });
     parsed.map_err(|error| Invalid {
-        line: error
-            .location()
-            .as_ref()
-            .map(Location::line)
-            .filter(|line| *line > 0),
-        message: message(&key, &error),
+        line: error.location().as_ref().and_then(line),
+        problem: message(&key, &error).into(),
     })
+}
+
+fn dotted(path: &serde_path_to_error::Path) -> String {
+    let mut names = Vec::new();
+    for segment in path {
+        let name = segment.to_string();
+        // Between a key and its value stands the wrapper that knows the line.
+        if name != "value" && name != "?" {
+            names.push(name);
+        }
+    }
+    names.join(".")
 }
 
 /// What is wrong and what to do; nothing of the file but its keys.
@@ -154,14 +183,10 @@ fn message(section: &str, error: &YamlError) -> String {
         },
         YamlError::DuplicateMappingKey {
             key: Some(twice), ..
-        } => {
-            let section = if section.is_empty() {
-                String::new()
-            } else {
-                format!("{section}.")
-            };
-            format!("{section}{twice} is given twice; remove one of the two")
-        }
+        } => format!(
+            "{}{twice} is given twice; remove one of the two",
+            prefix(section)
+        ),
         YamlError::NullIntoString { .. } => {
             format!("{key} has no value; write one, or remove the key")
         }
@@ -178,6 +203,13 @@ fn message(section: &str, error: &YamlError) -> String {
              bracket"
         ),
     }
+}
+
+fn prefix(section: &str) -> String {
+    if section.is_empty() {
+        return String::new();
+    }
+    format!("{section}.")
 }
 
 /// What a key takes.
