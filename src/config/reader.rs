@@ -115,8 +115,13 @@ impl Reader {
     pub fn duration(&mut self, path: &str, bounds: RangeInclusive<Duration>) -> Duration {
         let duration = self.parsed(path, |text| {
             let duration = humantime::parse_duration(text).ok()?;
-            (bounds.contains(&duration) && !text.contains('M')).then_some(duration)
+            bounds.contains(&duration).then_some(duration)
         });
+        let text = self.text(path);
+        if duration.is_some() && text.contains('M') {
+            let what = format!("{} is in months", short(&text));
+            self.mistake(path, what, "write a lowercase m for minutes");
+        }
         duration.unwrap_or_default()
     }
 

@@ -142,7 +142,7 @@ fn key(read: &mut Reader) -> Option<KeySource> {
     let [key, file] = ["api.key", "api.key_file"];
     let (path, source) = match (read.text(key), read.file(file)) {
         (inline, Some(_)) if !inline.is_empty() => {
-            let what = format!("and {file} ({}) are both given", read.source(file));
+            let what = format!("is given, and {file} ({}) too", read.source(file));
             read.mistake(key, what, "remove one of the two");
             return None;
         }

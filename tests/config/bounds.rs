@@ -45,7 +45,11 @@ fn durations_outside_their_bounds_are_refused() {
         ),
         ("api.timeout", &["200y"], "100 years…\"{}\""),
         // A month.
-        ("poll.interval", &["5M"], "5m…\"{}\""),
+        (
+            "poll.interval",
+            &["5M"],
+            "\"{}\" is in months; write a lowercase m",
+        ),
         ("api.connect_timeout", &["0ms"], "1ms…\"{}\""),
         ("api.max_retry_after", &["25h"], "1s to 24h…\"{}\""),
         ("poll.interval", &["999ms", "''"], "1s…with its unit…\"{}\""),
