@@ -13,7 +13,7 @@ mod session;
 mod tls;
 pub mod wire;
 
-pub use error::{ApiError, CURSOR_HINT, Stop};
+pub use error::{ApiError, CURSOR_HINT};
 pub use session::PollSession;
 pub use tls::BuildError;
 
@@ -57,6 +57,14 @@ pub trait Api: Send + Sync + 'static {
     fn held_until(&self) -> Option<Instant>;
 }
 
+/// How often something is requested in one poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempts {
+    One,
+    /// `api.max_attempts`, as far as the retries of the poll suffice.
+    Several,
+}
+
 /// One poll's requests.
 pub trait Session: Send + Sync {
     /// A page of the listing: the first, or that after the repository `after`.
@@ -69,10 +77,8 @@ pub trait Session: Send + Sync {
     fn list_languages(
         &self,
         id: RepositoryId,
+        attempts: Attempts,
     ) -> impl Future<Output = Result<LanguageList, ApiError>> + Send;
-
-    /// Why the poll must end, once it must.
-    fn stopped(&self) -> Option<Stop>;
 }
 
 /// Sends requests to the API.

@@ -70,6 +70,8 @@ pub struct ApiConfig {
     pub max_retry_after: Duration,
     /// Bytes.
     pub max_response_size: u64,
+    /// 1 to 10,000,000.
+    pub max_repositories: usize,
     pub ca_file: Option<PathBuf>,
     /// Finite, at least 1.
     pub completion_scale: f64,

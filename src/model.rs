@@ -210,6 +210,13 @@ impl Failure {
     }
 }
 
+/// Why a poll ended before it had asked for everything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stop {
+    pub reason: PollFailure,
+    pub failure: Failure,
+}
+
 macro_rules! labels {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $label:literal),+ $(,)? }) => {
         $(#[$doc])*

@@ -8,28 +8,29 @@ mod hold;
 mod ledger;
 mod log;
 mod publications;
+mod queue;
 mod save;
 mod schedule;
 mod steps;
 
 pub use save::Saver;
 pub use schedule::SIGN_OF_LIFE;
-pub use steps::PollProgress;
 
 use crate::{
-    api::{Api, Session as _},
+    api::{Api, ApiError},
     clock::Clock,
     config::FilterConfig,
     instruments::Instruments,
-    model::{Failure, PollFailure, Timestamp},
-    snapshot::{PollOutcome, PollStatus, Running, Snapshot, staleness_limit},
+    model::{Failure, PollFailure, Stop, Timestamp},
+    snapshot::{
+        Activity, DataSource, PollOutcome, PollStatus, Running, Snapshot, Step, staleness_limit,
+    },
     state::Memory,
     targets::Targets,
     words::Rough,
 };
 use hold::Hold;
 use ledger::Ledger;
-use log::ListingDigests;
 use publications::Publications;
 use std::{sync::Arc, time::Duration};
 use steps::Work;
@@ -48,6 +49,8 @@ pub struct Settings<A> {
     /// The time from the start of one poll to that of the next.
     pub interval: Duration,
     pub stale_after: Duration,
+    /// A listing that shows more is not read any further.
+    pub max_repositories: usize,
     pub filter: FilterConfig,
     /// The completion that means finished.
     pub completion_scale: f64,
@@ -70,17 +73,17 @@ pub struct Poller<A, P> {
     last_full_poll: Option<Duration>,
     /// When the poll under way began.
     began: Option<Instant>,
-    progress: watch::Sender<PollProgress>,
+    progress: watch::Sender<Step>,
     /// When the task of [`Self::run`] last ran.
     alive: watch::Sender<Instant>,
     /// Whether there are unsaved data.
     unsaved: bool,
     last_save: Instant,
-    /// When the listing began to fail, and when polls began to be ended early.
-    listing_fails_since: Option<Timestamp>,
-    ended_early_since: Option<Timestamp>,
     hold: Hold,
-    bad_entries: ListingDigests,
+    /// Digest of the bad entries of the last complete listing, so that they are logged once per change.
+    bad_entries: u64,
+    /// How many polls in a row found the API failing as a whole while there were no languages to show.
+    failed_starts: u32,
 }
 
 impl<A, P> Poller<A, P>
@@ -104,17 +107,21 @@ where
             .is_some_and(|memory| !memory.repositories.is_empty());
         let status = PollStatus {
             interval: settings.borrow().interval,
-            running: None,
-            next_poll_at: None,
+            activity: Activity::Waiting(None),
             last: None,
             last_success_at: None,
             held_until: None,
-            has_data: is_restored,
-            is_restored,
+            data: if is_restored {
+                DataSource::StateFile
+            } else {
+                DataSource::None
+            },
             state_is_kept: saver.is_some(),
         };
         let last_full_poll = memory.as_ref().and_then(|memory| memory.last_full_poll);
-        let mut ledger = memory.map_or_else(Ledger::default, Ledger::restore);
+        let mut ledger = memory.map_or_else(Ledger::default, |memory| {
+            Ledger::restore(memory, clock.now())
+        });
         // The filters may differ from those of the process that wrote it.
         ledger.reselect(&settings.borrow().filter, clock.now());
         let in_force = Arc::clone(&settings.borrow());
@@ -129,21 +136,20 @@ where
             status,
             last_full_poll,
             began: None,
-            progress: watch::Sender::default(),
+            progress: watch::Sender::new(Step::Listing { shown: 0 }),
             alive: watch::Sender::new(Instant::now()),
             unsaved: false,
             last_save: Instant::now(),
-            listing_fails_since: None,
-            ended_early_since: None,
             hold: Hold::default(),
-            bad_entries: ListingDigests::default(),
+            bad_entries: 0,
+            failed_starts: 0,
         };
         poller.follow_the_clock();
         poller
     }
 
     /// How far the poll under way has come.
-    pub fn progress(&self) -> watch::Receiver<PollProgress> {
+    pub fn progress(&self) -> watch::Receiver<Step> {
         self.progress.subscribe()
     }
 
@@ -153,50 +159,42 @@ where
         self.alive.subscribe()
     }
 
-    /// Polls once.
+    /// Polls once. What it read last is not published yet: that waits for the time of the next poll.
     pub async fn poll(&mut self) -> PollOutcome {
         let settings = Arc::clone(&self.settings.borrow_and_update());
         self.in_force = Arc::clone(&settings);
-        let started = Instant::now();
+        let (started, since) = (Instant::now(), self.clock.now());
         self.began = Some(started);
+        self.instruments.poll_under_way(Some(since));
         self.status.interval = settings.interval;
-        self.status.running = Some(Running {
-            since: self.clock.now(),
-            is_listed: false,
-            read: 0,
-        });
-        self.status.next_poll_at = None;
-        self.progress.send_replace(PollProgress::default());
+        let step = Step::Listing { shown: 0 };
+        self.status.activity = Activity::Polling(Running { since, step });
+        self.progress.send_replace(step);
         if self.status.last.is_none() {
             self.publish();
         }
         let mut work = Work::default();
-        let ended_early = match settings.api.begin().await {
+        let listing = match settings.api.begin().await {
             Ok(session) => {
                 let mut publications = Publications::begin();
-                self.list(&session, &settings, &mut publications, &mut work)
+                let listing = self
+                    .list(&session, &settings, &mut publications, &mut work)
                     .await;
-                self.read(&session, &settings, &mut publications, &mut work)
+                self.read(&session, &settings, &mut publications, &listing, &mut work)
                     .await;
-                let stop = session.stopped();
-                let reasons = [
-                    stop.as_ref().map(|stop| stop.reason),
-                    // A small account ends before the row of failures is long enough to stop the poll.
-                    (work.is_outage && work.read == 0).then_some(PollFailure::Unavailable),
-                    work.listing.is_some().then_some(PollFailure::Listing),
-                    (work.failed + work.unreached > 0).then_some(PollFailure::Repositories),
-                ];
-                work.failure = reasons.into_iter().flatten().min();
-                stop.map(|stop| stop.failure)
+                listing
             }
             Err(failure) => {
                 work.unreached = self.ledger.polled();
-                work.listing = Some(failure);
-                work.failure = Some(PollFailure::KeyFile);
-                None
+                let stop = Stop {
+                    reason: PollFailure::KeyFile,
+                    failure,
+                };
+                work.stop = Some(stop.clone());
+                Err(ApiError::Stopped(stop))
             }
         };
-        let outcome = self.conclude(work, ended_early, started.elapsed());
+        let outcome = self.conclude(listing, work, started.elapsed());
         if self.unsaved {
             self.save();
         }
@@ -206,39 +204,55 @@ where
     /// Reports how a poll ended.
     fn conclude(
         &mut self,
+        listing: Result<(), ApiError>,
         work: Work,
-        ended_early: Option<Failure>,
         duration: Duration,
     ) -> PollOutcome {
         let ended_at = self.clock.now();
         self.ledger.forget_departed(ended_at);
+        let listing = listing.err().map(|error| match error {
+            ApiError::Failed(failure)
+            | ApiError::Trouble { failure, .. }
+            | ApiError::Stopped(Stop { failure, .. }) => failure,
+        });
+        let before = self.status.last.as_ref();
+        let (listing_before, stop_before) = (
+            before.and_then(|before| before.listing.as_ref()),
+            before.and_then(|before| before.ended_early.as_ref()),
+        );
         let outcome = PollOutcome {
             ended_at,
             duration,
-            listing: lasting(&mut self.listing_fails_since, work.listing, ended_at),
-            ended_early: lasting(&mut self.ended_early_since, ended_early, ended_at),
+            listing: listing.map(|failure| lasting(listing_before, failure, ended_at)),
+            ended_early: work.stop.map(|stop| Stop {
+                failure: lasting(
+                    stop_before.map(|before| &before.failure),
+                    stop.failure,
+                    ended_at,
+                ),
+                ..stop
+            }),
             read: work.read,
             failed: work.failed,
             unreached: work.unreached,
-            failure: work.failure,
+            postponed: work.postponed,
         };
-        self.instruments.poll_ended(outcome.failure);
+        self.instruments.poll_ended(outcome.failure());
+        self.instruments.poll_under_way(None);
         if duration > self.status.interval {
             self.instruments.poll_overran();
         }
-        // A poll that was ended after it had requested everything is a full one.
-        if outcome.listing.is_none() && outcome.unreached == 0 {
+        if outcome.cut_short().is_none() {
             self.last_full_poll = Some(duration);
         }
         if outcome.is_success() {
             self.status.last_success_at = Some(ended_at);
         }
         work.log.end();
-        log::outcome(self.status.last.as_ref(), &outcome);
+        log::outcome(before, &outcome);
         self.began = None;
-        self.status.running = None;
+        self.status.activity = Activity::Waiting(None);
         self.status.last = Some(outcome.clone());
-        self.publish();
         outcome
     }
 
@@ -275,9 +289,7 @@ where
 
     fn publish(&mut self) {
         self.follow_the_clock();
-        self.status.held_until = self
-            .hold
-            .follow(self.in_force.api.held_until(), self.clock.moment());
+        self.follow_the_hold();
         if let Some(publish) = &self.publish {
             publish(Arc::new(self.snapshot()), self.status.clone());
         }
@@ -302,6 +314,11 @@ where
         }));
     }
 
+    fn follow_the_hold(&mut self) {
+        let held_until = self.in_force.api.held_until();
+        self.status.held_until = self.hold.follow(held_until, self.clock.moment());
+    }
+
     fn save(&mut self) {
         self.unsaved = false;
         self.last_save = Instant::now();
@@ -311,20 +328,11 @@ where
     }
 }
 
-/// The failure of one poll, dated back to the first of the polls in a row that had it.
-fn lasting(
-    since: &mut Option<Timestamp>,
-    failure: Option<Failure>,
-    now: Timestamp,
-) -> Option<Failure> {
+/// A failure of a poll, dated back to the first of the polls in a row that had it.
+fn lasting(before: Option<&Failure>, failure: Failure, now: Timestamp) -> Failure {
     // A clock that was set back in the meantime must not date it into the future.
-    *since = failure
-        .as_ref()
-        .map(|_| since.map_or(now, |since| since.min(now)));
-    failure.map(|failure| Failure {
-        since: since.unwrap_or(now),
-        ..failure
-    })
+    let since = before.map_or(now, |before| before.since.min(now));
+    Failure { since, ..failure }
 }
 
 #[cfg(test)]

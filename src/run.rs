@@ -180,6 +180,7 @@ fn poll_settings(config: &Config, api: Client) -> Settings<Client> {
         concurrency: config.api.concurrency,
         interval: config.poll.interval,
         stale_after: config.poll.stale_after,
+        max_repositories: config.api.max_repositories,
         filter: config.filter.clone(),
         completion_scale: config.api.completion_scale,
         targets: Arc::clone(&config.targets),

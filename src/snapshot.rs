@@ -4,7 +4,7 @@
 //! between them, by `Arc`.
 
 use crate::{
-    model::{Completion, Failure, Language, PollFailure, Repository, Timestamp},
+    model::{Completion, Failure, Language, PollFailure, Repository, Stop, Timestamp},
     progress::Progress,
     targets::{Entry, Targets},
 };
@@ -62,6 +62,8 @@ pub struct Languages {
 pub enum Condition {
     /// Never read. The failure is that of its first attempts, if there were any.
     Pending(Option<Failure>),
+    /// Not read by this process yet; the data are from the state file.
+    Restored(Arc<Languages>),
     /// The last read succeeded.
     Fresh(Arc<Languages>),
     /// The last read failed; the data from before are not stale yet.
@@ -78,7 +80,7 @@ impl Condition {
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self {
-            Self::Pending(_) => "pending",
+            Self::Pending(_) | Self::Restored(_) => "pending",
             Self::Fresh(_) => "fresh",
             Self::Failing(..) => "failing",
             Self::Stale { .. } => "stale",
@@ -89,7 +91,9 @@ impl Condition {
     #[must_use]
     pub fn languages(&self) -> Option<&Arc<Languages>> {
         match self {
-            Self::Fresh(languages) | Self::Failing(languages, _) => Some(languages),
+            Self::Restored(languages) | Self::Fresh(languages) | Self::Failing(languages, _) => {
+                Some(languages)
+            }
             Self::Pending(_) | Self::Stale { .. } => None,
         }
     }
@@ -98,16 +102,15 @@ impl Condition {
     #[must_use]
     pub fn last_success(&self) -> Option<Timestamp> {
         match self {
-            Self::Fresh(languages) | Self::Failing(languages, _) => Some(languages.read_at),
             Self::Stale { read_at, .. } => Some(*read_at),
-            Self::Pending(_) => None,
+            shown => shown.languages().map(|languages| languages.read_at),
         }
     }
 
     #[must_use]
     pub fn failure(&self) -> Option<&Failure> {
         match self {
-            Self::Fresh(_) => None,
+            Self::Fresh(_) | Self::Restored(_) => None,
             Self::Failing(_, failure) => Some(failure),
             Self::Pending(failure) | Self::Stale { failure, .. } => failure.as_ref(),
         }
@@ -241,29 +244,44 @@ pub struct PollOutcome {
     pub duration: Duration,
     /// Why the listing did not reach its end, if it did not.
     pub listing: Option<Failure>,
-    /// Why the poll was ended before everything was requested, if it was.
-    pub ended_early: Option<Failure>,
+    /// Why the poll ended before everything was requested, or read nothing, if so.
+    pub ended_early: Option<Stop>,
     /// How many repositories were read in full.
     pub read: usize,
     /// How many repositories failed.
     pub failed: usize,
     /// How many repositories were not requested, because the poll ended early.
     pub unreached: usize,
-    /// Why the poll did not read everything, if it did not: the first of its reasons.
-    pub failure: Option<PollFailure>,
+    /// How many repositories that failed before were left to later polls.
+    pub postponed: usize,
 }
 
 impl PollOutcome {
     /// Why not everything was listed and requested, if so.
     #[must_use]
     pub fn cut_short(&self) -> Option<&Failure> {
-        self.listing.as_ref().or(self.ended_early.as_ref())
+        let stop = self.ended_early.as_ref().map(|stop| &stop.failure);
+        self.listing.as_ref().or(stop)
+    }
+
+    /// Why the poll did not read everything, if it did not: the first of its reasons.
+    #[must_use]
+    pub fn failure(&self) -> Option<PollFailure> {
+        if let Some(stop) = &self.ended_early {
+            Some(stop.reason)
+        } else if self.listing.is_some() {
+            Some(PollFailure::Listing)
+        } else if self.failed + self.unreached + self.postponed > 0 {
+            Some(PollFailure::Repositories)
+        } else {
+            None
+        }
     }
 
     /// Whether the poll read everything.
     #[must_use]
     pub fn is_success(&self) -> bool {
-        self.failure.is_none()
+        self.failure().is_none()
     }
 }
 
@@ -271,10 +289,42 @@ impl PollOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Running {
     pub since: Timestamp,
-    /// Whether its listing has reached its end.
-    pub is_listed: bool,
-    /// How many repositories it has read in full.
-    pub read: usize,
+    pub step: Step,
+}
+
+/// How far the poll under way has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It reads the listing, which has shown so many repositories so far.
+    Listing { shown: usize },
+    /// It reads repositories.
+    Reading {
+        /// Whether the listing has reached its end.
+        is_listed: bool,
+        /// How many repositories there are to request.
+        of: usize,
+        /// How many were requested, successfully or not.
+        requested: usize,
+        /// How many were read in full.
+        read: usize,
+    },
+}
+
+/// What the poller does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    Polling(Running),
+    /// It waits for the next poll, and for when, once that is known.
+    Waiting(Option<Timestamp>),
+}
+
+/// Where the data that are served came from first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataSource {
+    /// There are none: no listing was complete yet.
+    None,
+    StateFile,
+    Api,
 }
 
 /// The state of polling; published with the snapshot, so that readiness and the page can distinguish a refused key from a
@@ -282,21 +332,42 @@ pub struct Running {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PollStatus {
     pub interval: Duration,
-    pub running: Option<Running>,
-    /// When the next poll begins, while none is under way.
-    pub next_poll_at: Option<Timestamp>,
+    pub activity: Activity,
     /// The last poll that has ended.
     pub last: Option<PollOutcome>,
     /// When a poll last read everything.
     pub last_success_at: Option<Timestamp>,
     /// Until when Retry-After holds all requests; `None` if there is no hold.
     pub held_until: Option<Timestamp>,
-    /// Whether there are data to serve: a listing was complete, or data came from the state file.
-    pub has_data: bool,
-    /// Whether data came from the state file at the start.
-    pub is_restored: bool,
+    pub data: DataSource,
     /// Whether the progress clock outlives a restart.
     pub state_is_kept: bool,
+}
+
+impl PollStatus {
+    /// The poll under way.
+    #[must_use]
+    pub fn running(&self) -> Option<Running> {
+        match self.activity {
+            Activity::Polling(running) => Some(running),
+            Activity::Waiting(_) => None,
+        }
+    }
+
+    /// When the next poll begins, while none is under way.
+    #[must_use]
+    pub fn next_poll_at(&self) -> Option<Timestamp> {
+        match self.activity {
+            Activity::Polling(_) => None,
+            Activity::Waiting(until) => until,
+        }
+    }
+
+    /// Whether there are data to serve: a listing was complete, or data came from the state file.
+    #[must_use]
+    pub fn has_data(&self) -> bool {
+        self.data != DataSource::None
+    }
 }
 
 /// How old a repository's last good data may be before they are stale: `stale_after`, or twice what the last full poll

@@ -3,7 +3,7 @@
 use super::wire::DecodeError;
 use crate::{
     clock::Clock,
-    model::{Failure, Operation, PollFailure, Reason},
+    model::{Failure, Operation, Reason, Stop},
     text::os_hint,
 };
 use reqwest::{StatusCode, Url};
@@ -15,20 +15,13 @@ pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to th
 /// Why a request to the API has no usable answer. No failure holds the key, or anything that the API sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiError {
-    /// There is no answer in this poll: keep what was known.
+    /// It failed, for a reason of its own: keep what was known of it.
     Failed(Failure),
-    /// The same, because the API itself fails (connect, timeout, 5xx, 429, 401), which says nothing about the requested
-    /// repository.
-    Unavailable(Failure),
-    /// It was not requested, because the poll had to end: request it in the next one.
-    NotAsked,
-}
-
-/// Why nothing more may be requested in this poll.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stop {
-    pub reason: PollFailure,
-    pub failure: Failure,
+    /// So many requests failed in a way that says nothing about what was asked for: the API, or the way to it, may fail as
+    /// a whole.
+    Trouble { failure: Failure, requests: u32 },
+    /// Nothing more can be requested in this poll.
+    Stopped(Stop),
 }
 
 /// How one request failed.
@@ -166,15 +159,15 @@ impl RequestError {
         )
     }
 
-    /// Why the request for `url` has no answer.
-    pub fn into_api_error(self, url: &Url) -> ApiError {
+    /// Why so many requests for `url` have no answer.
+    pub fn into_api_error(self, url: &Url, requests: u32) -> ApiError {
         let failure = Failure::new(
             Clock::system().now(),
             format!("GET {url}: {}", self.how),
             self.hint,
         );
-        if self.is_trouble() || self.reason == Reason::Unauthorized {
-            ApiError::Unavailable(failure.of_the_api())
+        if self.is_trouble() {
+            ApiError::Trouble { failure, requests }
         } else {
             ApiError::Failed(failure)
         }

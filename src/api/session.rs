@@ -1,7 +1,7 @@
 //! One poll's requests: each is sent until it is answered, or until that is impossible in this poll.
 
 use super::{
-    ApiError, Client, Session, Stop,
+    ApiError, Attempts, Client, Session,
     budget::Budget,
     error::RequestError,
     retry,
@@ -53,33 +53,34 @@ impl PollSession {
     }
 
     /// Requests `url` until there is an answer that `decode` understands, or until there can be none in this poll.
-    /// `repository` is `None` for the listing.
     async fn get<T>(
         &self,
         operation: Operation,
-        repository: Option<RepositoryId>,
+        attempts: Attempts,
         url: &Url,
         decode: impl Fn(&[u8]) -> Result<(T, Vec<Defect>), DecodeError>,
     ) -> Result<T, ApiError> {
         let client = &self.client;
+        let max_attempts = match attempts {
+            Attempts::One => 1,
+            Attempts::Several => client.max_attempts,
+        };
         let mut attempt = 1;
+        let mut requests = 0;
         let mut has_new_key = false;
-        let mut failed = None;
         loop {
-            let Some(key) = self.budget.unless_stopped(self.permit()).await else {
-                return Err(failed.unwrap_or(ApiError::NotAsked));
-            };
-            if failed.is_some() {
-                client.instruments.api_retry(operation);
-            } else {
+            let key = self.budget.unless_stopped(self.permit()).await?;
+            if requests == 0 {
                 self.budget.count_request();
+            } else {
+                client.instruments.api_retry(operation);
             }
+            requests += 1;
             let error = match client
                 .send(operation, url, &key.secret, attempt, &decode)
                 .await
             {
                 Ok((answer, defects)) => {
-                    self.budget.count_success();
                     for defect in defects {
                         client.instruments.invalid_entry(operation, defect);
                     }
@@ -87,42 +88,27 @@ impl PollSession {
                 }
                 Err(error) => error.of(operation),
             };
-            self.count_failure(operation, repository, &error);
-            let (reason, retry, hint) = (error.reason, error.retry, error.hint);
-            let error = error.into_api_error(url);
-            if reason == Reason::Unauthorized {
-                if has_new_key || !self.has_newer_key(&key).await {
-                    self.budget.stop(
-                        PollFailure::Unauthorized,
-                        "the API refuses the key (status 401)",
-                        hint,
-                    );
-                    return Err(error);
+            self.count_failure(operation, &error)?;
+            if error.reason == Reason::Unauthorized {
+                if has_new_key || !self.has_newer_key(&key).await? {
+                    let what = "the API refuses the key (status 401 Unauthorized)";
+                    return Err(self
+                        .budget
+                        .stop(PollFailure::Unauthorized, what, error.hint));
                 }
                 has_new_key = true;
             } else {
-                let may_retry = retry && attempt < client.max_attempts && self.budget.take_retry();
-                if !may_retry
-                    || self
-                        .budget
-                        .unless_stopped(sleep(retry::backoff(attempt)))
-                        .await
-                        .is_none()
-                {
-                    return Err(error);
+                if !error.retry || attempt >= max_attempts || !self.budget.take_retry() {
+                    return Err(error.into_api_error(url, requests));
                 }
+                let wait = sleep(retry::backoff(attempt));
+                self.budget.unless_stopped(wait).await?;
                 attempt += 1;
             }
-            failed = Some(error);
         }
     }
 
-    fn count_failure(
-        &self,
-        operation: Operation,
-        repository: Option<RepositoryId>,
-        error: &RequestError,
-    ) {
+    fn count_failure(&self, operation: Operation, error: &RequestError) -> Result<(), ApiError> {
         let client = &self.client;
         client.instruments.api_failure(operation, error.reason);
         let hold = error
@@ -131,14 +117,14 @@ impl PollSession {
         if let Some(hold) = hold {
             client.pacer.hold(hold);
         }
-        self.budget.count_failure(repository, error, hold);
+        self.budget.judge(operation, error, hold)
     }
 
     /// Whether there is another key than `refused`; reads the key file again if necessary.
-    async fn has_newer_key(&self, refused: &Key) -> bool {
+    async fn has_newer_key(&self, refused: &Key) -> Result<bool, ApiError> {
         let mut key = self.key.lock().await;
         if key.generation > refused.generation {
-            return true;
+            return Ok(true);
         }
         match self.client.key.read(self.client.timeout).await {
             Ok(secret) if secret.expose_secret() != refused.secret.expose_secret() => {
@@ -147,14 +133,17 @@ impl PollSession {
                     secret,
                     generation: refused.generation + 1,
                 };
-                true
+                Ok(true)
             }
-            Ok(_) => false,
+            Ok(_) => Ok(false),
             Err(failure) => {
-                let what = format!("the API refuses the key (status 401), and {}", failure.what);
-                self.budget
-                    .stop(PollFailure::Unauthorized, what, failure.hint);
-                false
+                let what = format!(
+                    "the API refuses the key (status 401 Unauthorized), and {}",
+                    failure.what
+                );
+                Err(self
+                    .budget
+                    .stop(PollFailure::Unauthorized, what, failure.hint))
             }
         }
     }
@@ -170,7 +159,9 @@ impl Session for PollSession {
             url.query_pairs_mut()
                 .append_pair("after", &after.to_string());
         }
-        let page = self.get(operation, None, &url, wire::decode_page).await?;
+        let page = self
+            .get(operation, Attempts::Several, &url, wire::decode_page)
+            .await?;
         if !page.follows(after) {
             self.client
                 .instruments
@@ -179,16 +170,16 @@ impl Session for PollSession {
         Ok(page)
     }
 
-    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, ApiError> {
+    async fn list_languages(
+        &self,
+        id: RepositoryId,
+        attempts: Attempts,
+    ) -> Result<LanguageList, ApiError> {
         let operation = Operation::ListLanguages;
         let mut url = self.client.repositories.clone();
         url.set_path(&format!("{}/{id}/languages", url.path()));
         let decode = |body: &[u8]| wire::decode_languages(body, &self.client.interner);
-        self.get(operation, Some(id), &url, decode).await
-    }
-
-    fn stopped(&self) -> Option<Stop> {
-        self.budget.stopped()
+        self.get(operation, attempts, &url, decode).await
     }
 }
 

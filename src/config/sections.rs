@@ -74,6 +74,7 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
         max_attempts: read.number("api.max_attempts", 1..=10),
         max_retry_after: read.duration("api.max_retry_after", SECOND..=HOUR * 24),
         max_response_size: size.unwrap_or_default(),
+        max_repositories: read.number("api.max_repositories", 1..=10_000_000),
         ca_file: read.file("api.ca_file"),
         completion_scale: read.number("api.completion_scale", 1.0..=f64::MAX),
         base_url: base_url?,

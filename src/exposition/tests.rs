@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
-    snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown},
+    snapshot::{Activity, Condition, DataSource, Languages, PollOutcome, Reading, Reported, Shown},
 };
 use std::time::Duration;
 
@@ -67,13 +67,11 @@ fn snapshot(repositories: Vec<Shown>) -> Snapshot {
 fn starting() -> PollStatus {
     PollStatus {
         interval: Duration::from_secs(300),
-        running: None,
-        next_poll_at: None,
+        activity: Activity::Waiting(None),
         last: None,
         last_success_at: None,
         held_until: None,
-        has_data: false,
-        is_restored: false,
+        data: DataSource::None,
         state_is_kept: false,
     }
 }
@@ -93,11 +91,11 @@ fn polled() -> PollStatus {
             read: 1,
             failed: 1,
             unreached: 0,
-            failure: Some(crate::model::PollFailure::Repositories),
+            postponed: 0,
         }),
         last_success_at: Some(at(1_795_224_345_000)),
         held_until: None,
-        has_data: true,
+        data: DataSource::Api,
         ..starting()
     }
 }

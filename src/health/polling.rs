@@ -3,7 +3,7 @@
 use super::{Finding, Kind};
 use crate::{
     model::{Failure, PollFailure, Timestamp},
-    snapshot::{PollOutcome, PollStatus, Running, Snapshot},
+    snapshot::{DataSource, PollOutcome, PollStatus, Running, Snapshot, Step},
     words::{counted, grouped, repositories},
 };
 use std::time::Duration;
@@ -25,10 +25,16 @@ pub(super) fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) 
         (None, Some(until)) => held(until, None, unread(snapshot, 0)),
         (None, None) => return None,
     };
-    match status.running {
-        Some(running) if running.is_listed && finding.kind != Kind::ListingIncomplete => {
-            Some(recovering(snapshot, running, &finding))
-        }
+    match status.running() {
+        Some(Running {
+            step:
+                Step::Reading {
+                    is_listed: true,
+                    read,
+                    ..
+                },
+            ..
+        }) if finding.kind != Kind::ListingIncomplete => Some(recovering(snapshot, read, &finding)),
         _ => Some(finding),
     }
 }
@@ -46,7 +52,7 @@ fn cut_short(
         0 => format!("the last poll read nothing; {unread}"),
         _ => format!("{read} read before the last poll was cut short; {unread}"),
     };
-    let (kind, what) = match (last.failure, held_until) {
+    let (kind, what) = match (last.failure(), held_until) {
         (Some(PollFailure::Unauthorized), _) => {
             (Kind::KeyUnusable, format!("The API refuses the key: {end}"))
         }
@@ -90,8 +96,8 @@ fn held(until: Timestamp, failure: Option<&Failure>, unread: &str) -> Finding {
 }
 
 /// That an outage is just ending: if the poll under way could list everything, the key is accepted and the API answers.
-fn recovering(snapshot: &Snapshot, running: Running, outage: &Finding) -> Finding {
-    let read = grouped(running.read);
+fn recovering(snapshot: &Snapshot, read: usize, outage: &Finding) -> Finding {
+    let read = grouped(read);
     let all = repositories(snapshot.repositories.len());
     let what = format!(
         "The last poll failed; the one under way could list everything and has read {read} of {all}"
@@ -102,9 +108,9 @@ fn recovering(snapshot: &Snapshot, running: Running, outage: &Finding) -> Findin
 fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     let all = snapshot.repositories.len();
     let shown = shown(snapshot);
-    let what = if status.is_restored && shown > 0 {
+    let what = if status.data == DataSource::StateFile && shown > 0 {
         "Data from before the restart are shown; the first poll has not ended yet".to_owned()
-    } else if status.running.is_none() {
+    } else if status.running().is_none() {
         "The first poll is about to begin".to_owned()
     } else if all > 0 {
         let (shown, all) = (grouped(shown), repositories(all));
@@ -112,7 +118,7 @@ fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     } else {
         "The first poll is under way".to_owned()
     };
-    let since = status.running.map(|running| running.since);
+    let since = status.running().map(|running| running.since);
     Finding::new(Kind::Undecided, what, WAIT).since(since)
 }
 

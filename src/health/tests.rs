@@ -1,8 +1,10 @@
 use super::*;
 use crate::{
-    model::{Completion, Language, PollFailure, Repository, RepositoryId, Visibility},
+    model::{Completion, Language, PollFailure, Repository, RepositoryId, Stop, Visibility},
     progress::Progress,
-    snapshot::{Languages, PollOutcome, Reading, Reported, Running, Shown},
+    snapshot::{
+        Activity, DataSource, Languages, PollOutcome, Reading, Reported, Running, Shown, Step,
+    },
     targets::{Targets, tests::entry},
 };
 
@@ -64,7 +66,7 @@ fn poll() -> PollOutcome {
         read: 2,
         failed: 0,
         unreached: 0,
-        failure: None,
+        postponed: 0,
     }
 }
 
@@ -92,13 +94,11 @@ impl Known {
             },
             status: PollStatus {
                 interval: Duration::from_secs(300),
-                running: None,
-                next_poll_at: None,
+                activity: Activity::Waiting(None),
                 last: Some(poll()),
                 last_success_at: Some(NOW),
                 held_until: None,
-                has_data: true,
-                is_restored: false,
+                data: DataSource::Api,
                 state_is_kept: true,
             },
             facts: Facts::default(),
@@ -125,30 +125,38 @@ impl Known {
     }
 }
 
-fn running(since: Timestamp, is_listed: bool, read: usize) -> Running {
-    Running {
-        since,
+fn running(since: Timestamp, is_listed: bool, read: usize) -> Activity {
+    let step = Step::Reading {
         is_listed,
+        of: 2,
+        requested: read,
         read,
-    }
+    };
+    Activity::Polling(Running { since, step })
+}
+
+fn stop(reason: PollFailure) -> Option<Stop> {
+    Some(Stop {
+        reason,
+        failure: failure(),
+    })
 }
 
 fn refused(reason: PollFailure) -> PollOutcome {
     PollOutcome {
         listing: Some(failure()),
+        ended_early: stop(reason),
         read: 0,
         unreached: 2,
-        failure: Some(reason),
         ..poll()
     }
 }
 
 fn ended_early(reason: PollFailure) -> PollOutcome {
     PollOutcome {
-        ended_early: Some(failure()),
+        ended_early: stop(reason),
         read: 1,
         failed: 1,
-        failure: Some(reason),
         ..poll()
     }
 }
@@ -184,9 +192,8 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::ListingIncomplete,
             Known::ended(PollOutcome {
-                read: 2,
-                unreached: 0,
-                ..refused(PollFailure::Listing)
+                listing: Some(failure()),
+                ..poll()
             }),
             &["could not be read to its end", "2 repositories were read"],
         ),
@@ -306,7 +313,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             Kind::Undecided,
             Known::with(|known| {
                 known.status.last = Some(refused(PollFailure::Unauthorized));
-                known.status.running = Some(running(NOW, true, 1));
+                known.status.activity = running(NOW, true, 1);
             }),
             &[
                 "last poll failed",
@@ -317,8 +324,8 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::Undecided,
             Known::with(|known| {
-                (known.status.last, known.status.is_restored) = (None, true);
-                known.status.running = Some(running(NOW, false, 0));
+                (known.status.last, known.status.data) = (None, DataSource::StateFile);
+                known.status.activity = running(NOW, false, 0);
             }),
             &["from before the restart"],
         ),
@@ -327,7 +334,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             Known::with(|known| {
                 // The listing is complete, and one of two repositories is read.
                 known.snapshot.repositories[1].condition = Condition::Pending(None);
-                (known.status.last, known.status.running) = (None, Some(running(NOW, true, 1)));
+                (known.status.last, known.status.activity) = (None, running(NOW, true, 1));
             }),
             &["first poll is under way", "1 of 2 repositories read"],
         ),
@@ -387,7 +394,7 @@ fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
 fn what_fails_is_reported_while_polls_recover() {
     let mut known = Known::with(|known| {
         known.status.last = Some(refused(PollFailure::Unauthorized));
-        known.status.running = Some(running(NOW, true, 1));
+        known.status.activity = running(NOW, true, 1);
         known.snapshot.repositories[1].condition =
             Condition::Failing(read_at(ago(3), 50.0), failure());
     });
@@ -403,7 +410,7 @@ fn what_fails_is_reported_while_polls_recover() {
     assert_eq!(kinds, [Kind::RepositoriesFailing, Kind::Undecided]);
     let unlisted = Known {
         status: PollStatus {
-            running: Some(running(NOW, false, 0)),
+            activity: running(NOW, false, 0),
             ..known.status
         },
         ..known
@@ -418,9 +425,9 @@ fn what_fails_is_reported_while_polls_recover() {
 #[test]
 fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
     let first = Known::with(|known| {
-        (known.status.last, known.status.has_data) = (None, false);
+        (known.status.last, known.status.data) = (None, DataSource::None);
         known.snapshot.repositories.clear();
-        known.status.running = Some(running(ago(1), false, 0));
+        known.status.activity = running(ago(1), false, 0);
         known.status.held_until = Some(NOW.saturating_add(HOUR));
     });
     assert_eq!(why_not_ready(&first.findings()).unwrap().kind, Kind::Held);
@@ -435,8 +442,8 @@ fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
 #[test]
 fn a_restart_with_nothing_to_show_is_a_first_poll() {
     let mut known = Known::with(|known| {
-        (known.status.last, known.status.is_restored) = (None, true);
-        known.status.running = Some(running(NOW, true, 0));
+        (known.status.last, known.status.data) = (None, DataSource::StateFile);
+        known.status.activity = running(NOW, true, 0);
     });
     assert!(headline(&known.findings()).contains("from before the restart"));
     for shown in &mut known.snapshot.repositories {
@@ -448,7 +455,7 @@ fn a_restart_with_nothing_to_show_is_a_first_poll() {
 #[test]
 fn what_does_not_keep_data_away_is_no_reason_for_not_being_ready() {
     let known = Known::with(|known| {
-        (known.status.last, known.status.has_data) = (None, false);
+        (known.status.last, known.status.data) = (None, DataSource::None);
         known.snapshot.repositories.clear();
         known.facts.state_discarded = Some(failure());
         known.facts.certificate_expires_at = Some(ago(1));

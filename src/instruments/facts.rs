@@ -24,6 +24,8 @@ pub struct Facts {
     pub clock_behind: Option<Failure>,
     /// `None` if no certificate is served.
     pub certificate_expires_at: Option<Timestamp>,
+    /// When the poll under way began.
+    pub(super) poll_started_at: Option<Timestamp>,
     /// When the configuration in force was loaded.
     pub(super) loaded_at: Option<Timestamp>,
 }
@@ -63,6 +65,11 @@ impl Collector for SharedFacts {
             help,
             u64::from(facts.state_discarded.is_some()),
         )?;
+        if let Some(at) = facts.poll_started_at {
+            let name = "translation_exporter_poll_started_timestamp_seconds";
+            let help = "When the poll under way began; absent while there is none.";
+            gauge(encoder, name, help, at.as_seconds())?;
+        }
         if let Some(at) = facts.loaded_at {
             let name = "translation_exporter_config_last_reload_successful";
             let help =

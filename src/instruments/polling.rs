@@ -4,10 +4,7 @@
 //! before anything is known.
 
 use super::gauge;
-use crate::{
-    model::Timestamp,
-    snapshot::{PollStatus, Snapshot},
-};
+use crate::snapshot::{PollStatus, Snapshot};
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric as _},
@@ -72,14 +69,11 @@ impl Collector for Polling {
             help,
             status.interval.as_secs_f64(),
         )?;
-        let help = "Until when Retry-After holds all requests; 0 if it does not.";
-        let held_until = status.held_until.map_or(0.0, Timestamp::as_seconds);
-        gauge(
-            encoder,
-            "translation_exporter_api_held_until_timestamp_seconds",
-            help,
-            held_until,
-        )?;
+        if let Some(until) = status.held_until {
+            let name = "translation_exporter_api_held_until_timestamp_seconds";
+            let help = "Until when Retry-After holds all requests; absent while it does not.";
+            gauge(encoder, name, help, until.as_seconds())?;
+        }
         let help = "api.completion_scale: the reported completion that means finished.";
         gauge(
             encoder,
@@ -87,7 +81,7 @@ impl Collector for Polling {
             help,
             snapshot.completion_scale,
         )?;
-        if status.has_data || snapshot.filtered > 0 || !snapshot.repositories.is_empty() {
+        if status.has_data() || snapshot.filtered > 0 || !snapshot.repositories.is_empty() {
             encode_totals(encoder, snapshot)?;
         }
         Ok(())

@@ -8,9 +8,10 @@ mod listing;
 
 pub(super) use listing::{Changes, Listing};
 
+use super::queue::Queue;
 use crate::{
     clock::{Moment, RecordedTime},
-    model::{Failure, LanguageList, Repository, RepositoryId, TargetLanguage, Timestamp},
+    model::{Failure, LanguageList, Repository, RepositoryId, Scope, TargetLanguage, Timestamp},
     progress::{Progress, advance},
     snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
     state::{Memory, Remembered},
@@ -22,33 +23,59 @@ use std::{
 };
 use tokio::time::Instant;
 
+/// Failures in a row are counted up to this: what fails like this long enough takes turns, so that each is tried again.
+const MOST_FAILURES: u32 = 10;
+
 /// A repository that is polled.
 #[derive(Debug)]
 struct Known {
     repository: Arc<Repository>,
     languages: Option<Arc<Languages>>,
     /// When they were read, so that their age does not depend on jumps of the wall clock.
-    read: Option<Instant>,
-    failure: Option<Failure>,
-    /// The failure that was logged, until it is read again.
-    logged_failure: Option<Arc<str>>,
+    read_at: Option<Instant>,
+    last_read: LastRead,
     /// Larger is later; 0 is never.
     last_attempt: u64,
-    /// How many reads in a row failed.
+    /// How many reads in a row failed for a reason of its own, up to [`MOST_FAILURES`].
     failures: u32,
     /// Digest of the bad entries of the last answer, so that they are logged once per change.
     bad_entries: u64,
 }
 
+/// How the last read of a repository by this process ended.
+#[derive(Debug)]
+enum LastRead {
+    NotYet,
+    Succeeded,
+    Failed(Failure),
+}
+
+impl LastRead {
+    fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) => Some(failure),
+            Self::NotYet | Self::Succeeded => None,
+        }
+    }
+
+    /// A failure of the repository's own, not of the API as a whole.
+    fn own_failure(&self) -> Option<&Failure> {
+        self.failure()
+            .filter(|failure| failure.scope == Scope::Request)
+    }
+}
+
 /// Everything that is remembered.
+///
+/// A repository is in `listed` from the first listing that shows it until a complete one lacks it. While it also passes the
+/// filters, and no other of the same name has a higher id, it is in `known`.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// Everything that the listing shows, before the filters.
     listed: BTreeMap<RepositoryId, Arc<Repository>>,
-    /// Those of them that are polled.
     known: BTreeMap<RepositoryId, Known>,
+    /// The clocks of languages that are in `known` no longer, and when they left.
     departed: BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>,
-    /// Missing from the last complete listing, but so many that the next must confirm it.
+    /// Those in `listed` that the last complete listing lacked, so many that the next must confirm it.
     missed: BTreeSet<RepositoryId>,
     /// How many entries of the last complete listing have no name that can be read.
     unnamed: usize,
@@ -64,7 +91,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub fn restore(memory: Memory) -> Self {
+    pub fn restore(memory: Memory, now: Timestamp) -> Self {
         let mut ledger = Self {
             departed: memory.departed,
             missed: memory.missed,
@@ -82,8 +109,17 @@ impl Ledger {
             ledger.attempts += u64::from(last_attempt > 0);
             let last_attempt = if last_attempt > 0 { ledger.attempts } else { 0 };
             ledger.listed.insert(repository.id, Arc::clone(&repository));
+            let last_read = match failures {
+                0 => LastRead::NotYet,
+                _ => LastRead::Failed(Failure::new(
+                    now,
+                    "its last read before the restart failed",
+                    "nothing to do: it is read again soon",
+                )),
+            };
             let known = Known {
                 languages,
+                last_read,
                 last_attempt,
                 failures,
                 ..Known::new(repository)
@@ -130,15 +166,23 @@ impl Ledger {
         self.listed.len() - self.known.len()
     }
 
-    /// What to read, the oldest attempt first.
-    pub fn queue(&self) -> Vec<RepositoryId> {
-        let mut queue: Vec<_> = self
+    /// Whether the languages of any repository are known.
+    pub fn has_languages(&self) -> bool {
+        self.known.values().any(|known| known.languages.is_some())
+    }
+
+    /// What to read: the oldest attempt first, but after all others those that failed, the fewest failures in a row first.
+    pub fn queue(&self) -> Queue {
+        let mut order: Vec<_> = self
             .known
             .iter()
-            .map(|(id, known)| (known.last_attempt, *id))
+            .map(|(id, known)| (known.failures, known.last_attempt, *id))
             .collect();
-        queue.sort_unstable();
-        queue.into_iter().map(|(_, id)| id).collect()
+        order.sort_unstable();
+        let (first, failed_before): (Vec<_>, Vec<_>) =
+            order.into_iter().partition(|(failures, ..)| *failures == 0);
+        let ids = |order: Vec<(u32, u64, RepositoryId)>| order.into_iter().map(|(.., id)| id);
+        Queue::new(ids(first).collect(), ids(failed_before).collect())
     }
 
     /// The name of a repository that is polled; empty for any other.
@@ -148,7 +192,7 @@ impl Ledger {
             .map_or("", |known| &*known.repository.name)
     }
 
-    /// The languages of a repository were read. Returns whether that ends a failure that was logged.
+    /// The languages of a repository were read. Returns whether that ends a failure of its own.
     pub fn succeeded(
         &mut self,
         id: RepositoryId,
@@ -202,34 +246,35 @@ impl Ledger {
             read_at: at,
             readings,
         }));
-        known.read = Some(now.monotonic);
-        known.failure = None;
+        known.read_at = Some(now.monotonic);
         known.failures = 0;
-        known.logged_failure.take().is_some()
+        let before = std::mem::replace(&mut known.last_read, LastRead::Succeeded);
+        before.own_failure().is_some()
     }
 
-    /// The languages of a repository could not be read. Returns whether to log that: if it is a failure of the repository,
-    /// not of the API itself, and differs from the one logged last.
-    pub fn failed(
-        &mut self,
-        id: RepositoryId,
-        failure: Failure,
-        is_its_own: bool,
-        now: Timestamp,
-    ) -> bool {
-        let Some(known) = self.known.get_mut(&id) else {
+    /// The languages of a repository could not be read. Returns whether to log that: not if the API failed as a whole, nor if
+    /// it was logged before.
+    pub fn failed(&mut self, id: RepositoryId, failure: Failure, now: Timestamp) -> bool {
+        let Some(known) = self.attempted(id) else {
             return false;
         };
+        let is_own = failure.scope == Scope::Request;
+        let before = known.last_read.own_failure();
+        if !is_own && before.is_some() {
+            return false;
+        }
+        known.failures = (known.failures + u32::from(is_own)).min(MOST_FAILURES);
+        let is_new = is_own && before.is_none_or(|before| before.what != failure.what);
+        let since = known.last_read.failure().map_or(now, |before| before.since);
+        known.last_read = LastRead::Failed(Failure { since, ..failure });
+        is_new
+    }
+
+    fn attempted(&mut self, id: RepositoryId) -> Option<&mut Known> {
+        let known = self.known.get_mut(&id)?;
         self.attempts += 1;
         known.last_attempt = self.attempts;
-        let is_new = is_its_own && known.logged_failure.as_ref() != Some(&failure.what);
-        if is_new {
-            known.logged_failure = Some(Arc::clone(&failure.what));
-        }
-        let since = known.failure.as_ref().map_or(now, |before| before.since);
-        known.failures = known.failures.saturating_add(1);
-        known.failure = Some(Failure { since, ..failure });
-        is_new
+        Some(known)
     }
 
     /// Whether the bad entries of a repository's answer differ from last time, by their digest.
@@ -246,7 +291,7 @@ impl Ledger {
         let expiries = self
             .known
             .values()
-            .filter_map(|known| known.read?.checked_add(limit));
+            .filter_map(|known| known.read_at?.checked_add(limit));
         expiries.filter(|expiry| *expiry > now).min()
     }
 
@@ -274,9 +319,8 @@ impl Known {
         Self {
             repository,
             languages: None,
-            read: None,
-            failure: None,
-            logged_failure: None,
+            read_at: None,
+            last_read: LastRead::NotYet,
             last_attempt: 0,
             failures: 0,
             bad_entries: 0,
@@ -284,32 +328,36 @@ impl Known {
     }
 
     fn show(&self, limit: Duration, now: Moment) -> Shown {
-        let is_stale = |languages: &Languages| {
-            let age = self.read.map_or_else(
-                || now.wall.since(languages.read_at),
-                |read| now.monotonic - read,
-            );
-            age > limit
-        };
         // Nothing is shown in the future.
+        let shown = |failure: &Failure| Failure {
+            since: failure.since.min(now.wall),
+            ..failure.clone()
+        };
+        let failure = self.last_read.failure().map(shown);
         let mut languages = self.languages.clone();
         if let Some(languages) = &mut languages {
             clocks::cut_to(languages, now.wall);
         }
-        let failure = self.failure.clone().map(|failure| Failure {
-            since: failure.since.min(now.wall),
-            ..failure
-        });
-        let condition = match (languages, failure) {
-            (None, failure) => Condition::Pending(failure),
-            (Some(languages), failure) if is_stale(&languages) => Condition::Stale {
+        let condition = match (languages, &self.last_read) {
+            (None, _) => Condition::Pending(failure),
+            (Some(languages), _) if self.age(&languages, now) > limit => Condition::Stale {
                 read_at: languages.read_at,
                 failure,
             },
-            (Some(languages), None) => Condition::Fresh(languages),
-            (Some(languages), Some(failure)) => Condition::Failing(languages, failure),
+            (Some(languages), LastRead::NotYet) => Condition::Restored(languages),
+            (Some(languages), LastRead::Succeeded) => Condition::Fresh(languages),
+            (Some(languages), LastRead::Failed(failure)) => {
+                Condition::Failing(languages, shown(failure))
+            }
         };
         Shown::new(Arc::clone(&self.repository), condition)
+    }
+
+    fn age(&self, languages: &Languages, now: Moment) -> Duration {
+        match self.read_at {
+            Some(read_at) => now.monotonic - read_at,
+            None => now.wall.since(languages.read_at),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::ledger::Changes;
 use crate::{
-    model::{BadEntry, Failure, RepositoryId},
+    model::{BadEntry, RepositoryId},
     snapshot::PollOutcome,
 };
 use std::{
@@ -40,16 +40,10 @@ impl PollLog {
     }
 
     /// The languages of a repository cannot be read, for a reason that was not logged yet.
-    pub fn failing(&mut self, repo: &str, id: RepositoryId, failure: &Failure) {
+    pub fn failing(&mut self, repo: &str, id: RepositoryId, error: &str, hint: &str) {
         if self.is_logged("failing") {
-            let Failure { what, hint, .. } = failure;
-            tracing::warn!(
-                repo,
-                id = id.get(),
-                error = &**what,
-                hint = &**hint,
-                "cannot read languages"
-            );
+            let id = id.get();
+            tracing::warn!(repo, id, error, hint, "cannot read languages");
         }
     }
 
@@ -115,26 +109,6 @@ pub(super) fn digest(bad: &[BadEntry]) -> u64 {
     hasher.finish().max(1)
 }
 
-/// Digests of the bad entries of the last complete listing and of the last incomplete one, which shows only some of them:
-/// each listing is compared with the last of its kind.
-#[derive(Debug, Default)]
-pub(super) struct ListingDigests {
-    complete: u64,
-    broken_off: u64,
-}
-
-impl ListingDigests {
-    /// Whether to log the bad entries of a listing with this digest.
-    pub fn changed(&mut self, is_complete: bool, digest: u64) -> bool {
-        let last = if is_complete {
-            &mut self.complete
-        } else {
-            &mut self.broken_off
-        };
-        std::mem::replace(last, digest) != digest && (is_complete || digest != 0)
-    }
-}
-
 /// Logs how a poll ended: at info level if it read more or less than the one before, otherwise at debug level. The reason
 /// is logged by `health`.
 pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
@@ -147,12 +121,13 @@ pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
         read,
         failed,
         unreached,
+        postponed,
         ..
     } = *outcome;
     let duration = format!("{:.3}s", outcome.duration.as_secs_f64());
     if before.map(unread) == Some(unread(outcome)) {
-        tracing::debug!(read, failed, unreached, duration, "poll ended");
+        tracing::debug!(read, failed, unreached, postponed, duration, "poll ended");
     } else {
-        tracing::info!(read, failed, unreached, duration, "poll ended");
+        tracing::info!(read, failed, unreached, postponed, duration, "poll ended");
     }
 }

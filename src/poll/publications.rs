@@ -14,7 +14,6 @@ pub(super) struct Publications {
     wait: Duration,
     /// Survives interrupted waits, of which there is one for every answer.
     due: Pin<Box<Sleep>>,
-    count: u32,
 }
 
 impl Publications {
@@ -22,18 +21,12 @@ impl Publications {
         Self {
             wait: FIRST_PUBLISH,
             due: Box::pin(sleep_until(Instant::now() + FIRST_PUBLISH)),
-            count: 0,
         }
-    }
-
-    pub fn is_first(&self) -> bool {
-        self.count == 0
     }
 
     /// Waits until it is time; the next time is set then.
     pub async fn wait(&mut self) {
         self.due.as_mut().await;
-        self.count += 1;
         self.wait = (self.wait * 2).min(PUBLISH_EVERY);
         self.due.as_mut().reset(Instant::now() + self.wait);
     }

@@ -1,13 +1,18 @@
-//! When a poll begins: an interval after the start of the previous one, or after its end if it failed, and not while
-//! Retry-After holds all requests.
+//! When a poll begins: an interval after the start of the previous one, or after its end if it did not get through, and not
+//! while Retry-After holds all requests. An API that is late at the start is asked again sooner.
 
 use super::{Poller, publications::PUBLISH_EVERY};
 use crate::{
     api::Api,
-    snapshot::{PollOutcome, PollStatus, Snapshot},
+    model::PollFailure,
+    snapshot::{Activity, PollOutcome, PollStatus, Snapshot},
 };
 use std::{pin::pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, interval, sleep_until};
+
+/// How long to wait after a first poll that found the API failing as a whole; from there the waits double up to the longest.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
 /// How often the task of [`Poller::run`] shows that it runs.
 pub const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
@@ -53,30 +58,34 @@ where
     /// Waits for the time of the next poll, and publishes again when data become stale in the meantime.
     async fn wait(&mut self, started: Instant, outcome: &PollOutcome) {
         let ended = Instant::now();
-        let failed = outcome.listing.is_some() || outcome.ended_early.is_some();
+        let is_late =
+            outcome.failure() == Some(PollFailure::Unavailable) && !self.ledger.has_languages();
+        let sooner = is_late.then(|| FIRST_RETRY.saturating_mul(1 << self.failed_starts.min(16)));
+        self.failed_starts = if is_late { self.failed_starts + 1 } else { 0 };
         let mut announced = None;
         let mut published = ended;
         // Data that become stale one after another are not published one by one.
         let mut not_before = None;
         loop {
             let interval = self.settings.borrow().interval;
-            let next = if failed {
-                ended + interval
-            } else {
-                (started + interval).max(ended)
+            let next = match sooner {
+                Some(wait) => ended + wait.min(LONGEST_RETRY).min(interval),
+                None if outcome.cut_short().is_some() => ended + interval,
+                None => (started + interval).max(ended),
             };
-            // No request is sent in the meantime, so no hold can begin.
+            self.follow_the_hold();
             let due = self.hold.until().map_or(next, |until| until.max(next));
             let now = Instant::now();
-            if due <= now {
-                return;
-            }
             if announced != Some(due) {
                 announced = Some(due);
                 self.status.interval = interval;
-                self.status.next_poll_at = Some(self.clock.now().saturating_add(due - now));
+                let at = self.clock.now().saturating_add(due - now);
+                self.status.activity = Activity::Waiting(Some(at));
                 published = now;
                 self.publish();
+            }
+            if due <= now {
+                return;
             }
             let hold_ends = self.hold.until();
             let expiry = self.ledger.next_expiry(self.staleness_limit(), published);

@@ -5,41 +5,35 @@ use super::{
     ledger::Listing,
     log::{self, PollLog},
     publications::Publications,
+    queue::{Left, Question, Verdict},
 };
 use crate::{
     api::{Api, ApiError, CURSOR_HINT, Session},
-    model::{BadEntry, Failure, LanguageList, Next, Operation, PollFailure, RepositoryId},
-    snapshot::{PollStatus, Snapshot},
+    model::{
+        BadEntry, Failure, LanguageList, Next, Operation, PollFailure, Reason, RepositoryId, Stop,
+    },
+    snapshot::{Activity, DataSource, PollStatus, Snapshot, Step},
+    words::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{pin::pin, sync::Arc, time::Duration};
 
 /// How often a long poll is saved while it runs.
 const SAVE_EVERY: Duration = Duration::from_secs(5 * 60);
+/// How many bad entries of a listing are kept to be logged.
+const MOST_BAD_ENTRIES: usize = 100;
 
-/// The progress of the poll under way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PollProgress {
-    /// Repositories that were requested, successfully or not.
-    pub done: usize,
-    /// Repositories to request; while the listing is read, those that it has shown so far.
-    pub of: usize,
-    /// Whether the listing has ended.
-    pub is_listed: bool,
-}
-
-/// What a poll has done so far.
+/// What a poll has done with the repositories so far.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// Why the listing did not reach its end.
-    pub listing: Option<Failure>,
-    /// Whether that was because the API fails as a whole.
-    pub is_outage: bool,
     pub read: usize,
     pub failed: usize,
     pub unreached: usize,
-    /// The first reason why it did not read everything.
-    pub failure: Option<PollFailure>,
+    pub postponed: usize,
+    /// Why nothing more was asked for.
+    pub stop: Option<Stop>,
+    /// Those that failed by trouble since the last answer: that may be their own failure or that of the API.
+    troubled: Vec<(RepositoryId, Failure)>,
     pub log: PollLog,
 }
 
@@ -48,37 +42,37 @@ where
     A: Api,
     P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
 {
-    /// Reads the listing and applies it.
+    /// Reads the listing and applies it; the error is why it did not reach its end.
     pub(super) async fn list(
         &mut self,
         session: &A::Session,
         settings: &Settings<A>,
         publications: &mut Publications,
         work: &mut Work,
-    ) {
-        let mut listing = self.ledger.begin_listing();
+    ) -> Result<(), ApiError> {
+        let mut listing = Listing::default();
         let mut bad = Vec::new();
         let end = self
             .read_pages(session, settings, publications, &mut listing, &mut bad)
             .await;
-        work.is_outage = matches!(end, Err(ApiError::Unavailable(_)));
-        work.listing = match end {
-            Ok(()) => None,
-            Err(ApiError::Failed(failure) | ApiError::Unavailable(failure)) => Some(failure),
-            Err(ApiError::NotAsked) => session.stopped().map(|stop| stop.failure),
-        };
-        let is_complete = work.listing.is_none();
-        let (changes, duplicates) =
-            self.ledger
-                .apply_listing(listing, is_complete, &settings.filter, self.clock.now());
+        let now = self.clock.now();
+        if end.is_err() {
+            let changes = self.ledger.apply_incomplete(listing, &settings.filter, now);
+            if self.status.has_data() {
+                work.log.changes(&changes);
+            }
+            return end;
+        }
+        let (changes, duplicates) = self.ledger.apply_complete(listing, &settings.filter, now);
         for duplicate in duplicates {
             self.instruments
                 .invalid_entry(Operation::ListRepositories, duplicate.defect);
             bad.push(duplicate);
         }
-        if self.status.has_data {
+        if self.status.has_data() {
             work.log.changes(&changes);
-        } else if is_complete {
+        } else {
+            self.status.data = DataSource::Api;
             let (repositories, filtered) = (self.ledger.polled(), self.ledger.filtered());
             tracing::info!(
                 repositories,
@@ -86,17 +80,14 @@ where
                 "the repositories were listed for the first time"
             );
         }
-        if self.bad_entries.changed(is_complete, log::digest(&bad)) {
+        let digest = log::digest(&bad);
+        if std::mem::replace(&mut self.bad_entries, digest) != digest {
             work.log.bad_entries("the listing", &bad);
         }
-        self.unsaved |= is_complete;
-        self.status.has_data |= is_complete;
-        if let Some(running) = &mut self.status.running {
-            running.is_listed = is_complete;
-        }
+        self.unsaved = true;
+        end
     }
 
-    /// Reads the listing to its end; the error is why it could not.
     async fn read_pages(
         &mut self,
         session: &A::Session,
@@ -111,17 +102,24 @@ where
             let mut page = loop {
                 tokio::select! {
                     page = &mut request => break page?,
-                    () = publications.wait() => {
-                        self.ledger.preview(listing, &settings.filter, self.clock.now());
-                        self.publish();
-                    }
+                    () = publications.wait() => self.publish(),
                 }
             };
             let (follows, next) = (page.follows(after), page.next);
+            page.bad
+                .truncate(MOST_BAD_ENTRIES.saturating_sub(bad.len()));
             bad.append(&mut page.bad);
             listing.add(page);
-            self.progress
-                .send_modify(|progress| progress.of = listing.len());
+            self.came_to(Step::Listing {
+                shown: listing.len(),
+            });
+            if listing.len() > settings.max_repositories {
+                // It may have no end: nothing of it is taken over.
+                *listing = Listing::default();
+                self.instruments
+                    .api_failure(Operation::ListRepositories, Reason::TooLarge);
+                return Err(ApiError::Failed(self.too_large(settings.max_repositories)));
+            }
             match next {
                 Next::End => return Ok(()),
                 Next::After(id) if follows => after = Some(id),
@@ -130,36 +128,51 @@ where
         }
     }
 
-    /// Reads the languages of all repositories.
+    /// Reads the languages of the repositories.
     pub(super) async fn read(
         &mut self,
         session: &A::Session,
         settings: &Settings<A>,
         publications: &mut Publications,
+        listing: &Result<(), ApiError>,
         work: &mut Work,
     ) {
-        let queue = self.ledger.queue();
-        let of = queue.len();
-        self.progress.send_replace(PollProgress {
-            done: 0,
-            of,
-            is_listed: true,
-        });
-        if of > 0 && publications.is_first() {
-            self.publish();
+        let mut queue = self.ledger.queue();
+        match listing {
+            Ok(()) => {}
+            Err(ApiError::Trouble { requests, .. }) => {
+                queue = queue.after_incomplete_listing(*requests);
+            }
+            Err(ApiError::Failed(_)) => queue = queue.after_incomplete_listing(0),
+            Err(ApiError::Stopped(stop)) => {
+                queue.stop();
+                work.stop = Some(stop.clone());
+            }
         }
-        let mut queue = queue.into_iter();
+        let (of, is_listed) = (queue.len(), listing.is_ok());
         let mut requests = FuturesUnordered::new();
         loop {
-            while requests.len() < settings.concurrency && session.stopped().is_none() {
-                let Some(id) = queue.next() else { break };
-                requests.push(async move { (id, session.list_languages(id).await) });
+            self.came_to(Step::Reading {
+                is_listed,
+                of,
+                requested: work.read + work.failed,
+                read: work.read,
+            });
+            while requests.len() < settings.concurrency
+                && let Some(question) = queue.next()
+            {
+                requests.push(async move {
+                    let answer = session.list_languages(question.id, question.attempts).await;
+                    (question, answer)
+                });
             }
             tokio::select! {
                 answer = requests.next() => {
-                    let Some((id, answer)) = answer else { break };
-                    self.take_in(id, answer, settings, work);
-                    self.progress.send_modify(|progress| progress.done += 1);
+                    let Some((question, answer)) = answer else { break };
+                    match self.take_in(question, answer, settings, work) {
+                        Some(verdict) => queue.answered(question, verdict),
+                        None => queue.stop(),
+                    }
                 }
                 () = publications.wait() => self.publish(),
                 Ok(()) = self.settings.changed() => self.follow_settings(),
@@ -168,27 +181,33 @@ where
                 self.save();
             }
         }
-        work.unreached += queue.len();
+        let left = queue.end();
+        match left {
+            Left::Unreached(left) => work.unreached += left,
+            Left::Postponed(left) => work.postponed = left,
+        }
+        if work.stop.is_none() {
+            work.stop = self.outage(listing, left, work);
+        }
+        self.book_trouble(work);
     }
 
-    /// Handles the result of the request for one repository's languages.
+    /// Handles the result of the request for one repository's languages; `None` if it ends the poll.
     fn take_in(
         &mut self,
-        id: RepositoryId,
+        Question { id, .. }: Question,
         answer: Result<LanguageList, ApiError>,
         settings: &Settings<A>,
         work: &mut Work,
-    ) {
+    ) -> Option<Verdict> {
         match answer {
             Ok(mut list) => {
+                self.book_trouble(work);
                 let excluded = &self.settings.borrow().filter.exclude_languages;
                 let is_excluded = |code: &str| excluded.is_match(code);
                 list.languages
                     .retain(|target| !is_excluded(&target.language.code));
                 work.read += 1;
-                if let Some(running) = &mut self.status.running {
-                    running.read = work.read;
-                }
                 self.unsaved = true;
                 if self.ledger.bad_entries_changed(id, log::digest(&list.bad)) {
                     work.log.bad_entries(self.ledger.name(id), &list.bad);
@@ -199,22 +218,83 @@ where
                 {
                     work.log.recovered(self.ledger.name(id), id);
                 }
+                Some(Verdict::Answers { is_read: true })
             }
             Err(ApiError::Failed(failure)) => {
+                self.book_trouble(work);
                 work.failed += 1;
-                if self
-                    .ledger
-                    .failed(id, failure.clone(), true, self.clock.now())
-                {
-                    work.log.failing(self.ledger.name(id), id, &failure);
-                }
+                self.failed(id, failure, work);
+                Some(Verdict::Answers { is_read: false })
             }
-            Err(ApiError::Unavailable(failure)) => {
+            Err(ApiError::Trouble { failure, requests }) => {
                 work.failed += 1;
-                self.ledger.failed(id, failure, false, self.clock.now());
+                work.troubled.push((id, failure));
+                Some(Verdict::Trouble { requests })
             }
-            Err(ApiError::NotAsked) => work.unreached += 1,
+            Err(ApiError::Stopped(stop)) => {
+                work.unreached += 1;
+                work.stop.get_or_insert(stop);
+                None
+            }
         }
+    }
+
+    /// Decides whose failure it was that the last repositories failed by trouble: the API's if that ended the poll, otherwise
+    /// their own, since others were read before or after them.
+    fn book_trouble(&mut self, work: &mut Work) {
+        for (id, failure) in std::mem::take(&mut work.troubled) {
+            let failure = match work.stop {
+                Some(_) => failure.of_the_api(),
+                None => failure,
+            };
+            self.failed(id, failure, work);
+        }
+    }
+
+    fn failed(&mut self, id: RepositoryId, failure: Failure, work: &mut Work) {
+        self.unsaved = true;
+        let (what, hint) = (Arc::clone(&failure.what), Arc::clone(&failure.hint));
+        if self.ledger.failed(id, failure, self.clock.now()) {
+            work.log.failing(self.ledger.name(id), id, &what, &hint);
+        }
+    }
+
+    /// Whether the API failed as a whole: trouble ended the poll, or nothing was read and all failed by trouble.
+    fn outage(&self, listing: &Result<(), ApiError>, left: Left, work: &Work) -> Option<Stop> {
+        let ended_early = matches!(left, Left::Unreached(_));
+        let nothing_else = work.read == 0 && work.failed == work.troubled.len();
+        let failure = match (listing, work.troubled.last()) {
+            (Err(ApiError::Trouble { failure, .. }), _) if work.read == 0 || ended_early => {
+                failure.clone()
+            }
+            (_, Some((_, last))) if ended_early || listing.is_ok() && nothing_else => {
+                let failed = repositories(work.troubled.len());
+                let what = format!("{failed} in a row cannot be read, the last: {}", last.what);
+                Failure::new(self.clock.now(), what, Arc::clone(&last.hint))
+            }
+            _ => return None,
+        };
+        Some(Stop {
+            reason: PollFailure::Unavailable,
+            failure,
+        })
+    }
+
+    /// Shows how far the poll under way has come.
+    fn came_to(&mut self, step: Step) {
+        self.progress
+            .send_if_modified(|before| std::mem::replace(before, step) != step);
+        if let Activity::Polling(running) = &mut self.status.activity {
+            running.step = step;
+        }
+    }
+
+    fn too_large(&self, most: usize) -> Failure {
+        let what = format!(
+            "the listing has more than {most} repositories, or no end: it is not read any further"
+        );
+        let hint = "raise api.max_repositories if the account has that many, or report it to the API's operators";
+        Failure::new(self.clock.now(), what, hint)
     }
 
     fn broken_cursor(&self, after: Option<RepositoryId>) -> Failure {

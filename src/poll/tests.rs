@@ -8,7 +8,7 @@ mod staleness;
 mod wrong_clock;
 
 use crate::{
-    api::{ApiError, Session, Stop},
+    api::{ApiError, Attempts, Session},
     model::{
         BadEntry, Completion, Language, LanguageList, Next, Page, Repository, RepositoryId,
         TargetLanguage, Visibility,
@@ -33,8 +33,8 @@ struct World {
     asked: Vec<u64>,
     /// What is bad in the languages of a repository.
     bad: Vec<(u64, Vec<BadEntry>)>,
-    /// Whether what fails does so because the API fails as a whole.
-    is_unavailable: bool,
+    /// Whether what fails does so by trouble.
+    is_in_trouble: bool,
     /// Stop the poll after so many languages requests, for that reason.
     stop_after: Option<(usize, PollFailure)>,
     /// The key cannot be read.
@@ -46,8 +46,11 @@ struct World {
 impl World {
     fn error(&self, what: &str) -> ApiError {
         let failure = Failure::new(START, what, "wait");
-        if self.is_unavailable {
-            ApiError::Unavailable(failure.of_the_api())
+        if self.is_in_trouble {
+            ApiError::Trouble {
+                failure,
+                requests: 1,
+            }
         } else {
             ApiError::Failed(failure)
         }
@@ -121,9 +124,13 @@ impl Session for MemorySession {
         })
     }
 
-    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, ApiError> {
-        if self.stopped().is_some() {
-            return Err(ApiError::NotAsked);
+    async fn list_languages(
+        &self,
+        id: RepositoryId,
+        _: Attempts,
+    ) -> Result<LanguageList, ApiError> {
+        if let Some(stop) = self.stopped.lock().unwrap().clone() {
+            return Err(ApiError::Stopped(stop));
         }
         let takes = self.world.lock().unwrap().takes;
         tokio::time::sleep(takes).await;
@@ -160,10 +167,6 @@ impl Session for MemorySession {
             bad,
         })
     }
-
-    fn stopped(&self) -> Option<Stop> {
-        self.stopped.lock().unwrap().clone()
-    }
 }
 
 type Publish = fn(Arc<Snapshot>, PollStatus);
@@ -178,6 +181,7 @@ fn settings(world: &Memory) -> Settings<Memory> {
     Settings {
         api: world.clone(),
         concurrency: 1,
+        max_repositories: 1000,
         interval: Duration::from_secs(300),
         stale_after: Duration::from_secs(3600),
         filter: FilterConfig {
@@ -210,6 +214,21 @@ fn bench() -> Bench {
         poller,
         _settings: sender,
     }
+}
+
+/// A poller of that API, whose settings never change.
+fn polling<P>(world: &Memory, memory: Option<crate::state::Memory>, publish: P) -> Poller<Memory, P>
+where
+    P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
+{
+    Poller::new(
+        watch::channel(Arc::new(settings(world))).1,
+        memory,
+        None,
+        Clock::following_tokio(START),
+        Arc::new(Instruments::new("/metrics")),
+        Some(publish),
+    )
 }
 
 impl Bench {
@@ -323,28 +342,21 @@ async fn what_one_poll_did_not_reach_the_next_reads_first() {
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_that_ran_over_is_followed_at_once_and_one_that_broke_by_a_whole_interval() {
-    let stop = Some((3, PollFailure::Unavailable));
-    for (stop_after, starts) in [(None, [0, 600, 1200]), (stop, [0, 900, 1800])] {
-        let Bench {
-            world,
-            poller,
-            _settings,
-        } = bench();
+    let stop = Some((2, PollFailure::Unavailable));
+    for (stop_after, starts) in [(None, [0, 600, 1200]), (stop, [0, 700, 1400])] {
+        let world = bench().world;
         world.0.lock().unwrap().takes = Duration::from_secs(200);
         world.0.lock().unwrap().stop_after = stop_after;
-        let begun = Arc::new(Mutex::new(Vec::new()));
-        let watched = Arc::clone(&begun);
-        let mut progress = poller.progress();
-        let start = Instant::now();
-        tokio::join!(poller.run(pass(35)), async move {
-            while progress.changed().await.is_ok() {
-                let progress = *progress.borrow_and_update();
-                if progress.is_listed && progress.done == 0 {
-                    watched.lock().unwrap().push(start.elapsed().as_secs());
-                }
+        let begun = Arc::new(Mutex::new(std::collections::BTreeSet::new()));
+        let log = Arc::clone(&begun);
+        let publish = move |_, status: PollStatus| {
+            if let Some(running) = status.running() {
+                let since = running.since.since(START).as_secs();
+                log.lock().unwrap().insert(since);
             }
-        });
-        assert_eq!(begun.lock().unwrap()[..3], starts);
+        };
+        polling(&world, None, publish).run(pass(35)).await;
+        assert!(begun.lock().unwrap().iter().take(3).eq(&starts));
     }
 }
 
@@ -373,16 +385,17 @@ async fn a_long_poll_publishes_at_least_every_five_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_listing_publishes_what_it_has_shown_at_least_every_five_seconds() {
+async fn a_slow_listing_publishes_how_far_it_is_at_least_every_five_seconds() {
     let world = bench().world;
     world.0.lock().unwrap().page_takes = Duration::from_secs(60);
     let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
     let published = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&published);
-    let publish = move |snapshot: Arc<Snapshot>, _| {
-        log.lock()
-            .unwrap()
-            .push((snapshot.taken_at.since(START), snapshot.repositories.len()));
+    let publish = move |snapshot: Arc<Snapshot>, status: PollStatus| {
+        if let Some(Step::Listing { shown }) = status.running().map(|running| running.step) {
+            let at = snapshot.taken_at.since(START);
+            log.lock().unwrap().push((at, shown));
+        }
     };
     let clock = Clock::following_tokio(START);
     let mut poller = Poller::new(
@@ -401,12 +414,8 @@ async fn a_slow_listing_publishes_what_it_has_shown_at_least_every_five_seconds(
         .max();
     assert_eq!(longest, Some(Duration::from_secs(5)));
     let first_with = |count| {
-        published
-            .iter()
-            .find(|(_, shown)| *shown == count)
-            .unwrap()
-            .0
-            .as_secs()
+        let first = published.iter().find(|(_, shown)| *shown == count);
+        first.unwrap().0.as_secs()
     };
     assert!((60..=65).contains(&first_with(2)), "{}", first_with(2));
     assert!((120..=125).contains(&first_with(3)), "{}", first_with(3));
@@ -455,8 +464,7 @@ async fn what_changed_nothing_is_not_saved() {
         StateFile::open(&path, "https://api.example.com/", OtherApi::SetAside, START).unwrap()
     };
     let world = Memory::default();
-    world.0.lock().unwrap().pages = vec![vec![(1, "o/a")]];
-    world.0.lock().unwrap().listing_breaks = true;
+    world.0.lock().unwrap().has_no_key = true;
     let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
     let instruments = Arc::new(Instruments::new("/metrics"));
     let (saver, saving) = Saver::new(opened.file, Arc::clone(&instruments));

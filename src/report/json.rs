@@ -66,7 +66,7 @@ pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
             "read": poll.read,
             "failed": poll.failed,
             "unreached": poll.unreached,
-            "error": poll.ended_early.as_ref().map(error),
+            "error": poll.ended_early.as_ref().map(|stop| error(&stop.failure)),
         }),
         filtered: snapshot.filtered,
         repositories: rows.iter().map(entry).collect(),

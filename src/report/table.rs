@@ -302,10 +302,8 @@ fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Stri
         )
     };
     let mut lines: Vec<_> = poll
-        .listing
-        .iter()
-        .chain(&poll.ended_early)
-        .take(1)
+        .cut_short()
+        .into_iter()
         .map(|failure| say(String::new(), failure))
         .collect();
     for Cause {

@@ -1,6 +1,9 @@
 use super::*;
 use crate::{
-    model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp, Visibility},
+    model::{
+        Completion, Failure, Language, PollFailure, Repository, RepositoryId, Stop, Timestamp,
+        Visibility,
+    },
     progress::Progress,
     snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
     targets::{Targets, tests::entry},
@@ -71,7 +74,7 @@ fn poll(failed: usize) -> PollOutcome {
         read: 2,
         failed,
         unreached: 0,
-        failure: (failed > 0).then_some(crate::model::PollFailure::Repositories),
+        postponed: 0,
     }
 }
 
@@ -268,10 +271,13 @@ The filters leave out every repository, 3 in all; change filter.include, filter.
 
 #[test]
 fn a_listing_that_failed_is_reported_once_and_not_taken_for_an_empty_account() {
-    let failure = |what: &str| Some(Failure::new(NOW, what, "wait"));
+    let failure = Failure::new(NOW, "status 401", "wait");
     let refused = PollOutcome {
-        listing: failure("status 401"),
-        ended_early: failure("the API refuses the key"),
+        listing: Some(failure.clone()),
+        ended_early: Some(Stop {
+            reason: PollFailure::Unauthorized,
+            failure,
+        }),
         ..poll(0)
     };
     let expected = "0 repositories, 0 languages

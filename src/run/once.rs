@@ -9,9 +9,9 @@ use crate::{
     exposition::{self, Format},
     health::{self, Finding, Kind},
     instruments::Instruments,
-    poll::{PollProgress, Poller},
+    poll::Poller,
     report::{self, Terminal},
-    snapshot::{PollOutcome, PollStatus, Snapshot},
+    snapshot::{PollOutcome, PollStatus, Snapshot, Step},
     state::{Opened, StateError},
     telemetry,
 };
@@ -155,22 +155,24 @@ fn progress_bar() -> anyhow::Result<ProgressBar> {
 }
 
 /// Shows the progress of the poll.
-async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollProgress>) -> anyhow::Result<()> {
+async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Step>) -> anyhow::Result<()> {
     let reading =
         ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left")?;
     while progress.changed().await.is_ok() {
-        let now = *progress.borrow_and_update();
-        if now.is_listed && bar.length().is_none() {
-            bar.set_style(reading.clone());
-            bar.reset_eta();
-        }
-        // Both in one step, so that listed repositories are never shown as read.
-        bar.update(|state| {
-            if now.is_listed {
-                state.set_len(now.of as u64);
+        match *progress.borrow_and_update() {
+            Step::Listing { shown } => bar.set_position(shown as u64),
+            Step::Reading { of, requested, .. } => {
+                if bar.length().is_none() {
+                    bar.set_style(reading.clone());
+                    bar.reset_eta();
+                }
+                // Both in one step, so that listed repositories are never shown as read.
+                bar.update(|state| {
+                    state.set_len(of as u64);
+                    state.set_pos(requested as u64);
+                });
             }
-            state.set_pos(if now.is_listed { now.done } else { now.of } as u64);
-        });
+        }
     }
     bar.finish_and_clear();
     Ok(())

@@ -2,12 +2,12 @@
 
 use super::RunError;
 use crate::{
-    api::{Api as _, ApiError, Client, Session as _},
+    api::{Api as _, ApiError, Attempts, Client, Session as _},
     clock::Clock,
     config::{ApiConfig, Config},
     health,
     instruments::Instruments,
-    model::{Completion, Failure, Repository, TargetLanguage},
+    model::{Completion, Failure, Repository, Stop, TargetLanguage},
     progress::advance,
     select::select,
     snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
@@ -67,7 +67,7 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
     // Also if the filters leave nothing, to find out whether the key can read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
         let list = session
-            .list_languages(repository.id)
+            .list_languages(repository.id, Attempts::One)
             .await
             .map_err(|error| failed(&format!("repository {:?}", repository.name), error))?;
         lines.push(describe_languages(repository, &list.languages));
@@ -96,14 +96,10 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
 }
 
 fn failed(of: &str, error: ApiError) -> anyhow::Error {
-    match error {
-        ApiError::Failed(failure) | ApiError::Unavailable(failure) => {
-            anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint)
-        }
-        ApiError::NotAsked => {
-            anyhow!("{of} was not requested, because the API refused an earlier request")
-        }
-    }
+    let (ApiError::Failed(failure)
+    | ApiError::Trouble { failure, .. }
+    | ApiError::Stopped(Stop { failure, .. })) = error;
+    anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint)
 }
 
 fn describe_languages(

@@ -79,7 +79,7 @@ async fn reload(State(site): State<Arc<Site>>) -> Response {
 
 async fn ready(State(site): State<Arc<Site>>) -> Response {
     let published = site.published();
-    if published.status.has_data {
+    if published.status.has_data() {
         return "ready\n".into_response();
     }
     let findings = site.findings(&published);
@@ -91,7 +91,7 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
     if let Some(since) = why.and_then(|finding| finding.since) {
         reason = format!("{reason} (since {since})");
     }
-    if let Some(at) = published.status.next_poll_at {
+    if let Some(at) = published.status.next_poll_at() {
         reason = format!("{reason}; the next poll begins at {at}");
     }
     (
@@ -105,8 +105,8 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
 mod tests {
     use super::super::state::ReloadRequest;
     use super::super::testing::{Fixture, body, status};
-    use crate::model::{Failure, Timestamp};
-    use crate::snapshot::{PollOutcome, Running};
+    use crate::model::{Failure, PollFailure, Stop, Timestamp};
+    use crate::snapshot::{Activity, DataSource, PollOutcome, Running, Step};
     use std::time::Duration;
 
     #[tokio::test]
@@ -215,38 +215,40 @@ mod tests {
     #[tokio::test]
     async fn readiness_says_why_there_are_no_data() {
         let mut fixture = Fixture::new();
-        fixture.publish(|status| status.has_data = false);
+        fixture.publish(|status| status.data = DataSource::None);
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
             "not ready: The first poll is about to begin; nothing to do: wait for the poll to end\n"
         );
         fixture.publish(|status| {
-            status.running = Some(Running {
+            status.activity = Activity::Polling(Running {
                 since: Timestamp::from_millis(0),
-                is_listed: false,
-                read: 0,
+                step: Step::Listing { shown: 0 },
             });
         });
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
             "not ready: The first poll is under way; nothing to do: wait for the poll to end (since 1970-01-01T00:00:00Z)\n"
         );
+        let failure = Failure::new(
+            Timestamp::from_millis(0),
+            "GET /v1/repositories: 401 Unauthorized",
+            "check api.key_file",
+        );
         fixture.publish(|status| {
-            status.running = None;
-            status.next_poll_at = Some(Timestamp::from_millis(300_000));
+            status.activity = Activity::Waiting(Some(Timestamp::from_millis(300_000)));
             status.last = Some(PollOutcome {
                 ended_at: Timestamp::from_millis(1000),
                 duration: Duration::from_secs(1),
-                listing: Some(Failure::new(
-                    Timestamp::from_millis(0),
-                    "GET /v1/repositories: 401 Unauthorized",
-                    "check api.key_file",
-                )),
-                ended_early: None,
+                listing: Some(failure.clone()),
+                ended_early: Some(Stop {
+                    reason: PollFailure::Unauthorized,
+                    failure,
+                }),
                 read: 0,
                 failed: 0,
                 unreached: 0,
-                failure: Some(crate::model::PollFailure::Unauthorized),
+                postponed: 0,
             });
         });
         assert_eq!(
@@ -255,7 +257,7 @@ mod tests {
              GET /v1/repositories: 401 Unauthorized; check api.key_file (since 1970-01-01T00:00:00Z); the next poll begins at \
              1970-01-01T00:05:00Z\n"
         );
-        fixture.publish(|status| status.has_data = true);
+        fixture.publish(|status| status.data = DataSource::Api);
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
             "ready\n",

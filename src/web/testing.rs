@@ -11,7 +11,7 @@ use crate::{
     exposition::Published,
     instruments::Instruments,
     model::Timestamp,
-    snapshot::{PollStatus, Snapshot},
+    snapshot::{Activity, DataSource, PollStatus, Snapshot},
 };
 use axum::{body::Body, extract::ConnectInfo, http::Request, response::Response};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -46,13 +46,11 @@ impl Fixture {
         };
         let status = PollStatus {
             interval: Duration::from_secs(300),
-            running: None,
-            next_poll_at: None,
+            activity: Activity::Waiting(None),
             last: None,
             last_success_at: None,
             held_until: None,
-            has_data: true,
-            is_restored: false,
+            data: DataSource::Api,
             state_is_kept: true,
         };
         let (reload, reloads) = mpsc::channel(1);

@@ -11,7 +11,9 @@ use translation_exporter::{
     instruments::Instruments,
     model::{Completion, Interner, Language, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
-    snapshot::{Condition, Languages, PollStatus, Reading, Reported, Shown, Snapshot},
+    snapshot::{
+        Activity, Condition, DataSource, Languages, PollStatus, Reading, Reported, Shown, Snapshot,
+    },
 };
 
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
@@ -70,13 +72,11 @@ fn snapshot(series: usize) -> Snapshot {
 fn status() -> PollStatus {
     PollStatus {
         interval: Duration::from_secs(300),
-        running: None,
-        next_poll_at: None,
+        activity: Activity::Waiting(None),
         last: None,
         last_success_at: None,
         held_until: None,
-        has_data: true,
-        is_restored: false,
+        data: DataSource::Api,
         state_is_kept: false,
     }
 }

@@ -212,8 +212,8 @@ fn on_a_terminal_the_bar_begins_at_0_and_is_drawn_once_after_a_line_of_the_log()
         .collect();
     assert_eq!(
         positions.len(),
-        6,
-        "the one line of the log makes room, and the bar comes back: {positions:?}"
+        7,
+        "each of the two lines of the log makes room, and the bar comes back: {positions:?}"
     );
     positions.dedup();
     assert_eq!(positions, ["0", "1", "2", "3", "4"]);

@@ -43,11 +43,11 @@ fn a_poll_that_fails_makes_few_requests() {
             0,
         ),
         (
-            "a key that may not read three repositories",
+            "a key that may read no repository",
             Target::AllLanguages,
             Reply::status(403),
             2,
-            3,
+            20,
         ),
     ] {
         api.heal();

@@ -25,6 +25,11 @@ fn numbers_outside_their_bounds_are_refused() {
             &["0.5", "'inf'", "all"],
             "means finished, a number of at least 1…\"{}\"",
         ),
+        (
+            "api.max_repositories",
+            &["0", "10000001"],
+            "1 to 10000000…\"{}\"",
+        ),
         ("web.max_requests", &["0"], "1 to 1000000…\"{}\""),
     ]);
     for value in [".inf", ".nan"] {

@@ -126,7 +126,7 @@ translation_exporter_last_success_timestamp_seconds 1795224345.0
 # TYPE translation_exporter_poll_interval_seconds gauge
 # UNIT translation_exporter_poll_interval_seconds seconds
 translation_exporter_poll_interval_seconds 300.0
-# HELP translation_exporter_api_held_until_timestamp_seconds Until when Retry-After holds all requests; 0 if it does not.
+# HELP translation_exporter_api_held_until_timestamp_seconds Until when Retry-After holds all requests; absent while it does not.
 # TYPE translation_exporter_api_held_until_timestamp_seconds gauge
 # UNIT translation_exporter_api_held_until_timestamp_seconds seconds
 translation_exporter_api_held_until_timestamp_seconds 1795224700.0
@@ -160,7 +160,6 @@ fn before_a_first_poll_has_ended_nothing_is_said_of_polls_or_data() {
         samples(&text, "translation"),
         [
             "translation_exporter_poll_interval_seconds 300.0",
-            "translation_exporter_api_held_until_timestamp_seconds 0.0",
             "translation_exporter_completion_scale 100.0"
         ]
     );

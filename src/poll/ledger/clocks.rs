@@ -3,7 +3,7 @@
 use super::{Known, Ledger};
 use crate::{
     clock::{ClockCheck, Moment},
-    model::Timestamp,
+    model::{RepositoryId, Timestamp},
     snapshot::{Languages, Reading, Reported},
 };
 use std::{sync::Arc, time::Duration};
@@ -17,19 +17,20 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const DEPARTED_AT_LEAST: usize = 100_000;
 
 impl Ledger {
-    /// Keeps the clocks of a repository that leaves.
-    pub(super) fn depart(&mut self, known: &Known, now: Timestamp) {
+    /// A repository is no longer polled; its clocks are kept.
+    pub(super) fn leave(&mut self, id: RepositoryId, now: Timestamp) {
+        let Some(Known {
+            languages: Some(languages),
+            ..
+        }) = self.known.remove(&id)
+        else {
+            return;
+        };
         let now = self.time.record(now);
-        for reading in known
-            .languages
-            .iter()
-            .flat_map(|languages| &*languages.readings)
-        {
+        for reading in &*languages.readings {
             if let Some(progress) = reading.progress() {
-                self.departed.insert(
-                    (known.repository.id, Arc::clone(&reading.language.code)),
-                    (progress, now),
-                );
+                let key = (id, Arc::clone(&reading.language.code));
+                self.departed.insert(key, (progress, now));
             }
         }
     }
@@ -129,9 +130,9 @@ impl Ledger {
             let Some(languages) = &known.languages else {
                 continue;
             };
-            if known.read.is_none_or(|read| read <= restored_at) {
+            if known.read_at.is_none_or(|read_at| read_at <= restored_at) {
                 let age = counts_as_now.since(languages.read_at);
-                known.read = now.monotonic.checked_sub(age);
+                known.read_at = now.monotonic.checked_sub(age);
             }
         }
     }
@@ -164,12 +165,11 @@ pub(super) fn cut_to(languages: &mut Arc<Languages>, now: Timestamp) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Listing, *};
     use crate::{
         config::FilterConfig,
         model::{
-            Completion, Interner, LanguageList, Next, Page, Repository, RepositoryId,
-            TargetLanguage, Visibility,
+            Completion, Interner, LanguageList, Next, Page, Repository, TargetLanguage, Visibility,
         },
     };
     use globset::GlobSet;
@@ -191,7 +191,7 @@ mod tests {
             next: Next::After(id),
         };
         let mut ledger = Ledger::default();
-        let mut listing = ledger.begin_listing();
+        let mut listing = Listing::default();
         listing.add(page);
         let filter = FilterConfig {
             include: None,
@@ -199,7 +199,7 @@ mod tests {
             exclude_languages: GlobSet::empty(),
             private: true,
         };
-        ledger.apply_listing(listing, true, &filter, START);
+        ledger.apply_complete(listing, &filter, START);
         ledger
     }
 

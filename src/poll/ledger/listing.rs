@@ -13,14 +13,11 @@ use std::{
     sync::Arc,
 };
 
-/// A listing while it is read.
-#[derive(Debug)]
+/// What a listing has shown so far; nothing known changes before it is applied.
+#[derive(Debug, Default)]
 pub(in crate::poll) struct Listing {
-    /// How many repositories were listed before it.
-    listed_before: usize,
-    /// Those that were polled before it.
-    names_before: BTreeMap<RepositoryId, Arc<str>>,
-    seen: BTreeMap<RepositoryId, Arc<Repository>>,
+    repositories: BTreeMap<RepositoryId, Arc<Repository>>,
+    /// Ids without a name, and names without an id, that can be read: they are listed, though nothing new is known of them.
     nameless: HashSet<RepositoryId>,
     unidentified: HashSet<Arc<str>>,
     duplicate_ids: Vec<BadEntry>,
@@ -30,11 +27,11 @@ impl Listing {
     /// Adds a page; the first entry of an id counts.
     pub fn add(&mut self, page: Page) {
         for repository in page.repositories {
-            match self.seen.entry(repository.id) {
+            match self.repositories.entry(repository.id) {
                 Entry::Vacant(entry) => drop(entry.insert(Arc::new(repository))),
                 Entry::Occupied(_) => {
-                    self.duplicate_ids
-                        .push(BadEntry::of_repository(&repository, Defect::DuplicateId));
+                    let duplicate = BadEntry::of_repository(&repository, Defect::DuplicateId);
+                    self.duplicate_ids.push(duplicate);
                 }
             }
         }
@@ -42,14 +39,17 @@ impl Listing {
         self.unidentified.extend(page.unidentified);
     }
 
-    /// How many repositories it has shown so far.
+    /// How many entries it has shown.
     pub fn len(&self) -> usize {
-        self.seen.len()
+        self.repositories.len()
+            + self.nameless.len()
+            + self.unidentified.len()
+            + self.duplicate_ids.len()
     }
 
-    /// Whether the listing shows this repository, even if only its id or only its name can be read.
+    /// Whether it shows this repository, even if only its id or only its name can be read.
     fn shows(&self, repository: &Repository) -> bool {
-        self.seen.contains_key(&repository.id)
+        self.repositories.contains_key(&repository.id)
             || self.nameless.contains(&repository.id)
             || self.unidentified.contains(&repository.name)
     }
@@ -65,103 +65,80 @@ pub(in crate::poll) struct Changes {
 }
 
 impl Ledger {
-    /// A listing begins to be read.
-    pub fn begin_listing(&self) -> Listing {
-        Listing {
-            listed_before: self.listed.len(),
-            names_before: self.names(),
-            seen: BTreeMap::new(),
-            nameless: HashSet::new(),
-            unidentified: HashSet::new(),
-            duplicate_ids: Vec::new(),
-        }
-    }
-
-    /// Adds what is new in a listing that is still being read; nothing known changes yet. A new repository with the name of
-    /// a known one waits for the complete listing, which may show that the known one was renamed.
-    pub fn preview(&mut self, listing: &Listing, filter: &FilterConfig, now: Timestamp) {
-        let names: HashSet<_> = self
-            .listed
-            .values()
-            .map(|repository| Arc::clone(&repository.name))
-            .collect();
-        let before = self.listed.len();
-        for (id, repository) in &listing.seen {
-            if !names.contains(&repository.name) {
-                self.listed
-                    .entry(*id)
-                    .or_insert_with(|| Arc::clone(repository));
-            }
-        }
-        if self.listed.len() > before {
-            self.reselect(filter, now);
-        }
-    }
-
-    /// Applies a listing that was read as far as possible. Returns what it changed, and its repositories that cannot be used
-    /// because another one has the same id or name.
-    pub fn apply_listing(
+    /// Applies a listing that reached its end: what it lacks leaves. Returns what it changed, and its repositories that
+    /// cannot be used because another one has the same id or name.
+    pub fn apply_complete(
         &mut self,
         listing: Listing,
-        is_complete: bool,
         filter: &FilterConfig,
         now: Timestamp,
     ) -> (Changes, Vec<BadEntry>) {
-        if is_complete {
-            self.remove_missing(&listing, now);
-            self.unnamed = listing.nameless.len();
-        }
-        for (id, repository) in listing.seen {
+        let before = self.names();
+        self.remove_missing(&listing, now);
+        self.unnamed = listing.nameless.len();
+        for (id, repository) in listing.repositories {
             if self.listed.get(&id) != Some(&repository) {
                 self.listed.insert(id, repository);
             }
         }
         self.forget_departed(now);
-        let same_name = self.reselect(filter, now);
-        let same_name = same_name
-            .iter()
-            .map(|repository| BadEntry::of_repository(repository, Defect::DuplicateName));
-        let duplicates = listing.duplicate_ids.into_iter().chain(same_name).collect();
-        (self.changes_since(listing.names_before), duplicates)
+        let mut duplicates = listing.duplicate_ids;
+        for repository in self.reselect(filter, now) {
+            duplicates.push(BadEntry::of_repository(&repository, Defect::DuplicateName));
+        }
+        (self.changes_since(before), duplicates)
+    }
+
+    /// Takes over what is new in a listing that broke off; what was known stays as it was. A new repository with the name of
+    /// a known one waits for a complete listing, which may show that the known one was renamed or removed.
+    pub fn apply_incomplete(
+        &mut self,
+        listing: Listing,
+        filter: &FilterConfig,
+        now: Timestamp,
+    ) -> Changes {
+        let before = self.names();
+        let known: HashSet<Arc<str>> = self
+            .listed
+            .values()
+            .map(|repository| Arc::clone(&repository.name))
+            .collect();
+        for (id, repository) in listing.repositories {
+            if !known.contains(&repository.name) {
+                self.listed.entry(id).or_insert(repository);
+            }
+        }
+        self.reselect(filter, now);
+        self.changes_since(before)
     }
 
     fn remove_missing(&mut self, listing: &Listing, now: Timestamp) {
-        let before = listing.listed_before;
         let missing: BTreeSet<_> = self
             .listed
             .values()
             .filter(|repository| !listing.shows(repository))
             .map(|repository| repository.id)
             .collect();
-        let gone: BTreeSet<_> = if missing.len() * 2 > before {
-            missing.intersection(&self.missed).copied().collect()
-        } else {
-            missing.clone()
-        };
-        for id in &gone {
-            self.listed.remove(id);
-            if let Some(known) = self.known.remove(id) {
-                self.depart(&known, now);
+        let needs_confirmation = missing.len() * 2 > self.listed.len();
+        let missed_before = std::mem::take(&mut self.missed);
+        for id in missing {
+            if needs_confirmation && !missed_before.contains(&id) {
+                self.missed.insert(id);
+            } else {
+                self.listed.remove(&id);
+                self.leave(id, now);
             }
         }
-        self.missed = missing.difference(&gone).copied().collect();
     }
 
     /// Applies the filters to all that is listed, and returns those with the same name as another.
     pub fn reselect(&mut self, filter: &FilterConfig, now: Timestamp) -> Vec<Arc<Repository>> {
         let Selection { polled, duplicates } = select(&self.listed, filter);
-        let left: Vec<_> = self
-            .known
-            .keys()
-            .filter(|id| !polled.contains_key(id))
-            .copied()
-            .collect();
-        for known in left
-            .into_iter()
-            .filter_map(|id| self.known.remove(&id))
-            .collect::<Vec<_>>()
-        {
-            self.depart(&known, now);
+        let known: Vec<_> = self.known.keys().copied().collect();
+        for id in known {
+            if !polled.contains_key(&id) {
+                self.leave(id, now);
+            }
         }
         for (id, repository) in polled {
             match self.known.entry(id) {

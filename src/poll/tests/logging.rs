@@ -92,7 +92,7 @@ async fn a_poll_like_the_one_before_logs_nothing() {
         log.take(),
         [
             "the repositories were listed for the first time repositories=30 filtered=0",
-            "poll ended failed=0 unreached=0"
+            "poll ended failed=0 unreached=0 postponed=0"
         ]
     );
     bench.poll().await;
@@ -167,7 +167,7 @@ async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_
     for minute in 0..24 {
         bench.change(|world| {
             world.completions.clear();
-            world.is_unavailable = true;
+            world.is_in_trouble = true;
             // What fails before the poll ends is a matter of luck.
             world.stop_after = Some((10 + minute % 7, PollFailure::Unavailable));
         });
@@ -194,7 +194,7 @@ async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_
     assert_eq!(
         log.take(),
         [
-            "poll ended failed=0 unreached=0",
+            "poll ended failed=0 unreached=0 postponed=0",
             "the API answers again after=2 h",
             "no data are stale any more after=55 min"
         ]
@@ -236,7 +236,7 @@ async fn what_an_outage_hides_is_not_said_to_be_over() {
         bench.poll().await;
         observe(&mut watch, &bench);
         bench.change(|world| {
-            (world.listing_breaks, world.is_unavailable) = (true, true);
+            (world.listing_breaks, world.is_in_trouble) = (true, true);
             world.completions.clear();
         });
         bench.poll().await;
@@ -313,8 +313,8 @@ async fn a_failure_of_its_own_is_logged_once_even_with_an_outage_in_between() {
     bench.poll().await;
     let log = Log::collect();
     bench.change(|world| world.completions.retain(|(id, _)| *id != 2));
-    for is_unavailable in [false, true, false] {
-        bench.change(|world| world.is_unavailable = is_unavailable);
+    for is_in_trouble in [false, true, false] {
+        bench.change(|world| world.is_in_trouble = is_in_trouble);
         bench.poll().await;
     }
     assert_eq!(count(&log.take(), "cannot read languages"), 1);

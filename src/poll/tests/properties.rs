@@ -3,7 +3,7 @@
 
 use super::{Publish, START};
 use crate::{
-    api::{Api, ApiError, Session, Stop, wire},
+    api::{Api, ApiError, Attempts, Session, wire},
     clock::Clock,
     config::FilterConfig,
     instruments::Instruments,
@@ -131,7 +131,11 @@ impl Session for Account {
         )
     }
 
-    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, ApiError> {
+    async fn list_languages(
+        &self,
+        id: RepositoryId,
+        _: Attempts,
+    ) -> Result<LanguageList, ApiError> {
         let world = self.0.lock().unwrap();
         let languages = world
             .repositories
@@ -145,10 +149,6 @@ impl Session for Account {
                 .unwrap()
                 .0,
         )
-    }
-
-    fn stopped(&self) -> Option<Stop> {
-        None
     }
 }
 
@@ -186,6 +186,7 @@ fn poll(world: World) -> (Snapshot, PollOutcome) {
         let settings = Settings {
             api: Account(Arc::new(Mutex::new(world))),
             concurrency: 3,
+            max_repositories: 1000,
             interval: Duration::from_secs(3600),
             stale_after: Duration::from_secs(7200),
             filter: FilterConfig {

@@ -176,6 +176,7 @@ fn condition(condition: &Condition, now: Timestamp) -> Markup {
         .unwrap_or_default();
     html! { @match condition {
         Condition::Fresh(_) => {},
+        Condition::Restored(_) => { " " span.tag { "not read since the start" } },
         Condition::Failing(..) => { " " span.tag.fails { "failing for " (lasts) } },
         Condition::Stale { read_at, .. } => { " " span.tag.fails { "no data: last read " (ago(*read_at, now)) } },
         Condition::Pending(Some(_)) => { " " span.tag.fails { "not read yet: failing for " (lasts) } },

@@ -151,6 +151,7 @@ fn last_poll(status: &PollStatus, now: Timestamp) -> Markup {
         (moment(last.ended_at, &ago(last.ended_at, now)))
         span.detail { "took " (format!("{seconds:.1}")) " s, read " (read) }
         @if last.failed > 0 { span.detail { (grouped(last.failed)) " failed" } }
+        @if last.postponed > 0 { span.detail { (grouped(last.postponed)) " that failed before left for later" } }
         @if last.unreached > 0 { span.detail { (grouped(last.unreached)) " not reached" } }
     }
 }
@@ -158,7 +159,7 @@ fn last_poll(status: &PollStatus, now: Timestamp) -> Markup {
 fn next_poll(status: &PollStatus, now: Timestamp) -> Markup {
     let every = format!("every {}", humantime::format_duration(status.interval));
     html! {
-        @match (status.running.map(|running| running.since), status.next_poll_at) {
+        @match (status.running().map(|running| running.since), status.next_poll_at()) {
             (Some(since), _) => { "under way" span.detail { "since " (moment(since, &ago(since, now))) } },
             (None, Some(at)) => { (moment(at, &ahead(at, now))) span.detail { (every) } },
             (None, None) => { "soon" span.detail { (every) } },

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     model::{
-        Completion, Failure, Language, PollFailure, Repository, RepositoryId, Timestamp, Visibility,
+        Completion, Failure, Language, PollFailure, Repository, RepositoryId, Stop, Timestamp,
+        Visibility,
     },
     progress::Progress,
     report::summary::rows,
@@ -208,7 +209,7 @@ fn outcome() -> PollOutcome {
         read: 1,
         failed: 0,
         unreached: 0,
-        failure: None,
+        postponed: 0,
     }
 }
 
@@ -285,11 +286,14 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
             })
             .collect(),
     );
-    let listing = Some(failure("GET /v1/repositories: 503", 1));
+    let failure = failure("GET /v1/repositories: 503", 1);
     let outcome = PollOutcome {
-        listing,
+        listing: Some(failure.clone()),
+        ended_early: Some(Stop {
+            reason: PollFailure::Unavailable,
+            failure,
+        }),
         read: 0,
-        failure: Some(PollFailure::Unavailable),
         ..outcome()
     };
     assert_eq!(

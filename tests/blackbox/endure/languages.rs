@@ -31,7 +31,9 @@ fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
         .set("api.concurrency", "2")
         .set("poll.interval", "6s")
         .start();
-    exporter.wait_for("all are read", |metrics| metrics.count(RATIO) == all);
+    let before = exporter.wait_for("all are read, and the poll has ended", |metrics| {
+        metrics.count(RATIO) == all && metrics.polls() == 1.0
+    });
     for (id, (_, fault, _)) in rows() {
         api.script(Target::Languages(id), move |request| Some(fault(request)));
     }
@@ -40,14 +42,9 @@ fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
     let nothing_lost = |metrics: &Exposition| {
         assert_eq!((metrics.count(INFO), metrics.count(RATIO)), (all, all));
     };
-    let before = exporter.wait_for("the faults show", |metrics| {
+    let after = exporter.wait_for("the next poll ends", |metrics| {
         nothing_lost(metrics);
-        metrics.repositories("failing") >= faults
-    });
-    let before = exporter.wait_for("a poll ends", |metrics| metrics.polls() > before.polls());
-    let after = exporter.wait_for("the next ends", |metrics| {
-        nothing_lost(metrics);
-        metrics.polls() > before.polls()
+        metrics.polls() == 2.0
     });
     assert_eq!(after.repositories("failing"), faults);
     assert_eq!(after.up(), Some(1.0));

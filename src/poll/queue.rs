@@ -1,0 +1,313 @@
+//! Which repositories a poll asks for, in which order, and when it gives up: the circuit breaker.
+//!
+//! The oldest attempt comes first. Those whose last read failed come after all others, and only until [`FAILED_AGAIN`] of
+//! them have failed again: they never keep anything from being read. Where one request after the other fails by trouble,
+//! a sample of what is left decides whether the API fails as a whole or only what was asked for so far.
+
+use crate::{api::Attempts, model::RepositoryId};
+use std::collections::{HashSet, VecDeque};
+
+/// How many requests in a row fail by trouble before the API itself is doubted.
+const ROW: u32 = 10;
+/// Over how many repositories, unless one of them was for the listing.
+const ROW_REPOSITORIES: usize = 5;
+/// How many of the repositories that are left are asked for then.
+const SAMPLE: usize = 10;
+/// How many of those that failed before may fail again in one poll.
+pub(super) const FAILED_AGAIN: usize = 20;
+
+/// A repository to ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Question {
+    pub id: RepositoryId,
+    pub attempts: Attempts,
+    failed_before: bool,
+}
+
+/// What the requests for a repository say about the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It answers, even if the repository cannot be read.
+    Answers { is_read: bool },
+    /// So many requests failed by trouble.
+    Trouble { requests: u32 },
+}
+
+/// Whether to go on.
+#[derive(Debug, PartialEq, Eq)]
+enum Phase {
+    Confident,
+    /// Only so many more are asked for, until one answers.
+    Doubtful {
+        sample: usize,
+    },
+    Over,
+}
+
+/// What is left to ask for in one poll.
+#[derive(Debug)]
+pub(super) struct Queue {
+    /// Those that were read last time, or never, the oldest attempt first.
+    first: VecDeque<RepositoryId>,
+    /// Those that failed last time, in the order in which they are asked for.
+    failed_before: VecDeque<RepositoryId>,
+    /// How many more of these may fail, if those under way do.
+    may_fail: usize,
+    is_listed: bool,
+    row: Row,
+    phase: Phase,
+}
+
+/// The last requests, as far as all of them failed by trouble.
+#[derive(Debug, Default)]
+struct Row {
+    requests: u32,
+    includes_listing: bool,
+    repositories: HashSet<RepositoryId>,
+}
+
+impl Row {
+    fn is_full(&self) -> bool {
+        self.requests >= ROW
+            && (self.includes_listing || self.repositories.len() >= ROW_REPOSITORIES)
+    }
+}
+
+impl Queue {
+    /// After a complete listing.
+    pub fn new(first: Vec<RepositoryId>, failed_before: Vec<RepositoryId>) -> Self {
+        Self {
+            first: first.into(),
+            failed_before: failed_before.into(),
+            may_fail: FAILED_AGAIN,
+            is_listed: true,
+            row: Row::default(),
+            phase: Phase::Confident,
+        }
+    }
+
+    /// After a listing that is incomplete; so many requests for it failed by trouble.
+    pub fn after_incomplete_listing(self, trouble: u32) -> Self {
+        let row = Row {
+            requests: trouble,
+            includes_listing: trouble > 0,
+            ..Row::default()
+        };
+        Self {
+            is_listed: false,
+            phase: if row.is_full() {
+                Phase::Over
+            } else {
+                Phase::Confident
+            },
+            row,
+            ..self
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.first.len() + self.failed_before.len()
+    }
+
+    /// Nothing more is asked for.
+    pub fn stop(&mut self) {
+        self.phase = Phase::Over;
+    }
+
+    /// What to ask for next; `None` until more answers are in, and at the end.
+    pub fn next(&mut self) -> Option<Question> {
+        let attempts = match &mut self.phase {
+            Phase::Over => return None,
+            _ if self.first.is_empty() => return self.next_that_failed_before(),
+            Phase::Confident => Attempts::Several,
+            Phase::Doubtful { sample: 0 } => return None,
+            Phase::Doubtful { sample } => {
+                *sample -= 1;
+                Attempts::One
+            }
+        };
+        Some(Question {
+            id: self.first.pop_front()?,
+            attempts,
+            failed_before: false,
+        })
+    }
+
+    fn next_that_failed_before(&mut self) -> Option<Question> {
+        if self.may_fail == 0 {
+            return None;
+        }
+        let id = self.failed_before.pop_front()?;
+        self.may_fail -= 1;
+        Some(Question {
+            id,
+            attempts: Attempts::One,
+            failed_before: true,
+        })
+    }
+
+    /// Takes in what a question came to.
+    pub fn answered(&mut self, question: Question, verdict: Verdict) {
+        match verdict {
+            Verdict::Answers { is_read } => {
+                self.row = Row::default();
+                if self.phase != Phase::Over {
+                    self.phase = Phase::Confident;
+                }
+                self.may_fail += usize::from(question.failed_before && is_read);
+            }
+            // That these fail again says nothing about the others.
+            Verdict::Trouble { .. } if question.failed_before => {}
+            Verdict::Trouble { requests } => {
+                self.row.requests += requests;
+                self.row.repositories.insert(question.id);
+                if self.row.is_full() && self.phase == Phase::Confident && !self.first.is_empty() {
+                    self.doubt();
+                }
+            }
+        }
+    }
+
+    fn doubt(&mut self) {
+        if !self.is_listed {
+            self.phase = Phase::Over;
+            return;
+        }
+        let last = self.first.len() - 1;
+        let sample = SAMPLE.min(self.first.len());
+        let places: HashSet<usize> = (0..sample)
+            .map(|place| place * last / (sample - 1).max(1))
+            .collect();
+        let (mut spread, mut rest) = (VecDeque::with_capacity(self.first.len()), VecDeque::new());
+        for (place, id) in self.first.drain(..).enumerate() {
+            if places.contains(&place) {
+                spread.push_back(id);
+            } else {
+                rest.push_back(id);
+            }
+        }
+        spread.append(&mut rest);
+        self.first = spread;
+        self.phase = Phase::Doubtful { sample };
+    }
+
+    /// How many were left when no question was left and none under way.
+    pub fn end(&self) -> Left {
+        let left = self.len();
+        match self.phase {
+            Phase::Over => Left::Unreached(left),
+            Phase::Doubtful { .. } if !self.first.is_empty() => Left::Unreached(left),
+            Phase::Doubtful { .. } | Phase::Confident => Left::Postponed(left),
+        }
+    }
+}
+
+/// How many repositories a poll did not ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    /// They failed before, and later polls ask for them.
+    Postponed(usize),
+    /// The poll ended early.
+    Unreached(usize),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(ids: impl IntoIterator<Item = u64>) -> Vec<RepositoryId> {
+        ids.into_iter().filter_map(RepositoryId::new).collect()
+    }
+
+    /// Asks for one after the other: those that answer are read, all others fail by trouble. Returns what was asked for.
+    fn ask(queue: &mut Queue, answers: impl Fn(u64) -> bool) -> Vec<u64> {
+        let mut asked = Vec::new();
+        while let Some(question) = queue.next() {
+            let id = question.id.get();
+            asked.push(id);
+            let verdict = if answers(id) {
+                Verdict::Answers { is_read: true }
+            } else {
+                Verdict::Trouble { requests: 2 }
+            };
+            queue.answered(question, verdict);
+        }
+        asked
+    }
+
+    #[test]
+    fn ten_requests_in_a_row_over_five_repositories_and_ten_of_the_rest_end_the_poll() {
+        let mut queue = Queue::new(ids(1..=96), Vec::new());
+        let asked = ask(&mut queue, |_| false);
+        assert_eq!(
+            asked,
+            [1, 2, 3, 4, 5, 6, 16, 26, 36, 46, 56, 66, 76, 86, 96]
+        );
+        assert_eq!(queue.end(), Left::Unreached(81));
+    }
+
+    #[test]
+    fn one_of_the_rest_that_answers_ends_the_row() {
+        let mut queue = Queue::new(ids(1..=96), Vec::new());
+        let asked = ask(&mut queue, |id| id > 90);
+        assert_eq!((asked.len(), queue.end()), (96, Left::Postponed(0)));
+        // A failure of its own is an answer too.
+        let mut queue = Queue::new(ids(1..=30), Vec::new());
+        for requests in 1.. {
+            let Some(question) = queue.next() else { break };
+            let verdict = match requests % 5 {
+                0 => Verdict::Answers { is_read: false },
+                _ => Verdict::Trouble { requests: 2 },
+            };
+            queue.answered(question, verdict);
+        }
+        assert_eq!(queue.end(), Left::Postponed(0));
+    }
+
+    #[test]
+    fn a_row_over_fewer_repositories_ends_nothing_unless_the_listing_is_part_of_it() {
+        let mut queue = Queue::new(ids(1..=9), Vec::new());
+        let Some(question) = queue.next() else {
+            panic!("nothing to ask for")
+        };
+        queue.answered(question, Verdict::Trouble { requests: 10 });
+        assert_eq!(
+            queue.next().map(|next| next.attempts),
+            Some(Attempts::Several)
+        );
+        let mut queue = Queue::new(ids(1..=9), ids([10])).after_incomplete_listing(4);
+        assert_eq!(ask(&mut queue, |_| false), [1, 2, 3]);
+        assert_eq!(queue.end(), Left::Unreached(7));
+        let mut queue = Queue::new(ids(1..=9), Vec::new()).after_incomplete_listing(10);
+        assert_eq!(ask(&mut queue, |_| true), [0; 0]);
+    }
+
+    #[test]
+    fn what_failed_before_comes_last_and_once_until_twenty_have_failed_again() {
+        let mut queue = Queue::new(ids([1, 2]), ids(101..=200));
+        let asked = ask(&mut queue, |id| id <= 110);
+        assert_eq!(asked, Vec::from_iter([1, 2].into_iter().chain(101..=130)));
+        assert_eq!(queue.end(), Left::Postponed(70));
+        let mut queue = Queue::new(Vec::new(), ids([1]));
+        let question = queue.next().map(|question| question.attempts);
+        assert_eq!(question, Some(Attempts::One));
+    }
+
+    #[test]
+    fn no_more_of_what_failed_before_is_under_way_than_may_fail() {
+        let mut queue = Queue::new(Vec::new(), ids(1..=100));
+        let under_way: Vec<_> = std::iter::from_fn(|| queue.next()).collect();
+        assert_eq!(under_way.len(), FAILED_AGAIN);
+        queue.answered(under_way[0], Verdict::Answers { is_read: true });
+        queue.answered(under_way[1], Verdict::Answers { is_read: false });
+        assert!(queue.next().is_some());
+        assert_eq!(queue.next(), None);
+    }
+
+    #[test]
+    fn where_nothing_is_left_to_sample_the_poll_goes_on_with_what_failed_before() {
+        let mut queue = Queue::new(ids(1..=8), ids([9]));
+        assert_eq!(ask(&mut queue, |_| false).last(), Some(&9));
+        assert_eq!(queue.end(), Left::Postponed(0));
+    }
+}
