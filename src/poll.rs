@@ -186,12 +186,12 @@ where
             }
             Err(failure) => {
                 work.unreached = self.ledger.polled();
-                let stop = Stop {
+                let no_key = Stop {
                     reason: PollFailure::KeyFile,
                     failure,
                 };
-                work.stop = Some(stop.clone());
-                Err(ApiError::Stopped(stop))
+                work.stop = Some(no_key.clone());
+                Err(ApiError::Stopped(no_key))
             }
         };
         let outcome = self.conclude(listing, work, started.elapsed());

@@ -5,6 +5,7 @@ mod logging;
 mod outcome;
 mod properties;
 mod staleness;
+mod whatever_fails;
 mod wrong_clock;
 
 use crate::{

@@ -19,7 +19,7 @@ impl Bench {
     }
 
     /// The next process, with the state of this one.
-    fn restart(&mut self, now: Timestamp) {
+    pub(super) fn restart(&mut self, now: Timestamp) {
         let (_, receiver) = watch::channel(Arc::new(settings(&self.world)));
         let memory = Some(self.poller.memory());
         let (clock, instruments) = (

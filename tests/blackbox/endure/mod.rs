@@ -7,6 +7,7 @@ mod entries;
 mod key;
 mod languages;
 mod listing;
+mod outage;
 mod rate_limit;
 mod soak;
 mod tls;

@@ -1,0 +1,152 @@
+//! What can be read is read, whatever else fails.
+
+use super::*;
+
+/// An account of so many repositories of which only these cannot be read, for a reason of their own.
+fn broken(ids: std::ops::RangeInclusive<u64>, all: u64) -> Bench {
+    let bench = bench();
+    bench.change(|world| {
+        world.pages = vec![
+            (1..=all)
+                .map(|id| (id, &*format!("o/{id}").leak()))
+                .collect(),
+        ];
+        world.completions = (1..=all)
+            .filter(|id| !ids.contains(id))
+            .map(|id| (id, 50.0))
+            .collect();
+    });
+    bench
+}
+
+impl Bench {
+    fn count(&self, state: &str) -> usize {
+        let snapshot = self.poller.snapshot();
+        let shown = snapshot.repositories.iter();
+        shown
+            .filter(|shown| shown.condition.label() == state)
+            .count()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_100_of_140_forbidden_the_others_stay_fresh_through_a_blip_and_a_restart() {
+    let mut bench = broken(21..=120, 140);
+    for poll in 0..50 {
+        let is_blip = poll == 20;
+        if is_blip {
+            bench.change(|world| world.completions.retain(|(id, _)| *id != 7));
+        }
+        if poll == 30 {
+            bench.restart(bench.poller.clock.now());
+            assert_eq!(bench.count("pending") + bench.count("failing"), 140);
+        }
+        bench.poll().await;
+        if is_blip {
+            bench.change(|world| world.completions.push((7, 50.0)));
+        }
+        let asked = bench.asked();
+        assert!(poll == 0 || asked.len() <= 60, "{} requests", asked.len());
+        assert_eq!(
+            bench.count("fresh"),
+            40 - usize::from(is_blip),
+            "poll {poll}"
+        );
+        pass(5).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_of_those_that_fail_is_tried_again_within_a_few_polls() {
+    let mut bench = broken(1..=100, 140);
+    for _ in 0..30 {
+        bench.poll().await;
+    }
+    bench.asked();
+    for _ in 0..5 {
+        bench.poll().await;
+    }
+    let asked = bench.asked();
+    assert!((1..=140).all(|id| asked.contains(&id)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn trouble_of_the_whole_api_is_no_failure_of_a_repository() {
+    let mut bench = broken(1..=0, 400);
+    bench.poll().await;
+    let world = std::mem::take(&mut bench.world.0.lock().unwrap().completions);
+    bench.change(|world| world.is_in_trouble = true);
+    bench.asked();
+    for _ in 0..30 {
+        let outcome = bench.poll().await;
+        assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
+        let asked = bench.asked().len();
+        assert!(asked <= 20, "{asked} requests");
+    }
+    bench.change(|now| now.completions = world);
+    bench.poll().await;
+    assert_eq!((bench.asked().len(), bench.count("fresh")), (400, 400));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_that_is_late_is_tried_again_after_a_second_doubling_to_a_minute() {
+    let world = bench().world;
+    world.0.lock().unwrap().listing_breaks = true;
+    world.0.lock().unwrap().is_in_trouble = true;
+    world.0.lock().unwrap().pages.clear();
+    let begun = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&begun);
+    let publish = move |_: Arc<Snapshot>, status: PollStatus| {
+        if let Some(last) = &status.last {
+            log.lock()
+                .unwrap()
+                .push(last.ended_at.since(START).as_secs());
+        }
+    };
+    polling(&world, None, publish).run(pass(5)).await;
+    begun.lock().unwrap().dedup();
+    assert_eq!(
+        begun.lock().unwrap()[..9],
+        [0, 1, 3, 7, 15, 31, 63, 123, 183]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_that_lasts_keeps_the_time_of_its_first_poll() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.change(|world| {
+        world.listing_breaks = true;
+        world.completions.retain(|(id, _)| *id != 2);
+        world.stop_after = Some((2, PollFailure::Held));
+    });
+    let first = bench.poll().await;
+    let since = Some(first.ended_at);
+    pass(60).await;
+    let second = bench.poll().await;
+    assert_eq!(
+        second.ended_at.since(first.ended_at),
+        Duration::from_secs(3600)
+    );
+    assert_eq!(second.listing.map(|failure| failure.since), since);
+    let stop = second.ended_early.map(|stop| stop.failure.since);
+    assert_eq!(stop, since);
+    bench.change(|world| world.stop_after = None);
+    bench.poll().await;
+    let snapshot = bench.poller.snapshot();
+    let failure = snapshot.repositories[1].condition.failure().unwrap();
+    assert_eq!(Some(failure.since), since);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_end_of_a_poll_is_published_once_with_the_time_of_the_next() {
+    let world = bench().world;
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&published);
+    let publish = move |_: Arc<Snapshot>, status: PollStatus| {
+        let next = status.next_poll_at().map(|at| at.since(START).as_secs());
+        log.lock().unwrap().push(next);
+    };
+    polling(&world, None, publish).run(pass(9)).await;
+    assert_eq!(*published.lock().unwrap(), [None, Some(300), Some(600)]);
+}

@@ -1,0 +1,210 @@
+//! What can be read is read, whatever else fails; and where nothing can be read, that is noticed after a few requests.
+
+use crate::support::{
+    Api, Exposition, Reply, Repo, Setup, Target,
+    exposition::{INFO, RATIO},
+    repo, until,
+};
+use std::{collections::BTreeSet, net::TcpListener, ops::RangeInclusive, thread};
+
+/// The requests of each poll so far, the one under way included: those for languages, by repository.
+fn polls(api: &Api) -> Vec<Vec<u64>> {
+    let mut polls = Vec::new();
+    for request in api.requests(Target::Everything) {
+        match request.repository() {
+            None if request.query("after").is_none() => polls.push(Vec::new()),
+            None => {}
+            Some(id) => {
+                let poll: &mut Vec<u64> = polls.last_mut().expect("the listing comes first");
+                poll.push(id.parse().unwrap());
+            }
+        }
+    }
+    polls
+}
+
+fn wait_for_polls(api: &Api, count: usize) -> Vec<Vec<u64>> {
+    until("polls go on", || polls(api).len() > count);
+    polls(api)
+}
+
+fn a_hundred_of_140_fail(broken: RangeInclusive<u64>, reply: &Reply) {
+    let api = Api::of(140);
+    let ids = broken.clone();
+    let reply = reply.clone();
+    api.script(Target::AllLanguages, move |request| {
+        let id = request.repository()?.parse().ok()?;
+        ids.contains(&id).then(|| reply.clone())
+    });
+    let exporter = Setup::for_api(&api)
+        .set("api.timeout", "300ms")
+        .set("api.concurrency", "16")
+        .set("api.max_attempts", "2")
+        .start();
+    let good: BTreeSet<u64> = (1..=140).filter(|id| !broken.contains(id)).collect();
+    let read_in = |polls: &[Vec<u64>]| {
+        let mut missing = good.clone();
+        polls.iter().position(|poll| {
+            missing.retain(|id| !poll.contains(id));
+            missing.is_empty()
+        })
+    };
+    until("all that can be read are read", || {
+        read_in(&polls(&api)).is_some()
+    });
+    let first = read_in(&polls(&api)).unwrap();
+    assert!(first < 3, "they are read in poll {first}, counted from 0");
+
+    let late = wait_for_polls(&api, first + 5);
+    for poll in &late[first + 3..late.len() - 1] {
+        let asked: BTreeSet<_> = poll.iter().copied().collect();
+        assert!(good.is_subset(&asked), "all 40 are read in each poll");
+        assert!(poll.len() <= 70, "{} requests in a poll", poll.len());
+    }
+    let metrics = exporter.metrics();
+    assert_eq!(metrics.repositories("fresh"), 40.0);
+    assert_eq!(
+        metrics.up(),
+        Some(1.0),
+        "what is read in part is no outage: {}",
+        exporter.log()
+    );
+
+    let recovers = *broken.start() + 50;
+    let before = polls(&api).len();
+    let reply = Reply::json(r#"[{"code":"de","completion":80}]"#);
+    api.fault(Target::Languages(recovers), reply);
+    exporter.wait_for("one that works again is read", |metrics| {
+        metrics.ratio(&format!("owner/repo-{recovers}"), "de") == Some(0.8)
+    });
+    let took = polls(&api).len() - before;
+    assert!(took <= 7, "it was read after {took} polls");
+}
+
+#[test]
+fn what_can_be_read_is_read_in_every_poll_wherever_others_are_forbidden_broken_or_hang() {
+    thread::scope(|scope| {
+        for reply in [Reply::status(403), Reply::status(500), Reply::never()] {
+            for first in [1, 21, 41] {
+                let reply = reply.clone();
+                scope.spawn(move || a_hundred_of_140_fail(first..=first + 99, &reply));
+            }
+        }
+    });
+}
+
+fn everything_fails(kind: &str, target: Target, reply: Reply) {
+    let api = Api::of(400);
+    let exporter = Setup::for_api(&api).set("api.max_attempts", "2").start();
+    exporter.wait_until_fresh(400);
+    let unavailable = |metrics: &Exposition| {
+        let reason = [("reason", "unavailable")];
+        metrics.sum("translation_exporter_poll_failures_total", &reason)
+    };
+    api.fault(target, reply);
+    exporter.wait_for(kind, |metrics| unavailable(metrics) >= 1.0);
+    api.forget();
+    let before = exporter.metrics().polls();
+    let metrics = exporter.wait_for(kind, |metrics| {
+        assert_eq!(metrics.count(RATIO), 400, "{kind}: nothing is lost");
+        unavailable(metrics) >= 3.0
+    });
+    let requests = f64::from(u32::try_from(api.requests(Target::Everything).len()).unwrap());
+    // One more poll may be under way.
+    let polls = metrics.polls() - before + 2.0;
+    assert!(
+        requests <= 40.0 * polls,
+        "{kind}, {target:?}: {requests} requests in {polls} polls"
+    );
+    assert_eq!(unavailable(&metrics), metrics.polls() - 1.0, "{kind}");
+    api.heal();
+    let healed = api.requests(Target::Everything).len();
+    exporter.wait_for("all are read again", |metrics| {
+        metrics.repositories("fresh") >= 400.0
+            && api.requests(Target::Everything).len() > healed + 400
+    });
+}
+
+#[test]
+fn an_outage_of_any_kind_costs_a_few_requests_a_poll_and_no_data() {
+    thread::scope(|scope| {
+        for (kind, reply) in [
+            ("a page", Reply::html()),
+            ("a redirect", Reply::redirect("https://login.test/")),
+            ("a cut body", Reply::cut_short("[1,2,3,4,5,6,7,8]")),
+            ("503", Reply::html().with_status(503)),
+        ] {
+            for target in [Target::Everything, Target::AllLanguages] {
+                let reply = reply.clone();
+                scope.spawn(move || everything_fails(kind, target, reply));
+            }
+        }
+    });
+}
+
+#[test]
+fn an_api_that_comes_up_seconds_after_the_exporter_is_read_long_before_the_next_interval() {
+    let address = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .unwrap();
+    let exporter = Setup::for_url(&format!("http://{address}"))
+        .set("poll.interval", "1h")
+        .set("api.max_attempts", "1")
+        .start();
+    exporter.wait_for("it is tried again", |metrics| metrics.polls() >= 3.0);
+    let _api = Api::start_at(&address.to_string(), [repo(1)], None);
+    exporter.wait_until_fresh(1);
+}
+
+#[test]
+fn an_incomplete_listing_renames_and_removes_nothing() {
+    let api = Api::start([Repo::new(5, "o/b"), Repo::new(9, "o/a")]);
+    api.cap_pages(1);
+    let exporter = Setup::for_api(&api).set("api.max_attempts", "1").start();
+    exporter.wait_until_fresh(2);
+    api.script(Target::Listing, |request| {
+        (request.query("after") == Some("5")).then(|| Reply::status(500))
+    });
+    api.put([Repo::new(5, "o/a"), Repo::new(6, "o/new")]);
+    api.remove(9);
+    let before = exporter.wait_until_up_is(0.0).polls();
+    let metrics = exporter.wait_for("polls go on", |metrics| metrics.polls() > before);
+    let has = |metrics: &Exposition, repo, id| {
+        let labels = [("repo", repo), ("id", id), ("private", "false")];
+        metrics.value(INFO, &labels) == Some(1.0)
+    };
+    assert!(has(&metrics, "o/b", "5") && has(&metrics, "o/a", "9"));
+    let duplicates = [("reason", "duplicate_name")];
+    let invalid = "translation_exporter_invalid_entries_total";
+    assert_eq!(metrics.sum(invalid, &duplicates), 0.0);
+    api.heal();
+    exporter.wait_for("a complete listing is applied", |metrics| {
+        has(metrics, "o/a", "5") && has(metrics, "o/new", "6") && metrics.count(INFO) == 2
+    });
+}
+
+#[test]
+fn a_listing_that_never_ends_is_ended_and_nothing_of_it_is_taken_over() {
+    let api = Api::of(3);
+    let exporter = Setup::for_api(&api)
+        .set("api.max_repositories", "5000")
+        .start();
+    exporter.wait_until_fresh(3);
+    api.script(Target::Listing, |request| {
+        let after: u64 = request
+            .query("after")
+            .map_or(0, |after| after.parse().unwrap());
+        let entries: Vec<_> = (after + 1..=after + 1000)
+            .map(|id| repo(id).entry)
+            .collect();
+        Some(Reply::json(format!("[{}]", entries.join(","))))
+    });
+    let metrics = exporter.wait_for("it fails", |metrics| {
+        assert_eq!(metrics.count(INFO), 3, "nothing new is taken over");
+        metrics.failures("list_repositories", "too_large") >= 3.0
+    });
+    assert_eq!(metrics.up(), Some(0.0));
+    let requests = api.requests(Target::Listing).len();
+    assert!(requests <= 4 * 6 + 2, "{requests} requests in four polls");
+    exporter.wait_for_line(&["more than 5000 repositories", "api.max_repositories"]);
+}
