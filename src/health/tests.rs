@@ -135,17 +135,17 @@ fn running(since: Timestamp, is_listed: bool, read: usize) -> Activity {
     Activity::Polling(Running { since, step })
 }
 
-fn stop(reason: PollFailure) -> Option<Stop> {
-    Some(Stop {
+fn stop(reason: PollFailure) -> Stop {
+    Stop {
         reason,
         failure: failure(),
-    })
+    }
 }
 
 fn refused(reason: PollFailure) -> PollOutcome {
     PollOutcome {
         listing: Some(failure()),
-        ended_early: stop(reason),
+        ended_early: Some(stop(reason)),
         read: 0,
         unreached: 2,
         ..poll()
@@ -154,7 +154,7 @@ fn refused(reason: PollFailure) -> PollOutcome {
 
 fn ended_early(reason: PollFailure) -> PollOutcome {
     PollOutcome {
-        ended_early: stop(reason),
+        ended_early: Some(stop(reason)),
         read: 1,
         failed: 1,
         ..poll()

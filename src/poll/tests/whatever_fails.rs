@@ -72,7 +72,7 @@ async fn each_of_those_that_fail_is_tried_again_within_a_few_polls() {
 
 #[tokio::test(start_paused = true)]
 async fn trouble_of_the_whole_api_is_no_failure_of_a_repository() {
-    let mut bench = broken(1..=0, 400);
+    let mut bench = broken(401..=401, 400);
     bench.poll().await;
     let world = std::mem::take(&mut bench.world.0.lock().unwrap().completions);
     bench.change(|world| world.is_in_trouble = true);
