@@ -13,6 +13,8 @@
 //! [`config`] (what the user wants), [`telemetry`] (the log), [`report`] (what `once` prints), [`demo`] (an API to try it with)
 //! and [`clock`] (the time). [`run()`] wires them together.
 //!
+//! [`targets`] says when a language is ready: exposition, page, table and `once` ask it.
+//!
 //! # Changing it
 //!
 //! What to change, in this order.

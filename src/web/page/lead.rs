@@ -159,7 +159,7 @@ fn named(
         @if query.language.is_empty() { (language_link(&language_name(code, names), code, names, query)) " of " }
         bdi { (translation.repository) }
         @match translation.ratio {
-            Some(ratio) => { ": " b { (Percent(ratio)) " %" } " of " (target) " %" },
+            Some(ratio) => { ": " b { (Percent(ratio)) "\u{a0}%" } " of " (target) "\u{a0}%" },
             None => ": reports no completion",
         }
         @if let Some(progress) = progress {
