@@ -259,3 +259,30 @@ fn a_scale_is_suspect_while_everything_reported_is_at_most_1() {
     assert!(!suspect(&[0.4], 1.0), "the scale is 1");
     assert!(!suspect(&[], 100.0), "nothing is reported");
 }
+
+/// The samples of a family come in no fixed order.
+fn sorted(text: &str) -> String {
+    let mut families: Vec<Vec<&str>> = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("# HELP ") {
+            families.push(Vec::new());
+        }
+        families.last_mut().unwrap().push(line);
+    }
+    for family in &mut families {
+        family[2..].sort_unstable();
+    }
+    families.concat().join("\n") + "\n"
+}
+
+#[test]
+fn the_first_scrape_of_a_fresh_exporter() {
+    let instruments = Instruments::new("/metrics");
+    instruments.config_loaded(Ok(()), at(1_795_224_645_123));
+    let published = published(snapshot(Vec::new()), starting());
+    let text = text(&published, Format::Text, &instruments);
+    let is_ours = |line: &&str| !line.contains("process_") && !line.contains("build_info{");
+    let ours: Vec<_> = text.lines().filter(is_ours).collect();
+    let ours = sorted(&ours.join("\n"));
+    assert_eq!(ours, include_str!("first_scrape.txt"));
+}
