@@ -1,0 +1,83 @@
+use super::*;
+
+/// An entry of these globs, on repositories and on languages; none match all.
+pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> Entry {
+    let globs = |patterns: &[&str]| (!patterns.is_empty()).then(|| globs(patterns).unwrap());
+    Entry {
+        source: "config.yml:7".to_owned(),
+        repositories: globs(repositories),
+        languages: globs(languages),
+        target: Target {
+            ratio: TargetRatio::new(ratio).unwrap(),
+            due: parse_due(due),
+        },
+    }
+}
+
+#[test]
+fn the_first_entry_that_matches_counts() {
+    let targets = Targets(vec![
+        entry(&["acme/web*"], &["de", "pt-*"], 0.95, ""),
+        entry(&[], &["eo"], 0.0, ""),
+        entry(&["acme/*"], &[], 0.8, ""),
+    ]);
+    for (repository, language, expected) in [
+        ("acme/webshop", "de", Some(0.95)),
+        ("acme/webshop", "pt-BR", Some(0.95)),
+        ("acme/webshop", "pt", Some(0.8)),
+        ("acme/webshop", "eo", Some(0.0)),
+        ("other/app", "eo", Some(0.0)),
+        ("other/app", "de", None),
+        ("acme/a/b", "de", None),
+    ] {
+        let target = targets.of_repository(repository).of(language);
+        let ratio = target.map(|target| target.ratio.get());
+        assert_eq!(ratio, expected, "{language} of {repository}");
+    }
+}
+
+#[test]
+fn a_language_is_ready_at_its_target_and_one_that_rests_is_always_ready() {
+    use Readiness::{Behind, Ready, Unknown};
+    for (target, ratio, expected) in [
+        (0.95, Some(0.95), Ready),
+        (0.95, Some(0.949), Behind),
+        (0.95, None, Unknown),
+        (1.0, Some(0.999), Behind),
+        (1.0, Some(1.2), Ready),
+        (0.0, Some(-0.05), Ready),
+        (0.0, None, Ready),
+    ] {
+        let ratio_of_target = TargetRatio::new(target).unwrap();
+        let target = Target {
+            ratio: ratio_of_target,
+            due: None,
+        };
+        assert_eq!(target.readiness(ratio), expected, "{ratio:?} of {target:?}");
+    }
+    assert_eq!(Some(Target::default().ratio), TargetRatio::new(1.0));
+}
+
+#[test]
+fn a_ratio_is_from_0_to_1() {
+    for wrong in [-0.1, 1.0001, 95.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(TargetRatio::new(wrong), None);
+    }
+}
+
+#[test]
+fn a_date_lasts_until_its_end_in_utc_and_a_time_says_its_offset() {
+    for (text, expected) in [
+        ("2026-12-24", Some("2026-12-24T23:59:59Z")),
+        ("2026-12-24T18:00:00Z", Some("2026-12-24T18:00:00Z")),
+        ("2026-12-24T18:00:00+01:00", Some("2026-12-24T17:00:00Z")),
+        ("2026-12-24T18:00:00", None),
+        ("2026-02-29", None),
+        ("24.12.2026", None),
+        ("tomorrow", None),
+        ("", None),
+    ] {
+        let due = parse_due(text).map(|due| due.to_string());
+        assert_eq!(due.as_deref(), expected, "{text}");
+    }
+}
