@@ -10,7 +10,7 @@ use super::{
 use crate::model::{Defect, LanguageList, Operation, Page, PollFailure, Reason, RepositoryId};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
-use tokio::{sync::Mutex, time::sleep};
+use tokio::{sync::RwLock, time::sleep};
 
 /// A key, and how many preceded it in this poll.
 #[derive(Debug, Clone)]
@@ -24,8 +24,9 @@ struct Key {
 pub struct PollSession {
     client: Client,
     budget: Budget,
-    /// Locked while a newer one is read, for which other requests wait.
-    key: Mutex<Key>,
+    /// Locked for writing while a newer one is read, for which other requests wait. Not a mutex: requests that only look at
+    /// the key must never wait for each other, since `permit` takes a key that is not free for one that is being read.
+    key: RwLock<Key>,
 }
 
 impl PollSession {
@@ -33,7 +34,7 @@ impl PollSession {
         Self {
             client,
             budget: Budget::default(),
-            key: Mutex::new(Key {
+            key: RwLock::new(Key {
                 secret,
                 generation: 0,
             }),
@@ -44,9 +45,9 @@ impl PollSession {
     async fn permit(&self) -> Key {
         loop {
             // What waits for the key after it got its permit would leave without one, together with all others that do.
-            drop(self.key.lock().await);
+            drop(self.key.read().await);
             self.client.pacer.permit().await;
-            if let Ok(key) = self.key.try_lock() {
+            if let Ok(key) = self.key.try_read() {
                 return key.clone();
             }
         }
@@ -122,7 +123,7 @@ impl PollSession {
 
     /// Whether there is another key than `refused`; reads the key file again if necessary.
     async fn has_newer_key(&self, refused: &Key) -> Result<bool, ApiError> {
-        let mut key = self.key.lock().await;
+        let mut key = self.key.write().await;
         if key.generation > refused.generation {
             return Ok(true);
         }
@@ -200,7 +201,7 @@ mod tests {
             lock(&left).push(start.elapsed().as_secs());
         };
         let read_again = async {
-            let _key = session.key.lock().await;
+            let _key = session.key.write().await;
             sleep(Duration::from_secs(10)).await;
             session.client.pacer.hold(Duration::from_secs(60));
         };
