@@ -286,8 +286,14 @@ impl Exporter {
 
     /// Waits until so many more polls have ended than now, and returns the scrape that shows it.
     pub fn wait_for_polls(&self, more: f64) -> Exposition {
-        let now = self.metrics().polls();
-        self.wait_for("polls go on", |metrics| metrics.polls() >= now + more)
+        let before = self.metrics();
+        // A poll is counted when it ends; what it read is published just after.
+        let published = |metrics: &Exposition| {
+            metrics.value("translation_exporter_last_poll_timestamp_seconds", &[])
+        };
+        self.wait_for("polls go on", |metrics| {
+            metrics.polls() >= before.polls() + more && published(metrics) != published(&before)
+        })
     }
 
     pub fn signal(&self, name: &str) {
