@@ -205,7 +205,7 @@ class Web(unittest.TestCase):
             (self.folder / file).write_text(right)
             taken(1)
         log = (self.folder / "tls.log").read_text()
-        self.assertIn("the changed web configuration is refused", log)
+        self.assertIn("is refused; the previous one stays in force", log)
         self.assertNotRegex(log, r"\$2b\$|BEGIN")
 
     def reading(self, *repositories, lose=()):
