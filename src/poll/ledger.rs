@@ -36,7 +36,7 @@ struct Known {
     last_read: LastRead,
     /// Larger is later; 0 is never.
     last_attempt: u64,
-    /// How many reads in a row failed for a reason of its own, up to [`MOST_FAILURES`].
+    /// How many reads in a row failed, up to [`MOST_FAILURES`]; those in an outage of the API do not count.
     failures: u32,
     /// Digest of the bad entries of the last answer, so that they are logged once per change.
     bad_entries: u64,
@@ -252,18 +252,24 @@ impl Ledger {
         before.own_failure().is_some()
     }
 
-    /// The languages of a repository could not be read. Returns whether to log that: not if the API failed as a whole, nor if
-    /// it was logged before.
-    pub fn failed(&mut self, id: RepositoryId, failure: Failure, now: Timestamp) -> bool {
+    /// The languages of a repository could not be read, so that the next poll asks for it after the others, if it
+    /// `comes_last`. Returns whether to log that: not if the API failed as a whole, nor if it was logged before.
+    pub fn failed(
+        &mut self,
+        id: RepositoryId,
+        failure: Failure,
+        comes_last: bool,
+        now: Timestamp,
+    ) -> bool {
         let Some(known) = self.attempted(id) else {
             return false;
         };
         let is_own = failure.scope == Scope::Request;
+        known.failures = (known.failures + u32::from(comes_last)).min(MOST_FAILURES);
         let before = known.last_read.own_failure();
         if !is_own && before.is_some() {
             return false;
         }
-        known.failures = (known.failures + u32::from(is_own)).min(MOST_FAILURES);
         let is_new = is_own && before.is_none_or(|before| before.what != failure.what);
         let since = known.last_read.failure().map_or(now, |before| before.since);
         known.last_read = LastRead::Failed(Failure { since, ..failure });

@@ -10,7 +10,8 @@ use super::{
 use crate::{
     api::{Api, ApiError, CURSOR_HINT, Session},
     model::{
-        BadEntry, Failure, LanguageList, Next, Operation, PollFailure, Reason, RepositoryId, Stop,
+        BadEntry, Failure, LanguageList, Next, Operation, PollFailure, Reason, RepositoryId, Scope,
+        Stop,
     },
     snapshot::{Activity, DataSource, PollStatus, Snapshot, Step},
     words::repositories,
@@ -254,7 +255,12 @@ where
     fn failed(&mut self, id: RepositoryId, failure: Failure, work: &mut Work) {
         self.unsaved = true;
         let (what, hint) = (Arc::clone(&failure.what), Arc::clone(&failure.hint));
-        if self.ledger.failed(id, failure, self.clock.now()) {
+        // Even in an outage it waits behind the others if any of them could be read: this may be why it looked like one.
+        let comes_last = failure.scope == Scope::Request || work.read > 0;
+        if self
+            .ledger
+            .failed(id, failure, comes_last, self.clock.now())
+        {
             work.log.failing(self.ledger.name(id), id, &what, &hint);
         }
     }

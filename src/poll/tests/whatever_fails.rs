@@ -71,6 +71,28 @@ async fn each_of_those_that_fail_is_tried_again_within_a_few_polls() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_hangs_at_the_end_of_many_requests_at_once_is_told_from_an_outage_in_three_polls() {
+    let mut bench = broken(41..=140, 140);
+    bench.change(|world| {
+        world.is_in_trouble = true;
+        world.takes = Duration::from_secs(3);
+    });
+    let settings = Settings {
+        concurrency: 50,
+        ..settings(&bench.world)
+    };
+    let (_sender, receiver) = watch::channel(Arc::new(settings));
+    bench.poller.settings = receiver;
+    for _ in 0..3 {
+        bench.poll().await;
+    }
+    bench.asked();
+    let outcome = bench.poll().await;
+    assert_eq!((outcome.read, outcome.failed), (40, 20));
+    assert_eq!(outcome.failure(), Some(PollFailure::Repositories));
+}
+
+#[tokio::test(start_paused = true)]
 async fn trouble_of_the_whole_api_is_no_failure_of_a_repository() {
     let mut bench = broken(401..=401, 400);
     bench.poll().await;
