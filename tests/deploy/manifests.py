@@ -95,7 +95,7 @@ def readme(file, folder, root):
 
 
 def own(own, second):
-    """What those overlays render: all that was changed, and for the second account neither rules nor dashboards again."""
+    """What those overlays render: all that was changed, and for the second account its own absence, but neither rules nor dashboards again."""
     objects, seconds = (list(yaml.safe_load_all(pathlib.Path(file).read_text())) for file in (own, second))
     (stateful_set,) = of_kind(objects, "StatefulSet")
     spec = stateful_set["spec"]["template"]["spec"]
@@ -109,7 +109,10 @@ def own(own, second):
     assert "observability" in str(policy["spec"]["ingress"]), policy
     assert {one["metadata"].get("namespace") for one in seconds} == {None, "translation-globex"}
     assert [one["kind"] for one in seconds].count("ServiceMonitor") == 1
-    assert not of_kind(seconds, "PrometheusRule") and len(of_kind(seconds, "ConfigMap")) == 1
+    assert len(of_kind(seconds, "ConfigMap")) == 1
+    (absent,) = of_kind(seconds, "PrometheusRule")
+    (rule,) = absent["spec"]["groups"][0]["rules"]
+    assert rule["expr"] == 'absent(up{job="translation-exporter", namespace="translation-globex"})', rule
 
 
 def native(folder, into):
