@@ -19,7 +19,8 @@ pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunErro
         // If stderr is closed, there is nowhere to report it.
         let _ = writeln!(
             std::io::stderr(),
-            "translation-exporter: warning: {warning}"
+            "translation-exporter: warning: {}",
+            printable(&warning.to_string())
         );
     }
     let mut text = config.describe();

@@ -36,6 +36,17 @@ pub(super) enum ReloadError {
     Client(#[from] BuildError),
 }
 
+impl ReloadError {
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Config(_) | Self::Fixed(_) | Self::Client(_) => "correct it, then reload again",
+            Self::WebConfig(_) | Self::Weakened(_) => {
+                "correct the file; the one in force is read again when it changes, another one by the next reload"
+            }
+        }
+    }
+}
+
 /// What is read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
@@ -88,34 +99,27 @@ impl Reloader {
 
     async fn reload(&mut self, cause: Cause) -> Result<(), ReloadError> {
         notify::reloading();
-        let reads_all = cause == Cause::Asked || self.is_pending;
-        let (options, config) = (
-            reads_all.then(|| self.options.clone()),
-            Arc::clone(&self.config),
-        );
-        let (client, web) = (self.client.clone(), self.web.clone());
-        let read = move || read(options.as_ref(), cause, config, &client, &web);
-        let outcome = match off_the_runtime(read).await {
-            Ok((config, web_config, client)) => {
-                self.put_in_force(cause, config, web_config, client);
-                Ok(())
-            }
-            Err(error) => Err(error),
-        };
-        if reads_all {
+        let mut outcome = if cause == Cause::Asked || self.is_pending {
+            let outcome = self.apply(cause, Some(self.options.clone())).await;
             self.is_pending = outcome.is_err();
+            outcome
+        } else {
+            self.apply(cause, None).await
+        };
+        // A mistake elsewhere must not hold back a renewed certificate. What was asked for stays refused.
+        if cause == Cause::WebFileChanged
+            && self.is_pending
+            && let Err(error) = self.apply(cause, None).await
+        {
+            outcome = Err(error);
         }
         let now = self.clock.now();
         let refused = outcome.as_ref().map(|&()| ()).map_err(|error| {
-            let error = error.to_string();
+            let (hint, error) = (error.hint(), error.to_string());
             tracing::error!(
                 error,
                 "the new configuration is refused; the previous one stays in force"
             );
-            let hint = match cause {
-                Cause::Asked => "correct it, then reload again",
-                Cause::WebFileChanged => "correct the file; it is read again when it changes",
-            };
             Failure::new(now, error, hint)
         });
         self.instruments.config_loaded(refused, now);
@@ -123,18 +127,26 @@ impl Reloader {
         outcome
     }
 
+    /// Reads the configuration by `options`, if there are any, and the web configuration file; puts both in force.
+    async fn apply(&mut self, cause: Cause, options: Option<Options>) -> Result<(), ReloadError> {
+        let config = Arc::clone(&self.config);
+        let (client, web) = (self.client.clone(), self.web.clone());
+        let read = move || read(options.as_ref(), cause, &config, &client, &web);
+        let (anew, web_config) = off_the_runtime(read).await?;
+        self.put_in_force(cause, anew, web_config);
+        Ok(())
+    }
+
     fn put_in_force(
         &mut self,
         cause: Cause,
-        config: Arc<Config>,
+        anew: Option<(Client, Config)>,
         web_config: WebConfigFile,
-        client: Client,
     ) {
         if cause == Cause::WebFileChanged {
             let in_force = web_config.description().join("; ");
             tracing::info!(in_force, "the web configuration has changed");
         }
-        warn(&config);
         let weakened = self.web.weakened_by(&web_config).join(", ");
         if !weakened.is_empty() {
             tracing::warn!(
@@ -142,8 +154,8 @@ impl Reloader {
                 "the reload weakens the protection of the web endpoints"
             );
         }
-        self.web.replace(config.web.clone(), web_config);
-        if !Arc::ptr_eq(&self.config, &config) {
+        if let Some((client, config)) = anew {
+            warn(&config);
             self.logs.apply(&config.log);
             match self.config.changes(&config).join(", ") {
                 none if none.is_empty() => {
@@ -153,8 +165,9 @@ impl Reloader {
             }
             let settings = poll_settings(&config, client.clone());
             self.polling.send_replace(Arc::new(settings));
-            (self.config, self.client) = (config, client);
+            (self.config, self.client) = (Arc::new(config), client);
         }
+        self.web.replace(self.config.web.clone(), web_config);
     }
 }
 
@@ -162,17 +175,18 @@ impl Reloader {
 fn read(
     options: Option<&Options>,
     cause: Cause,
-    mut config: Arc<Config>,
+    in_force: &Config,
     client: &Client,
     web: &web::App,
-) -> Result<(Arc<Config>, WebConfigFile, Client), ReloadError> {
-    if let Some(options) = options {
-        let new = config::load(options, &environment())?;
-        let fixed = config.restart_needed(&new);
-        if !fixed.is_empty() {
-            return Err(ReloadError::Fixed(fixed));
-        }
-        config = Arc::new(new);
+) -> Result<(Option<(Client, Config)>, WebConfigFile), ReloadError> {
+    let new = match options {
+        Some(options) => Some(config::load(options, &environment())?),
+        None => None,
+    };
+    let config = new.as_ref().unwrap_or(in_force);
+    let fixed = in_force.restart_needed(config);
+    if !fixed.is_empty() {
+        return Err(ReloadError::Fixed(fixed));
     }
     let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
     let weakened = web.weakened_by(&web_config);
@@ -180,7 +194,10 @@ fn read(
     if cause == Cause::WebFileChanged && !weakened.is_empty() {
         return Err(ReloadError::Weakened(weakened));
     }
-    // Last, since its rate is in force at once.
-    let client = client.reconfigured(&config.api)?;
-    Ok((config, web_config, client))
+    let anew = match new {
+        None => None,
+        // Last, since its rate is in force at once.
+        Some(config) => Some((client.reconfigured(&config.api)?, config)),
+    };
+    Ok((anew, web_config))
 }

@@ -320,6 +320,51 @@ fn a_refused_reload_is_made_up_for_once_the_web_configuration_file_is_right() {
 }
 
 #[test]
+fn a_refused_reload_does_not_hold_back_a_change_of_the_web_configuration_file() {
+    let api = Api::of(1);
+    let web = ("web.config_file", "web.yml");
+    let daemon = Reloadable::start(&api, &[web]);
+    let web_file = daemon.exporter.folder.path().join("web.yml");
+    for (bad, burst) in [("poll.intervall", "2000"), ("state.file", "3000")] {
+        daemon.write(&[web, (bad, "5s")]);
+        assert_eq!(daemon.reload("POST").status, 500);
+        fs::write(&web_file, RATE_LIMIT.replace("1000", burst)).unwrap();
+        daemon
+            .exporter
+            .wait_for_line(&["the web configuration has changed", burst]);
+        let page = daemon.exporter.get("/").text();
+        assert!(
+            page.contains(bad) && page.contains("then reload again"),
+            "{page}"
+        );
+        assert_eq!(daemon.reported().0, 0.0);
+    }
+}
+
+#[test]
+fn a_change_of_the_web_configuration_file_needs_nothing_of_the_api() {
+    let api = Api::of(1);
+    let folder = tempfile::tempdir().unwrap();
+    let ca_file = folder.path().join("ca.pem");
+    let certified = rcgen::generate_simple_self_signed(["elsewhere.test".to_owned()]).unwrap();
+    fs::write(&ca_file, certified.cert.pem()).unwrap();
+    let keys = [
+        ("web.config_file", "web.yml"),
+        ("api.base_url", "https://127.0.0.1:1"),
+        ("api.ca_file", ca_file.to_str().unwrap()),
+    ];
+    let daemon = Reloadable::start(&api, &keys);
+    daemon.exporter.wait_until_up_is(0.0);
+    fs::remove_file(&ca_file).unwrap();
+    let web_file = daemon.exporter.folder.path().join("web.yml");
+    fs::write(&web_file, RATE_LIMIT.replace("1000", "2000")).unwrap();
+    daemon
+        .exporter
+        .wait_for_line(&["the web configuration has changed", "2000"]);
+    assert_eq!(daemon.reported().0, 1.0);
+}
+
+#[test]
 fn a_slash_at_the_end_of_the_base_url_is_no_change() {
     let api = Api::of(1);
     let daemon = Reloadable::start(&api, &[]);
