@@ -209,6 +209,7 @@ where
         duration: Duration,
     ) -> PollOutcome {
         let ended_at = self.clock.now();
+        self.follow_the_hold();
         self.ledger.forget_departed(ended_at);
         let listing = listing.err().map(|error| match error {
             ApiError::Failed(failure)

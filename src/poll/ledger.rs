@@ -6,7 +6,7 @@
 mod clocks;
 mod listing;
 
-pub(super) use listing::{Changes, Listing};
+pub(super) use listing::{Changes, Listing, MOST_BAD_ENTRIES};
 
 use super::queue::Queue;
 use crate::{
@@ -25,6 +25,9 @@ use tokio::time::Instant;
 
 /// Failures in a row are counted up to this: what fails like this long enough takes turns, so that each is tried again.
 const MOST_FAILURES: u32 = 10;
+
+/// How many languages all repositories may have in all: two million series, or four with targets.
+pub(super) const MOST_LANGUAGES: usize = 1_000_000;
 
 /// A repository that is polled.
 #[derive(Debug)]
@@ -79,6 +82,8 @@ pub(super) struct Ledger {
     missed: BTreeSet<RepositoryId>,
     /// How many entries of the last complete listing have no name that can be read.
     unnamed: usize,
+    /// How many languages the repositories in `known` have at the most: exact when a poll begins to read them.
+    languages: usize,
     attempts: u64,
     /// Which time counts as now in all of this.
     time: RecordedTime,
@@ -172,7 +177,8 @@ impl Ledger {
     }
 
     /// What to read: the oldest attempt first, but after all others those that failed, the fewest failures in a row first.
-    pub fn queue(&self) -> Queue {
+    pub fn queue(&mut self) -> Queue {
+        self.languages = self.known.values().map(Known::languages).sum();
         let mut order: Vec<_> = self
             .known
             .iter()
@@ -192,6 +198,12 @@ impl Ledger {
             .map_or("", |known| &*known.repository.name)
     }
 
+    /// Whether a repository may have so many languages: what is kept of all is bounded.
+    pub fn has_room(&self, id: RepositoryId, languages: usize) -> bool {
+        let before = self.known.get(&id).map_or(0, Known::languages);
+        self.languages - before + languages <= MOST_LANGUAGES
+    }
+
     /// The languages of a repository were read. Returns whether that ends a failure of its own.
     pub fn succeeded(
         &mut self,
@@ -206,6 +218,7 @@ impl Ledger {
         };
         self.attempts += 1;
         known.last_attempt = self.attempts;
+        self.languages = self.languages - known.languages() + list.languages.len();
         let before = known.languages.take();
         let previous: &[Reading] = before.as_ref().map_or(&[], |languages| &languages.readings);
         let mut readings = Vec::with_capacity(list.languages.len());
@@ -331,6 +344,12 @@ impl Known {
             failures: 0,
             bad_entries: 0,
         }
+    }
+
+    /// How many languages it has.
+    fn languages(&self) -> usize {
+        let languages = self.languages.as_ref();
+        languages.map_or(0, |languages| languages.readings.len())
     }
 
     fn show(&self, limit: Duration, now: Moment) -> Shown {

@@ -2,7 +2,7 @@
 
 use super::{
     Poller, Settings,
-    ledger::Listing,
+    ledger::{Listing, MOST_BAD_ENTRIES, MOST_LANGUAGES},
     log::{self, PollLog},
     publications::Publications,
     queue::{Left, Question, Verdict},
@@ -10,8 +10,8 @@ use super::{
 use crate::{
     api::{Api, ApiError, CURSOR_HINT, Session},
     model::{
-        BadEntry, Failure, LanguageList, Next, Operation, PollFailure, Reason, RepositoryId, Scope,
-        Stop,
+        BadEntry, Defect, Failure, LanguageList, Next, Operation, PollFailure, Reason,
+        RepositoryId, Scope, Stop,
     },
     snapshot::{Activity, DataSource, PollStatus, Snapshot, Step},
     words::repositories,
@@ -21,8 +21,6 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 /// How often a long poll is saved while it runs.
 const SAVE_EVERY: Duration = Duration::from_secs(5 * 60);
-/// How many bad entries of a listing are kept to be logged.
-const MOST_BAD_ENTRIES: usize = 100;
 
 /// What a poll has done with the repositories so far.
 #[derive(Debug, Default)]
@@ -65,11 +63,16 @@ where
             return end;
         }
         let (changes, duplicates) = self.ledger.apply_complete(listing, &settings.filter, now);
-        for duplicate in duplicates {
-            self.instruments
-                .invalid_entry(Operation::ListRepositories, duplicate.defect);
-            bad.push(duplicate);
+        for (count, defect) in [
+            (duplicates.ids, Defect::DuplicateId),
+            (duplicates.names, Defect::DuplicateName),
+        ] {
+            for _ in 0..count {
+                self.instruments
+                    .invalid_entry(Operation::ListRepositories, defect);
+            }
         }
+        bad.extend(duplicates.described);
         if self.status.has_data() {
             work.log.changes(&changes);
         } else {
@@ -104,6 +107,7 @@ where
                 tokio::select! {
                     page = &mut request => break page?,
                     () = publications.wait() => self.publish(),
+                    Ok(()) = self.settings.changed() => self.follow_settings(),
                 }
             };
             let (follows, next) = (page.follows(after), page.next);
@@ -201,13 +205,9 @@ where
         settings: &Settings<A>,
         work: &mut Work,
     ) -> Option<Verdict> {
-        match answer {
-            Ok(mut list) => {
+        match answer.and_then(|list| self.to_keep(id, list)) {
+            Ok(list) => {
                 self.book_trouble(work);
-                let excluded = &self.settings.borrow().filter.exclude_languages;
-                let is_excluded = |code: &str| excluded.is_match(code);
-                list.languages
-                    .retain(|target| !is_excluded(&target.language.code));
                 work.read += 1;
                 self.unsaved = true;
                 if self.ledger.bad_entries_changed(id, log::digest(&list.bad)) {
@@ -238,6 +238,22 @@ where
                 None
             }
         }
+    }
+
+    /// The languages that are not excluded, if there is room for them.
+    fn to_keep(&self, id: RepositoryId, mut list: LanguageList) -> Result<LanguageList, ApiError> {
+        let excluded = &self.settings.borrow().filter.exclude_languages;
+        list.languages
+            .retain(|target| !excluded.is_match(&*target.language.code));
+        if self.ledger.has_room(id, list.languages.len()) {
+            return Ok(list);
+        }
+        self.instruments
+            .api_failure(Operation::ListLanguages, Reason::TooLarge);
+        let what = format!("with it, all repositories have more than {MOST_LANGUAGES} languages");
+        let hint = "leave out some with filter.exclude, or poll them with another process";
+        let failure = Failure::new(self.clock.now(), what, hint);
+        Err(ApiError::Failed(failure))
     }
 
     /// Decides whose failure it was that the last repositories failed by trouble: the API's if that ended the poll, otherwise

@@ -13,6 +13,9 @@ use std::{
     sync::Arc,
 };
 
+/// How many bad entries of a listing are kept to be logged.
+pub(in crate::poll) const MOST_BAD_ENTRIES: usize = 100;
+
 /// What a listing has shown so far; nothing known changes before it is applied.
 #[derive(Debug, Default)]
 pub(in crate::poll) struct Listing {
@@ -20,7 +23,27 @@ pub(in crate::poll) struct Listing {
     /// Ids without a name, and names without an id, that can be read: they are listed, though nothing new is known of them.
     nameless: HashSet<RepositoryId>,
     unidentified: HashSet<Arc<str>>,
-    duplicate_ids: Vec<BadEntry>,
+    duplicates: Duplicates,
+}
+
+/// The repositories of a listing that cannot be used because of others in it.
+#[derive(Debug, Default)]
+pub(in crate::poll) struct Duplicates {
+    /// How many have the id of an earlier one.
+    pub ids: usize,
+    /// How many have the name of another one.
+    pub names: usize,
+    /// The first of them, up to [`MOST_BAD_ENTRIES`].
+    pub described: Vec<BadEntry>,
+}
+
+impl Duplicates {
+    fn describe(&mut self, repository: &Repository, defect: Defect) {
+        if self.described.len() < MOST_BAD_ENTRIES {
+            self.described
+                .push(BadEntry::of_repository(repository, defect));
+        }
+    }
 }
 
 impl Listing {
@@ -30,8 +53,8 @@ impl Listing {
             match self.repositories.entry(repository.id) {
                 Entry::Vacant(entry) => drop(entry.insert(Arc::new(repository))),
                 Entry::Occupied(_) => {
-                    let duplicate = BadEntry::of_repository(&repository, Defect::DuplicateId);
-                    self.duplicate_ids.push(duplicate);
+                    self.duplicates.ids += 1;
+                    self.duplicates.describe(&repository, Defect::DuplicateId);
                 }
             }
         }
@@ -44,7 +67,7 @@ impl Listing {
         self.repositories.len()
             + self.nameless.len()
             + self.unidentified.len()
-            + self.duplicate_ids.len()
+            + self.duplicates.ids
     }
 
     /// Whether it shows this repository, even if only its id or only its name can be read.
@@ -72,7 +95,7 @@ impl Ledger {
         listing: Listing,
         filter: &FilterConfig,
         now: Timestamp,
-    ) -> (Changes, Vec<BadEntry>) {
+    ) -> (Changes, Duplicates) {
         let before = self.names();
         self.remove_missing(&listing, now);
         self.unnamed = listing.nameless.len();
@@ -82,9 +105,10 @@ impl Ledger {
             }
         }
         self.forget_departed(now);
-        let mut duplicates = listing.duplicate_ids;
+        let mut duplicates = listing.duplicates;
         for repository in self.reselect(filter, now) {
-            duplicates.push(BadEntry::of_repository(&repository, Defect::DuplicateName));
+            duplicates.names += 1;
+            duplicates.describe(&repository, Defect::DuplicateName);
         }
         (self.changes_since(before), duplicates)
     }

@@ -1,6 +1,7 @@
 //! What can be read is read, whatever else fails.
 
 use super::*;
+use crate::poll::ledger::{Ledger, MOST_LANGUAGES};
 
 /// An account of so many repositories of which only these cannot be read, for a reason of their own.
 fn broken(ids: std::ops::RangeInclusive<u64>, all: u64) -> Bench {
@@ -171,4 +172,12 @@ async fn each_end_of_a_poll_is_published_once_with_the_time_of_the_next() {
     };
     polling(&world, None, publish).run(pass(9)).await;
     assert_eq!(*published.lock().unwrap(), [None, Some(300), Some(600)]);
+}
+
+#[test]
+fn the_languages_of_all_repositories_are_bounded() {
+    let ledger = Ledger::default();
+    let id = RepositoryId::new(1).unwrap();
+    assert!(ledger.has_room(id, MOST_LANGUAGES));
+    assert!(!ledger.has_room(id, MOST_LANGUAGES + 1));
 }
