@@ -65,11 +65,20 @@ impl Display for Mistake {
             Some(key) if *source == Source::Default => write!(f, "{}: {what}", key.path)?,
             Some(key) => write!(f, "{} ({source}): {what}", key.path)?,
         }
-        match self.key {
-            Some(key) if hint.is_empty() => write!(f, "; give {}", key.expected),
+        match (self.key, source) {
+            (Some(key), Source::Variable(_) | Source::Option(_)) if hint.is_empty() => {
+                write!(f, "; give {}", without_quotes(key.expected))
+            }
+            (Some(key), _) if hint.is_empty() => write!(f, "; give {}", key.expected),
             _ => write!(f, "; {hint}"),
         }
     }
+}
+
+/// What a key expects as a user would write it in a variable or an option, where neither lists nor quotes are YAML.
+fn without_quotes(expected: &str) -> String {
+    let expected = expected.replace(" in quotes", "").replace("\", \"", ",");
+    expected.replace("[\"", "").replace("\"]", "")
 }
 
 /// Everything that is wrong with a configuration.

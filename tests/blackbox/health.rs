@@ -93,6 +93,9 @@ fn passwords_and_a_certificate_for_another_name_do_not_matter() {
     // The file is read while it is being written.
     fs::write(&file, "torn: [").unwrap();
     health(&exporter.address.to_string(), Some(&file), 0);
+    // Among many.
+    let address = exporter.address.to_string();
+    health(&[&*address; 12].join(","), Some(&file), 0);
 }
 
 /// A server that does this with each connection, and a web configuration file that says that the exporter speaks TLS.

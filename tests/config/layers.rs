@@ -67,7 +67,7 @@ fn a_mistake_in_a_variable_names_it() {
             "FILTER__INCLUDE",
             "{acme,other}/*,[",
             "filter.include",
-            "the glob \"[\"…[\"acme/*\"]",
+            "the glob \"[\"…such as acme/*",
         ),
         (
             GOOD,
