@@ -24,7 +24,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a response may take in all.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What hyper takes of a body at once, in bytes.
 const PIECE: usize = 16 * 1024;

@@ -5,7 +5,7 @@
 //! what hyper holds to send next.
 
 use super::{
-    activity::{Activity, UnderWay},
+    activity::{Activity, RESPONSE_TIMEOUT, UnderWay},
     app::{App, InForce},
     handshake,
 };
@@ -33,7 +33,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 const MAX_AGE: Duration = Duration::from_secs(600);
 
-/// How long the requests under way may take once a connection must close.
+/// How long an idle connection may take to close.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is read and written at once over HTTP/1, in bytes. A head may be as large, and no larger than twice that.
@@ -76,8 +76,8 @@ pub(super) async fn serve(
     serve_requests(stream, http2, app, generation, activity).await
 }
 
-/// Serves requests over HTTP/1, or HTTP/2 where ALPN negotiated that, until the connection ends or must close: then it may
-/// finish what is under way, but for no longer than [`DRAIN_TIMEOUT`], whatever the client does.
+/// Serves requests over HTTP/1, or HTTP/2 where ALPN negotiated that, until the connection ends or must close: then what
+/// is under way may finish within its own limits.
 async fn serve_requests(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     http2: bool,
@@ -111,14 +111,17 @@ async fn serve_requests(
         .initial_connection_window_size(None)
         .max_concurrent_streams(MAX_STREAMS);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    tokio::select! {
+    let rest = tokio::select! {
         ended = connection.as_mut() => return ended,
-        () = activity.idle() => {}
-        () = sleep(MAX_AGE) => {}
-        () = leave.cancelled() => {}
-    }
+        () = activity.idle() => DRAIN_TIMEOUT,
+        () = sleep(MAX_AGE) => RESPONSE_TIMEOUT,
+        () = leave.cancelled() => RESPONSE_TIMEOUT,
+    };
     connection.as_mut().graceful_shutdown();
-    timeout(DRAIN_TIMEOUT, connection).await.unwrap_or(Ok(()))
+    tokio::select! {
+        ended = timeout(rest, connection) => ended.unwrap_or(Ok(())),
+        () = activity.idle() => Ok(()),
+    }
 }
 
 async fn respond(
