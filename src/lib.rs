@@ -5,11 +5,12 @@
 //! 1. [`api`] polls the translation service, politely, and turns its bytes into the types of [`model`], which cannot hold
 //!    an impossible value.
 //! 2. [`poll`] reads all repositories ([`select`] says which) and their languages at an interval, remembers what was
-//!    read, runs the [`progress`] clock, and builds a [`snapshot`]. [`state`] preserves that across restarts.
+//!    read, runs the [`progress`] clock, and builds a [`snapshot`]. `poll/queue.rs` decides in which order, and when a poll
+//!    gives up. [`state`] preserves what is known across restarts.
 //! 3. [`exposition`] encodes each snapshot once; a scrape ([`web`]) adds the exporter's own [`instruments`] to those
 //!    bytes. A scrape never waits for a poll, nor a poll for a scrape.
 //!
-//! [`health`] judges what is wrong, and page, readiness, log and `once` take their words from it. Around these are [`cli`] and
+//! [`health`] finds what is wrong, and page, readiness, log and `once` take their words from it. Around these are [`cli`] and
 //! [`config`] (what the user wants), [`telemetry`] (the log), [`report`] (what `once` prints), [`demo`] (an API to try it with)
 //! and [`clock`] (the time). [`run()`] wires them together.
 //!
@@ -24,11 +25,10 @@
 //! `grafana/generate`, or a line among what is deliberately unused in `tests/grafana/test_live.py`.
 //!
 //! A counter of the exporter's own: its field, its registration and its method in `instruments.rs`; where it happens;
-//! `deploy/metrics.md`; a panel or a line as above.
+//! `exposition/tests/first_scrape.txt`, if it starts at 0; `deploy/metrics.md`; a panel or a line as above.
 //!
-//! Something that can be wrong: a kind in `health.rs` with its severity, and when it is found; what ends it in
-//! `health/log.rs`; a case in `health/tests.rs`, with its alert or the reason why there is none; its alert in
-//! `deploy/prometheus/alerts.yaml`.
+//! Something that can be wrong: a kind in `health.rs` with its traits, its alert or the reason why there is none, and the
+//! function that finds it; a case in `health/tests.rs`; its alert in `deploy/prometheus/alerts.yaml`.
 //!
 //! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one (which
 //! commands can use that is in `cli.rs`); its field in `config.rs`; its bounds in `config/sections.rs`; where it is used;
@@ -37,7 +37,7 @@
 //! An operation of the API: `model.rs` ([`model::Operation`]) and `model/answer.rs`; `api/wire.rs` for its JSON;
 //! `api/session.rs` for the question ([`api::Session`], which the tests of `poll` implement
 //! too); `poll/steps.rs` to ask it and `poll/ledger.rs` to keep the answer; `snapshot.rs` to show it; then its metric as above.
-//! `instruments/tests.rs` lists the labels. `demo.rs`, `tests/support/api.rs` and `tests/bench/tool/api.rs` have to answer it.
+//! `demo.rs`, `tests/support/api.rs` and `tests/bench/tool/api.rs` have to answer it.
 //! What is to outlive a restart goes into `state/format.rs`.
 #![forbid(unsafe_code)]
 
