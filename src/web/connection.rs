@@ -14,12 +14,22 @@ use axum::{
     extract::{ConnectInfo, Request},
     response::Response,
 };
-use hyper::{body::Incoming, service::service_fn};
+use hyper::{
+    body::{Body as _, Incoming},
+    service::service_fn,
+};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
 };
-use std::{convert::Infallible, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
@@ -44,6 +54,9 @@ const MAX_STREAMS: u32 = 8;
 
 /// How much of the bodies of requests, which nobody reads, a client may send over HTTP/2, in bytes.
 const WINDOW: u32 = 16 * 1024;
+
+/// The bytes of a request's body that are read and thrown away. A longer one ends its connection.
+const MAX_DISCARDED: usize = 1 << 20;
 
 type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -132,14 +145,28 @@ async fn respond(
 ) -> Result<Response, Infallible> {
     // A client that pipelines gets behind all others with each of its requests.
     tokio::task::yield_now().await;
-    // No handler reads a body; to drop it here is to keep none of it in memory.
-    let (mut head, _) = request.into_parts();
+    let (mut head, body) = request.into_parts();
+    if !body.is_end_stream() {
+        tokio::spawn(timeout(DRAIN_TIMEOUT, discard(body)));
+    }
     head.extensions.insert(ConnectInfo(peer));
     let request = Request::from_parts(head, Body::empty());
     // Looked up for each request, so that a reload takes effect on open connections too.
     let InForce { site, router, .. } = app.in_force();
     let response = router.oneshot(request).await?;
     Ok(under_way.answer(response, &site.shared.responses))
+}
+
+/// Reads a body that no handler wants, a piece at a time: a connection closed while more arrives is reset, and then its client
+/// may lose the answer.
+async fn discard(mut body: Incoming) {
+    let mut read = 0;
+    while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        read += frame.data_ref().map_or(0, |data| data.len());
+        if read > MAX_DISCARDED {
+            return;
+        }
+    }
 }
 
 #[cfg(test)]
