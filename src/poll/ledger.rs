@@ -89,8 +89,8 @@ pub(super) struct Ledger {
     time: RecordedTime,
     /// What was read no later was read by an earlier process.
     restored_at: Option<Instant>,
-    /// When, by the monotonic clock, it is next checked which clocks in `departed` are too old, and when it last was.
-    expiry: Option<Moment>,
+    /// When it was last checked which clocks in `departed` are too old, or when this process began.
+    last_expiry: Option<Moment>,
     /// Whether it was logged that too many clocks departed.
     has_logged_excess: bool,
 }
@@ -133,8 +133,6 @@ impl Ledger {
         }
         if let Some(wall) = ledger.newest_time() {
             ledger.time = RecordedTime::after(wall);
-            let monotonic = Instant::now();
-            ledger.expiry = Some(Moment { wall, monotonic });
         }
         ledger
     }

@@ -37,7 +37,7 @@ pub(super) enum Verdict {
 #[derive(Debug, PartialEq, Eq)]
 enum Phase {
     Confident,
-    /// Only so many more are asked for, until one answers.
+    /// Only so many more are asked for, and then those that failed before if there are no others, until one answers.
     Doubtful {
         sample: usize,
     },
@@ -161,7 +161,7 @@ impl Queue {
             Verdict::Trouble { requests } => {
                 self.row.requests += requests;
                 self.row.repositories.insert(question.id);
-                if self.row.is_full() && self.phase == Phase::Confident && !self.first.is_empty() {
+                if self.row.is_full() && self.phase == Phase::Confident {
                     self.doubt();
                 }
             }
@@ -173,42 +173,26 @@ impl Queue {
             self.phase = Phase::Over;
             return;
         }
-        let last = self.first.len() - 1;
-        let sample = SAMPLE.min(self.first.len());
-        let places: HashSet<usize> = (0..sample)
-            .map(|place| place * last / (sample - 1).max(1))
+        let left = self.first.len();
+        let sample = SAMPLE.min(left);
+        // The first and the last of what is left, and others evenly between them.
+        let places: HashSet<_> = (0..sample)
+            .map(|place| place * (left - 1) / (sample - 1).max(1))
             .collect();
-        let (mut spread, mut rest) = (VecDeque::with_capacity(self.first.len()), VecDeque::new());
-        for (place, id) in self.first.drain(..).enumerate() {
-            if places.contains(&place) {
-                spread.push_back(id);
-            } else {
-                rest.push_back(id);
-            }
-        }
-        spread.append(&mut rest);
-        self.first = spread;
+        let (spread, rest): (Vec<_>, Vec<_>) = self
+            .first
+            .drain(..)
+            .enumerate()
+            .partition(|(place, _)| places.contains(place));
+        self.first = spread.into_iter().chain(rest).map(|(_, id)| id).collect();
         self.phase = Phase::Doubtful { sample };
     }
 
-    /// How many were left when no question was left and none under way.
-    pub fn end(&self) -> Left {
-        let left = self.len();
-        match self.phase {
-            Phase::Over => Left::Unreached(left),
-            Phase::Doubtful { .. } if !self.first.is_empty() => Left::Unreached(left),
-            Phase::Doubtful { .. } | Phase::Confident => Left::Postponed(left),
-        }
+    /// Whether the poll ended before it asked for all that it should, or while the API was doubted. What is left otherwise
+    /// failed before, and later polls ask for it.
+    pub fn gave_up(&self) -> bool {
+        self.phase != Phase::Confident
     }
-}
-
-/// How many repositories a poll did not ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Left {
-    /// They failed before, and later polls ask for them.
-    Postponed(usize),
-    /// The poll ended early.
-    Unreached(usize),
 }
 
 #[cfg(test)]
@@ -243,14 +227,14 @@ mod tests {
             asked,
             [1, 2, 3, 4, 5, 6, 16, 26, 36, 46, 56, 66, 76, 86, 96]
         );
-        assert_eq!(queue.end(), Left::Unreached(81));
+        assert_eq!((queue.gave_up(), queue.len()), (true, 81));
     }
 
     #[test]
     fn one_of_the_rest_that_answers_ends_the_row() {
         let mut queue = Queue::new(ids(1..=96), Vec::new());
         let asked = ask(&mut queue, |id| id > 90);
-        assert_eq!((asked.len(), queue.end()), (96, Left::Postponed(0)));
+        assert_eq!(asked.len(), 96);
         // A failure of its own is an answer too.
         let mut queue = Queue::new(ids(1..=30), Vec::new());
         for requests in 1.. {
@@ -261,7 +245,7 @@ mod tests {
             };
             queue.answered(question, verdict);
         }
-        assert_eq!(queue.end(), Left::Postponed(0));
+        assert_eq!((queue.gave_up(), queue.len()), (false, 0));
     }
 
     #[test]
@@ -277,7 +261,7 @@ mod tests {
         );
         let mut queue = Queue::new(ids(1..=9), ids([10])).after_incomplete_listing(4);
         assert_eq!(ask(&mut queue, |_| false), [1, 2, 3]);
-        assert_eq!(queue.end(), Left::Unreached(7));
+        assert_eq!((queue.gave_up(), queue.len()), (true, 7));
         let mut queue = Queue::new(ids(1..=9), Vec::new()).after_incomplete_listing(10);
         assert_eq!(ask(&mut queue, |_| true), [0; 0]);
     }
@@ -287,7 +271,7 @@ mod tests {
         let mut queue = Queue::new(ids([1, 2]), ids(101..=200));
         let asked = ask(&mut queue, |id| id <= 110);
         assert_eq!((asked.len(), &asked[..3]), (32, &[1, 2, 101][..]));
-        assert_eq!(queue.end(), Left::Postponed(70));
+        assert_eq!((queue.gave_up(), queue.len()), (false, 70));
         let mut queue = Queue::new(Vec::new(), ids([1]));
         let question = queue.next().map(|question| question.attempts);
         assert_eq!(question, Some(Attempts::One));
@@ -305,9 +289,15 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_left_to_sample_the_poll_goes_on_with_what_failed_before() {
-        let mut queue = Queue::new(ids(1..=8), ids([9]));
-        assert_eq!(ask(&mut queue, |_| false).last(), Some(&9));
-        assert_eq!(queue.end(), Left::Postponed(0));
+    fn an_outage_that_begins_shortly_before_the_end_is_one_unless_something_answers() {
+        for (count, good) in [(10, 5), (14, 5), (20, 5), (12, 0)] {
+            let mut queue = Queue::new(ids(1..=count), ids([100]));
+            let asked = ask(&mut queue, |id| id <= good);
+            assert_eq!(asked.last(), Some(&100), "{count}");
+            assert!(queue.gave_up(), "{count}");
+            let mut queue = Queue::new(ids(1..=count), ids([100]));
+            ask(&mut queue, |id| id <= good || id == 100);
+            assert!(!queue.gave_up(), "{count}: what failed before answers");
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::{
     ledger::{Listing, MOST_BAD_ENTRIES, MOST_LANGUAGES},
     log::{self, PollLog},
     publications::Publications,
-    queue::{Left, Question, Verdict},
+    queue::{Question, Verdict},
 };
 use crate::{
     api::{Api, ApiError, CURSOR_HINT, Session},
@@ -56,7 +56,12 @@ where
             .await;
         let now = self.clock.now();
         if end.is_err() {
-            let changes = self.ledger.apply_incomplete(listing, &settings.filter, now);
+            let changes = self.ledger.apply_incomplete(
+                listing,
+                settings.max_repositories,
+                &settings.filter,
+                now,
+            );
             if self.status.has_data() {
                 work.log.changes(&changes);
             }
@@ -186,13 +191,14 @@ where
                 self.save();
             }
         }
-        let left = queue.end();
-        match left {
-            Left::Unreached(left) => work.unreached += left,
-            Left::Postponed(left) => work.postponed = left,
+        let gave_up = queue.gave_up();
+        if gave_up {
+            work.unreached += queue.len();
+        } else {
+            work.postponed = queue.len();
         }
         if work.stop.is_none() {
-            work.stop = self.outage(listing, left, work);
+            work.stop = self.outage(listing, gave_up, work);
         }
         self.book_trouble(work);
     }
@@ -282,14 +288,13 @@ where
     }
 
     /// Whether the API failed as a whole: trouble ended the poll, or nothing was read and all failed by trouble.
-    fn outage(&self, listing: &Result<(), ApiError>, left: Left, work: &Work) -> Option<Stop> {
-        let ended_early = matches!(left, Left::Unreached(_));
+    fn outage(&self, listing: &Result<(), ApiError>, gave_up: bool, work: &Work) -> Option<Stop> {
         let nothing_else = work.read == 0 && work.failed == work.troubled.len();
         let failure = match (listing, work.troubled.last()) {
-            (Err(ApiError::Trouble { failure, .. }), _) if work.read == 0 || ended_early => {
+            (Err(ApiError::Trouble { failure, .. }), _) if work.read == 0 || gave_up => {
                 failure.clone()
             }
-            (_, Some((_, last))) if ended_early || listing.is_ok() && nothing_else => {
+            (_, Some((_, last))) if gave_up || listing.is_ok() && nothing_else => {
                 let failed = repositories(work.troubled.len());
                 let what = format!("{failed} in a row cannot be read, the last: {}", last.what);
                 Failure::new(self.clock.now(), what, Arc::clone(&last.hint))

@@ -309,6 +309,20 @@ async fn an_incomplete_listing_removes_nothing_and_all_are_polled() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn incomplete_listings_that_show_others_each_time_add_no_more_than_there_may_be() {
+    let mut bench = bench();
+    bench.change(|world| world.listing_breaks = true);
+    for poll in 0..4_u64 {
+        bench.change(|world| {
+            let ids = poll * 400 + 1..=poll * 400 + 400;
+            world.pages = vec![ids.map(|id| (id, &*format!("o/{id}").leak())).collect()];
+        });
+        bench.poll().await;
+    }
+    assert_eq!(bench.poller.snapshot().repositories.len(), 1000);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
     for (days, kept) in [(29, true), (31, false)] {
         let mut bench = bench();

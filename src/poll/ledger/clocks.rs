@@ -26,11 +26,10 @@ impl Ledger {
         else {
             return;
         };
-        let now = self.time.record(now);
         for reading in &*languages.readings {
             if let Some(progress) = reading.progress() {
                 let key = (id, Arc::clone(&reading.language.code));
-                self.departed.insert(key, (progress, now));
+                self.departed.insert(key, (progress, self.time.record(now)));
             }
         }
     }
@@ -39,21 +38,14 @@ impl Ledger {
     /// languages must not fill the memory.
     pub fn forget_departed(&mut self, now: Timestamp) {
         let monotonic = Instant::now();
-        if self
-            .expiry
-            .is_none_or(|expiry| expiry.monotonic <= monotonic)
-        {
-            // Also by the time of the last check: a clock that is ahead for a while makes nothing old.
-            let last = self
-                .expiry
-                .map_or(Timestamp::default(), |expiry| expiry.wall);
-            let believed = last.min(now);
+        let wall = now;
+        let last = *self.last_expiry.get_or_insert(Moment { wall, monotonic });
+        if monotonic - last.monotonic >= DAY {
+            // Old by both times: a clock that is ahead for less than a day, also at the start, makes nothing old.
+            let believed = last.wall.min(wall);
             self.departed
                 .retain(|_, (_, left_at)| believed.since(*left_at) < DEPARTED_FOR);
-            self.expiry = Some(Moment {
-                wall: now,
-                monotonic: monotonic + DAY,
-            });
+            self.last_expiry = Some(Moment { wall, monotonic });
         }
         let languages = self
             .known

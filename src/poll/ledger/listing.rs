@@ -114,10 +114,12 @@ impl Ledger {
     }
 
     /// Takes over what is new in a listing that broke off; what was known stays as it was. A new repository with the name of
-    /// a known one waits for a complete listing, which may show that the known one was renamed or removed.
+    /// a known one waits for a complete listing, which may show that the known one was renamed or removed. So do those beyond
+    /// `max_repositories`: listings that break off, and show others each time, could go on for ever.
     pub fn apply_incomplete(
         &mut self,
         listing: Listing,
+        max_repositories: usize,
         filter: &FilterConfig,
         now: Timestamp,
     ) -> Changes {
@@ -128,7 +130,7 @@ impl Ledger {
             .map(|repository| Arc::clone(&repository.name))
             .collect();
         for (id, repository) in listing.repositories {
-            if !known.contains(&repository.name) {
+            if self.listed.len() < max_repositories && !known.contains(&repository.name) {
                 self.listed.entry(id).or_insert(repository);
             }
         }
@@ -176,7 +178,6 @@ impl Ledger {
 
     /// Takes languages away; their clocks are kept like those of what left.
     pub fn exclude(&mut self, languages: &GlobSet, now: Timestamp) {
-        let now = self.time.record(now);
         let is_excluded = |reading: &Reading| languages.is_match(&*reading.language.code);
         for (id, known) in &mut self.known {
             let Some(read) = &known.languages else {
@@ -191,7 +192,7 @@ impl Ledger {
                     kept.push(reading.clone());
                 } else if let Some(progress) = reading.progress() {
                     let key = (*id, Arc::clone(&reading.language.code));
-                    self.departed.insert(key, (progress, now));
+                    self.departed.insert(key, (progress, self.time.record(now)));
                 }
             }
             known.languages = Some(Arc::new(Languages {
