@@ -162,7 +162,7 @@ async fn respond(
 async fn discard(mut body: Incoming) {
     let mut read = 0;
     while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-        read += frame.data_ref().map_or(0, |data| data.len());
+        read += frame.data_ref().map_or(0, bytes::Bytes::len);
         if read > MAX_DISCARDED {
             return;
         }
