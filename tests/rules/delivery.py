@@ -1,7 +1,7 @@
 """From a running exporter to a webhook: a real Prometheus with the rules of this repository and a real Alertmanager.
 
 The API is the tests' own, which this script controls. The shipped files are used unchanged except for addresses and times, which are
-replaced in their text; it is an error if there is nothing to replace.
+replaced in their text; it is an error if there is nothing to replace. Later they get the teams of the README's recipe, and are reloaded.
 
     delivery.py PROGRAM FAKE_API FOLDER      the exporter, the API, and an empty folder for files and logs
 """
@@ -11,11 +11,14 @@ import http.server
 import json
 import pathlib
 import re
+import signal
 import sys
+import textwrap
 import threading
 import time
 
 import harness
+import yaml
 from harness import FakeApi, Prometheus, address, running
 
 DEPLOY = pathlib.Path(__file__).resolve().parent.parent.parent / "deploy" / "prometheus"
@@ -70,6 +73,30 @@ def write_shortened(folder, name, *replacements):
     (folder / name).write_text(text)
 
 
+def add_teams(folder):
+    """Changes the files as "Route by team" of the README says."""
+    section = (DEPLOY / "README.md").read_text().partition("\n## Route by team\n")[2].partition("\n## ")[0]
+    teams, expr, route = (textwrap.dedent(block) for block in re.findall(r"\n\n((?:    .*\n)+)", section))
+    (folder / "teams.yaml").write_text(teams)
+    with changed(folder / "prometheus.yaml") as config:
+        config["rule_files"].append("teams.yaml")
+    with changed(folder / "alerts.yaml") as rules:
+        [stalled] = [rule for group in rules["groups"] for rule in group["rules"] if rule["alert"] == "TranslationStalled"]
+        stalled["expr"] = expr
+    with changed(folder / "alertmanager.yaml") as config:
+        config["route"]["routes"][0] |= yaml.safe_load(route)
+        [url] = [hook["url"] for receiver in config["receivers"] if receiver["name"] == "translators" for hook in receiver["webhook_configs"]]
+        for team in ("europe", "asia"):
+            config["receivers"].append({"name": team, "webhook_configs": [{"url": url.replace("translators", team)}]})
+
+
+@contextlib.contextmanager
+def changed(file):
+    content = yaml.safe_load(file.read_text())
+    yield content
+    file.write_text(yaml.safe_dump(content))
+
+
 def expect(what, actual, expected):
     if actual != expected:
         raise AssertionError(f"{what}: expected {expected!r}, got {actual!r}")
@@ -78,9 +105,10 @@ def expect(what, actual, expected):
 def main(program, fake_api, folder):
     with contextlib.ExitStack() as stack:
         def start(command, *options):
-            """Where the server listens that this command starts."""
+            """The process, and where it listens."""
             log = folder / f"{pathlib.Path(command).name}.log"
-            return address(stack.enter_context(running([command, *options, "--web.listen-address=127.0.0.1:0"], log, cwd=folder)), log)
+            process = stack.enter_context(running([command, *options, "--web.listen-address=127.0.0.1:0"], log, cwd=folder))
+            return process, address(process, log)
 
         api, webhook = stack.enter_context(FakeApi(fake_api)), Webhook()
         api.put((1, "acme/site", {"de": 40, "fr": 100}), (2, "acme/app", {"es": 50, "pt": 60}), (3, "acme/docs", {"ja": 0}))
@@ -97,13 +125,19 @@ def main(program, fake_api, folder):
                         (r"# (  - url: http://)localhost:9099", rf"\g<1>127.0.0.1:{webhook.server_port}"),
                         (r"group_interval: 5m", "group_interval: 1s"))
         try:
-            exporter = start(program, "--config.file=exporter.yaml")
-            alertmanager = start("prometheus-alertmanager", "--config.file=alertmanager.yaml", "--storage.path=alertmanager",
-                                 "--cluster.listen-address=")
+            _, exporter = start(program, "--config.file=exporter.yaml")
+            alertmanager, at = start("prometheus-alertmanager", "--config.file=alertmanager.yaml", "--storage.path=alertmanager",
+                                     "--cluster.listen-address=")
             write_shortened(folder, "prometheus.yaml", (r"_interval: 15s", "_interval: 1s"),
-                            (r"localhost:10018", exporter), (r"localhost:9093", alertmanager))
+                            (r"localhost:10018", exporter), (r"localhost:9093", at))
             prometheus = stack.enter_context(Prometheus.start(folder, "prometheus.yaml", "--rules.alert.resend-delay=1s"))
-            scenario(api, webhook, prometheus)
+
+            def introduce_teams():
+                add_teams(folder)
+                for process in (alertmanager, prometheus.process):
+                    process.send_signal(signal.SIGHUP)
+
+            scenario(api, webhook, prometheus, introduce_teams)
         except (AssertionError, TimeoutError) as error:
             for log in sorted(folder.glob("*.log")):
                 print(f"-- the end of {log.name}\n" + "\n".join(log.read_text().splitlines()[-20:]), file=sys.stderr)
@@ -111,7 +145,7 @@ def main(program, fake_api, folder):
             sys.exit(f"FAILED: {error}")
 
 
-def scenario(api, webhook, prometheus):
+def scenario(api, webhook, prometheus, introduce_teams):
     def delivered(name, status, mark=0, **labels):
         """Whether that was delivered of an alert with these labels."""
         return any(labels.items() <= alert.items() for alert in webhook.alerts(mark, name, status))
@@ -135,10 +169,22 @@ def scenario(api, webhook, prometheus):
     expect("summary", alert["annotations"]["summary"], "Translation of acme/site into de has stopped")
     expect("runbook", alert["annotations"]["runbook_url"].rpartition("#")[2], "translationstalled")
 
+    # Teams get what is theirs, and the translators what is nobody's.
+    mark = webhook.mark()
+    introduce_teams()
+    wait_for("of two teams, the one of the language is notified", lambda: delivered("TranslationStalled", "firing", mark, team="europe"))
+    wait_for("and the translators of what has no team", lambda: any(
+        message["groupLabels"] == {"alertname": "TranslationStalled"} for receiver, message in webhook.messages[mark:] if receiver == "translators"
+    ))
+    expect("what the teams got", {
+        (receiver, alert["labels"]["language"])
+        for receiver, message in webhook.messages[mark:] if receiver in {"europe", "asia"} for alert in message["alerts"]
+    }, {("europe", "de")})
+
     # It moves.
     api.put((1, "acme/site", {"de": 41, "fr": 100}))
     wait_for("its resolution is delivered after the language has moved",
-             lambda: delivered("TranslationStalled", "resolved", repo="acme/site", language="de"))
+             lambda: delivered("TranslationStalled", "resolved", mark, repo="acme/site", team="europe"))
 
     # The API is unavailable: one message for the operators, and none for the translators, as nothing is known to have moved.
     mark = webhook.mark()
