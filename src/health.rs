@@ -63,8 +63,10 @@ pub enum Kind {
 pub struct Traits {
     pub severity: Severity,
     pub origin: Origin,
-    /// What the log says when it ends; `None` if other messages say enough.
-    end: Option<&'static str>,
+    /// What the log says when it ends; empty if other messages say enough.
+    end: &'static str,
+    /// The alert that fires for it; empty if there is none.
+    pub alert: &'static str,
 }
 
 /// What shows that something is wrong, and so what can show that it is over.
@@ -84,70 +86,35 @@ pub enum Origin {
 
 impl Kind {
     #[must_use]
+    #[rustfmt::skip] // It is a table.
     pub fn traits(self) -> Traits {
         use Origin::{Event, Exporter, Listing, Outage, Poll};
         use Severity::{Error, Notice, Warning};
-        let (severity, origin, end) = match self {
-            Self::KeyUnusable => (Error, Outage, "the key can be used again"),
-            Self::ApiUnavailable => (Error, Outage, "the API answers again"),
-            Self::ListingIncomplete => (Error, Listing, "all repositories can be listed again"),
-            Self::DataStale => (Error, Poll, "no data are stale any more"),
-            Self::CertificateExpired => (Error, Exporter, "the TLS certificate is valid again"),
-            Self::Held => (Warning, Outage, "Retry-After no longer holds requests"),
-            Self::RepositoriesFailing => (Warning, Poll, "no repository fails any more"),
-            Self::NothingSelected => (Warning, Poll, "there are repositories to show again"),
-            Self::RemovalUnconfirmed => (Warning, Poll, "no removal waits for confirmation"),
-            Self::ScaleDoubtful => (Warning, Poll, "completions fit api.completion_scale again"),
-            Self::TargetUnused => (
-                Warning,
-                Poll,
-                "every entry of targets applies to a language",
-            ),
-            Self::StateNotSaved => (Warning, Exporter, "the state is saved again"),
-            Self::StateDiscarded | Self::ReloadRefused => (Warning, Event, ""),
-            Self::CertificateExpiring => (Warning, Exporter, ""),
-            Self::ClockBehind => (
-                Warning,
-                Exporter,
-                "the clock of this machine is no longer behind",
-            ),
-            Self::PollsOverrun => (Warning, Poll, "polls fit into poll.interval again"),
-            Self::Undecided => (Notice, Outage, ""),
+        let (severity, origin, end, alert) = match self {
+            Self::KeyUnusable => (Error, Outage, "the key can be used again", "TranslationApiKeyRejected"),
+            Self::ApiUnavailable => (Error, Outage, "the API answers again", "TranslationPollFailing"),
+            Self::ListingIncomplete => (Error, Listing, "all repositories can be listed again", "TranslationPollFailing"),
+            Self::DataStale => (Error, Poll, "no data are stale any more", "TranslationDataStale"),
+            Self::CertificateExpired => (Error, Exporter, "the TLS certificate is valid again", "TranslationCertificateExpiring"),
+            Self::Held => (Warning, Outage, "Retry-After no longer holds requests", "TranslationApiRateLimited"),
+            Self::RepositoriesFailing => (Warning, Poll, "no repository fails any more", "TranslationPollFailing"),
+            Self::NothingSelected => (Warning, Poll, "there are repositories to show again", "TranslationNoRepositories"),
+            // No alert: TranslationRepositoriesDropped fires once the next listing confirms it.
+            Self::RemovalUnconfirmed => (Warning, Poll, "no removal waits for confirmation", ""),
+            Self::ScaleDoubtful => (Warning, Poll, "completions fit api.completion_scale again", "TranslationScaleSuspect"),
+            // No alert: whoever changed the configuration reads the log and the page.
+            Self::TargetUnused => (Warning, Poll, "every entry of targets applies to a language", ""),
+            Self::StateNotSaved => (Warning, Exporter, "the state is saved again", "TranslationStateNotSaved"),
+            Self::StateDiscarded => (Warning, Event, "", "TranslationStateDiscarded"),
+            Self::ReloadRefused => (Warning, Event, "", "TranslationConfigReloadFailed"),
+            Self::CertificateExpiring => (Warning, Exporter, "", "TranslationCertificateExpiring"),
+            Self::PollsOverrun => (Warning, Poll, "polls fit into poll.interval again", "TranslationPollOverrunning"),
+            // No alert: it destroys nothing, and other programs watch clocks.
+            Self::ClockBehind => (Warning, Exporter, "the clock of this machine is no longer behind", ""),
+            // No alert: it ends with the poll under way, or becomes another kind.
+            Self::Undecided => (Notice, Outage, "", ""),
         };
-        Traits {
-            severity,
-            origin,
-            end: (!end.is_empty()).then_some(end),
-        }
-    }
-
-    /// The alert that fires for it; `Err` says why there is none.
-    pub fn alert(self) -> Result<&'static str, &'static str> {
-        match self {
-            Self::KeyUnusable => Ok("TranslationApiKeyRejected"),
-            Self::ApiUnavailable | Self::ListingIncomplete | Self::RepositoriesFailing => {
-                Ok("TranslationPollFailing")
-            }
-            Self::DataStale => Ok("TranslationDataStale"),
-            Self::Held => Ok("TranslationApiRateLimited"),
-            Self::NothingSelected => Ok("TranslationNoRepositories"),
-            Self::ScaleDoubtful => Ok("TranslationScaleSuspect"),
-            Self::StateNotSaved => Ok("TranslationStateNotSaved"),
-            Self::StateDiscarded => Ok("TranslationStateDiscarded"),
-            Self::ReloadRefused => Ok("TranslationConfigReloadFailed"),
-            Self::CertificateExpired | Self::CertificateExpiring => {
-                Ok("TranslationCertificateExpiring")
-            }
-            Self::PollsOverrun => Ok("TranslationPollOverrunning"),
-            Self::TargetUnused => {
-                Err("whoever changed the configuration reads the log and the page")
-            }
-            Self::RemovalUnconfirmed => {
-                Err("TranslationRepositoriesDropped fires once the next listing confirms it")
-            }
-            Self::ClockBehind => Err("it destroys nothing, and other programs watch clocks"),
-            Self::Undecided => Err("it ends with the poll under way, or becomes another kind"),
-        }
+        Traits { severity, origin, end, alert }
     }
 
     #[must_use]
@@ -188,16 +155,10 @@ impl Finding {
 
     fn of(kind: Kind, what: impl Into<String>, failure: &Failure) -> Self {
         Self {
-            kind,
             since: Some(failure.since),
-            what: what.into(),
             detail: Some(Arc::clone(&failure.what)),
-            hint: Arc::clone(&failure.hint),
+            ..Self::new(kind, what, &failure.hint)
         }
-    }
-
-    fn since(self, since: Option<Timestamp>) -> Self {
-        Self { since, ..self }
     }
 
     /// All of it in one line: what, how, and what to do.
@@ -221,23 +182,45 @@ pub fn findings(
 ) -> Vec<Finding> {
     let polling = polling::finding(snapshot, status, now);
     let is_outage = polling.as_ref().is_some_and(is_outage);
-    let is_listed = matches!(&status.last, Some(last) if last.listing.is_none());
     let mut findings: Vec<_> = [
         polling,
         stale(snapshot),
         failing(snapshot, is_outage),
-        is_listed.then(|| nothing_selected(snapshot)).flatten(),
         unconfirmed(snapshot),
         scale(snapshot),
-        is_listed.then(|| unused_targets(snapshot)).flatten(),
         certificate(facts, now),
-        // An outage is no reason to poll more slowly.
-        (!is_outage).then(|| polling::overrun(status)).flatten(),
+        failed(
+            Kind::StateNotSaved,
+            "The state cannot be saved: a restart now would lose what was read since the last save",
+            facts.state_not_saved.as_ref(),
+        ),
+        failed(
+            Kind::StateDiscarded,
+            "The state file could not be used at the start, so that the progress clocks began anew",
+            facts.state_discarded.as_ref(),
+        ),
+        failed(
+            Kind::ReloadRefused,
+            "The last change of the configuration was refused; the previous one is in force",
+            facts.reload_refused.as_ref(),
+        ),
+        failed(
+            Kind::ClockBehind,
+            "The clock of this machine is wrong, or was: nothing is recorded as earlier than what is known",
+            facts.clock_behind.as_ref(),
+        ),
     ]
     .into_iter()
     .flatten()
-    .chain(failed(facts))
     .collect();
+    if matches!(&status.last, Some(last) if last.listing.is_none()) {
+        findings.extend(nothing_selected(snapshot));
+        findings.extend(unused_targets(snapshot));
+    }
+    // An outage is no reason to poll more slowly.
+    if !is_outage {
+        findings.extend(polling::overrun(status));
+    }
     findings.sort_by_key(|finding| finding.kind);
     findings
 }
@@ -269,11 +252,7 @@ fn is_outage(finding: &Finding) -> bool {
 }
 
 fn stale(snapshot: &Snapshot) -> Option<Finding> {
-    let stale = snapshot
-        .repositories
-        .iter()
-        .filter(|shown| matches!(shown.condition, Condition::Stale { .. }))
-        .count();
+    let stale = snapshot.count(|condition| matches!(condition, Condition::Stale { .. }));
     if stale == 0 {
         return None;
     }
@@ -285,7 +264,6 @@ fn stale(snapshot: &Snapshot) -> Option<Finding> {
 
 /// The repositories that fail, without those that fail with the API as a whole.
 fn failing(snapshot: &Snapshot, is_outage: bool) -> Option<Finding> {
-    let all = snapshot.repositories.len();
     let failures: Vec<_> = snapshot
         .repositories
         .iter()
@@ -293,13 +271,16 @@ fn failing(snapshot: &Snapshot, is_outage: bool) -> Option<Finding> {
         .filter(|failure| !is_outage || failure.scope == Scope::Request)
         .collect();
     let longest = failures.iter().min_by_key(|failure| failure.since)?;
-    let which = if failures.len() < all {
-        format!("{} of {}", grouped(failures.len()), repositories(all))
+    let (failing, all) = (
+        grouped(failures.len()),
+        repositories(snapshot.repositories.len()),
+    );
+    let reason = if is_outage {
+        ", for reasons of their own"
     } else {
-        repositories(all)
+        ""
     };
-    let reason = if is_outage { " for another reason" } else { "" };
-    let what = format!("{which} cannot be read{reason}");
+    let what = format!("{failing} of {all} cannot be read{reason}");
     Some(Finding::of(Kind::RepositoriesFailing, what, longest))
 }
 
@@ -309,23 +290,25 @@ pub fn nothing_selected(snapshot: &Snapshot) -> Option<Finding> {
     if !snapshot.repositories.is_empty() {
         return None;
     }
-    let (what, hint) = if snapshot.filtered > 0 {
-        let all = grouped(snapshot.filtered);
-        (
-            format!("The filters leave out every repository, {all} in all"),
-            "change filter.include, filter.exclude or filter.private",
-        )
-    } else if snapshot.unnamed > 0 {
-        let all = grouped(snapshot.unnamed);
-        (
-            format!("No entry of the listing has a name that can be read, {all} in all"),
-            "report it to the API's operators: the log says what is wrong",
-        )
-    } else {
-        (
+    let (what, hint) = match (snapshot.filtered, snapshot.unnamed) {
+        (0, 0) => (
             "The account of the key has no repositories".to_owned(),
             "connect some to it, or use the key of another account",
-        )
+        ),
+        (0, all) => (
+            format!(
+                "No entry of the listing has a name that can be read, {} in all",
+                grouped(all)
+            ),
+            "report it to the API's operators: the log says what is wrong",
+        ),
+        (all, _) => (
+            format!(
+                "The filters leave out every repository, {} in all",
+                grouped(all)
+            ),
+            "change filter.include, filter.exclude or filter.private",
+        ),
     };
     Some(Finding::new(Kind::NothingSelected, what, hint))
 }
@@ -375,47 +358,28 @@ fn unused_targets(snapshot: &Snapshot) -> Option<Finding> {
 }
 
 /// What the exporter itself failed to do.
-fn failed(facts: &Facts) -> impl Iterator<Item = Finding> {
-    [
-        (
-            Kind::StateNotSaved,
-            "The state cannot be saved: a restart now would lose what was read since the last save",
-            facts.state_not_saved.as_ref(),
-        ),
-        (
-            Kind::StateDiscarded,
-            "The state file could not be used at the start, so that the progress clocks began anew",
-            facts.state_discarded.as_ref(),
-        ),
-        (
-            Kind::ReloadRefused,
-            "The last change of the configuration was refused; the previous one is in force",
-            facts.reload_refused.as_ref(),
-        ),
-        (
-            Kind::ClockBehind,
-            "The clock of this machine is wrong, or was: nothing is recorded as earlier than what is known",
-            facts.clock_behind.as_ref(),
-        ),
-    ]
-    .into_iter()
-    .filter_map(|(kind, what, failure)| Some(Finding::of(kind, what, failure?)))
+fn failed(kind: Kind, what: &str, failure: Option<&Failure>) -> Option<Finding> {
+    Some(Finding::of(kind, what, failure?))
 }
 
 fn certificate(facts: &Facts, now: Timestamp) -> Option<Finding> {
     let at = facts.certificate_expires_at?;
     let left = at.since(now);
-    let hint = "renew it; the files that web.config_file names are read again when they change";
-    if at <= now {
+    let (kind, since, what) = if at <= now {
         let what = format!("The exporter's TLS certificate expired at {at}");
-        return Some(Finding::new(Kind::CertificateExpired, what, hint).since(Some(at)));
-    }
-    if left > CERTIFICATE_WARNING {
+        (Kind::CertificateExpired, Some(at), what)
+    } else if left <= CERTIFICATE_WARNING {
+        let left = Rough(left);
+        let what = format!("The exporter's TLS certificate expires at {at}, in {left}");
+        (Kind::CertificateExpiring, None, what)
+    } else {
         return None;
-    }
-    let left = Rough(left);
-    let what = format!("The exporter's TLS certificate expires at {at}, in {left}");
-    Some(Finding::new(Kind::CertificateExpiring, what, hint))
+    };
+    let hint = "renew it; the files that web.config_file names are read again when they change";
+    Some(Finding {
+        since,
+        ..Finding::new(kind, what, hint)
+    })
 }
 
 #[cfg(test)]

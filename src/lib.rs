@@ -27,8 +27,8 @@
 //! A counter of the exporter's own: its field, its registration and its method in `instruments.rs`; where it happens;
 //! `exposition/tests/first_scrape.txt`, if it starts at 0; `deploy/metrics.md`; a panel or a line as above.
 //!
-//! Something that can be wrong: a kind in `health.rs` with its traits, its alert or the reason why there is none, and the
-//! function that finds it; a case in `health/tests.rs`; its alert in `deploy/prometheus/alerts.yaml`.
+//! Something that can be wrong: a kind in `health.rs`, its line in the table of traits with its alert or the reason why there
+//! is none, and the function that finds it; a case in `health/tests.rs`; its alert in `deploy/prometheus/alerts.yaml`.
 //!
 //! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one (which
 //! commands can use that is in `cli.rs`); its field in `config.rs`; its bounds in `config/sections.rs`; where it is used;

@@ -144,7 +144,7 @@ impl Shown {
 }
 
 /// What is known now.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     pub taken_at: Timestamp,
     /// In the order of their names, each name once.
@@ -162,6 +162,14 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// How many repositories are in such a condition.
+    pub fn count(&self, is_such: impl Fn(&Condition) -> bool) -> usize {
+        self.repositories
+            .iter()
+            .filter(|shown| is_such(&shown.condition))
+            .count()
+    }
+
     /// All languages that are shown.
     fn readings(&self) -> impl Iterator<Item = &Reading> {
         self.repositories.iter().flat_map(Shown::readings)

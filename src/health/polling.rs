@@ -2,9 +2,9 @@
 
 use super::{Finding, Kind};
 use crate::{
-    model::{Failure, PollFailure, Timestamp},
+    model::{PollFailure, Timestamp},
     snapshot::{DataSource, PollOutcome, PollStatus, Running, Snapshot, Step},
-    words::{counted, grouped, repositories},
+    words::{grouped, repositories},
 };
 use std::time::Duration;
 
@@ -13,19 +13,41 @@ const WAIT: &str = "nothing to do: wait for the poll to end";
 
 /// Why not everything could be listed and requested, if so.
 pub(super) fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
+    let last = status.last.as_ref();
     let held_until = status.held_until.filter(|until| *until > now);
-    let Some(last) = &status.last else {
-        return Some(match held_until {
-            Some(until) => held(until, None, unread(snapshot, 0)),
-            None => first_poll(snapshot, status),
-        });
+    let (kind, what) = match (last.and_then(PollOutcome::failure), held_until) {
+        (Some(PollFailure::Unauthorized), _) => {
+            (Kind::KeyUnusable, "The API refuses the key".to_owned())
+        }
+        (Some(PollFailure::KeyFile), _) => (
+            Kind::KeyUnusable,
+            "The API key cannot be read from its file, so no requests are sent".to_owned(),
+        ),
+        (_, Some(until)) => (
+            Kind::Held,
+            format!("The API asked for no requests until {until} (Retry-After)"),
+        ),
+        (Some(PollFailure::Held), None) => (
+            Kind::Held,
+            "The API asked for no requests (Retry-After), and the time is over".to_owned(),
+        ),
+        (Some(PollFailure::Unavailable), None) => {
+            (Kind::ApiUnavailable, "The API is unavailable".to_owned())
+        }
+        (Some(PollFailure::Listing), None) => (
+            Kind::ListingIncomplete,
+            "The list of repositories could not be read to its end".to_owned(),
+        ),
+        (None, None) if last.is_none() => return Some(first_poll(snapshot, status)),
+        (Some(PollFailure::Repositories) | None, None) => return None,
     };
-    let finding = match (last.cut_short(), held_until) {
-        (Some(failure), _) => cut_short(snapshot, last, failure, held_until),
-        (None, Some(until)) => held(until, None, unread(snapshot, 0)),
-        (None, None) => return None,
+    let what = format!("{what}; {}", shown(snapshot, last));
+    let Some(failure) = last.and_then(PollOutcome::cut_short) else {
+        let hint = "lower api.requests_per_second or raise poll.interval";
+        return Some(Finding::new(kind, what, hint));
     };
     match status.running() {
+        // The key is accepted and the API answers, if the poll under way could list everything.
         Some(Running {
             step:
                 Step::Reading {
@@ -34,110 +56,54 @@ pub(super) fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) 
                     ..
                 },
             ..
-        }) if finding.kind != Kind::ListingIncomplete => Some(recovering(snapshot, read, &finding)),
-        _ => Some(finding),
+        }) if kind != Kind::ListingIncomplete => {
+            let (read, all) = (grouped(read), repositories(snapshot.repositories.len()));
+            let what = format!(
+                "The last poll failed; the one under way could list everything and has read {read} of {all}"
+            );
+            Some(Finding {
+                since: Some(failure.since),
+                ..Finding::new(Kind::Undecided, what, WAIT)
+            })
+        }
+        _ => Some(Finding::of(kind, what, failure)),
     }
 }
 
-/// Why the last poll did not list and request everything.
-fn cut_short(
-    snapshot: &Snapshot,
-    last: &PollOutcome,
-    failure: &Failure,
-    held_until: Option<Timestamp>,
-) -> Finding {
-    let unread = unread(snapshot, last.read);
-    let read = counted(last.read, "repository was", "repositories were");
-    let end = match last.read {
-        0 => format!("the last poll read nothing; {unread}"),
-        _ => format!("{read} read before the last poll was cut short; {unread}"),
-    };
-    let (kind, what) = match (last.failure(), held_until) {
-        (Some(PollFailure::Unauthorized), _) => {
-            (Kind::KeyUnusable, format!("The API refuses the key: {end}"))
-        }
-        (Some(PollFailure::KeyFile), _) => (
-            Kind::KeyUnusable,
-            format!("The API key cannot be read from its file, so no requests are sent; {unread}"),
-        ),
-        (_, Some(until)) => return held(until, Some(failure), unread),
-        (Some(PollFailure::Held), None) => {
-            let what = "The API asked for no requests (Retry-After), and the time is over";
-            (Kind::Held, format!("{what}: {end}"))
-        }
-        (Some(PollFailure::Unavailable), None) => (
-            Kind::ApiUnavailable,
-            format!("The API is unavailable: {end}"),
-        ),
-        (_, None) => {
-            let read = match last.read {
-                0 => end,
-                _ => format!("{read} read anyway"),
-            };
-            (
-                Kind::ListingIncomplete,
-                format!("The list of repositories could not be read to its end; {read}"),
-            )
-        }
-    };
-    Finding::of(kind, what, failure)
-}
-
-fn held(until: Timestamp, failure: Option<&Failure>, unread: &str) -> Finding {
-    let what = format!("The API asked for no requests until {until} (Retry-After); {unread}");
-    match failure {
-        Some(failure) => Finding::of(Kind::Held, what, failure),
-        None => Finding::new(
-            Kind::Held,
-            what,
-            "lower api.requests_per_second or raise poll.interval",
-        ),
+/// What is shown while not everything is read.
+fn shown(snapshot: &Snapshot, last: Option<&PollOutcome>) -> String {
+    if with_languages(snapshot) == 0 {
+        return "there are no data to show".to_owned();
     }
-}
-
-/// That an outage is just ending: if the poll under way could list everything, the key is accepted and the API answers.
-fn recovering(snapshot: &Snapshot, read: usize, outage: &Finding) -> Finding {
-    let read = grouped(read);
-    let all = repositories(snapshot.repositories.len());
-    let what = format!(
-        "The last poll failed; the one under way could list everything and has read {read} of {all}"
-    );
-    Finding::new(Kind::Undecided, what, WAIT).since(outage.since)
-}
-
-fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
-    let all = snapshot.repositories.len();
-    let shown = shown(snapshot);
-    let what = if status.data == DataSource::StateFile && shown > 0 {
-        "Data from before the restart are shown; the first poll has not ended yet".to_owned()
-    } else if status.running().is_none() {
-        "The first poll is about to begin".to_owned()
-    } else if all > 0 {
-        let (shown, all) = (grouped(shown), repositories(all));
-        format!("The first poll is under way: {shown} of {all} read")
-    } else {
-        "The first poll is under way".to_owned()
-    };
-    let since = status.running().map(|running| running.since);
-    Finding::new(Kind::Undecided, what, WAIT).since(since)
-}
-
-/// What is shown of the repositories that were not read by a poll that read so many.
-fn unread(snapshot: &Snapshot, read: usize) -> &'static str {
-    match (shown(snapshot), read) {
-        (0, _) => "there are no data to show",
-        (_, 0) => "the data shown were read before",
-        _ => "the rest is shown as last read",
+    match last.map_or(0, |last| last.read) {
+        0 => "the data shown were read before".to_owned(),
+        read => {
+            let read = repositories(read);
+            format!("the last poll read {read}, and the rest is shown as last read")
+        }
     }
 }
 
 /// How many repositories have languages to show.
-fn shown(snapshot: &Snapshot) -> usize {
-    snapshot
-        .repositories
-        .iter()
-        .filter(|shown| shown.condition.languages().is_some())
-        .count()
+fn with_languages(snapshot: &Snapshot) -> usize {
+    snapshot.count(|condition| condition.languages().is_some())
+}
+
+fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
+    let all = snapshot.repositories.len();
+    let read = with_languages(snapshot);
+    let progress = if status.data == DataSource::StateFile && read > 0 {
+        ": the data shown are from before the restart".to_owned()
+    } else if all > 0 {
+        format!(": {} of {} read", grouped(read), repositories(all))
+    } else {
+        String::new()
+    };
+    let what = format!("The first poll has not ended yet{progress}");
+    Finding {
+        since: status.running().map(|running| running.since),
+        ..Finding::new(Kind::Undecided, what, WAIT)
+    }
 }
 
 /// That the last poll took longer than the interval.

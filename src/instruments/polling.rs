@@ -101,11 +101,7 @@ fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fm
     let counted = ["pending", "fresh", "failing", "stale"].map(|state| {
         (
             state,
-            snapshot
-                .repositories
-                .iter()
-                .filter(|shown| shown.condition.label() == state)
-                .count(),
+            snapshot.count(|condition| condition.label() == state),
         )
     });
     for (state, count) in [filtered].into_iter().chain(counted) {

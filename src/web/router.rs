@@ -218,7 +218,7 @@ mod tests {
         fixture.publish(|status| status.data = DataSource::None);
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The first poll is about to begin; nothing to do: wait for the poll to end\n"
+            "not ready: The first poll has not ended yet; nothing to do: wait for the poll to end\n"
         );
         fixture.publish(|status| {
             status.activity = Activity::Polling(Running {
@@ -228,7 +228,7 @@ mod tests {
         });
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The first poll is under way; nothing to do: wait for the poll to end (since 1970-01-01T00:00:00Z)\n"
+            "not ready: The first poll has not ended yet; nothing to do: wait for the poll to end (since 1970-01-01T00:00:00Z)\n"
         );
         let failure = Failure::new(
             Timestamp::from_millis(0),
@@ -253,7 +253,7 @@ mod tests {
         });
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The API refuses the key: the last poll read nothing; there are no data to show: \
+            "not ready: The API refuses the key; there are no data to show: \
              GET /v1/repositories: 401 Unauthorized; check api.key_file (since 1970-01-01T00:00:00Z); the next poll begins at \
              1970-01-01T00:05:00Z\n"
         );

@@ -266,7 +266,7 @@ async fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_f
     assert_eq!(
         attention(snapshot, outcome()).await,
         [
-            "7 repositories cannot be read for 7 d\na/1, a/2, a/3, a/4, a/5 and 2 more for 7 d\nSuch as: GET 7\nfix it"
+            "7 of 7 repositories cannot be read for 7 d\na/1, a/2, a/3, a/4, a/5 and 2 more for 7 d\nSuch as: GET 7\nfix it"
         ]
     );
 }
@@ -299,7 +299,7 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
     assert_eq!(
         attention(snapshot, outcome).await,
         [
-            "The API is unavailable: the last poll read nothing; the data shown were read before for 24 h\n\
+            "The API is unavailable; the data shown were read before for 24 h\n\
           GET /v1/repositories: 503\nfix it"
         ]
     );
