@@ -4,17 +4,21 @@
 //! takes another piece of a body, which it does once it is rid of the one before.
 
 use super::fair_share::FairShare;
+use crate::sync::lock;
 use axum::{
     body::{Body, Bytes, HttpBody as _},
     http::{Method, Request, StatusCode},
     response::Response,
 };
 use futures_util::{TryStreamExt as _, stream};
-use std::{net::SocketAddr, sync::Arc, time::Duration};
-use tokio::{
-    sync::watch,
-    time::{Instant, timeout},
+use std::{
+    collections::BTreeMap,
+    iter,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
 };
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 /// How long a connection may have no request under way.
@@ -27,7 +31,7 @@ const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What hyper takes of a body at once, in bytes.
-const PIECE: usize = 16 * 1024;
+const PIECE: usize = 64 * 1024;
 
 /// What a scrape holds while it is sent, in bytes: without gzip, a part of the text and what inflates the next.
 const SCRAPE: usize = 160 * 1024;
@@ -38,51 +42,87 @@ pub struct Activity {
     pub peer: SocketAddr,
     /// Ends it at once.
     pub end: CancellationToken,
-    state: watch::Sender<State>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    requests: usize,
     /// When a request last began, made progress or ended; at first, when the connection was opened.
     last_activity: Instant,
+    /// How many requests there have been, each of which is known by its number.
+    requests: u64,
+    /// The requests under way, with how far the response is that is being sent.
+    under_way: BTreeMap<u64, Option<Sending>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sending {
+    since: Instant,
+    last_progress: Instant,
+}
+
+/// Why a connection has to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expiry {
+    /// No request has been under way for [`IDLE_TIMEOUT`].
+    Idle,
+    /// A response makes no progress, or takes too long in all.
+    Late,
+}
+
+impl State {
+    /// When the connection has to end if nothing happens until then, and why; `None` while a request waits for its response.
+    fn expiry(&self) -> Option<(Instant, Expiry)> {
+        if self.under_way.is_empty() {
+            return Some((self.last_activity + IDLE_TIMEOUT, Expiry::Idle));
+        }
+        let sending = self.under_way.values().flatten();
+        let ends = sending.map(|sending| {
+            let in_all = sending.since + RESPONSE_TIMEOUT;
+            in_all.min(sending.last_progress + PROGRESS_TIMEOUT)
+        });
+        Some((ends.min()?, Expiry::Late))
+    }
 }
 
 impl Activity {
     pub fn new(peer: SocketAddr) -> Arc<Self> {
         let state = State {
-            requests: 0,
             last_activity: Instant::now(),
+            requests: 0,
+            under_way: BTreeMap::new(),
         };
         Arc::new(Self {
             peer,
             end: CancellationToken::new(),
-            state: watch::Sender::new(state),
+            state: Mutex::new(state),
         })
     }
 
     /// Whether a request is under way, and the last activity: of two connections, the lesser can be missed sooner.
     pub fn importance(&self) -> (bool, Instant) {
-        let state = self.state.borrow();
-        (state.requests > 0, state.last_activity)
+        let state = lock(&self.state);
+        (!state.under_way.is_empty(), state.last_activity)
     }
 
-    /// Ends once no request has been under way for [`IDLE_TIMEOUT`].
-    pub async fn idle(&self) {
-        let mut state = self.state.subscribe();
+    /// Ends when the connection has to. Nothing needs to wake it: what happens in the meantime only puts that off, and to
+    /// [`IDLE_TIMEOUT`] from then at the earliest.
+    pub async fn expired(&self) -> Expiry {
         loop {
-            state.wait_for(|state| state.requests == 0).await.ok();
-            if timeout(IDLE_TIMEOUT, state.changed()).await.is_err() {
-                return;
+            let now = Instant::now();
+            let expiry = lock(&self.state).expiry();
+            match expiry {
+                Some((at, expiry)) if at <= now => return expiry,
+                Some((at, _)) => sleep_until(at).await,
+                None => sleep_until(now + IDLE_TIMEOUT).await,
             }
         }
     }
 
-    fn note(&self, change: impl FnOnce(&mut usize)) {
-        self.state.send_modify(|state| {
-            change(&mut state.requests);
-            state.last_activity = Instant::now();
-        });
+    fn note(&self, change: impl FnOnce(&mut State, Instant)) {
+        let (mut state, now) = (lock(&self.state), Instant::now());
+        change(&mut state, now);
+        state.last_activity = now;
     }
 }
 
@@ -90,6 +130,7 @@ impl Activity {
 #[derive(Debug)]
 pub struct UnderWay {
     activity: Arc<Activity>,
+    number: u64,
     began: Instant,
     method: Method,
     path: String,
@@ -100,9 +141,15 @@ pub struct UnderWay {
 
 impl UnderWay {
     pub fn new<B>(activity: &Arc<Activity>, request: &Request<B>) -> Self {
-        activity.note(|requests| *requests += 1);
+        let mut number = 0;
+        activity.note(|state, _| {
+            number = state.requests;
+            state.requests += 1;
+            state.under_way.insert(number, None);
+        });
         Self {
             activity: Arc::clone(activity),
+            number,
             began: Instant::now(),
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
@@ -119,48 +166,41 @@ impl UnderWay {
             None => SCRAPE,
         };
         let share = memory.take(&self.activity, held);
-        let (progress, progressed) = watch::channel(());
-        tokio::spawn(end_if_late(progressed, self.activity.end.clone()));
+        self.progressed();
         response.map(|body| {
             let pieces = body.into_data_stream().map_ok(in_pieces).try_flatten();
             Body::from_stream(pieces.inspect_ok(move |piece| {
                 let _held = &share;
                 self.bytes += piece.len();
-                self.activity.note(|_| {});
-                progress.send_replace(());
+                self.progressed();
             }))
         })
     }
-}
 
-/// Watches a response until it is finished.
-async fn end_if_late(mut progress: watch::Receiver<()>, connection: CancellationToken) {
-    let finished = timeout(RESPONSE_TIMEOUT, async {
-        loop {
-            match timeout(PROGRESS_TIMEOUT, progress.changed()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(_finished)) => return true,
-                Err(_late) => return false,
-            }
-        }
-    });
-    if !finished.await.unwrap_or(false) {
-        connection.cancel();
+    fn progressed(&self) {
+        self.activity.note(|state, now| {
+            let sending = state.under_way.entry(self.number).or_default();
+            let since = sending.map_or(now, |sending| sending.since);
+            *sending = Some(Sending {
+                since,
+                last_progress: now,
+            });
+        });
     }
 }
 
-/// Copies, so that a client that takes all of a body except its last piece does not keep the whole in memory.
-fn in_pieces(data: Bytes) -> impl stream::Stream<Item = Result<Bytes, axum::Error>> {
-    let starts = (0..data.len()).step_by(PIECE);
-    stream::iter(starts.map(move |start| {
-        let end = data.len().min(start + PIECE);
-        Ok(Bytes::copy_from_slice(&data[start..end]))
+fn in_pieces(mut data: Bytes) -> impl stream::Stream<Item = Result<Bytes, axum::Error>> {
+    stream::iter(iter::from_fn(move || {
+        let size = data.len().min(PIECE);
+        (size > 0).then(|| Ok(data.split_to(size)))
     }))
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.activity.note(|requests| *requests -= 1);
+        self.activity.note(|state, _| {
+            state.under_way.remove(&self.number);
+        });
         tracing::debug!(
             method = %self.method,
             path = self.path,
@@ -203,7 +243,7 @@ mod tests {
             };
             tokio::select! {
                 () = reading => panic!("it was finished"),
-                () = activity.end.cancelled() => {}
+                expiry = activity.expired() => assert_eq!(expiry, Expiry::Late),
             }
             assert_eq!(
                 begin.elapsed().as_secs(),
@@ -225,9 +265,7 @@ mod tests {
         let memory = FairShare::of(usize::MAX);
         let response = under_way.answer(Response::new(Body::from("short")), &memory);
         assert_eq!(response.into_body().into_data_stream().count().await, 1);
-        activity.idle().await;
+        assert_eq!(activity.expired().await, Expiry::Idle);
         assert_eq!(begin.elapsed().as_secs(), 130);
-        sleep(Duration::from_secs(400)).await;
-        assert!(!activity.end.is_cancelled());
     }
 }

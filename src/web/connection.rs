@@ -5,12 +5,12 @@
 //! what hyper holds to send next.
 
 use super::{
-    activity::{Activity, RESPONSE_TIMEOUT, UnderWay},
+    activity::{Activity, Expiry, RESPONSE_TIMEOUT, UnderWay},
     app::{App, InForce},
     handshake,
 };
 use axum::{
-    body::Body,
+    body::{Body, Bytes},
     extract::{ConnectInfo, Request},
     response::Response,
 };
@@ -126,14 +126,17 @@ async fn serve_requests(
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let rest = tokio::select! {
         ended = connection.as_mut() => return ended,
-        () = activity.idle() => DRAIN_TIMEOUT,
+        expiry = activity.expired() => match expiry {
+            Expiry::Idle => DRAIN_TIMEOUT,
+            Expiry::Late => return Ok(()),
+        },
         () = sleep(MAX_AGE) => RESPONSE_TIMEOUT,
         () = leave.cancelled() => RESPONSE_TIMEOUT,
     };
     connection.as_mut().graceful_shutdown();
     tokio::select! {
         ended = timeout(rest, connection) => ended.unwrap_or(Ok(())),
-        () = activity.idle() => Ok(()),
+        _ = activity.expired() => Ok(()),
     }
 }
 
@@ -162,7 +165,7 @@ async fn respond(
 async fn discard(mut body: Incoming) {
     let mut read = 0;
     while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-        read += frame.data_ref().map_or(0, bytes::Bytes::len);
+        read += frame.data_ref().map_or(0, Bytes::len);
         if read > MAX_DISCARDED {
             return;
         }
