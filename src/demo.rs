@@ -1,8 +1,8 @@
 //! The demo API: the translation service in miniature, served over real HTTP on loopback, so that people without an
 //! account see what people with one see.
 //!
-//! It promises what the API specification says and no more: a bearer key, `limit` from 1 to 1000, `after` above 0,
-//! pages in the order of the ids. Where the specification is silent, it does what a real service might: it caps its
+//! It promises what the API specification says and no more: `limit` from 1 to 1000, `after` above 0, pages in the order of
+//! the ids. It takes any key. Where the specification is silent, it does what a real service might: it caps its
 //! pages below the limit, spells some ids as strings, leaves out a field here and there, answers 429 or 500 now and
 //! then, and once in a while cannot read one repository for some seconds.
 //!
@@ -16,16 +16,15 @@ use crate::model::RepositoryId;
 use axum::{
     Router,
     extract::{Path, Query, Request, State, rejection::QueryRejection},
-    http::{HeaderMap, StatusCode, header},
+    http::{StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
 };
-use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
-    io, iter,
+    io,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -42,8 +41,6 @@ pub const PAGE_CAP: usize = 10;
 pub struct DemoApi {
     /// Root of the API, with a trailing slash.
     pub base_url: String,
-    /// The key that it accepts.
-    pub key: SecretString,
     server: JoinHandle<()>,
 }
 
@@ -53,40 +50,25 @@ impl Drop for DemoApi {
     }
 }
 
-/// A key that nobody can guess.
-#[must_use]
-pub fn random_key() -> SecretString {
-    iter::repeat_with(fastrand::alphanumeric)
-        .take(32)
-        .collect::<String>()
-        .into()
-}
-
-/// Starts the demo API on a free port of 127.0.0.1, within the current tokio runtime. It accepts only `key`.
+/// Starts the demo API on a free port of 127.0.0.1, within the current tokio runtime.
 ///
 /// # Errors
 ///
 /// There is no port of 127.0.0.1 to listen on.
-pub async fn start(key: SecretString) -> io::Result<DemoApi> {
+pub async fn start() -> io::Result<DemoApi> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let base_url = format!("http://{}/", listener.local_addr()?);
-    let router = router(key.clone());
     let server = tokio::spawn(async move {
-        if let Err(error) = axum::serve(listener, router).await {
+        if let Err(error) = axum::serve(listener, router()).await {
             tracing::error!(%error, "the demo API ended");
         }
     });
-    Ok(DemoApi {
-        base_url,
-        key,
-        server,
-    })
+    Ok(DemoApi { base_url, server })
 }
 
-/// The API for callers with `key`; its time begins now.
-fn router(key: SecretString) -> Router {
+/// The API; its time begins now.
+fn router() -> Router {
     let api = Arc::new(Api {
-        key,
         started: Instant::now(),
         requests: AtomicU64::new(0),
     });
@@ -94,24 +76,18 @@ fn router(key: SecretString) -> Router {
         .route("/v1/repositories", get(list_repositories))
         .route("/v1/repositories/{id}/languages", get(list_languages))
         .fallback(|| async { refusal(StatusCode::NOT_FOUND, "there is nothing at this path") })
-        .layer(middleware::from_fn_with_state(api.clone(), guard))
+        .layer(middleware::from_fn_with_state(api.clone(), stumble))
         .with_state(api)
 }
 
 #[derive(Debug)]
 struct Api {
-    key: SecretString,
     started: Instant,
     requests: AtomicU64,
 }
 
-/// Checks the key, then fails one request in a hundred.
-async fn guard(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
-    if !has_key(request.headers(), api.key.expose_secret()) {
-        let message = "send the API key as a bearer token";
-        let refusal = refusal(StatusCode::UNAUTHORIZED, message);
-        return ([(header::WWW_AUTHENTICATE, "Bearer")], refusal).into_response();
-    }
+/// Fails one request in a hundred.
+async fn stumble(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
     match api.requests.fetch_add(1, Ordering::Relaxed) % 300 {
         70 => {
             let message = "too many requests, wait a second";
@@ -121,19 +97,6 @@ async fn guard(State(api): State<Arc<Api>>, request: Request, next: Next) -> Res
         150 | 290 => refusal(StatusCode::INTERNAL_SERVER_ERROR, "something went wrong"),
         _ => next.run(request).await,
     }
-}
-
-/// Whether exactly one Authorization header is sent, with this key.
-fn has_key(headers: &HeaderMap, key: &str) -> bool {
-    let sent: Vec<_> = headers.get_all(header::AUTHORIZATION).iter().collect();
-    let [credentials] = sent.as_slice() else {
-        return false;
-    };
-    let credentials = credentials
-        .to_str()
-        .ok()
-        .and_then(|credentials| credentials.split_once(' '));
-    credentials.is_some_and(|(scheme, sent)| scheme.eq_ignore_ascii_case("bearer") && sent == key)
 }
 
 /// The query of a listing. Each parameter may be given once.

@@ -11,15 +11,16 @@ mod reload;
 mod serve;
 
 use crate::{
-    api::Client,
+    api::{BuildError, Client},
     cli::{Cli, Command},
     clock::Clock,
-    config::Config,
+    config::{self, Config, ConfigError, Options},
     instruments::Instruments,
     model::Failure,
     poll::Settings,
-    state::{Opened, OtherApi, StateFile},
+    state::{Memory, OtherApi, StateError, StateFile},
     text::printable,
+    web::WebConfigError,
 };
 use anyhow::Context as _;
 use std::{
@@ -27,39 +28,38 @@ use std::{
     io::{self, StdoutLock, Write as _},
     sync::Arc,
 };
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 
-/// Why the program could not do what it was asked to.
+/// Why the program could not do what it was asked to, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The command line or the configuration is wrong, or another process holds the state file: exit code 2.
-    #[error("{0:#}")]
-    Usage(anyhow::Error),
-    /// Everything was read, and not everything is ready: exit code 3.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    WebConfig(#[from] WebConfigError),
+    #[error(transparent)]
+    Client(#[from] BuildError),
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// Everything was read, and not everything is ready.
     #[error("{0}")]
     NotReady(String),
-    /// It failed while running: exit code 1.
+    /// It failed while running.
     #[error("{0:#}")]
     Running(#[from] anyhow::Error),
 }
 
 impl RunError {
-    fn usage(error: impl Into<anyhow::Error>) -> Self {
-        Self::Usage(error.into())
-    }
-
     /// Prints on stderr what is wrong.
     pub fn print(&self) {
-        let text = printable(&self.to_string());
-        // If stderr is closed, there is nowhere to report it.
-        let _ = writeln!(io::stderr(), "translation-exporter: {text}");
+        print_on_stderr(&self.to_string());
     }
 
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Running(_) => 1,
-            Self::Usage(_) => 2,
+            Self::Config(_) | Self::WebConfig(_) | Self::Client(_) | Self::State(_) => 2,
             Self::NotReady(_) => 3,
         }
     }
@@ -71,45 +71,31 @@ impl RunError {
 /// Says what is wrong and how to fix it; the caller prints it and exits with [`RunError::exit_code`].
 pub fn run(cli: Cli) -> Result<(), RunError> {
     let Cli { options, command } = cli;
-    match command {
-        Command::Serve => block_on(serving_runtime()?, serve::serve(options)),
-        Command::Demo => block_on(serving_runtime()?, demo::demo(options)),
-        Command::Once {
-            output,
-            require_targets,
-        } => block_on(
-            runtime_of_one_thread()?,
-            once::once(&options, output, require_targets),
-        ),
-        Command::CheckConfig { online } => block_on(
-            runtime_of_one_thread()?,
-            check_config::check(&options, online),
-        ),
-        Command::Health => block_on(runtime_of_one_thread()?, health::check(options)),
-    }
-}
-
-fn block_on<T>(runtime: Runtime, command: impl Future<Output = T>) -> T {
-    let result = runtime.block_on(command);
-    // A thread that still waits for a disk must not delay the exit.
-    runtime.shutdown_background();
-    result
-}
-
-/// Two threads, so that scrapes do not wait for each other. Polls, and everything slow, run on other threads.
-fn serving_runtime() -> anyhow::Result<Runtime> {
-    Builder::new_multi_thread()
+    let mut builder = match command {
+        Command::Serve | Command::Demo => Builder::new_multi_thread(),
+        _ => Builder::new_current_thread(),
+    };
+    // Two threads, so that scrapes do not wait for each other. Polls, and everything slow, run on other threads.
+    let runtime = builder
         .worker_threads(2)
         .enable_all()
         .build()
-        .context("cannot start the runtime's threads")
-}
-
-fn runtime_of_one_thread() -> anyhow::Result<Runtime> {
-    Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start a runtime")
+        .context("cannot start the runtime's threads")?;
+    let result = runtime.block_on(async {
+        match command {
+            Command::Serve => serve::serve(options).await,
+            Command::Demo => demo::demo(options).await,
+            Command::Once {
+                output,
+                require_targets,
+            } => once::once(&options, output, require_targets).await,
+            Command::CheckConfig { online } => check_config::check(&options, online).await,
+            Command::Health => health::check(options).await,
+        }
+    });
+    // A thread that still waits for a disk must not delay the exit.
+    runtime.shutdown_background();
+    result
 }
 
 /// Runs what may wait for a disk indefinitely, so that signals are answered meanwhile.
@@ -133,8 +119,17 @@ fn print(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> anyhow::R
     }
 }
 
+fn print_on_stderr(text: &str) {
+    // If stderr is closed, there is nowhere to report it.
+    let _ = writeln!(io::stderr(), "translation-exporter: {}", printable(text));
+}
+
 fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
+}
+
+fn load(options: &Options) -> Result<Config, ConfigError> {
+    config::load(options, &environment())
 }
 
 /// Logs what is valid but probably not intended.
@@ -144,19 +139,15 @@ fn warn(config: &Config) {
     }
 }
 
-/// Opens the state file, with its content; `None` if none is configured.
-///
-/// # Errors
-/// Another process uses it, or it cannot be used.
+/// Opens the state file, if one is configured, and reads its content, if it has any.
 fn open_state(
     config: &Config,
     is_demo: bool,
-    clock: Clock,
     instruments: &Instruments,
-) -> Result<Option<Opened>, RunError> {
+) -> Result<(Option<StateFile>, Option<Memory>), StateError> {
     let Some(path) = &config.state_file else {
         tracing::info!("state.file is not set: the progress clock begins again at each start");
-        return Ok(None);
+        return Ok((None, None));
     };
     // The demo's port differs at each start, but its repositories are the same.
     let (base_url, other_api) = if is_demo {
@@ -164,14 +155,14 @@ fn open_state(
     } else {
         (config.api.base_url.as_str(), OtherApi::SetAside)
     };
-    let opened =
-        StateFile::open(path, base_url, other_api, clock.now()).map_err(RunError::usage)?;
-    if let Some(set_aside) = &opened.set_aside {
-        let hint = "nothing to do, unless the file that was set aside can be repaired";
-        instruments.state_discarded(Failure::new(clock.now(), set_aside.to_string(), hint));
+    let now = Clock::system().now();
+    let opened = StateFile::open(path, base_url, other_api, now)?;
+    if let Some(set_aside) = opened.set_aside {
         tracing::error!("{set_aside}");
+        let hint = "nothing to do, unless the file that was set aside can be repaired";
+        instruments.state_discarded(Failure::new(now, set_aside.to_string(), hint));
     }
-    Ok(Some(opened))
+    Ok((Some(opened.file), opened.memory))
 }
 
 fn poll_settings(config: &Config, api: Client) -> Settings<Client> {

@@ -22,9 +22,9 @@ pub enum BuildError {
         "{variable}: not the address of a proxy; give one such as http://proxy.example.com:3128"
     )]
     Proxy { variable: &'static str },
-    #[error("the HTTP client cannot be set up")]
+    #[error("the HTTP client cannot be set up: {0:?}")]
     Http(#[from] reqwest::Error),
-    #[error("TLS cannot be set up")]
+    #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),
 }
 

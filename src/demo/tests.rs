@@ -95,19 +95,14 @@ fn one_date_is_missed_one_is_near_one_is_far_and_a_language_rests() {
     }
 }
 
-struct Caller {
-    router: Router,
-    key: &'static str,
-}
+struct Caller(Router);
 
 impl Caller {
     /// Asks until the answer is no stumble.
     async fn ask(&self, path: &str) -> (StatusCode, Value) {
         loop {
-            let request =
-                Request::get(path).header("authorization", format!("Bearer {}", self.key));
-            let request = request.body(axum::body::Body::empty()).unwrap();
-            let response = self.router.clone().oneshot(request).await.unwrap();
+            let request = Request::get(path).body(axum::body::Body::empty()).unwrap();
+            let response = self.0.clone().oneshot(request).await.unwrap();
             let status = response.status();
             let body = axum::body::to_bytes(response.into_body(), usize::MAX)
                 .await
@@ -124,16 +119,9 @@ impl Caller {
     }
 }
 
-fn caller(key: &'static str) -> Caller {
-    Caller {
-        router: router("right".into()),
-        key,
-    }
-}
-
 #[tokio::test]
 async fn lists_every_repository_on_capped_pages_then_an_empty_one() {
-    let caller = caller("right");
+    let caller = Caller(router());
     let (mut path, mut pages, mut names) = (
         "/v1/repositories?limit=1000".to_owned(),
         Vec::new(),
@@ -160,7 +148,7 @@ async fn lists_every_repository_on_capped_pages_then_an_empty_one() {
 
 #[tokio::test]
 async fn lists_the_languages_of_each_repository() {
-    let caller = caller("right");
+    let caller = Caller(router());
     for repository in &REPOSITORIES {
         let path = format!("/v1/repositories/{}/languages", repository.id);
         let (status, languages) = caller.ask(&path).await;
@@ -171,9 +159,7 @@ async fn lists_the_languages_of_each_repository() {
 
 #[tokio::test]
 async fn refuses_what_the_specification_does_not_allow() {
-    for key in ["wrong", "", "right "] {
-        assert_eq!(caller(key).ask("/v1/repositories").await.0, 401, "{key:?}");
-    }
+    let caller = Caller(router());
     for query in [
         "limit=0",
         "limit=1001",
@@ -186,10 +172,7 @@ async fn refuses_what_the_specification_does_not_allow() {
         "limit=1&limit=2",
     ] {
         assert_eq!(
-            caller("right")
-                .ask(&format!("/v1/repositories?{query}"))
-                .await
-                .0,
+            caller.ask(&format!("/v1/repositories?{query}")).await.0,
             400,
             "{query}"
         );
@@ -200,6 +183,6 @@ async fn refuses_what_the_specification_does_not_allow() {
         "/v1/repositories/x/languages",
         "/v2/repositories",
     ] {
-        assert_eq!(caller("right").ask(path).await.0, 404, "{path}");
+        assert_eq!(caller.ask(path).await.0, 404, "{path}");
     }
 }

@@ -1,27 +1,19 @@
 //! `check-config`: validates, prints the configuration in force, and checks the API if requested.
 
-use super::{RunError, environment, online, print};
+use super::{RunError, load, online, print, print_on_stderr};
 use crate::{
-    api::Client,
-    config::{self, Options},
-    instruments::Instruments,
-    text::printable,
-    web,
+    api::Client, config::Options, instruments::Instruments, text::printable, web::WebConfigFile,
 };
 use std::{io::Write as _, sync::Arc};
 
 pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunError> {
-    let config = config::load(options, &environment()).map_err(RunError::usage)?;
-    let web_config =
-        web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
-    Client::new(&config.api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
+    let mut config = load(options)?;
+    // Online, one request of each kind is promised.
+    config.api.max_attempts = 1;
+    let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
+    let client = Client::new(&config.api, Arc::new(Instruments::of_one_poll()))?;
     for warning in &config.warnings {
-        // If stderr is closed, there is nowhere to report it.
-        let _ = writeln!(
-            std::io::stderr(),
-            "translation-exporter: warning: {}",
-            printable(&warning.to_string())
-        );
+        print_on_stderr(&format!("warning: {warning}"));
     }
     let mut text = config.describe();
     let protection = web_config.description();
@@ -30,7 +22,8 @@ pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunErro
     }
     print_text(&text)?;
     if online {
-        print_text(&format!("\nonline:\n{}", online::check(&config).await?))?;
+        let found = online::check(&config, &client).await?;
+        print_text(&format!("\nonline:\n  {}\n", found.join("\n  ")))?;
     }
     Ok(())
 }

@@ -1,14 +1,11 @@
 //! `check-config --online`: one request of each kind, and a description of the result.
 
-use super::RunError;
 use crate::{
     api::{Api as _, ApiError, Attempts, Client, Session as _},
-    clock::Clock,
-    config::{ApiConfig, Config},
+    config::Config,
     health,
-    instruments::Instruments,
-    model::{Completion, Failure, Repository, Stop, TargetLanguage},
-    progress::advance,
+    model::{Failure, LanguageList, Repository, Stop, Timestamp},
+    progress::Progress,
     select::select,
     snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
     words::{counted, grouped, repositories},
@@ -16,14 +13,8 @@ use crate::{
 use anyhow::anyhow;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Requests the first page of the listing and one repository's languages, each once.
-pub(super) async fn check(config: &Config) -> Result<String, RunError> {
-    let api = ApiConfig {
-        max_attempts: 1,
-        ..config.api.clone()
-    };
-    let client =
-        Client::new(&api, Arc::new(Instruments::of_one_poll())).map_err(RunError::usage)?;
+/// Requests the first page of the listing and one repository's languages, each once. Returns what it found, in lines.
+pub(super) async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<String>> {
     let session = client
         .begin()
         .await
@@ -32,7 +23,6 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
         .list_repositories(None)
         .await
         .map_err(|error| failed("the listing", error))?;
-    let defects = page.bad.len();
     let listed: BTreeMap<_, _> = page
         .repositories
         .into_iter()
@@ -44,55 +34,36 @@ pub(super) async fn check(config: &Config) -> Result<String, RunError> {
         format!("{} answers and accepts the key", config.api.base_url),
         format!("the first page of the listing has {all}, and the filters leave {left} of them"),
     ];
-    if defects > 0 {
-        lines.push(format!("entries or fields of it with defects: {defects}"));
+    if let Some(bad) = page.bad.first() {
+        lines.push(format!("it has bad entries or fields, such as {bad}"));
     }
-    let (now, scale) = (Clock::system().now(), api.completion_scale);
-    let shown = polled
-        .values()
-        .map(|one| Shown::new(Arc::clone(one), Condition::Pending(None)))
-        .collect();
-    let filtered = listed.len() - polled.len();
-    let unnamed = page.nameless.len();
     let mut known = Snapshot {
-        taken_at: now,
-        repositories: shown,
-        filtered,
-        unnamed,
-        unconfirmed: 0,
-        completion_scale: scale,
-        targets: Arc::default(),
+        filtered: listed.len() - polled.len(),
+        unnamed: page.nameless.len(),
+        completion_scale: config.api.completion_scale,
+        ..Snapshot::default()
     };
-    let mut findings = Vec::from_iter(health::nothing_selected(&known));
+    let mut findings = Vec::new();
+    if polled.is_empty() {
+        findings.extend(health::nothing_selected(&known));
+    }
     // Also if the filters leave nothing, to find out whether the key can read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
-        let list = session
+        let mut list = session
             .list_languages(repository.id, Attempts::One)
             .await
             .map_err(|error| failed(&format!("repository {:?}", repository.name), error))?;
-        lines.push(describe_languages(repository, &list.languages));
-        let reported = |completion| Reported::Now(advance(None, completion, scale, now));
-        let reading = |TargetLanguage {
-                           language,
-                           completion,
-                       }| Reading {
-            language,
-            reported: completion.map_or(Reported::Never, reported),
-        };
-        let readings = list.languages.into_iter().map(reading).collect();
-        let read = Condition::Fresh(Arc::new(Languages {
-            read_at: now,
-            readings,
-        }));
-        known.repositories = vec![Shown::new(Arc::clone(repository), read)];
+        let excluded = &config.filter.exclude_languages;
+        list.languages
+            .retain(|target| !excluded.is_match(&*target.language.code));
+        known.repositories = vec![fresh(repository, list)];
+        lines.push(describe(&repository.name, &known));
         findings.extend(health::scale(&known));
     }
-    lines.extend(
-        findings
-            .iter()
-            .map(|finding| format!("going by these answers: {}", finding.line())),
-    );
-    Ok(format!("  {}\n", lines.join("\n  ")))
+    for finding in findings {
+        lines.push(format!("going by these answers: {}", finding.line()));
+    }
+    Ok(lines)
 }
 
 fn failed(of: &str, error: ApiError) -> anyhow::Error {
@@ -102,27 +73,39 @@ fn failed(of: &str, error: ApiError) -> anyhow::Error {
     anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint)
 }
 
-fn describe_languages(
-    Repository { name, .. }: &Repository,
-    languages: &[TargetLanguage],
-) -> String {
-    let completions = || {
-        languages
-            .iter()
-            .filter_map(|target| target.completion)
-            .map(Completion::get)
-    };
-    let (all, with) = (
-        counted(languages.len(), "language", "languages"),
-        completions().count(),
-    );
-    match completions().reduce(f64::max) {
-        _ if languages.is_empty() => {
-            format!("repository {name:?} has no languages: add target languages to it")
-        }
-        None => format!("repository {name:?} has {all}, none of them with a completion"),
-        Some(highest) => format!(
-            "repository {name:?} has {all}, {with} of them with a completion, {highest} at most"
-        ),
+/// The repository as just read; nobody asks when that was.
+fn fresh(repository: &Arc<Repository>, list: LanguageList) -> Shown {
+    let at = Timestamp::default();
+    let mut readings = Vec::new();
+    for target in list.languages {
+        readings.push(Reading {
+            language: target.language,
+            reported: match target.completion {
+                Some(completion) => Reported::Now(Progress { completion, at }),
+                None => Reported::Never,
+            },
+        });
     }
+    let languages = Languages {
+        read_at: at,
+        readings: readings.into(),
+    };
+    Shown::new(
+        Arc::clone(repository),
+        Condition::Fresh(Arc::new(languages)),
+    )
+}
+
+fn describe(name: &str, known: &Snapshot) -> String {
+    let languages = known.repositories[0].readings().len();
+    if languages == 0 {
+        return format!("repository {name:?} has no languages to show: add target languages to it");
+    }
+    let all = counted(languages, "language", "languages");
+    let with = known.completions().count();
+    let highest = match known.completions().reduce(f64::max) {
+        Some(highest) => format!(", {highest} at most"),
+        None => String::new(),
+    };
+    format!("repository {name:?} has {all}, {with} of them with a completion{highest}")
 }

@@ -1,16 +1,16 @@
 //! The one owner of what is in force: it decides about a signal, a request and a changed web configuration file alike, one
 //! after the other. What can change while the exporter runs changes together, or nothing does.
 
-use super::{environment, notify, off_the_runtime, poll_settings, warn};
+use super::{load, notify, off_the_runtime, poll_settings, warn};
 use crate::{
     api::{BuildError, Client},
     clock::Clock,
-    config::{self, Config, ConfigError, Options},
+    config::{Config, ConfigError, Options},
     instruments::Instruments,
     model::Failure,
     poll::Settings,
     telemetry,
-    web::{self, ReloadRequest, WebConfigError, WebConfigFile},
+    web::{App, ReloadRequest, WebConfigError, WebConfigFile},
 };
 use std::{convert::Infallible, sync::Arc};
 use tokio::{
@@ -20,7 +20,7 @@ use tokio::{
 
 /// Why the previous configuration stays in force.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ReloadError {
+enum ReloadError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error("a reload cannot change {}; restart the exporter instead", .0.join(", "))]
@@ -36,24 +36,14 @@ pub(super) enum ReloadError {
     Client(#[from] BuildError),
 }
 
-impl ReloadError {
-    fn hint(&self) -> &'static str {
-        match self {
-            Self::Config(_) | Self::Fixed(_) | Self::Client(_) => "correct it, then reload again",
-            Self::WebConfig(_) | Self::Weakened(_) => {
-                "correct the file; the one in force is read again when it changes, another one by the next reload"
-            }
-        }
-    }
-}
-
-/// What is read again.
+/// Why something is read again, and so what is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
     /// A signal or a request: everything is.
     Asked,
-    /// The web configuration file or one that it names: these are, and everything else too if the last reload that was asked
-    /// for was refused, so that it is made up for once the files are right.
+    /// What was asked for was refused, and the web configuration file has changed, which may put it right: everything is.
+    Refused,
+    /// The web configuration file, or one that it names, has changed: these are.
     WebFileChanged,
 }
 
@@ -64,12 +54,11 @@ pub(super) struct Reloader {
     pub config: Arc<Config>,
     pub client: Client,
     pub polling: watch::Sender<Arc<Settings<Client>>>,
-    pub web: web::App,
+    pub web: App,
     pub logs: telemetry::Handle,
     pub instruments: Arc<Instruments>,
-    pub clock: Clock,
     /// Whether the last reload that was asked for was refused.
-    pub is_pending: bool,
+    pub is_refused: bool,
 }
 
 impl Reloader {
@@ -84,120 +73,110 @@ impl Reloader {
                 Some(()) = hangup.recv() => None,
                 Some(request) = requests.recv() => Some(request),
             };
-            let cause = match &request {
-                Some(ReloadRequest::WebFileChanged) => Cause::WebFileChanged,
-                Some(ReloadRequest::Asked(_)) | None => Cause::Asked,
+            notify::reloading();
+            let outcome = match request {
+                Some(ReloadRequest::WebFileChanged) => self.follow_web_file().await,
+                Some(ReloadRequest::Asked(_)) | None => self.reload(Cause::Asked).await,
             };
-            // The outcome is also logged and counted, since not everybody gets an answer.
-            let outcome = self.reload(cause).await;
+            let now = Clock::system().now();
+            let hint = "correct it, then reload again; the web configuration file in force is read again when it changes";
+            let outcome = outcome.map_err(|error| Failure::new(now, error.to_string(), hint));
+            // It is logged and counted, since not everybody gets an answer.
+            if let Err(Failure { what, .. }) = &outcome {
+                tracing::error!(
+                    error = &**what,
+                    "the new configuration is refused; the previous one stays in force"
+                );
+            }
+            self.instruments.config_loaded(outcome.clone(), now);
+            notify::ready();
             if let Some(ReloadRequest::Asked(answer)) = request {
                 // The client may be gone.
-                let _ = answer.send(outcome.map_err(|error| error.to_string()));
+                let _ = answer.send(outcome.map_err(|failure| failure.what.to_string()));
             }
         }
     }
 
-    async fn reload(&mut self, cause: Cause) -> Result<(), ReloadError> {
-        notify::reloading();
-        let mut outcome = if cause == Cause::Asked || self.is_pending {
-            let outcome = self.apply(cause, Some(self.options.clone())).await;
-            self.is_pending = outcome.is_err();
-            outcome
+    async fn follow_web_file(&mut self) -> Result<(), ReloadError> {
+        let outcome = if self.is_refused {
+            self.reload(Cause::Refused).await
         } else {
-            self.apply(cause, None).await
+            self.apply(Cause::WebFileChanged).await
         };
-        // A mistake elsewhere must not hold back a renewed certificate. What was asked for stays refused.
-        if cause == Cause::WebFileChanged
-            && self.is_pending
-            && let Err(error) = self.apply(cause, None).await
-        {
-            outcome = Err(error);
+        if self.is_refused {
+            // A mistake elsewhere must not hold back a renewed certificate. What was asked for stays refused.
+            self.apply(Cause::WebFileChanged).await?;
         }
-        let now = self.clock.now();
-        let refused = outcome.as_ref().map(|&()| ()).map_err(|error| {
-            let (hint, error) = (error.hint(), error.to_string());
-            tracing::error!(
-                error,
-                "the new configuration is refused; the previous one stays in force"
-            );
-            Failure::new(now, error, hint)
-        });
-        self.instruments.config_loaded(refused, now);
-        notify::ready();
         outcome
     }
 
-    /// Reads the configuration by `options`, if there are any, and the web configuration file; puts both in force.
-    async fn apply(&mut self, cause: Cause, options: Option<Options>) -> Result<(), ReloadError> {
-        let config = Arc::clone(&self.config);
-        let (client, web) = (self.client.clone(), self.web.clone());
-        let read = move || read(options.as_ref(), cause, &config, &client, &web);
-        let (anew, web_config) = off_the_runtime(read).await?;
-        self.put_in_force(cause, anew, web_config);
-        Ok(())
+    async fn reload(&mut self, cause: Cause) -> Result<(), ReloadError> {
+        let outcome = self.apply(cause).await;
+        self.is_refused = outcome.is_err();
+        outcome
     }
 
-    fn put_in_force(
-        &mut self,
-        cause: Cause,
-        anew: Option<(Client, Config)>,
-        web_config: WebConfigFile,
-    ) {
-        if cause == Cause::WebFileChanged {
+    /// Reads what is to be read, and puts it in force.
+    async fn apply(&mut self, cause: Cause) -> Result<(), ReloadError> {
+        let (options, client) = (self.options.clone(), self.client.clone());
+        let (in_force, web) = (Arc::clone(&self.config), self.web.clone());
+        let read = move || read(cause, &options, &in_force, &client, &web);
+        let (config, client, web_config) = off_the_runtime(read).await?;
+        if cause != Cause::Asked {
             let in_force = web_config.description().join("; ");
             tracing::info!(in_force, "the web configuration has changed");
         }
-        let weakened = self.web.weakened_by(&web_config).join(", ");
-        if !weakened.is_empty() {
-            tracing::warn!(
-                weakened,
-                "the reload weakens the protection of the web endpoints"
-            );
-        }
-        if let Some((client, config)) = anew {
+        if cause != Cause::WebFileChanged {
             warn(&config);
             self.logs.apply(&config.log);
-            match self.config.changes(&config).join(", ") {
-                none if none.is_empty() => {
-                    tracing::info!("the configuration was read again; no key changed");
-                }
-                changed => tracing::info!(changed, "the configuration was read again"),
+            let changed = self.config.changes(&config).join(", ");
+            if changed.is_empty() {
+                tracing::info!("the configuration was read again; no key changed");
+            } else {
+                tracing::info!(changed, "the configuration was read again");
             }
             let settings = poll_settings(&config, client.clone());
             self.polling.send_replace(Arc::new(settings));
-            (self.config, self.client) = (Arc::new(config), client);
+            (self.config, self.client) = (config, client);
         }
         self.web.replace(self.config.web.clone(), web_config);
+        Ok(())
     }
 }
 
-/// Reads the configuration, if there are `options` to read it by, and everything that is built from files, which blocks.
+/// Reads the configuration, except if only the web configuration file has changed, and everything that is built from files,
+/// which blocks.
 fn read(
-    options: Option<&Options>,
     cause: Cause,
-    in_force: &Config,
+    options: &Options,
+    in_force: &Arc<Config>,
     client: &Client,
-    web: &web::App,
-) -> Result<(Option<(Client, Config)>, WebConfigFile), ReloadError> {
-    let new = match options {
-        Some(options) => Some(config::load(options, &environment())?),
-        None => None,
+    web: &App,
+) -> Result<(Arc<Config>, Client, WebConfigFile), ReloadError> {
+    let config = match cause {
+        Cause::WebFileChanged => Arc::clone(in_force),
+        Cause::Asked | Cause::Refused => Arc::new(load(options)?),
     };
-    let config = new.as_ref().unwrap_or(in_force);
-    let fixed = in_force.restart_needed(config);
+    let fixed = in_force.restart_needed(&config);
     if !fixed.is_empty() {
         return Err(ReloadError::Fixed(fixed));
     }
     let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
     let weakened = web.weakened_by(&web_config);
     // A half-written file must never expose the metrics.
-    if cause == Cause::WebFileChanged && !weakened.is_empty() {
+    if cause != Cause::Asked && !weakened.is_empty() {
         return Err(ReloadError::Weakened(weakened));
     }
-    let anew = match new {
-        None => None,
-        // Last, since its rate is in force at once.
-        Some(config) => Some((client.reconfigured(&config.api)?, config)),
+    // Last, since its rate is in force at once.
+    let client = match cause {
+        Cause::WebFileChanged => client.clone(),
+        Cause::Asked | Cause::Refused => client.reconfigured(&config.api)?,
     };
-    Ok((anew, web_config))
+    if !weakened.is_empty() {
+        tracing::warn!(
+            weakened = weakened.join(", "),
+            "the reload weakens the protection of the web endpoints"
+        );
+    }
+    Ok((config, client, web_config))
 }

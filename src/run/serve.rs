@@ -1,18 +1,18 @@
 //! `serve`: polls on an interval and serves the result, until the process is asked to stop.
 
 use super::{
-    RunError, environment, notify, off_the_runtime, open_state, poll_settings, publish,
-    reload::Reloader, warn,
+    RunError, load, notify, off_the_runtime, open_state, poll_settings, publish, reload::Reloader,
+    warn,
 };
 use crate::{
     api::Client,
     clock::Clock,
-    config::{self, Config, Options},
+    config::{Config, Options},
     demo::DemoApi,
     instruments::Instruments,
-    state::Opened,
+    state::{Memory, StateFile},
     telemetry,
-    web::{self, App, ReloadRequest},
+    web::{self, App, ReloadRequest, WebConfigFile},
 };
 use anyhow::{Context as _, anyhow};
 use std::{sync::Arc, time::Duration};
@@ -37,10 +37,9 @@ pub(super) struct Prepared {
     options: Options,
     pub config: Config,
     logs: telemetry::Handle,
-    clock: Clock,
-    pub web_config: web::WebConfigFile,
+    pub web_config: WebConfigFile,
     instruments: Arc<Instruments>,
-    state: Option<Opened>,
+    state: (Option<StateFile>, Option<Memory>),
     pub listeners: Vec<TcpListener>,
     client: Client,
     /// Stops when this is dropped.
@@ -54,23 +53,20 @@ impl Prepared {
     }
 
     fn read(options: Options, demo: Option<DemoApi>) -> Result<Self, RunError> {
-        let config = config::load(&options, &environment()).map_err(RunError::usage)?;
+        let config = load(&options)?;
         let logs = telemetry::init(&config.log, None);
         warn(&config);
-        let clock = Clock::system();
-        let web_config =
-            web::WebConfigFile::load(config.web.config_file.as_deref()).map_err(RunError::usage)?;
+        let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
         let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
         // Before the listeners, so that a second process reports the state file, not the port.
-        let state = open_state(&config, demo.is_some(), clock, &instruments)?;
+        let state = open_state(&config, demo.is_some(), &instruments)?;
         let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
-        let client = Client::new(&config.api, Arc::clone(&instruments)).map_err(RunError::usage)?;
-        instruments.config_loaded(Ok(()), clock.now());
+        let client = Client::new(&config.api, Arc::clone(&instruments))?;
+        instruments.config_loaded(Ok(()), Clock::system().now());
         Ok(Self {
             options,
             config,
             logs,
-            clock,
             web_config,
             instruments,
             state,
@@ -96,16 +92,20 @@ pub(super) async fn run(
     let (reloader, requests) = start(prepared, &stop, &mut tasks).await?;
     notify::ready();
     let result = tokio::select! {
-        Some(ended) = tasks.join_next() => Err(match ended {
-            Ok(()) => anyhow!("a task of the exporter ended unexpectedly; this is a bug"),
-            Err(error) => anyhow!("a task of the exporter failed; this is a bug: {error}"),
-        }),
+        Some(ended) = tasks.join_next() => {
+            Err(anyhow!("a task of the exporter ended unexpectedly; this is a bug: {ended:?}"))
+        }
         () = asked_to_stop => Ok(()),
         never = reloader.run(hangup, requests) => match never {},
     };
     notify::stopping();
     stop.cancel();
-    end(tasks).await;
+    let ended = async { while tasks.join_next().await.is_some() {} };
+    if timeout(SHUTDOWN, ended).await.is_err() {
+        tracing::warn!(
+            "not everything ended in time, such as a write of the state file; stopping anyway"
+        );
+    }
     Ok(result?)
 }
 
@@ -119,28 +119,28 @@ async fn start(
         options,
         config,
         logs,
-        clock,
         web_config,
         instruments,
         state,
         listeners,
         client,
-        demo: _,
+        ..
     } = prepared;
     let (polling, settings) = watch::channel(Arc::new(poll_settings(&config, client.clone())));
-    let polled = publish::start(settings, state, clock, &instruments, stop.clone(), tasks).await?;
+    let (published, alive) =
+        publish::start(settings, state, &instruments, stop.clone(), tasks).await?;
     let (reload, requests) = mpsc::channel(1);
     let sources = web::Sources {
-        published: polled.published,
+        published,
         instruments: Arc::clone(&instruments),
         reload,
-        clock,
+        clock: Clock::system(),
     };
     let web = App::new(sources, config.web.clone(), web_config);
     let stopped = stop.clone().cancelled_owned();
     tasks.spawn(web::serve(listeners, web.clone(), stopped));
     // On the threads of the web side, so that they show a sign of life too.
-    tasks.spawn(notify::feed_watchdog(polled.alive));
+    tasks.spawn(notify::feed_watchdog(alive));
     let reloader = Reloader {
         options,
         config: Arc::new(config),
@@ -149,19 +149,9 @@ async fn start(
         web,
         logs,
         instruments,
-        clock,
-        is_pending: false,
+        is_refused: false,
     };
     Ok((reloader, requests))
-}
-
-async fn end(mut tasks: JoinSet<()>) {
-    let ended = async { while tasks.join_next().await.is_some() {} };
-    if timeout(SHUTDOWN, ended).await.is_err() {
-        tracing::warn!(
-            "not everything ended in time, such as a write of the state file; stopping anyway"
-        );
-    }
 }
 
 /// Ends when the process is asked to stop.

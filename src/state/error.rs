@@ -13,7 +13,7 @@ use std::{
 pub enum StateError {
     #[error(
         "state.file {} is in use by another process, which holds the lock {}: end that process, or give each its own \
-         state file",
+         state file; `once --state.file=` does without one",
         path.display(), lock.display()
     )]
     Held { path: PathBuf, lock: PathBuf },

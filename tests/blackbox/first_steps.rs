@@ -289,7 +289,7 @@ fn a_repository_without_languages_is_reported_with_a_hint() {
     let output = Setup::for_api(&api)
         .arguments(&["check-config", "--online"])
         .run();
-    let words = "repository \"owner/repo\" has no languages: add target languages to it";
+    let words = "repository \"owner/repo\" has no languages to show: add target languages to it";
     assert!(output.stdout.contains(words), "{}", output.stdout);
 }
 
