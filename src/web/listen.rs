@@ -1,8 +1,9 @@
 //! Listeners: bound early, so that an address in use is reported before the API is called.
 
 use crate::text::os_hint;
+use rustix::io::Errno;
 use std::{
-    io,
+    io::{self, ErrorKind},
     net::{self, SocketAddr, ToSocketAddrs},
 };
 use tokio::net::TcpListener;
@@ -18,7 +19,7 @@ pub struct BindError {
     error: io::Error,
 }
 
-/// Listens on all `addresses`. Those that overlap are one.
+/// Listens on all `addresses`. One that those before it serve adds nothing.
 ///
 /// An address without a host (`:10018`) means all addresses, IPv6 and IPv4, or only IPv4 if there is no IPv6. A name means
 /// all its addresses; one that this machine lacks is skipped if there is another.
@@ -26,22 +27,14 @@ pub struct BindError {
 /// # Panics
 /// Outside of a tokio runtime.
 pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, BindError> {
-    let mut resolved = Vec::new();
-    for address in addresses {
-        let failed = |error| BindError {
-            address: address.clone(),
-            error,
-        };
-        resolved.push((resolve(address).map_err(failed)?, failed));
-    }
-    // A wildcard serves the others, but cannot be bound after them.
-    resolved.sort_by_key(|(addresses, _)| {
-        let first = addresses.first();
-        first.map(|first| (!first.ip().is_unspecified(), first.is_ipv4()))
-    });
     let mut listeners = Vec::new();
-    for (addresses, failed) in resolved {
-        bind_all(addresses, &mut listeners).map_err(failed)?;
+    for address in addresses {
+        resolve(address)
+            .and_then(|resolved| bind_all(resolved, &mut listeners))
+            .map_err(|error| BindError {
+                address: address.clone(),
+                error,
+            })?;
     }
     for listener in &listeners {
         if let Ok(address) = listener.local_addr() {
@@ -52,48 +45,39 @@ pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, BindError> {
 }
 
 fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {
-    let mut resolved = Vec::new();
     let hosts: &[&str] = if address.starts_with(':') {
         &["[::]", "0.0.0.0"]
     } else {
         &[""]
     };
+    let mut resolved = Vec::new();
     for host in hosts {
         resolved.extend(format!("{host}{address}").to_socket_addrs()?);
     }
     Ok(resolved)
 }
 
-/// Adds a listener for each of the addresses of a name. If its port is 0, all use the port that the first was given.
+/// Adds a listener for each of the addresses of a name.
 fn bind_all(addresses: Vec<SocketAddr>, listeners: &mut Vec<TcpListener>) -> io::Result<()> {
-    let (mut port, mut lacking) = (None, None);
-    for mut address in addresses {
-        if let (0, Some(port)) = (address.port(), port) {
-            address.set_port(port);
-        }
+    let mut outcome = Err(ErrorKind::AddrNotAvailable.into());
+    for address in addresses {
         match listen(address) {
             Ok(listener) => {
-                port = Some(listener.local_addr()?.port());
                 listeners.push(listener);
+                outcome = Ok(());
             }
-            Err(error) if is_in_use(&error) && is_served(address, listeners) => {
-                port = Some(address.port());
-            }
-            Err(error) if is_lack(&error) => {
-                tracing::info!(%address, %error, "not listening on an address that this machine lacks");
-                lacking = Some(error);
-            }
-            Err(error) => return Err(error),
+            Err(error) => match Errno::from_io_error(&error) {
+                Some(Errno::ADDRINUSE) if is_served(address, listeners) => outcome = Ok(()),
+                // It is another machine's, or IPv6 without IPv6 support.
+                Some(Errno::ADDRNOTAVAIL | Errno::AFNOSUPPORT) => {
+                    tracing::info!(%address, %error, "not listening on an address that this machine lacks");
+                    outcome = outcome.or(Err(error));
+                }
+                _ => return Err(error),
+            },
         }
     }
-    match (port, lacking) {
-        (Some(_), _) => Ok(()),
-        (None, Some(error)) => Err(error),
-        (None, None) => Err(io::Error::new(
-            io::ErrorKind::AddrNotAvailable,
-            "the name has no address",
-        )),
-    }
+    outcome
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -102,28 +86,14 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(listener)
 }
 
-fn is_in_use(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::AddrInUse
-}
-
-/// Whether one of these listeners, which may be a wildcard, takes connections to the address.
+/// Whether one of these listeners takes connections to the address, which is in use. A wildcard of IPv6 may take those of
+/// IPv4 too.
 fn is_served(address: SocketAddr, listeners: &[TcpListener]) -> bool {
-    let serves = |own: SocketAddr| {
-        own.port() == address.port() && (own.ip() == address.ip() || own.ip().is_unspecified())
-    };
-    listeners
-        .iter()
-        .any(|listener| listener.local_addr().is_ok_and(serves))
-}
-
-/// Whether this machine lacks the address: it is another machine's, or IPv6 without IPv6 support.
-fn is_lack(error: &io::Error) -> bool {
-    const EAFNOSUPPORT: i32 = 97;
-    error.raw_os_error() == Some(EAFNOSUPPORT)
-        || matches!(
-            error.kind(),
-            io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported
-        )
+    let mut own = listeners.iter().flat_map(TcpListener::local_addr);
+    own.any(|own| {
+        let is_wildcard = own.ip().is_unspecified() && (own.is_ipv6() || address.is_ipv4());
+        own.port() == address.port() && (own.ip() == address.ip() || is_wildcard)
+    })
 }
 
 fn hint(error: &io::Error) -> &'static str {
@@ -131,12 +101,11 @@ fn hint(error: &io::Error) -> &'static str {
         return hint;
     }
     match error.kind() {
-        io::ErrorKind::AddrInUse => "end the process that listens there, or choose another port",
-        io::ErrorKind::PermissionDenied => {
-            "choose a port above 1023, or grant CAP_NET_BIND_SERVICE"
-        }
-        io::ErrorKind::AddrNotAvailable => "choose an address that this machine has",
-        _ => "write host:port, [IPv6]:port or :port",
+        ErrorKind::AddrInUse => "end the process that listens there, or choose another port",
+        ErrorKind::PermissionDenied => "choose a port above 1023, or grant CAP_NET_BIND_SERVICE",
+        ErrorKind::AddrNotAvailable => "choose an address that this machine has",
+        ErrorKind::InvalidInput => "write host:port, [IPv6]:port or :port",
+        _ => "write a name that has an address here, or an address",
     }
 }
 
@@ -171,9 +140,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn addresses_that_overlap_are_one_in_any_order() {
+    async fn an_address_that_those_before_it_serve_adds_nothing() {
         for addresses in [
-            ["127.0.0.1:P", ":P", "localhost:P"],
+            [":P", "127.0.0.1:P", "localhost:P"],
             ["[::]:P", ":P", "0.0.0.0:P"],
             ["0.0.0.0:P", "127.0.0.1:P", "127.0.0.1:P"],
         ] {
@@ -188,8 +157,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_is_served_on_all_its_addresses_with_one_port_except_those_that_this_machine_lacks()
-     {
+    async fn a_wildcard_of_ipv4_serves_no_address_of_ipv6() {
+        let Ok(other) = bind(&["[::1]:0".to_owned()]) else {
+            return;
+        };
+        let port = address(&other[0]).port();
+        let error = bind_to(&[&format!("0.0.0.0:{port}"), &format!("[::1]:{port}")]).unwrap_err();
+        assert_eq!(error.error.kind(), io::ErrorKind::AddrInUse);
+    }
+
+    #[tokio::test]
+    async fn a_name_is_served_on_all_its_addresses_except_those_that_this_machine_lacks() {
         let addresses = [
             "198.51.100.1:0",
             "127.0.0.1:0",
@@ -204,7 +182,6 @@ mod tests {
             .map(|listener| address(listener).ip().to_string())
             .collect();
         assert_eq!(hosts, ["127.0.0.1", "127.0.0.2"]);
-        assert_eq!(address(&bound[0]).port(), address(&bound[1]).port());
         for listener in bound {
             TcpStream::connect(address(&listener)).unwrap();
         }
@@ -247,5 +224,10 @@ mod tests {
                 "{message}"
             );
         }
+        let message = bind_to(&["name.invalid:80"]).unwrap_err().to_string();
+        assert!(
+            message.ends_with("write a name that has an address here, or an address"),
+            "{message}"
+        );
     }
 }
