@@ -18,8 +18,8 @@ const MAX_CONNECTIONS: usize = 512;
 /// How long to wait after a failure to accept, whose cause may last.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// How long accepting must not fail to count as recovered.
-const CALM: Duration = Duration::from_secs(5);
+/// How long accepting must not fail for a shortage to count as over.
+const RECOVERY_TIME: Duration = Duration::from_secs(5);
 
 /// Serves until `shutdown` is done; then accepts nothing more, finishes the requests under way, and returns within 4
 /// seconds.
@@ -49,13 +49,11 @@ pub(super) async fn serve(
 /// A connection needs a file descriptor; many systems set a low soft limit for the sake of old programs.
 fn raise_limit_of_open_files() {
     let limit = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            ..limit
-        },
-    ) {
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
         tracing::debug!(%error, "cannot raise the limit of open files");
     }
 }
@@ -68,11 +66,7 @@ struct Server {
 
 impl Server {
     async fn accept(self: Arc<Self>, listener: TcpListener) {
-        let address = listener
-            .local_addr()
-            .ok()
-            .map(|address| address.to_string());
-        let (mut failed, mut last_failed) = (0_u64, Instant::now());
+        let mut last_failure: Option<Instant> = None;
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -80,21 +74,19 @@ impl Server {
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    if failed > 0 && last_failed.elapsed() >= CALM {
-                        tracing::info!(address, failed, "connections are accepted again");
-                        failed = 0;
+                    if last_failure.is_some_and(|last| last.elapsed() >= RECOVERY_TIME) {
+                        tracing::info!("connections are accepted again");
+                        last_failure = None;
                     }
                     self.admit(stream, peer);
                 }
                 // The client is already gone.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
-                    if failed == 0 {
-                        tracing::warn!(address, %error, "cannot accept connections; trying again until it works");
-                    } else {
-                        tracing::debug!(address, %error, "accepting failed again");
+                    if last_failure.is_none() {
+                        tracing::warn!(%error, "cannot accept connections; trying again until it works");
                     }
-                    (failed, last_failed) = (failed + 1, Instant::now());
+                    last_failure = Some(Instant::now());
                     sleep(RETRY_DELAY).await;
                 }
             }

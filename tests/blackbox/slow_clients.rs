@@ -81,21 +81,12 @@ fn a_shortage_of_file_descriptors_is_logged_when_it_begins_and_when_it_ends() {
             .filter(|line| line.contains(part))
             .count()
     };
-    until("the shortage lasts", || {
-        lines("accepting failed again") >= 3
-    });
+    exporter.wait_for_line(&["cannot accept connections"]);
     drop(held);
     until("its end is logged", || {
         http::get(exporter.address, "/-/healthy", &[]).ok();
         lines("connections are accepted again") > 0
     });
-    let end = exporter.wait_for_line(&["connections are accepted again"]);
-    let failed = end
-        .split(" failed=")
-        .nth(1)
-        .and_then(|rest| rest.split(' ').next())
-        .unwrap();
-    assert!(failed.parse::<u64>().unwrap() >= 4, "{end}");
     assert_eq!(lines("cannot accept connections"), 1, "{}", exporter.log());
 }
 
