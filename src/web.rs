@@ -37,9 +37,9 @@ use tokio::net::TcpListener;
 /// Serves until `shutdown` is done; then stops accepting, finishes the requests under way, and returns, within 4
 /// seconds at most.
 pub async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<Output = ()>) {
-    let in_force = app.in_force().site.file.description().join("; ");
-    if !in_force.is_empty() {
-        tracing::info!(in_force, "the web configuration is in force");
+    let description = app.current().site.file.description.clone();
+    if !description.is_empty() {
+        tracing::info!(description, "the web configuration is in force");
     }
     tokio::select! {
         () = accept::serve(listeners, app.clone(), shutdown) => {}

@@ -16,9 +16,9 @@ pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunErro
         print_on_stderr(&format!("warning: {warning}"));
     }
     let mut text = config.describe();
-    let protection = web_config.description();
+    let protection = &web_config.description;
     if !protection.is_empty() {
-        text = format!("{text}\nweb.config_file: {}\n", protection.join("; "));
+        text = format!("{text}\nweb.config_file: {protection}\n");
     }
     print_text(&text)?;
     if online {

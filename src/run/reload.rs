@@ -123,8 +123,8 @@ impl Reloader {
         let read = move || read(cause, &options, &in_force, &client, &web);
         let (config, client, web_config) = off_the_runtime(read).await?;
         if cause != Cause::Asked {
-            let in_force = web_config.description().join("; ");
-            tracing::info!(in_force, "the web configuration has changed");
+            let description = &web_config.description;
+            tracing::info!(description, "the web configuration has changed");
         }
         if cause != Cause::WebFileChanged {
             warn(&config);

@@ -1,4 +1,4 @@
-//! What is in force, and how a reload changes it: in one step, between two requests.
+//! What the web side serves by, and how a reload changes it: in one step, between two requests.
 
 use super::{
     router::router,
@@ -11,19 +11,19 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-/// What is in force at one instant.
+/// What requests and connections are served by since the last reload.
 #[derive(Debug, Clone)]
-pub(super) struct InForce {
+pub(super) struct Current {
     pub site: Arc<Site>,
     pub router: Router,
-    /// Cancelled when connections can no longer be served as [`Site::file`] says: TLS has changed, or the exporter stops.
+    /// Cancelled when connections can no longer be served as [`Site::file`] says: it has changed, or the exporter stops.
     pub generation: CancellationToken,
 }
 
 /// The web side, which [`super::serve`] serves and a reload changes. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct App {
-    in_force: watch::Sender<InForce>,
+    current: watch::Sender<Current>,
     /// Cancelled when the exporter stops.
     pub(super) stop: CancellationToken,
 }
@@ -32,67 +32,60 @@ impl App {
     #[must_use]
     pub fn new(sources: Sources, settings: WebConfig, file: WebConfigFile) -> Self {
         let stop = CancellationToken::new();
-        let in_force = in_force(Shared::new(sources), settings, file, stop.child_token());
+        let shared = Arc::new(Shared::new(sources));
+        let current = Current::new(shared, settings, file, stop.child_token());
         Self {
-            in_force: watch::Sender::new(in_force),
+            current: watch::Sender::new(current),
             stop,
         }
     }
 
-    /// Puts both into force, from the next request on: the second half of a reload, which cannot fail.
+    /// Serves by both from the next request on: the second half of a reload, which cannot fail.
     pub fn replace(&self, settings: WebConfig, file: WebConfigFile) {
-        self.in_force
-            .send_modify(|current| self.change(current, settings, file));
+        self.current.send_modify(|current| {
+            let shared = Arc::clone(&current.site.shared);
+            let generation = if current.site.file.files == file.files {
+                current.generation.clone()
+            } else {
+                // No connection continues under a certificate or a policy that has been replaced.
+                current.generation.cancel();
+                self.stop.child_token()
+            };
+            *current = Current::new(shared, settings, file, generation);
+        });
     }
 
-    /// The keys by which `next` would protect less than what is in force.
+    /// The keys by which `next` would protect less than the present file.
     #[must_use]
     pub fn weakened_by(&self, next: &WebConfigFile) -> Vec<&'static str> {
-        self.in_force.borrow().site.file.weakened_by(next)
+        self.current.borrow().site.file.weakened_by(next)
     }
 
-    fn change(&self, current: &mut InForce, settings: WebConfig, file: WebConfigFile) {
-        let before = &current.site;
-        let identity = |file: &WebConfigFile| file.tls.as_ref().map(|tls| tls.identity.clone());
-        let same_tls = identity(&before.file) == identity(&file);
-        let generation = if same_tls {
-            current.generation.clone()
-        } else {
-            self.stop.child_token()
-        };
-        let next = in_force(Arc::clone(&before.shared), settings, file, generation);
-        let before = std::mem::replace(current, next);
-        if !same_tls {
-            // No connection continues under a certificate or a policy that is no longer in force.
-            before.generation.cancel();
-        }
-    }
-
-    pub(super) fn in_force(&self) -> InForce {
-        self.in_force.borrow().clone()
+    pub(super) fn current(&self) -> Current {
+        self.current.borrow().clone()
     }
 }
 
-fn in_force(
-    shared: Arc<Shared>,
-    settings: WebConfig,
-    file: WebConfigFile,
-    generation: CancellationToken,
-) -> InForce {
-    shared
-        .sources
-        .instruments
-        .certificate_expires(file.tls.as_ref().and_then(|tls| tls.expires));
-    let site = Arc::new(Site {
-        shared,
-        scrapes: Semaphore::new(settings.max_requests),
-        settings,
-        file,
-    });
-    InForce {
-        router: router(&site),
-        site,
-        generation,
+impl Current {
+    fn new(
+        shared: Arc<Shared>,
+        settings: WebConfig,
+        file: WebConfigFile,
+        generation: CancellationToken,
+    ) -> Self {
+        let expires = file.tls.as_ref().and_then(|tls| tls.expires);
+        shared.sources.instruments.certificate_expires(expires);
+        let site = Arc::new(Site {
+            shared,
+            scrapes: Semaphore::new(settings.max_requests),
+            settings,
+            file,
+        });
+        Self {
+            router: router(&site),
+            site,
+            generation,
+        }
     }
 }
 
@@ -137,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_change_of_tls_ends_connections() {
+    fn only_a_change_of_the_web_configuration_file_or_of_one_that_it_names_ends_connections() {
         let mut fixture = Fixture::new();
         let authority = Certificates::new();
         let write = |fixture: &Fixture| {
@@ -145,37 +138,17 @@ mod tests {
             std::fs::write(fixture.file("server.pem"), issued.pem).unwrap();
             std::fs::write(fixture.file("server.key"), issued.key).unwrap();
         };
-        std::fs::write(fixture.file("ca.pem"), &authority.pem).unwrap();
         write(&fixture);
         let tls = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n";
-        let clients = format!(
-            "{tls}  client_ca_file: ca.pem\n  client_auth_type: RequireAndVerifyClientCert\n"
-        );
-        let changes = [
-            ("# Nothing.\n", false),
-            (tls, true),
-            (
-                &format!("rate_limit: {{interval: 1s, burst: 9}}\n{tls}  min_version: TLS12\n"),
-                false,
-            ),
-            (&format!("{tls}  min_version: TLS13\n"), true),
-            (
-                &format!("{tls}http_server_config: {{http2: false}}\n"),
-                true,
-            ),
-            (&clients, true),
-            (&format!("{clients}  client_allowed_sans: [a]\n"), true),
-            (&format!("{clients}  client_allowed_sans: [a, b]\n"), true),
-            ("", true),
-        ];
-        for (text, ends) in changes {
-            let before = fixture.app.in_force().generation;
+        for text in [tls, &format!("{tls}  min_version: TLS13\n"), ""] {
+            let before = fixture.app.current().generation;
             fixture.web_config(text);
-            assert_eq!(before.is_cancelled(), ends, "{text}");
-            assert!(!fixture.app.in_force().generation.is_cancelled());
+            assert!(before.is_cancelled(), "{text}");
+            assert!(!fixture.app.current().generation.is_cancelled());
         }
         fixture.web_config(tls);
-        let before = fixture.app.in_force().generation;
+        let before = fixture.app.current().generation;
+        fixture.settings.max_requests = 1;
         fixture.reload();
         assert!(!before.is_cancelled());
         write(&fixture);

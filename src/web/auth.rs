@@ -2,27 +2,20 @@
 //!
 //! A hash is expensive on purpose, so it is computed off the runtime's threads and one at a time, and the last right
 //! password of each user is remembered, as a keyed digest that is useless outside this process. An unknown user costs as
-//! much as a known one, so that the time reveals nothing. Who may have one verified, and when, is up to the
-//! [`PasswordQueue`].
+//! much as the first known one, so that where all hashes have the same cost the time reveals nothing. Who may have one
+//! verified, and when, is up to the [`PasswordQueue`].
 
 use super::password_queue::PasswordQueue;
 use crate::sync::lock;
 use axum::http::{HeaderMap, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::{hmac, rand::SystemRandom};
+use serde::Deserialize;
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     net::IpAddr,
     sync::{Arc, Mutex},
-    time::Duration,
 };
-use tokio::time::Instant;
-
-/// A client whose passwords are refused is logged again when none was for so long.
-const REFUSALS_END: Duration = Duration::from_secs(3600);
-
-/// How many such clients are remembered; more are not logged.
-const MAX_REFUSED: usize = 1000;
 
 /// A verification at this cost takes about a second. A higher one could take longer than a scrape.
 const MAX_COST: u32 = 14;
@@ -37,8 +30,28 @@ pub enum Verdict {
     Busy,
 }
 
-/// The hashes of `basic_auth_users` by name. Each has passed [`check_hash`].
-pub type Users = BTreeMap<String, Arc<str>>;
+/// The hashes of `basic_auth_users` by name.
+pub type Users = BTreeMap<String, PasswordHash>;
+
+/// A hash that can be verified against.
+#[derive(Deserialize, Clone)]
+#[serde(try_from = "String")]
+pub struct PasswordHash(Arc<str>);
+
+impl TryFrom<String> for PasswordHash {
+    type Error = String;
+
+    /// The error says what to do, and shows nothing of the hash.
+    fn try_from(hash: String) -> Result<Self, String> {
+        match hash.parse::<bcrypt::HashParts>() {
+            Ok(parts) if (4..=MAX_COST).contains(&parts.get_cost()) => Ok(Self(hash.into())),
+            _ => Err(format!(
+                "not a bcrypt hash with a cost of 4 to {MAX_COST} (with more, a verification takes longer than a scrape); \
+                 make one with: htpasswd -nBC 10 \"\" | tr -d ':\\n'"
+            )),
+        }
+    }
+}
 
 /// Verifies passwords. It outlives reloads, so that they forget no password and its queue stays as it is.
 #[derive(Debug)]
@@ -46,28 +59,7 @@ pub struct Verifier {
     /// The digest of the last right password of each user.
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
-    queue: Arc<PasswordQueue>,
-    /// When a password of a client was refused last.
-    refused: Mutex<HashMap<IpAddr, Instant>>,
-}
-
-/// Whether `hash` can be verified against; the message says what is wrong with it and what to do, and shows nothing of
-/// it.
-pub fn check_hash(hash: &str) -> Result<(), String> {
-    let hint = "make one with: htpasswd -nBC 10 \"\" | tr -d ':\\n'";
-    let Ok(parts) = hash.parse::<bcrypt::HashParts>() else {
-        return Err(format!("not a bcrypt hash; {hint}"));
-    };
-    match parts.get_cost() {
-        4..=MAX_COST => Ok(()),
-        cost @ 15..=31 => Err(format!(
-            "not a usable bcrypt hash: its cost is {cost}, and above {MAX_COST} a verification takes longer than a \
-             scrape; {hint}"
-        )),
-        cost => Err(format!(
-            "not a bcrypt hash: its cost is {cost}, and must be 4 to {MAX_COST}; {hint}"
-        )),
-    }
+    queue: PasswordQueue,
 }
 
 impl Verifier {
@@ -78,8 +70,7 @@ impl Verifier {
             digest_key: digest_key.expect(
                 "without random numbers of the system no HashMap could have been made either",
             ),
-            queue: PasswordQueue::new(),
-            refused: Mutex::default(),
+            queue: PasswordQueue::default(),
         }
     }
 
@@ -88,22 +79,8 @@ impl Verifier {
         let Some((user, password)) = credentials(headers) else {
             return Verdict::Refused;
         };
-        let verdict = self.verify_password(users, user, password, client).await;
-        if verdict == Verdict::Refused {
-            self.log_refusal(client);
-        }
-        verdict
-    }
-
-    async fn verify_password(
-        &self,
-        users: &Users,
-        user: String,
-        password: Vec<u8>,
-        client: IpAddr,
-    ) -> Verdict {
         let known = users.get(&user);
-        let Some(hash) = known.or_else(|| self.decoy(users, &user)).map(Arc::clone) else {
+        let Some(PasswordHash(hash)) = known.or(users.values().next()).cloned() else {
             return Verdict::Refused;
         };
         let digest = self.digest(&user, &hash, &password);
@@ -112,7 +89,7 @@ impl Verifier {
         if is_verified() {
             return Verdict::Admitted;
         }
-        let Some(permit) = self.queue.wait(client).await else {
+        let Some(permits) = self.queue.wait(client).await else {
             return Verdict::Busy;
         };
         // Another request with the same credentials may have been verified in the meantime.
@@ -121,8 +98,8 @@ impl Verifier {
         }
         let verified = tokio::task::spawn_blocking(move || {
             let is_right = bcrypt::verify(password, &hash);
-            // It lasts as long as the work, even if the client is gone.
-            drop(permit);
+            // They last as long as the work, even if the client is gone.
+            drop(permits);
             is_right
         });
         // Awaited for unknown users too, so that both take the same time.
@@ -136,26 +113,9 @@ impl Verifier {
 
     /// Of the hash too, so that a password has to be verified again once its user has another.
     fn digest(&self, user: &str, hash: &str, password: &[u8]) -> Vec<u8> {
-        // Neither a user name nor a hash has a colon, so the three parts are unambiguous.
+        // No user name that a client can send has a colon, and no hash has, so the three parts are unambiguous.
         let all = [user.as_bytes(), b":", hash.as_bytes(), b":", password].concat();
         hmac::sign(&self.digest_key, &all).as_ref().to_vec()
-    }
-
-    /// The hash that an unknown user's password is compared with, to take the same time. It is always the same for a name,
-    /// so that repeated requests reveal nothing if costs differ.
-    fn decoy<'a>(&self, users: &'a Users, user: &str) -> Option<&'a Arc<str>> {
-        let choice = hmac::sign(&self.digest_key, user.as_bytes()).as_ref()[0];
-        users.values().nth(usize::from(choice) % users.len().max(1))
-    }
-
-    /// Once for all of a client, which may be a scraper with an old password.
-    fn log_refusal(&self, client: IpAddr) {
-        let now = Instant::now();
-        let mut refused = lock(&self.refused);
-        refused.retain(|_, last| now - *last < REFUSALS_END);
-        if refused.len() < MAX_REFUSED && refused.insert(client, now).is_none() {
-            tracing::warn!(%client, "refusing the password of a client; correct it there, or basic_auth_users");
-        }
     }
 }
 
@@ -174,7 +134,8 @@ fn credentials(headers: &HeaderMap) -> Option<(String, Vec<u8>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::password_queue::MAX_PLACES, *};
+    use super::{super::password_queue::MAX_WAITING, *};
+    use std::time::Duration;
     use tokio::time::timeout;
 
     /// At the lowest cost.
@@ -185,7 +146,10 @@ mod tests {
     fn users(hashes: &[(&str, String)]) -> Users {
         hashes
             .iter()
-            .map(|(name, hash)| ((*name).to_owned(), hash.as_str().into()))
+            .map(|(name, hash)| {
+                let hash = PasswordHash::try_from(hash.clone()).unwrap();
+                ((*name).to_owned(), hash)
+            })
             .collect()
     }
 
@@ -271,7 +235,6 @@ mod tests {
      {
         let verifier = Verifier::new();
         let users = users(&[("alice", hash_of("correct"))]);
-        assert_eq!(verifier.decoy(&users, "mallory"), users.get("alice"));
         assert_eq!(
             verifier
                 .verify(&users, &request("mallory", "correct"), HERE)
@@ -285,15 +248,12 @@ mod tests {
      {
         let verifier = Verifier::new();
         let users = users(&[("alice", expensive())]);
-        let judged = timeout(
+        let early = timeout(
             Duration::from_millis(1),
             verifier.verify(&users, &request("mallory", "correct"), HERE),
         )
         .await;
-        assert!(
-            judged.is_err(),
-            "it is not answered before the work is done"
-        );
+        assert!(early.is_err(), "it is not answered before the work is done");
         assert_eq!(verifier.queue.verification.available_permits(), 0);
         let _permit = verifier.queue.verification.acquire().await.unwrap();
     }
@@ -347,7 +307,7 @@ mod tests {
             .acquire_owned()
             .await
             .unwrap();
-        let flood: Vec<_> = (0..MAX_PLACES)
+        let flood: Vec<_> = (0..MAX_WAITING)
             .map(|number| {
                 let (verifier, users) = (Arc::clone(&verifier), users.clone());
                 tokio::spawn(async move {
@@ -357,10 +317,9 @@ mod tests {
                 })
             })
             .collect();
-        while lock(&verifier.queue.clients)
+        while lock(&verifier.queue.fronts)
             .get(&HERE)
-            .map_or(0, |client| client.places)
-            < MAX_PLACES
+            .is_none_or(|front| Arc::strong_count(front) <= MAX_WAITING)
         {
             tokio::task::yield_now().await;
         }
@@ -378,7 +337,7 @@ mod tests {
                     .await
             })
         };
-        while !lock(&verifier.queue.clients).contains_key(&ELSEWHERE) {
+        while !lock(&verifier.queue.fronts).contains_key(&ELSEWHERE) {
             tokio::task::yield_now().await;
         }
         drop(busy);
@@ -388,7 +347,7 @@ mod tests {
             .filter(|request| !request.is_finished())
             .count();
         assert!(
-            waiting > MAX_PLACES / 2,
+            waiting > MAX_WAITING / 2,
             "it had not to wait for them: {waiting}"
         );
         flood.iter().for_each(tokio::task::JoinHandle::abort);
@@ -416,8 +375,9 @@ mod tests {
     #[test]
     fn what_is_no_bcrypt_hash_is_refused() {
         let good = hash_of("x");
+        let is_usable = |hash: &str| PasswordHash::try_from(hash.to_owned()).is_ok();
         for prefix in ["$2a$", "$2b$", "$2y$"] {
-            assert_eq!(check_hash(&good.replacen("$2b$", prefix, 1)), Ok(()));
+            assert!(is_usable(&good.replacen("$2b$", prefix, 1)), "{prefix}");
         }
         for bad in [
             "",
@@ -428,8 +388,8 @@ mod tests {
             &good.replacen("$04$", "$32$", 1),
             &good.replacen("$04$", "$15$", 1),
         ] {
-            assert!(check_hash(bad).is_err(), "{bad}");
+            assert!(!is_usable(bad), "{bad}");
         }
-        assert_eq!(check_hash(&good.replacen("$04$", "$14$", 1)), Ok(()));
+        assert!(is_usable(&good.replacen("$04$", "$14$", 1)));
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{
     activity::{Activity, Expiry, RESPONSE_TIMEOUT, UnderWay},
-    app::{App, InForce},
+    app::{App, Current},
     handshake,
 };
 use axum::{
@@ -68,29 +68,29 @@ pub(super) async fn serve(
 ) -> Result<(), ConnectionError> {
     // A response is written at once; waiting to fill packets only adds latency.
     stream.set_nodelay(true)?;
-    let InForce {
+    let Current {
         site, generation, ..
-    } = app.in_force();
-    let Some(tls) = site.file.tls.as_ref().map(|tls| Arc::clone(&tls.config)) else {
+    } = app.current();
+    let Some(tls) = &site.file.tls else {
         return serve_requests(stream, false, app, generation, activity).await;
     };
-    let shaken = tokio::select! {
-        shaken = handshake::shake_hands(stream, tls) => shaken,
+    let handshake = handshake::shake_hands(stream, Arc::clone(&tls.config));
+    let stream = tokio::select! {
+        shaken = handshake => shaken.map_err(|(reason, error)| {
+            if let Some(reason) = reason {
+                site.shared.sources.instruments.tls_handshake_failed(reason);
+            }
+            error
+        })?,
         () = generation.cancelled() => return Ok(()),
     };
-    let stream = shaken.map_err(|(reason, error)| {
-        if let Some(reason) = reason {
-            site.shared.sources.instruments.tls_handshake_failed(reason);
-        }
-        error
-    })?;
     drop(site);
     let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     serve_requests(stream, http2, app, generation, activity).await
 }
 
 /// Serves requests over HTTP/1, or HTTP/2 where ALPN negotiated that, until the connection ends or must close: then what
-/// is under way may finish within its own limits.
+/// is under way may finish within its own limits. An HTTP/2 client that answers no PING may even begin more until then.
 async fn serve_requests(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     http2: bool,
@@ -121,7 +121,6 @@ async fn serve_requests(
         .http2()
         .timer(TokioTimer::new())
         .initial_stream_window_size(WINDOW)
-        .initial_connection_window_size(None)
         .max_concurrent_streams(MAX_STREAMS);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let rest = tokio::select! {
@@ -155,7 +154,7 @@ async fn respond(
     head.extensions.insert(ConnectInfo(peer));
     let request = Request::from_parts(head, Body::empty());
     // Looked up for each request, so that a reload takes effect on open connections too.
-    let InForce { site, router, .. } = app.in_force();
+    let Current { site, router, .. } = app.current();
     let response = router.oneshot(request).await?;
     Ok(under_way.answer(response, &site.shared.responses))
 }

@@ -15,12 +15,12 @@ const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// Never ends.
 pub(super) async fn follow(app: App) {
-    let mut site = app.in_force().site;
+    let mut site = app.current().site;
     // The content that has been reported or is in force, and another that has been seen once.
     let (mut known, mut candidate) = (site.file.files.clone(), None);
     loop {
         sleep(CHECK_EVERY).await;
-        let current = app.in_force().site;
+        let current = app.current().site;
         if !Arc::ptr_eq(&current, &site) {
             site = current;
             (known, candidate) = (site.file.files.clone(), None);

@@ -1,7 +1,6 @@
 //! The rate limit of the web configuration file: a token bucket over all listeners and clients.
 
 use crate::sync::lock;
-use jiff::SignedDuration;
 use std::{fmt, sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
@@ -61,23 +60,6 @@ impl Bucket {
     }
 }
 
-/// A duration as Go writes it: `300ms`, `1.5h`, `2h45m`; 0 needs no unit.
-pub fn parse_interval(text: &str) -> Result<Duration, String> {
-    // jiff also knows other spellings, which Go does not.
-    let in_go = |text: &&str| {
-        text.chars()
-            .all(|c| c.is_ascii_digit() || ".hmsnu\u{b5}\u{3bc}".contains(c))
-    };
-    let parsed = if text == "0" {
-        Some(SignedDuration::ZERO)
-    } else {
-        Some(text).filter(in_go).and_then(|text| text.parse().ok())
-    };
-    parsed
-        .and_then(|duration| duration.try_into().ok())
-        .ok_or_else(|| format!("{text:?} is not a duration; write one such as 1s, 500ms or 1m30s, or 0 for no limit"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,39 +111,5 @@ mod tests {
             [(); 2].map(|()| bucket.admit(narrower).is_ok()),
             [true, false]
         );
-    }
-
-    #[test]
-    fn durations_are_read_as_go_reads_them() {
-        for (text, seconds) in [
-            ("1s", 1.0),
-            ("0", 0.0),
-            ("0s", 0.0),
-            ("500ms", 0.5),
-            ("1m30s", 90.0),
-            ("1.5h", 5400.0),
-            ("20\u{b5}s", 2e-5),
-        ] {
-            assert_eq!(
-                parse_interval(text),
-                Ok(Duration::from_secs_f64(seconds)),
-                "{text}"
-            );
-        }
-        for text in [
-            "",
-            "1",
-            "s",
-            "1 s",
-            "-1s",
-            "1d",
-            "1s1",
-            "1..5s",
-            "\u{661}s",
-            "9e9h",
-            "999999999999999999999h",
-        ] {
-            assert!(parse_interval(text).is_err(), "{text}");
-        }
     }
 }

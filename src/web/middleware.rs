@@ -14,19 +14,15 @@ pub(super) async fn limit_rate(
     request: Request,
     next: Next,
 ) -> Response {
-    let Some(Err(wait)) = site
-        .file
-        .rate_limit
-        .map(|limit| site.shared.bucket.admit(limit))
-    else {
-        return next.run(request).await;
-    };
-    let headers = [(
-        header::RETRY_AFTER,
-        HeaderValue::from(wait.as_secs().saturating_add(1)),
-    )];
-    let message = "too many requests (rate_limit of the web configuration file)\n";
-    (StatusCode::TOO_MANY_REQUESTS, headers, message).into_response()
+    if let Some(limit) = site.file.rate_limit
+        && let Err(wait) = site.shared.bucket.admit(limit)
+    {
+        let seconds = HeaderValue::from(wait.as_secs().saturating_add(1));
+        let headers = [(header::RETRY_AFTER, seconds)];
+        let message = "too many requests (rate_limit of the web configuration file)\n";
+        return (StatusCode::TOO_MANY_REQUESTS, headers, message).into_response();
+    }
+    next.run(request).await
 }
 
 pub(super) async fn authenticate(
@@ -35,39 +31,29 @@ pub(super) async fn authenticate(
     request: Request,
     next: Next,
 ) -> Response {
-    let Some(users) = &site.file.users else {
+    let (users, verifier) = (&site.file.users, &site.shared.verifier);
+    if users.is_empty() {
         return next.run(request).await;
-    };
-    match site
-        .shared
-        .verifier
+    }
+    match verifier
         .verify(users, request.headers(), client_of(peer))
         .await
     {
         Verdict::Admitted => next.run(request).await,
         Verdict::Refused => {
             let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";
-            (
-                StatusCode::UNAUTHORIZED,
-                [(header::WWW_AUTHENTICATE, challenge)],
-                "give a user and a password\n",
-            )
-                .into_response()
+            let headers = [(header::WWW_AUTHENTICATE, challenge)];
+            let message = "give a user and a password\n";
+            (StatusCode::UNAUTHORIZED, headers, message).into_response()
         }
-        Verdict::Busy => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "too many passwords are waiting to be verified; try again\n",
-        )
-            .into_response(),
+        Verdict::Busy => {
+            let message = "too many passwords are waiting to be verified; try again\n";
+            (StatusCode::SERVICE_UNAVAILABLE, message).into_response()
+        }
     }
 }
 
-pub(super) async fn set_headers(
-    State(site): State<Arc<Site>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let mut response = next.run(request).await;
+pub(super) async fn set_headers(State(site): State<Arc<Site>>, mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
@@ -87,10 +73,8 @@ pub(super) async fn count(
 ) -> Response {
     let response = next.run(request).await;
     let path = path.as_ref().map_or("other", MatchedPath::as_str);
-    site.shared
-        .sources
-        .instruments
-        .http_request(path, response.status().as_u16());
+    let instruments = &site.shared.sources.instruments;
+    instruments.http_request(path, response.status().as_u16());
     response
 }
 

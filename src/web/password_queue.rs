@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{AcquireError, OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
 
@@ -19,80 +19,44 @@ use tokio::{
 const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// How many requests of one client may be in the queue. More could not be verified in time, even at the usual cost of 10.
-pub const MAX_PLACES: usize = 100;
+pub const MAX_WAITING: usize = 100;
 
 #[derive(Debug)]
 pub struct PasswordQueue {
     /// One permit: one verification at a time.
     pub verification: Arc<Semaphore>,
-    /// Holds a client for as long as there is a [`Place`] of it.
-    pub clients: Mutex<HashMap<IpAddr, Client>>,
+    /// The front of each client's queue, one permit each. Every request in it holds its semaphore.
+    pub fronts: Mutex<HashMap<IpAddr, Arc<Semaphore>>>,
 }
 
-#[derive(Debug)]
-pub struct Client {
-    /// How many there are of this client, above 0.
-    pub places: usize,
-    /// One permit: one request of this client waits for the verification.
-    front: Arc<Semaphore>,
-}
-
-/// A place of a client in the queue, and then the permit to verify a password.
-#[derive(Debug)]
-pub struct Place {
-    queue: Arc<PasswordQueue>,
-    client: IpAddr,
-    permits: Vec<OwnedSemaphorePermit>,
+impl Default for PasswordQueue {
+    fn default() -> Self {
+        Self {
+            verification: Arc::new(Semaphore::new(1)),
+            fronts: Mutex::default(),
+        }
+    }
 }
 
 impl PasswordQueue {
-    pub fn new() -> Arc<Self> {
-        Arc::new(Self {
-            verification: Arc::new(Semaphore::new(1)),
-            clients: Mutex::default(),
-        })
-    }
-
-    /// `None` if too many wait, or for too long.
-    pub async fn wait(self: &Arc<Self>, client: IpAddr) -> Option<Place> {
+    /// The permits to verify a password, which keep the others waiting; `None` if too many wait, or for too long.
+    pub async fn wait(&self, client: IpAddr) -> Option<[OwnedSemaphorePermit; 2]> {
         let front = self.join(client)?;
-        let mut place = Place {
-            queue: Arc::clone(self),
-            client,
-            permits: Vec::new(),
+        let permits = async {
+            let front = front.acquire_owned().await?;
+            let verification = Arc::clone(&self.verification).acquire_owned().await?;
+            Ok::<_, AcquireError>([front, verification])
         };
-        let waiting = async {
-            for semaphore in [front, Arc::clone(&self.verification)] {
-                place.permits.push(semaphore.acquire_owned().await.ok()?);
-            }
-            Some(())
-        };
-        timeout(WAIT_TIMEOUT, waiting).await.ok()??;
-        Some(place)
+        timeout(WAIT_TIMEOUT, permits).await.ok()?.ok()
     }
 
     fn join(&self, client: IpAddr) -> Option<Arc<Semaphore>> {
-        let mut clients = lock(&self.clients);
-        let own = clients.entry(client).or_insert_with(|| Client {
-            places: 0,
-            front: Arc::new(Semaphore::new(1)),
-        });
-        if own.places >= MAX_PLACES {
-            return None;
-        }
-        own.places += 1;
-        Some(Arc::clone(&own.front))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut clients = lock(&self.queue.clients);
-        if let Some(own) = clients.get_mut(&self.client) {
-            own.places -= 1;
-            if own.places == 0 {
-                clients.remove(&self.client);
-            }
-        }
+        let mut fronts = lock(&self.fronts);
+        // Those without a request in their queue.
+        fronts.retain(|_, front| Arc::strong_count(front) > 1);
+        let front = fronts
+            .entry(client)
+            .or_insert_with(|| Arc::new(Semaphore::new(1)));
+        (Arc::strong_count(front) <= MAX_WAITING).then(|| Arc::clone(front))
     }
 }

@@ -4,12 +4,12 @@ use super::{
     middleware, page, scrape,
     state::{ReloadRequest, Site},
 };
-use crate::health::{self, Finding};
+use crate::health;
 use axum::{
     Router,
     extract::State,
     http::{Method, StatusCode},
-    middleware::from_fn_with_state,
+    middleware::{from_fn_with_state, map_response_with_state},
     response::{IntoResponse, Response},
     routing::{get, put},
 };
@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 
 /// The routes, as the settings and the web configuration file say.
 pub(super) fn router(site: &Arc<Site>) -> Router {
+    let state = || Arc::clone(site);
     // Outside authentication and rate limit, for an orchestrator's probes.
     let probes = Router::new()
         .route("/-/healthy", get(async || "healthy\n"))
@@ -29,19 +30,13 @@ pub(super) fn router(site: &Arc<Site>) -> Router {
         .route("/-/reload", put(reload).post(reload))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(from_fn_with_state(
-            Arc::clone(site),
-            middleware::authenticate,
-        ))
+        .layer(from_fn_with_state(state(), middleware::authenticate))
         // Before authentication, so that it also slows down password guessing.
-        .layer(from_fn_with_state(Arc::clone(site), middleware::limit_rate))
+        .layer(from_fn_with_state(state(), middleware::limit_rate))
         .merge(probes)
-        .layer(from_fn_with_state(
-            Arc::clone(site),
-            middleware::set_headers,
-        ))
-        .layer(from_fn_with_state(Arc::clone(site), middleware::count))
-        .with_state(Arc::clone(site))
+        .layer(map_response_with_state(state(), middleware::set_headers))
+        .layer(from_fn_with_state(state(), middleware::count))
+        .with_state(state())
 }
 
 async fn not_found(State(site): State<Arc<Site>>) -> Response {
@@ -69,11 +64,10 @@ async fn reload(State(site): State<Arc<Site>>) -> Response {
         Ok(Err(message)) => {
             (StatusCode::INTERNAL_SERVER_ERROR, format!("{message}\n")).into_response()
         }
-        Err(_) => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "the exporter is stopping\n",
-        )
-            .into_response(),
+        Err(_) => {
+            let message = "the exporter is stopping\n";
+            (StatusCode::SERVICE_UNAVAILABLE, message).into_response()
+        }
     }
 }
 
@@ -83,22 +77,17 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
         return "ready\n".into_response();
     }
     let findings = site.findings(&published);
-    let why = health::why_not_ready(&findings);
-    let mut reason = why.map_or_else(
-        || "no poll has listed the repositories yet".to_owned(),
-        Finding::line,
-    );
-    if let Some(since) = why.and_then(|finding| finding.since) {
-        reason = format!("{reason} (since {since})");
+    let mut message = "not ready".to_owned();
+    if let Some(finding) = health::why_not_ready(&findings) {
+        message = format!("{message}: {}", finding.line());
+        if let Some(since) = finding.since {
+            message = format!("{message} (since {since})");
+        }
     }
     if let Some(at) = published.status.next_poll_at() {
-        reason = format!("{reason}; the next poll begins at {at}");
+        message = format!("{message}; the next poll begins at {at}");
     }
-    (
-        StatusCode::SERVICE_UNAVAILABLE,
-        format!("not ready: {reason}\n"),
-    )
-        .into_response()
+    (StatusCode::SERVICE_UNAVAILABLE, message + "\n").into_response()
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ mod tests {
             fixture.ask("GET /metrics").await,
         ];
         assert_eq!(unsent.map(|response| status(&response)), [200, 200]);
-        let site = fixture.app.in_force().site;
+        let site = fixture.app.current().site;
         let _making = site.scrapes.acquire().await.unwrap();
         let refused = fixture.ask("GET /metrics").await;
         assert_eq!(status(&refused), 503);

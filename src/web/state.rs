@@ -1,4 +1,4 @@
-//! The state of the handlers: what is in force for every request, and what outlives a reload.
+//! The state of the handlers: what every request is served by, and what outlives a reload.
 
 use super::{auth::Verifier, fair_share::FairShare, limit::Bucket, web_config::WebConfigFile};
 use crate::{
@@ -54,13 +54,13 @@ pub(super) struct Site {
 }
 
 impl Shared {
-    pub fn new(sources: Sources) -> Arc<Self> {
-        Arc::new(Self {
+    pub fn new(sources: Sources) -> Self {
+        Self {
             sources,
             responses: FairShare::of(MAX_RESPONSES),
             bucket: Bucket::default(),
             verifier: Verifier::new(),
-        })
+        }
     }
 }
 

@@ -122,7 +122,7 @@ impl Fixture {
             request.header(*name, *value)
         });
         self.app
-            .in_force()
+            .current()
             .router
             .oneshot(request.body(Body::empty()).unwrap())
             .await

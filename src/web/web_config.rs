@@ -2,39 +2,32 @@
 //! same keys, defaults and meanings (<https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md>).
 //!
 //! Strict: an unknown key or value, and whatever rustls cannot do, is an error that names the key, its line and what to do.
-//! Nothing is ever ignored silently.
 
 mod client;
 mod files;
 mod tls;
 mod yaml;
 
-use super::{
-    auth::{Users, check_hash},
-    limit::{RateLimit, parse_interval},
-};
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use super::{auth::Users, limit::RateLimit};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 pub(super) use files::Files;
 use serde_saphyr::Spanned;
 use std::{
     collections::BTreeMap,
     fmt, io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 pub(super) use tls::Tls;
-use yaml::{Invalid, Problem, RawHttp, RawRateLimit, choose};
+use yaml::{Interval, Invalid, RateLimitSection};
 
 /// Why a web configuration file cannot be used: the file, line and key, and what to do.
 #[derive(Debug, thiserror::Error)]
-#[error("the web configuration file {}{}: {problem}", path.display(), in_line(*line))]
-pub struct WebConfigError {
-    path: PathBuf,
-    line: Option<u64>,
-    problem: Problem,
-}
-
-fn in_line(line: Option<u64>) -> String {
-    line.map_or_else(String::new, |line| format!(", line {line}"))
+pub enum WebConfigError {
+    #[error("the web configuration file {}: cannot read it: {error}; correct web.config_file or the file's mode", path.display())]
+    Unreadable { path: PathBuf, error: io::Error },
+    #[error("the web configuration file {}, line {}: {}", path.display(), invalid.line, invalid.problem)]
+    Invalid { path: PathBuf, invalid: Invalid },
 }
 
 /// A valid web configuration file, with everything that it refers to. The default is that of no file: nothing is protected.
@@ -45,13 +38,14 @@ pub struct WebConfigFile {
     /// `None` means without TLS.
     pub(super) tls: Option<Tls>,
     pub(super) headers: HeaderMap,
-    /// `None` means without passwords.
-    pub(super) users: Option<Users>,
+    /// If there are none, nobody needs a password.
+    pub(super) users: Users,
     pub(super) rate_limit: Option<RateLimit>,
-    description: Vec<String>,
+    /// What it sets up, for people, without secrets. Empty if there is no file.
+    pub description: String,
 }
 
-/// Holds secrets: shows only what is in force.
+/// Holds secrets.
 impl fmt::Debug for WebConfigFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("WebConfigFile")
@@ -76,24 +70,56 @@ impl WebConfigFile {
     /// As [`Self::load`]; also returns what was read, so that a change of it can be noticed even after a failure.
     pub(super) fn load_with_files(path: &Path) -> (Result<Self, WebConfigError>, Files) {
         let mut files = Files::default();
-        let loaded = match read(path, &mut files) {
-            Ok(file) => Ok(Self {
-                files: files.clone(),
-                ..file
-            }),
-            Err(Invalid { line, problem }) => Err(WebConfigError {
+        let loaded = match files.read(path.to_owned()) {
+            Err(error) => Err(WebConfigError::Unreadable {
                 path: path.to_owned(),
-                line,
-                problem,
+                error,
+            }),
+            Ok(text) => Self::parse(&text, &mut files).map_err(|invalid| WebConfigError::Invalid {
+                path: path.to_owned(),
+                invalid,
             }),
         };
         (loaded, files)
     }
 
-    /// What is in force, one item each, for people; without secrets.
-    #[must_use]
-    pub fn description(&self) -> &[String] {
-        &self.description
+    fn parse(text: &[u8], files: &mut Files) -> Result<Self, Invalid> {
+        let sections = yaml::parse(text)?;
+        let http = sections.http_server_config.unwrap_or_default();
+        let tls = match sections.tls_server_config {
+            Some(section) => Tls::new(&section, files, http.http2.unwrap_or(true))?,
+            None => None,
+        };
+        let users = sections.basic_auth_users;
+        let rate_limit = match sections.rate_limit {
+            Some(section) => rate_limit(&section)?,
+            None => None,
+        };
+        let headers = headers(http.headers)?;
+
+        let mut description = match &tls {
+            Some(tls) => vec![tls.description.clone()],
+            None => vec!["no TLS: served in the clear".to_owned()],
+        };
+        if users.is_empty() {
+            description.push("no basic authentication".to_owned());
+        } else {
+            let names: Vec<_> = users.keys().map(String::as_str).collect();
+            description.push(format!("basic authentication: {}", names.join(", ")));
+        }
+        description.extend(rate_limit.map(|limit| limit.to_string()));
+        if !headers.is_empty() {
+            let names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+            description.push(format!("response headers: {}", names.join(", ")));
+        }
+        Ok(Self {
+            files: files.clone(),
+            tls,
+            headers,
+            users,
+            rate_limit,
+            description: description.join("; "),
+        })
     }
 
     /// Of the URLs that are served.
@@ -104,145 +130,76 @@ impl WebConfigFile {
 
     /// The keys by which `next` would protect less than this.
     pub(super) fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
-        let mut weakened = match (&self.tls, &next.tls) {
-            (Some(tls), Some(next)) => tls.weakened_by(next),
-            (Some(_), None) => vec!["tls_server_config"],
-            (None, _) => Vec::new(),
-        };
-        if self.users.is_some() && next.users.is_none() {
-            weakened.push("basic_auth_users");
-        }
-        if self.rate_limit.is_some() && next.rate_limit.is_none() {
-            weakened.push("rate_limit");
+        let next = next.protection();
+        let mut weakened = Vec::new();
+        for (key, before) in self.protection() {
+            if before > next.get(key).copied().unwrap_or_default() {
+                weakened.push(key);
+            }
         }
         weakened
     }
+
+    /// How much each key protects, more being higher; what is absent does not.
+    fn protection(&self) -> BTreeMap<&'static str, u8> {
+        let mut protection = BTreeMap::from([
+            ("basic_auth_users", u8::from(!self.users.is_empty())),
+            ("rate_limit", u8::from(self.rate_limit.is_some())),
+        ]);
+        if let Some(tls) = &self.tls {
+            protection.extend(tls.protection);
+        }
+        protection
+    }
 }
 
-fn read(path: &Path, files: &mut Files) -> Result<WebConfigFile, Invalid> {
-    let text = files
-        .read(path.to_owned())
-        .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
-    let text = text.map_err(|error| {
-        Invalid::new(Problem::Unreadable {
-            what: "it".to_owned(),
-            correct: "web.config_file or the file's mode",
-            error,
-        })
-    })?;
-    let raw = yaml::parse(&text)?;
-    let http = raw.http_server_config.unwrap_or_default();
-    let tls = match raw.tls_server_config {
-        Some(section) => Tls::new(&section, files, http.http2.unwrap_or(true))?,
-        None => None,
-    };
-    let users = users(raw.basic_auth_users.unwrap_or_default())?;
-    let rate_limit = rate_limit(raw.rate_limit.unwrap_or_default())?;
-    let headers = headers(http)?;
-    let mut description = vec![
-        tls.as_ref()
-            .map_or("no TLS: served in the clear", |tls| &tls.description)
-            .to_owned(),
-        match &users {
-            Some(users) => format!("basic authentication: {}", join(users.keys())),
-            None => "no basic authentication".to_owned(),
-        },
+fn rate_limit(section: &Spanned<RateLimitSection>) -> Result<Option<RateLimit>, Invalid> {
+    match (&section.value.interval, section.value.burst) {
+        (Some(Interval(Duration::ZERO)), _) | (None, 0) => Ok(None),
+        (Some(Interval(interval)), burst @ 1..) => Ok(Some(RateLimit {
+            interval: *interval,
+            burst,
+        })),
+        _ => {
+            let message = "rate_limit needs both an interval, such as 1s, and a burst of 1 or more";
+            Err(Invalid::at(section, message))
+        }
+    }
+}
+
+fn headers(given: BTreeMap<String, Spanned<String>>) -> Result<HeaderMap, Invalid> {
+    // Those that may be set, with the allowed values if not all are.
+    let allowed: [(HeaderName, &[&str]); 5] = [
+        (header::CONTENT_SECURITY_POLICY, &[]),
+        (header::STRICT_TRANSPORT_SECURITY, &[]),
+        (header::X_CONTENT_TYPE_OPTIONS, &["nosniff"]),
+        (header::X_FRAME_OPTIONS, &["deny", "sameorigin"]),
+        (header::X_XSS_PROTECTION, &[]),
     ];
-    description.extend(rate_limit.as_ref().map(RateLimit::to_string));
-    if !headers.is_empty() {
-        description.push(format!("response headers: {}", join(headers.keys())));
-    }
-    Ok(WebConfigFile {
-        tls,
-        headers,
-        users,
-        rate_limit,
-        description,
-        ..WebConfigFile::default()
-    })
-}
-
-fn users(raw: BTreeMap<String, Spanned<String>>) -> Result<Option<Users>, Invalid> {
-    let mut hashes = Users::new();
-    for (name, hash) in raw {
-        if name.contains(':') {
-            let message = format!(
-                "basic_auth_users: the user name {name:?} has a colon, which no client can send; choose another name"
-            );
-            return Err(Invalid::at(&hash, message));
-        }
-        check_hash(&hash.value)
-            .map_err(|reason| Invalid::at(&hash, format!("basic_auth_users.{name}: {reason}")))?;
-        hashes.insert(name, hash.value.into());
-    }
-    Ok(Some(hashes).filter(|hashes| !hashes.is_empty()))
-}
-
-fn rate_limit(raw: RawRateLimit) -> Result<Option<RateLimit>, Invalid> {
-    let burst = raw.burst.filter(|burst| burst.value > 0);
-    let Some(interval) = raw.interval.0 else {
-        let message =
-            "rate_limit.burst limits nothing without rate_limit.interval; set it, such as 1s";
-        return burst.map_or(Ok(None), |burst| Err(Invalid::at(&burst, message)));
-    };
-    let duration = parse_interval(&interval.value)
-        .map_err(|reason| Invalid::at(&interval, format!("rate_limit.interval: {reason}")))?;
-    if duration.is_zero() {
-        return Ok(None);
-    }
-    let Some(burst) = burst else {
-        let message =
-            "rate_limit.burst must be 1 to 4294967295: with 0 every request would be refused";
-        return Err(Invalid::at(&interval, message));
-    };
-    Ok(Some(RateLimit {
-        interval: duration,
-        burst: burst.value,
-    }))
-}
-
-fn join(names: impl Iterator<Item = impl ToString>) -> String {
-    names
-        .map(|name| name.to_string())
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// The headers that may be set, with the allowed values if not all are.
-const HEADERS: [(&str, &[(&str, ())]); 5] = [
-    ("Content-Security-Policy", &[]),
-    ("X-Frame-Options", &[("deny", ()), ("sameorigin", ())]),
-    ("X-Content-Type-Options", &[("nosniff", ())]),
-    ("X-XSS-Protection", &[]),
-    ("Strict-Transport-Security", &[]),
-];
-
-fn headers(raw: RawHttp) -> Result<HeaderMap, Invalid> {
     let mut headers = HeaderMap::new();
-    for (name, value) in raw.headers.unwrap_or_default() {
-        let key = format!("http_server_config.headers.{name}");
-        let Some((_, values)) = HEADERS.iter().find(|(allowed, _)| *allowed == name) else {
-            let allowed = join(HEADERS.iter().map(|(name, _)| name));
-            return Err(Invalid::at(
-                &value,
-                format!("{key} cannot be set; only these can: {allowed}"),
-            ));
+    for (name, text) in given {
+        let invalid = |what: String| {
+            let message = format!("http_server_config.headers.{name} {what}");
+            Invalid::at(&text, message)
         };
-        if !values.is_empty() {
-            choose(&key, &value, values)?;
+        let Some((header, values)) = allowed
+            .iter()
+            .find(|(allowed, _)| name.eq_ignore_ascii_case(allowed.as_str()))
+        else {
+            let names = allowed.each_ref().map(|(name, _)| name.as_str());
+            return Err(invalid(format!(
+                "cannot be set; only these can: {}",
+                names.join(", ")
+            )));
+        };
+        if !values.is_empty() && !values.contains(&&*text.value) {
+            return Err(invalid(format!("must be {}", values.join(" or "))));
         }
-        let (Ok(header), Ok(content)) = (
-            name.parse::<HeaderName>(),
-            HeaderValue::from_str(&value.value),
-        ) else {
-            return Err(Invalid::at(
-                &value,
-                format!("{key} must be one line of visible characters"),
-            ));
-        };
+        let value = HeaderValue::from_str(&text.value)
+            .map_err(|_| invalid("must be one line of visible characters".to_owned()))?;
         // The format's documentation: unset if blank.
-        if !content.is_empty() {
-            headers.insert(header, content);
+        if !value.is_empty() {
+            headers.insert(header, value);
         }
     }
     Ok(headers)
@@ -339,8 +296,7 @@ mod tests {
         let describe = |name: &str| {
             WebConfigFile::load(Some(&folder.path().join(name)))
                 .unwrap()
-                .description()
-                .join("; ")
+                .description
         };
         assert_eq!(
             describe("good-empty.yml"),

@@ -1,17 +1,20 @@
-//! Client certificates: the five policies of `client_auth_type`, which are those of Go's crypto/tls.
+//! Client certificates: the policies of `client_auth_type`, which are those of Go's crypto/tls.
 
-use super::yaml::{Invalid, Problem, RawTls, choose};
+use super::yaml::{Invalid, TlsSection};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore,
     SignatureScheme,
     client::danger::HandshakeSignatureValid,
-    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
+    crypto::{
+        CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+    },
     pki_types::{CertificateDer, UnixTime},
     server::{
         WebPkiClientVerifier,
         danger::{ClientCertVerified, ClientCertVerifier},
     },
 };
+use serde::Deserialize;
 use serde_saphyr::Spanned;
 use std::{fmt, net::IpAddr, sync::Arc};
 use x509_parser::{
@@ -19,57 +22,34 @@ use x509_parser::{
     prelude::{FromDer, X509Certificate},
 };
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Policy {
-    /// No certificate is requested.
-    None,
-    /// A certificate is requested; it is not verified.
-    Request,
-    /// A certificate is required; it is not verified.
-    RequireAny,
-    /// A certificate is requested; if there is one, it must be from a known authority.
-    VerifyIfGiven,
-    /// A certificate from a known authority is required.
-    RequireAndVerify,
-}
-
-impl Policy {
-    const ALL: [(&str, Self); 6] = [
-        ("NoClientCert", Self::None),
-        ("RequestClientCert", Self::Request),
-        ("RequireAnyClientCert", Self::RequireAny),
-        ("RequireClientCert", Self::RequireAny),
-        ("VerifyClientCertIfGiven", Self::VerifyIfGiven),
-        ("RequireAndVerifyClientCert", Self::RequireAndVerify),
-    ];
-
-    fn requires(self) -> bool {
-        matches!(self, Self::RequireAny | Self::RequireAndVerify)
-    }
-
-    fn verifies(self) -> bool {
-        matches!(self, Self::VerifyIfGiven | Self::RequireAndVerify)
-    }
+/// Whether a client is asked for a certificate, and what becomes of it. The later ones protect more.
+#[derive(Debug, Deserialize, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    #[default]
+    #[serde(alias = "")]
+    NoClientCert,
+    RequestClientCert,
+    #[serde(alias = "RequireClientCert")]
+    RequireAnyClientCert,
+    VerifyClientCertIfGiven,
+    RequireAndVerifyClientCert,
 }
 
 /// Requests and verifies client certificates.
 #[derive(Debug)]
 pub struct Clients {
     policy: Policy,
-    /// A certificate must have one of these names.
-    allowed_sans: Option<Vec<String>>,
-    /// Whether the authorities are those of the file instead of the system's.
-    own_authorities: bool,
+    /// If there are any, a certificate must have one of these names.
+    allowed_sans: Vec<String>,
     /// Verifies the chain of trust, if anything does.
     chain: Option<Arc<dyn ClientCertVerifier>>,
-    hints: Vec<DistinguishedName>,
-    provider: Arc<CryptoProvider>,
+    algorithms: WebPkiSupportedAlgorithms,
 }
 
-/// What is in force, for people.
+/// For people.
 impl fmt::Display for Clients {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.policy == Policy::None {
+        if !self.offer_client_auth() {
             return f.write_str("no client certificates");
         }
         let needed = if self.client_auth_mandatory() {
@@ -77,15 +57,16 @@ impl fmt::Display for Clients {
         } else {
             "optional"
         };
-        let verified = if self.policy.verifies() {
+        let verified = if self.chain.is_some() {
             "verified"
         } else {
             "NOT verified"
         };
         write!(f, "client certificates {needed}, {verified}")?;
-        self.allowed_sans
-            .as_ref()
-            .map_or(Ok(()), |sans| write!(f, ", of {}", sans.join(", ")))
+        if self.allowed_sans.is_empty() {
+            return Ok(());
+        }
+        write!(f, ", of {}", self.allowed_sans.join(", "))
     }
 }
 
@@ -93,115 +74,62 @@ impl Clients {
     /// As the section says. Certificates are verified against `authorities` or, as in Go, against the system's if none are
     /// given.
     pub fn new(
-        section: &Spanned<RawTls>,
+        section: &Spanned<TlsSection>,
         authorities: Option<RootCertStore>,
-        provider: Arc<CryptoProvider>,
+        provider: &Arc<CryptoProvider>,
     ) -> Result<Self, Invalid> {
-        let raw = &section.value;
-        let policy = match &raw.client_auth_type.0 {
-            Some(name) => choose("tls_server_config.client_auth_type", name, &Policy::ALL)?,
-            None => Policy::None,
-        };
-        let own_authorities = authorities.is_some();
-        let checks_nothing = |key: &str| {
-            format!(
-                "tls_server_config.{key} checks nothing where client_auth_type asks for no certificate; set it, such as \
-                 RequireAndVerifyClientCert"
-            )
-        };
-        let allowed_sans = match &raw.client_allowed_sans {
-            Some(sans) if policy == Policy::None => {
-                return Err(Invalid::at(sans, checks_nothing("client_allowed_sans")));
-            }
-            Some(sans) if sans.value.is_empty() => {
-                let message = "tls_server_config.client_allowed_sans is empty, so that nobody could connect; remove it or \
-                               fill it";
-                return Err(Invalid::at(sans, message));
-            }
-            sans => sans.as_ref().map(|sans| sans.value.clone()),
-        };
-        if policy == Policy::None && own_authorities {
-            return Err(Invalid::at(
-                section,
-                checks_nothing("client_ca or client_ca_file"),
-            ));
+        let policy = section.value.client_auth_type.unwrap_or_default();
+        let allowed_sans = section.value.client_allowed_sans.clone();
+        if policy == Policy::NoClientCert && (authorities.is_some() || !allowed_sans.is_empty()) {
+            let message = "tls_server_config.client_auth_type asks for no certificate, so that client_ca, client_ca_file and \
+                           client_allowed_sans check nothing; set it, such as RequireAndVerifyClientCert";
+            return Err(Invalid::at(section, message));
         }
-        let hints = authorities
-            .as_ref()
-            .map(RootCertStore::subjects)
-            .unwrap_or_default();
-        let chain = if policy.verifies() {
-            Some(chain(section, authorities, &provider)?)
-        } else {
-            None
+        let chain = match policy {
+            Policy::VerifyClientCertIfGiven | Policy::RequireAndVerifyClientCert => {
+                let authorities = authorities.unwrap_or_else(system_authorities).into();
+                let provider = Arc::clone(provider);
+                let chain = WebPkiClientVerifier::builder_with_provider(authorities, provider);
+                let chain = chain.build().map_err(|_| {
+                    let message = "tls_server_config: this system trusts no authority that could verify client certificates; \
+                                   set client_ca_file";
+                    Invalid::at(section, message)
+                })?;
+                Some(chain)
+            }
+            _ => None,
         };
         Ok(Self {
             policy,
             allowed_sans,
-            own_authorities,
             chain,
-            hints,
-            provider,
+            algorithms: provider.signature_verification_algorithms,
         })
-    }
-
-    /// What decides how clients are judged, except the authorities themselves.
-    pub fn settings(&self) -> String {
-        format!(
-            "{:?}",
-            (self.policy, self.own_authorities, &self.allowed_sans)
-        )
-    }
-
-    /// The keys by which `next` would protect less than this.
-    pub fn weakened_by(&self, next: &Self) -> impl Iterator<Item = &'static str> {
-        let (before, after) = (self.policy, next.policy);
-        let lower = before.requires() && !after.requires()
-            || before.verifies() && !after.verifies()
-            || before != Policy::None && after == Policy::None;
-        let keys = [
-            (lower, "tls_server_config.client_auth_type"),
-            (
-                self.own_authorities && !next.own_authorities,
-                "tls_server_config.client_ca_file",
-            ),
-            (
-                self.allowed_sans.is_some() && next.allowed_sans.is_none(),
-                "tls_server_config.client_allowed_sans",
-            ),
-        ];
-        keys.into_iter()
-            .filter_map(|(weakened, key)| weakened.then_some(key))
     }
 }
 
-fn chain(
-    section: &Spanned<RawTls>,
-    authorities: Option<RootCertStore>,
-    provider: &Arc<CryptoProvider>,
-) -> Result<Arc<dyn ClientCertVerifier>, Invalid> {
-    let authorities = authorities.unwrap_or_else(|| {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        roots
-    });
-    let chain =
-        WebPkiClientVerifier::builder_with_provider(authorities.into(), Arc::clone(provider))
-            .build();
-    chain.map_err(|error| Invalid::at(section, Problem::Authorities(error)))
+fn system_authorities() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
 }
 
 impl ClientCertVerifier for Clients {
     fn offer_client_auth(&self) -> bool {
-        self.policy != Policy::None
+        self.policy != Policy::NoClientCert
     }
 
     fn client_auth_mandatory(&self) -> bool {
-        self.policy.requires() || self.allowed_sans.is_some()
+        let requires = [
+            Policy::RequireAnyClientCert,
+            Policy::RequireAndVerifyClientCert,
+        ];
+        requires.contains(&self.policy) || !self.allowed_sans.is_empty()
     }
 
+    /// None: a client offers whichever certificate it has.
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &self.hints
+        &[]
     }
 
     fn verify_client_cert(
@@ -213,11 +141,9 @@ impl ClientCertVerifier for Clients {
         if let Some(chain) = &self.chain {
             chain.verify_client_cert(end_entity, intermediates, now)?;
         }
-        if let Some(allowed) = &self.allowed_sans
-            && !alternative_names(end_entity)?
-                .iter()
-                .any(|name| allowed.contains(name))
-        {
+        let allowed = &self.allowed_sans;
+        let is_allowed = |name: &String| allowed.contains(name);
+        if !allowed.is_empty() && !alternative_names(end_entity)?.iter().any(is_allowed) {
             return Err(CertificateError::ApplicationVerificationFailure.into());
         }
         Ok(ClientCertVerified::assertion())
@@ -229,12 +155,7 @@ impl ClientCertVerifier for Clients {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(
-            message,
-            cert,
-            dss,
-            &self.provider.signature_verification_algorithms,
-        )
+        verify_tls12_signature(message, cert, dss, &self.algorithms)
     }
 
     fn verify_tls13_signature(
@@ -243,44 +164,39 @@ impl ClientCertVerifier for Clients {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(
-            message,
-            cert,
-            dss,
-            &self.provider.signature_verification_algorithms,
-        )
+        verify_tls13_signature(message, cert, dss, &self.algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
+        self.algorithms.supported_schemes()
     }
 }
 
 /// The DNS names, addresses, e-mail addresses and URIs that the certificate is for (RFC 5280, 4.2.1.6).
-fn alternative_names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, Error> {
-    let malformed = || Error::from(CertificateError::BadEncoding);
+fn alternative_names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, CertificateError> {
+    let malformed = || CertificateError::BadEncoding;
     let (_, certificate) = X509Certificate::from_der(certificate).map_err(|_| malformed())?;
     let extension = certificate
         .subject_alternative_name()
         .map_err(|_| malformed())?;
-    let names = extension
-        .map(|extension| extension.value.general_names.as_slice())
-        .unwrap_or_default();
-    let text = |name: &GeneralName<'_>| match name {
-        GeneralName::DNSName(text) | GeneralName::RFC822Name(text) | GeneralName::URI(text) => {
-            Some((*text).to_owned())
+    let mut names = Vec::new();
+    for name in extension
+        .iter()
+        .flat_map(|extension| &extension.value.general_names)
+    {
+        match *name {
+            GeneralName::DNSName(text) | GeneralName::RFC822Name(text) | GeneralName::URI(text) => {
+                names.push(text.to_owned());
+            }
+            GeneralName::IPAddress(bytes) => {
+                let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+                let address = v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from));
+                names.extend(address.map(|address| address.to_string()));
+            }
+            _ => {}
         }
-        GeneralName::IPAddress(bytes) => {
-            let v4 = <[u8; 4]>::try_from(*bytes).map(IpAddr::from);
-            v4.or_else(|_| <[u8; 16]>::try_from(*bytes).map(IpAddr::from))
-                .ok()
-                .map(|address| address.to_string())
-        }
-        _ => None,
-    };
-    Ok(names.iter().filter_map(text).collect())
+    }
+    Ok(names)
 }
 
 #[cfg(test)]

@@ -1,34 +1,28 @@
 //! The files that are read: the web configuration file and those that it refers to.
 
 use super::yaml::{Invalid, Problem, Text};
-use ring::digest::{SHA256, digest};
 use rustls::{
     RootCertStore,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
 use serde_saphyr::Spanned;
 use std::{
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-/// The web configuration file, and then those that it refers to: each with a digest of its content, or `None` if it could not
-/// be read.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+/// The web configuration file, and then those that it refers to, each with its content: `None` if it could not be read.
+#[derive(Default, Clone, PartialEq)]
 pub struct Files(Vec<(PathBuf, Option<Vec<u8>>)>);
 
 impl Files {
     pub fn read(&mut self, path: PathBuf) -> io::Result<Vec<u8>> {
         // A pipe could block forever, and cannot be read a second time.
-        let content = match std::fs::metadata(&path) {
+        let content = match fs::metadata(&path) {
             Ok(file) if !file.is_file() => Err(io::Error::other("it is not a regular file")),
-            _ => std::fs::read(&path),
+            _ => fs::read(&path),
         };
-        let digest = content
-            .as_ref()
-            .ok()
-            .map(|content| digest(&SHA256, content).as_ref().to_vec());
-        self.0.push((path, digest));
+        self.0.push((path, content.as_ref().ok().cloned()));
         content
     }
 
@@ -42,63 +36,57 @@ impl Files {
     }
 
     /// The PEM text in the web configuration file itself, or in another file that it names.
-    pub fn pem(&mut self, key: &str, inline: &Text, file: &Text) -> Result<Option<Pem>, Invalid> {
-        let (text, name, place) = match (&inline.0, &file.0) {
+    pub fn pem<'a>(
+        &mut self,
+        key: &str,
+        inline: &'a Text,
+        file: &'a Text,
+    ) -> Result<Option<Pem<'a>>, Invalid> {
+        let (place, name, text) = match (&inline.0, &file.0) {
+            (None, None) => return Ok(None),
             (Some(inline), Some(_)) => {
                 let message = format!(
                     "tls_server_config has both {key} and {key}_file; leave one of them out"
                 );
                 return Err(Invalid::at(inline, message));
             }
-            (Some(inline), None) => (
-                inline.value.clone().into_bytes(),
-                format!("tls_server_config.{key}"),
-                inline,
-            ),
+            (Some(inline), None) => {
+                let text = inline.value.clone().into_bytes();
+                (inline, format!("tls_server_config.{key}"), text)
+            }
             (None, Some(file)) => {
-                let folder = self
-                    .0
-                    .first()
-                    .and_then(|(path, _)| path.parent())
-                    .unwrap_or(Path::new("."));
+                let web_config = self.0.first().map(|(path, _)| path.as_path());
+                let folder = web_config.and_then(Path::parent).unwrap_or(Path::new("."));
                 let path = folder.join(&file.value);
                 let name = format!("tls_server_config.{key}_file {}", path.display());
-                let text = self.read(path).map_err(|error| {
-                    let problem = Problem::Unreadable {
-                        what: name.clone(),
-                        correct: "the path or its mode",
-                        error,
-                    };
-                    Invalid::at(file, problem)
-                })?;
-                (text, name, file)
+                match self.read(path) {
+                    Ok(text) => (file, name, text),
+                    Err(error) => {
+                        let problem = Problem::Unreadable { what: name, error };
+                        return Err(Invalid::at(file, problem));
+                    }
+                }
             }
-            (None, None) => return Ok(None),
         };
-        Ok(Some(Pem {
-            text,
-            name,
-            place: Spanned::new((), place.referenced, place.defined),
-        }))
+        Ok(Some(Pem { place, name, text }))
     }
 }
 
 /// PEM text, with where it is from.
-pub struct Pem {
-    pub text: Vec<u8>,
+pub struct Pem<'a> {
+    place: &'a Spanned<String>,
     name: String,
-    place: Spanned<()>,
+    text: Vec<u8>,
 }
 
-impl Pem {
+impl Pem<'_> {
     /// At least one certificate.
     // The parser's error is not shown: its details could hold a piece of the file.
     pub fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Invalid> {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.text).collect();
         match certificates {
             Ok(certificates) if !certificates.is_empty() => Ok(certificates),
-            Ok(_) => Err(self.invalid("has no certificate in PEM; give one")),
-            Err(_) => Err(self.invalid("is not PEM; give certificates in PEM")),
+            _ => Err(self.invalid("has no certificate in PEM; give one")),
         }
     }
 
@@ -120,12 +108,12 @@ impl Pem {
     }
 
     fn invalid(&self, what: &str) -> Invalid {
-        Invalid::at(&self.place, format!("{} {what}", self.name))
+        Invalid::at(self.place, format!("{} {what}", self.name))
     }
 
     pub fn unusable(&self, what: &str, error: rustls::Error, hint: &'static str) -> Invalid {
         let what = format!("{} {what}", self.name);
         let error = Box::new(error);
-        Invalid::at(&self.place, Problem::Tls { what, hint, error })
+        Invalid::at(self.place, Problem::Tls { what, hint, error })
     }
 }

@@ -1,28 +1,23 @@
 //! The file as YAML: its keys, their lines, and what is wrong with them.
 
+use super::{super::auth::PasswordHash, client::Policy, tls::Version};
 use crate::text::nearest;
-use rustls::server::VerifierBuilderError;
 use serde::Deserialize;
-use serde_saphyr::{Error as YamlError, Location, Spanned};
-use std::{collections::BTreeMap, io};
+use serde_saphyr::{Error as YamlError, Spanned, with_deserializer_from_slice};
+use std::{collections::BTreeMap, io, time::Duration};
 
 /// What is wrong, and in which line of the file.
 #[derive(Debug)]
 pub struct Invalid {
-    /// `None` if it is about the complete file.
-    pub line: Option<u64>,
+    pub line: u64,
     pub problem: Problem,
 }
 
 /// What is wrong, naming the key and what to do. It shows nothing of the file but its keys, and causes that hold nothing else.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    #[error("cannot read {what}: {error}; correct {correct}")]
-    Unreadable {
-        what: String,
-        correct: &'static str,
-        error: io::Error,
-    },
+    #[error("cannot read {what}: {error}; correct the path or its mode")]
+    Unreadable { what: String, error: io::Error },
     #[error("{what} ({error}); {hint}")]
     Tls {
         what: String,
@@ -30,8 +25,6 @@ pub enum Problem {
         /// Boxed, as it is large.
         error: Box<rustls::Error>,
     },
-    #[error("tls_server_config cannot verify client certificates ({0}); set client_ca_file")]
-    Authorities(VerifierBuilderError),
     #[error("{0}")]
     Value(String),
 }
@@ -43,24 +36,39 @@ impl<T: Into<String>> From<T> for Problem {
 }
 
 impl Invalid {
-    pub fn new(problem: impl Into<Problem>) -> Self {
-        Self {
-            line: None,
-            problem: problem.into(),
-        }
-    }
-
     pub fn at<T>(place: &Spanned<T>, problem: impl Into<Problem>) -> Self {
         Self {
-            line: line(&place.referenced),
+            line: place.referenced.line(),
             problem: problem.into(),
         }
     }
 }
 
-fn line(location: &Location) -> Option<u64> {
-    let line = location.line();
-    (line > 0).then_some(line)
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sections {
+    pub tls_server_config: Option<Spanned<TlsSection>>,
+    pub http_server_config: Option<HttpSection>,
+    pub basic_auth_users: BTreeMap<String, PasswordHash>,
+    pub rate_limit: Option<Spanned<RateLimitSection>>,
+}
+
+#[derive(Deserialize, Default, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct TlsSection {
+    pub cert: Text,
+    pub key: Text,
+    pub client_ca: Text,
+    pub cert_file: Text,
+    pub key_file: Text,
+    pub client_ca_file: Text,
+    pub client_auth_type: Option<Policy>,
+    pub client_allowed_sans: Vec<String>,
+    pub min_version: Option<Version>,
+    pub max_version: Option<Version>,
+    pub cipher_suites: Vec<Spanned<String>>,
+    pub prefer_server_cipher_suites: Option<bool>,
+    pub curve_preferences: Vec<Curve>,
 }
 
 /// A text that may be set; in this format, an empty one is not.
@@ -74,142 +82,109 @@ impl From<Option<Spanned<String>>> for Text {
     }
 }
 
-/// What the name stands for.
-pub fn choose<T: Copy>(
-    key: &str,
-    name: &Spanned<String>,
-    choices: &[(impl AsRef<str>, T)],
-) -> Result<T, Invalid> {
-    let mut known = Vec::new();
-    for (text, choice) in choices {
-        if text.as_ref() == name.value {
-            return Ok(*choice);
-        }
-        known.push(text.as_ref());
-    }
-    let (given, known) = (&name.value, known.join(", "));
-    let message = format!("{key}: {given:?} is not supported; choose from {known}");
-    Err(Invalid::at(name, message))
+/// The curves that rustls has, by Go's names.
+#[derive(Deserialize, PartialEq, Clone, Copy)]
+pub enum Curve {
+    X25519,
+    CurveP256,
+    CurveP384,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-pub struct Raw {
-    pub tls_server_config: Option<Spanned<RawTls>>,
-    pub http_server_config: Option<RawHttp>,
-    pub basic_auth_users: Option<BTreeMap<String, Spanned<String>>>,
-    pub rate_limit: Option<RawRateLimit>,
-}
-
-/// `tls_server_config`.
-#[derive(Deserialize, Default, PartialEq)]
-#[serde(deny_unknown_fields, default)]
-pub struct RawTls {
-    pub cert: Text,
-    pub key: Text,
-    pub client_ca: Text,
-    pub cert_file: Text,
-    pub key_file: Text,
-    pub client_ca_file: Text,
-    pub client_auth_type: Text,
-    pub client_allowed_sans: Option<Spanned<Vec<String>>>,
-    pub min_version: Text,
-    pub max_version: Text,
-    pub cipher_suites: Option<Vec<Spanned<String>>>,
-    pub prefer_server_cipher_suites: Option<bool>,
-    pub curve_preferences: Option<Vec<Spanned<String>>>,
-}
-
-/// `http_server_config`.
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-pub struct RawHttp {
+pub struct HttpSection {
     pub http2: Option<bool>,
-    pub headers: Option<BTreeMap<String, Spanned<String>>>,
+    pub headers: BTreeMap<String, Spanned<String>>,
 }
 
-/// `rate_limit`.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-pub struct RawRateLimit {
-    pub interval: Text,
-    pub burst: Option<Spanned<u32>>,
+pub struct RateLimitSection {
+    pub interval: Option<Interval>,
+    pub burst: u32,
 }
 
-pub fn parse(text: &str) -> Result<Raw, Invalid> {
-    // A snippet of the file in a message could show a key or a hash.
-    let options = serde_saphyr::options! { with_snippet: false };
+/// A duration as Go writes it, such as `300ms` or `1m30s`; 0 needs no unit.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+pub struct Interval(pub Duration);
+
+impl TryFrom<String> for Interval {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if text == "0" {
+            return Ok(Self(Duration::ZERO));
+        }
+        humantime::parse_duration(&text).map(Self).map_err(|_| {
+            format!(
+                "{text:?} is not a duration; write one such as 1s, 500ms or 1m30s, or 0 for no limit"
+            )
+        })
+    }
+}
+
+pub fn parse(text: &[u8]) -> Result<Sections, Invalid> {
     let mut key = String::new();
-    let parsed = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
+    let parsed = with_deserializer_from_slice(text, |yaml| {
         serde_path_to_error::deserialize(yaml).map_err(|error| {
             key = dotted(error.path());
             error.into_inner()
         })
     });
     parsed.map_err(|error| Invalid {
-        line: error.location().as_ref().and_then(line),
-        problem: message(&key, &error).into(),
+        line: error.location().map_or(1, |location| location.line()),
+        // A snippet of the file could show a key or a hash.
+        problem: message(&key, error.without_snippet()).into(),
     })
 }
 
 fn dotted(path: &serde_path_to_error::Path) -> String {
-    let mut names = Vec::new();
-    for segment in path {
-        let name = segment.to_string();
-        // Between a key and its value stands the wrapper that knows the line.
-        if name != "value" && name != "?" {
-            names.push(name);
-        }
-    }
+    let names = path.iter().map(ToString::to_string);
+    // Between a key and its value stands the wrapper that knows the line, which also says which item of a list it is.
+    let names: Vec<_> = names
+        .filter(|name| name != "value" && !name.starts_with(['?', '[']))
+        .collect();
     names.join(".")
 }
 
-/// What is wrong and what to do; nothing of the file but its keys.
-fn message(section: &str, error: &YamlError) -> String {
-    let key = if section.is_empty() {
-        "the file"
-    } else {
-        section
-    };
+/// What is wrong and what to do; of the file only its keys, and names that are not supported.
+fn message(key: &str, error: &YamlError) -> String {
+    let key = if key.is_empty() { "the file" } else { key };
     match error {
+        YamlError::Message { msg, .. } => format!("{key}: {msg}"),
         YamlError::SerdeUnknownField {
             field, expected, ..
-        } => match nearest(field, expected.iter()) {
-            Some(known) => format!("{key}: there is no such key; did you mean {known}?"),
-            None => format!(
-                "{key}: there is no such key; the keys are {}",
-                expected.join(", ")
-            ),
-        },
+        } => {
+            let hint = match nearest(field, expected) {
+                Some(known) => format!("did you mean {known}?"),
+                None => format!("the keys are {}", expected.join(", ")),
+            };
+            format!("{key}: there is no such key; {hint}")
+        }
+        YamlError::SerdeUnknownVariant {
+            variant, expected, ..
+        } => {
+            // An empty text stands for the default.
+            let known = expected.join(", ");
+            let known = known.trim_start_matches(", ");
+            format!("{key}: {variant:?} is not supported; choose from {known}")
+        }
         YamlError::DuplicateMappingKey {
             key: Some(twice), ..
-        } => format!(
-            "{}{twice} is given twice; remove one of the two",
-            prefix(section)
-        ),
-        YamlError::NullIntoString { .. } => {
-            format!("{key} has no value; write one, or remove the key")
-        }
+        } => format!("{key}: {twice} is given twice; remove one of the two"),
         YamlError::MultipleDocuments { .. } => {
             "a second YAML document begins here; keep one".to_owned()
         }
         YamlError::Unexpected { .. }
+        | YamlError::NullIntoString { .. }
         | YamlError::InvalidScalar { .. }
-        | YamlError::InvalidBooleanStrict { .. }
-        | YamlError::SerdeInvalidType { .. }
-        | YamlError::SerdeInvalidValue { .. } => format!("{key} must be {}", expected(key)),
+        | YamlError::InvalidBooleanStrict { .. } => format!("{key} must be {}", expected(key)),
         _ => format!(
             "{key} is not valid YAML; look at this line and the one before it: indentation, a missing colon, quote or \
              bracket"
         ),
     }
-}
-
-fn prefix(section: &str) -> String {
-    if section.is_empty() {
-        return String::new();
-    }
-    format!("{section}.")
 }
 
 /// What a key takes.
@@ -221,7 +196,42 @@ fn expected(key: &str) -> &'static str {
         "cipher_suites" | "curve_preferences" | "client_allowed_sans" => {
             "a list, such as [first, second]"
         }
-        "burst" => "a whole number from 1 to 4294967295, such as 20",
+        "burst" => "a whole number, such as 20",
         _ => "one text",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_read_as_go_reads_them() {
+        let read = |text: &str| Interval::try_from(text.to_owned()).ok();
+        for (text, seconds) in [
+            ("1s", 1.0),
+            ("0", 0.0),
+            ("0s", 0.0),
+            ("500ms", 0.5),
+            ("1m30s", 90.0),
+            ("1.5h", 5400.0),
+            ("20\u{b5}s", 2e-5),
+        ] {
+            let interval = read(text).map(|interval| interval.0.as_secs_f64());
+            assert_eq!(interval, Some(seconds), "{text}");
+        }
+        for text in [
+            "",
+            "1",
+            "s",
+            "-1s",
+            "1s1",
+            "1..5s",
+            "\u{661}s",
+            "9e9h",
+            "999999999999999999999h",
+        ] {
+            assert!(read(text).is_none(), "{text}");
+        }
     }
 }
