@@ -10,7 +10,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
     value_parser,
 };
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, iter, path::PathBuf};
 
 /// What the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,12 +93,12 @@ pub fn command() -> clap::Command {
         // The help is wrapped by hand to fit 80 columns; with a narrower width, clap would wrap it elsewhere.
         .term_width(100)
         .after_help("Each key of the file has a variable: TRANSLATION_EXPORTER_<SECTION>__<KEY>.")
-        .args(options("serve"));
+        .args(options("serve").map(|option| option.global(true)));
     // After the commands, which overwrite it with the doc of their type.
     let about = "Prometheus exporter for the translation progress of code repositories";
     let command = Command::augment_subcommands(command).about(about);
     command.mut_subcommands(|command| {
-        let options = options(command.get_name());
+        let options: Vec<_> = options(command.get_name()).collect();
         command
             .display_name(DISPLAY_NAME)
             .version(VERSION)
@@ -108,7 +108,7 @@ pub fn command() -> clap::Command {
 
 /// The options of the configuration: one for each key that has one. Those that the command cannot use are hidden, and
 /// [`parse_from`] refuses them.
-fn options(command: &str) -> Vec<Arg> {
+fn options(command: &str) -> impl Iterator<Item = Arg> {
     let file = Arg::new(CONFIG_FILE)
         .long(CONFIG_FILE)
         .value_name("FILE")
@@ -116,7 +116,7 @@ fn options(command: &str) -> Vec<Arg> {
         .help_heading("Configuration")
         .help("Configuration file, YAML");
     let keys = KEYS.iter().filter_map(|key| option(command, key));
-    [file].into_iter().chain(keys).collect()
+    iter::once(file).chain(keys)
 }
 
 fn option(command: &str, key: &Key) -> Option<Arg> {
@@ -160,32 +160,19 @@ fn uses(command: &str, key: &Key) -> bool {
     }
 }
 
-/// What was typed before the command, then what was typed after it, which wins if there can be only one value.
+/// What was typed before or after the command; an empty option means none.
 fn typed(matches: &ArgMatches) -> Options {
-    let levels = [
-        Some(matches),
-        matches.subcommand().map(|(_, behind)| behind),
-    ];
-    let mut options = Options::default();
-    for matches in levels.into_iter().flatten() {
-        options.config_file = matches
-            .get_one::<OsString>(CONFIG_FILE)
-            .map(PathBuf::from)
-            .or(options.config_file);
-        for key in KEYS.iter().filter(|key| key.flag.is_some()) {
-            if let Some(typed) = matches.get_many::<String>(key.path) {
-                options
-                    .flags
-                    .entry(key.path)
-                    .or_default()
-                    .extend(typed.cloned());
-            }
+    let file = matches.get_one::<OsString>(CONFIG_FILE);
+    let mut options = Options {
+        config_file: file.filter(|file| !file.is_empty()).map(PathBuf::from),
+        ..Options::default()
+    };
+    for key in KEYS.iter().filter(|key| key.flag.is_some()) {
+        if let Some(typed) = matches.get_many::<String>(key.path) {
+            let typed: Vec<_> = typed.map(String::as_str).collect();
+            options.flags.insert(key.path, typed.join(","));
         }
     }
-    // An empty option means none, here as for all others.
-    options.config_file = options
-        .config_file
-        .filter(|path| !path.as_os_str().is_empty());
     options
 }
 
@@ -211,10 +198,9 @@ pub fn parse_from(
                 None => error,
             }
         })?;
-    let options = typed(&matches);
-    let (name, command) = match matches.subcommand_name() {
-        Some(name) => (name, Command::from_arg_matches(&matches)?),
-        None => ("serve", Command::Serve),
+    let (name, options, command) = match matches.subcommand() {
+        None => ("serve", typed(&matches), Command::Serve),
+        Some((name, behind)) => (name, typed(behind), Command::from_arg_matches(&matches)?),
     };
     let unused = options
         .flags

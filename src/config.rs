@@ -26,10 +26,10 @@ pub use mistake::{ConfigError, Mistake, Source};
 pub struct Options {
     /// `--config.file`
     pub config_file: Option<PathBuf>,
-    /// The values typed for each key, by its path, in order.
-    pub flags: BTreeMap<&'static str, Vec<String>>,
-    /// Other defaults than those of the table of keys, by path; of `targets` as the text of a file.
-    pub defaults: BTreeMap<&'static str, String>,
+    /// The value typed for each key, by its path; a list is separated by commas.
+    pub flags: BTreeMap<&'static str, String>,
+    /// Other defaults than those of the table of keys, as the text of a file.
+    pub defaults: String,
 }
 
 /// A valid configuration, and where each of its values came from.
@@ -46,8 +46,6 @@ pub struct Config {
     pub log: LogConfig,
     /// Every key once, in the order of [`KEYS`], and the targets.
     pub settings: Vec<Setting>,
-    /// What is valid but probably not intended; to be logged.
-    pub warnings: Vec<Mistake>,
 }
 
 /// How the API is called.
@@ -146,13 +144,15 @@ pub fn load_address(
     options: &Options,
     environment: &[(OsString, OsString)],
 ) -> Result<(Vec<String>, Option<PathBuf>), ConfigError> {
+    const KEYS: [&str; 2] = ["web.listen_addresses", "web.config_file"];
     let mut read = layers::merge(options, environment)?;
-    read.mistakes.clear();
-    let address = (
-        sections::listen_addresses(&mut read),
-        read.file("web.config_file"),
-    );
-    read.finish(Some(address))
+    let address = (sections::listen_addresses(&mut read), read.file(KEYS[1]));
+    let is_of_address = |mistake: &Mistake| mistake.key.is_some_and(|key| KEYS.contains(&key.path));
+    read.mistakes.retain(is_of_address);
+    if !read.mistakes.is_empty() {
+        return Err(ConfigError(read.mistakes));
+    }
+    Ok(address)
 }
 
 impl Config {

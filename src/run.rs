@@ -132,13 +132,6 @@ fn load(options: &Options) -> Result<Config, ConfigError> {
     config::load(options, &environment())
 }
 
-/// Logs what is valid but probably not intended.
-fn warn(config: &Config) {
-    for warning in &config.warnings {
-        tracing::warn!("{warning}");
-    }
-}
-
 /// Opens the state file, if one is configured, and reads its content, if it has any.
 fn open_state(
     config: &Config,

@@ -53,20 +53,8 @@ fn passes(filter: &FilterConfig, repository: &Repository) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use globset::{GlobBuilder, GlobSet};
-
-    fn globs(patterns: &[&str]) -> GlobSet {
-        let mut set = GlobSet::builder();
-        for pattern in patterns {
-            set.add(
-                GlobBuilder::new(pattern)
-                    .literal_separator(true)
-                    .build()
-                    .unwrap(),
-            );
-        }
-        set.build().unwrap()
-    }
+    use crate::targets::tests::globs;
+    use globset::GlobSet;
 
     fn selected(filter: &FilterConfig) -> (Vec<u64>, Vec<u64>) {
         let listed = [

@@ -3,37 +3,21 @@
 //! A pure function of that list. What no entry matches is ready at 1, without a date.
 
 use crate::model::Timestamp;
-use globset::{GlobBuilder, GlobSet};
+use globset::GlobSet;
 use jiff::{civil::Date, tz::TimeZone};
-
-/// A completion ratio that is enough: from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-pub struct TargetRatio(f64);
-
-impl TargetRatio {
-    /// `None` if `ratio` is not from 0 to 1.
-    #[must_use]
-    pub fn new(ratio: f64) -> Option<Self> {
-        (0.0..=1.0).contains(&ratio).then_some(Self(ratio))
-    }
-
-    #[must_use]
-    pub fn get(self) -> f64 {
-        self.0
-    }
-}
 
 /// When a language is ready.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Target {
-    pub ratio: TargetRatio,
+    /// The completion ratio that is enough: 0 to 1.
+    pub ratio: f64,
     pub due: Option<Timestamp>,
 }
 
 impl Default for Target {
     fn default() -> Self {
         Self {
-            ratio: TargetRatio(1.0),
+            ratio: 1.0,
             due: None,
         }
     }
@@ -55,7 +39,7 @@ impl Target {
         match ratio {
             _ if self.rests() => Readiness::Ready,
             None => Readiness::Unknown,
-            Some(ratio) if ratio >= self.ratio.0 => Readiness::Ready,
+            Some(ratio) if ratio >= self.ratio => Readiness::Ready,
             Some(_) => Readiness::Behind,
         }
     }
@@ -63,7 +47,7 @@ impl Target {
     /// Whether nothing is expected of the language.
     #[must_use]
     pub fn rests(self) -> bool {
-        self.ratio.0 <= 0.0
+        self.ratio <= 0.0
     }
 }
 
@@ -131,24 +115,6 @@ impl<'a> RepositoryTargets<'a> {
     pub fn of(&self, code: &str) -> Option<Target> {
         self.entry(code).map(|entry| entry.target)
     }
-}
-
-/// Globs of which `*` stays within a segment.
-///
-/// # Errors
-/// One of them does not parse.
-pub fn globs<T: AsRef<str>>(
-    patterns: impl IntoIterator<Item = T>,
-) -> Result<GlobSet, globset::Error> {
-    let mut set = GlobSet::builder();
-    for pattern in patterns {
-        set.add(
-            GlobBuilder::new(pattern.as_ref())
-                .literal_separator(true)
-                .build()?,
-        );
-    }
-    set.build()
 }
 
 fn matches(globs: Option<&GlobSet>, text: &str) -> bool {

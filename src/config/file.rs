@@ -3,126 +3,53 @@
 
 use super::{
     keys::{KEYS, Key, Takes, keys_of, sections},
-    layers::Entry,
     mistake::{Mistake, Source},
-    targets::TargetList,
+    reader::Reader,
+    targets::{self, TARGETS},
 };
 use crate::text::{nearest, os_hint};
-use figment::value::{Dict, Empty, Value};
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::{Spanned, with_deserializer_from_str_with_options};
-use std::{collections::HashMap, fmt, fs, path::Path};
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
+use serde_json::Value;
+use serde_saphyr::{Error, Spanned, with_deserializer_from_str_with_options};
+use std::{collections::BTreeMap, fmt, fs, path::Path};
 
-/// The only part of a file that is a list.
-pub(super) const TARGETS: &str = "targets";
-
-/// The line of each name of a file, by its path: `poll`, `poll.interval`. An item of a list is named by its index.
-pub(super) type Lines = HashMap<String, u64>;
-
-/// What a file specifies.
-#[derive(Default)]
-pub(super) struct File {
-    pub entries: Vec<Entry>,
-    /// `None` if it has none.
-    pub targets: Option<TargetList>,
-}
-
-/// The values of the file at `path`. What is wrong with one, and what matches no key, is added to `mistakes`.
+/// Puts the file at `path` above what was read before.
 ///
 /// # Errors
 /// It cannot be read or is not YAML.
-pub(super) fn read(path: &Path, mistakes: &mut Vec<Mistake>) -> Result<File, Mistake> {
+pub(super) fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
     let text = fs::read_to_string(path).map_err(|error| {
         Mistake::new(
-            None,
             Source::Option("--config.file"),
             format!("cannot read {}: {error}", path.display()),
             os_hint(&error).unwrap_or("give a YAML file that exists and can be read"),
         )
     })?;
-    values(&text, path, mistakes)
+    read_text(reader, &text, path)
 }
 
-/// The values of the text of a file.
+/// Puts the text of a file above what was read before.
 ///
 /// # Errors
 /// It is not YAML.
-pub(super) fn values(
-    text: &str,
-    path: &Path,
-    mistakes: &mut Vec<Mistake>,
-) -> Result<File, Mistake> {
-    let mut lines = Lines::new();
-    let document = parse(text, path, &mut lines)?;
-    let source = |name: &str| Source::File(path.to_owned(), lines.get(name).copied());
-    let mut file = File::default();
-    for (section, content) in document {
-        match content {
-            Value::Empty(..) if section == TARGETS => {}
-            content if section == TARGETS => {
-                let list = file.targets.get_or_insert_default();
-                list.read(content, path, &lines, mistakes);
-            }
-            _ if !sections().contains(&section.as_str()) => {
-                mistakes.push(unknown(source(&section), None, &section));
-            }
-            Value::Empty(..) => {}
-            Value::Dict(_, keys) => {
-                for (name, value) in keys {
-                    let path = format!("{section}.{name}");
-                    match Key::find(&path) {
-                        None => mistakes.push(unknown(source(&path), Some(&section), &name)),
-                        Some(key) => match entry(key, value, source(&path)) {
-                            Ok(entry) => file.entries.extend(entry),
-                            Err(mistake) => mistakes.push(mistake),
-                        },
-                    }
-                }
-            }
-            _ => mistakes.push(Mistake::new(
-                None,
-                source(&section),
-                format!("the section \"{section}\" is not a mapping"),
-                "write its keys below it, indented, each as `key: value`",
-            )),
-        }
-    }
-    Ok(file)
-}
-
-/// The sections of the file.
-fn parse(text: &str, path: &Path, lines: &mut Lines) -> Result<Dict, Mistake> {
-    let path = |line| Source::File(path.to_owned(), line);
+pub(super) fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), Mistake> {
     let options = serde_saphyr::options! { with_snippet: false };
-    let parsed = with_deserializer_from_str_with_options(text, options, |deserializer| {
-        let name = String::new();
-        Node { name, lines }.deserialize(deserializer)
-    });
-    match parsed {
-        Ok(Value::Dict(_, sections)) => Ok(sections),
-        Ok(Value::Empty(..)) => Ok(Dict::new()),
-        Ok(_) => {
-            let sections = sections().join(", ");
-            let hint = format!("write sections ({sections}) with their keys indented below");
-            Err(Mistake::new(None, path(None), "is not a mapping", hint))
-        }
-        Err(error) => {
-            let line = error.location().map(|location| location.line());
-            let (what, hint) = explain(error.without_snippet());
-            Err(Mistake::new(
-                None,
-                path(line.filter(|line| *line > 0)),
-                what,
-                hint,
-            ))
-        }
-    }
+    with_deserializer_from_str_with_options(text, options, |yaml| {
+        yaml.deserialize_any(File { path, reader })
+    })
+    .map_err(|error| {
+        let line = error.location().map_or(1, |location| location.line());
+        let (what, hint) = explain(error.without_snippet());
+        Mistake::new(Source::File(path.to_owned(), line), what, hint)
+    })
 }
 
 /// What is wrong and what to do, without anything from the file.
-fn explain(error: &serde_saphyr::Error) -> (&'static str, &'static str) {
-    use serde_saphyr::Error;
-    match error {
+fn explain(error: &Error) -> (&'static str, String) {
+    let (what, hint) = match error {
         Error::DuplicateMappingKey { .. } => (
             "is not valid YAML: a name appears twice in one mapping",
             "remove one of the two",
@@ -133,38 +60,116 @@ fn explain(error: &serde_saphyr::Error) -> (&'static str, &'static str) {
             "put the value in quotes if it begins with an asterisk",
         ),
         Error::NonFiniteFloat { .. } => ("holds a number that is not finite", "give a finite one"),
+        Error::Unexpected { .. } | Error::SerdeInvalidType { .. } => {
+            let sections = sections().join(", ");
+            let hint = format!(
+                "write sections ({sections}) with their keys below them, indented, each as `key: value`, and \
+                 {TARGETS} as a list such as `- {{languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}}`"
+            );
+            return ("is not what belongs here", hint);
+        }
         _ => (
             "is not valid YAML: something is malformed",
             "look at this line and the one before it: indentation (blanks, not tabs), a missing colon, quote or bracket",
         ),
+    };
+    (what, hint.to_owned())
+}
+
+/// A name in the file.
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(from = "Spanned<String>")]
+pub(super) struct Name {
+    pub text: String,
+    pub line: u64,
+}
+
+impl From<Spanned<String>> for Name {
+    fn from(name: Spanned<String>) -> Self {
+        Self {
+            line: name.referenced.line(),
+            text: name.value,
+        }
     }
 }
 
-/// The value of a key; `None` if it is null, which is not set.
-fn entry(key: &'static Key, value: Value, source: Source) -> Result<Option<Entry>, Mistake> {
-    let what = match &value {
-        Value::Empty(..) => return Ok(None),
-        Value::String(_, text) => return Ok(Some(Entry::new(key, text, source))),
-        Value::Array(_, items) if key.takes == Takes::List => {
-            match items.iter().find(|item| item.as_str().is_none()) {
-                None => return Ok(Some(Entry { key, value, source })),
-                Some(item) => format!("holds {}", kind(item)),
+/// Hands what the file says to the reader.
+struct File<'a> {
+    path: &'a Path,
+    reader: &'a mut Reader,
+}
+
+impl<'de> Visitor<'de> for File<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("sections")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Name { text, line }) = map.next_key()? {
+            let source = Source::File(self.path.to_owned(), line);
+            if text == TARGETS {
+                if let Some(entries) = map.next_value()? {
+                    targets::read(self.reader, self.path, line, entries);
+                }
+            } else if sections().contains(&text.as_str()) {
+                let keys: Option<BTreeMap<Name, Value>> = map.next_value()?;
+                for (name, value) in keys.into_iter().flatten() {
+                    self.set(&text, &name, &value);
+                }
+            } else {
+                map.next_value::<IgnoredAny>()?;
+                self.reader.mistakes.push(unknown(source, None, &text));
             }
         }
-        _ => format!("is {}", kind(&value)),
-    };
-    Err(Mistake::new(Some(key), source, what, ""))
+        Ok(())
+    }
+}
+
+impl File<'_> {
+    fn set(&mut self, section: &str, name: &Name, value: &Value) {
+        let source = Source::File(self.path.to_owned(), name.line);
+        let Some(key) = Key::find(&format!("{section}.{}", name.text)) else {
+            let unknown = unknown(source, Some(section), &name.text);
+            return self.reader.mistakes.push(unknown);
+        };
+        let what = match (value, key.takes) {
+            (Value::Null, _) => return,
+            (Value::String(text), _) => return self.reader.set(key, text, source),
+            (Value::Number(_) | Value::Bool(_), Takes::Number | Takes::Switch) => {
+                return self.reader.set(key, &value.to_string(), source);
+            }
+            (Value::Array(items), Takes::List) => match texts(items) {
+                Ok(items) => return self.reader.set(key, &items.join(","), source),
+                Err(kind) => format!("holds {kind}"),
+            },
+            _ => format!("is {}", kind(value)),
+        };
+        let mistake = Mistake::new(source, what, "").of(key);
+        self.reader.mistakes.push(mistake);
+    }
+}
+
+/// The items of a list of texts, or what one of them is instead.
+pub(super) fn texts(items: &[Value]) -> Result<Vec<&str>, &'static str> {
+    let items = items.iter();
+    items.map(|item| item.as_str().ok_or(kind(item))).collect()
 }
 
 /// What a value is that is not what its key takes.
-pub(super) fn kind(value: &Value) -> &'static str {
+fn kind(value: &Value) -> &'static str {
     match value {
-        Value::String(..) => "text",
-        Value::Num(..) => "a number, not text in quotes",
-        Value::Bool(..) => "a boolean, not text in quotes",
-        Value::Array(..) => "a list",
-        Value::Dict(..) => "a mapping",
-        _ => "nothing",
+        Value::Null => "nothing",
+        Value::Bool(_) => "a boolean, not text in quotes",
+        Value::Number(_) => "a number, not text in quotes",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a mapping",
     }
 }
 
@@ -195,80 +200,5 @@ fn unknown(source: Source, section: Option<&str>, name: &str) -> Mistake {
     } else {
         format!("unknown {kind} {prefix}…")
     };
-    Mistake::new(None, source, what, hint)
-}
-
-/// Reads a node of the document, and notes the lines of the names in it.
-struct Node<'a> {
-    /// Its own name with all above it; empty at the top.
-    name: String,
-    lines: &'a mut Lines,
-}
-
-impl Node<'_> {
-    fn below(&mut self, name: impl fmt::Display) -> Node<'_> {
-        let name = match self.name.as_str() {
-            "" => name.to_string(),
-            above => format!("{above}.{name}"),
-        };
-        let lines = &mut *self.lines;
-        Node { name, lines }
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Node<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-/// A key that takes a number or a switch gets the text of it, as a variable gives it; another gets what YAML makes of it.
-macro_rules! visit_bare {
-    ($($method:ident: $type:ty),+) => {
-        $(fn $method<E>(self, value: $type) -> Result<Value, E> {
-            Ok(match Key::find(&self.name) {
-                Some(Key { takes: Takes::Number | Takes::Switch, .. }) => value.to_string().into(),
-                _ => value.into(),
-            })
-        })+
-    };
-}
-
-impl<'de> Visitor<'de> for Node<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any YAML")
-    }
-
-    visit_bare! { visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_i128: i128, visit_u128: u128, visit_f64: f64 }
-
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(text.into())
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Empty::Unit.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(self.below(items.len()))? {
-            items.push(item);
-        }
-        Ok(items.into())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Value, A::Error> {
-        let mut values = Dict::new();
-        while let Some(name) = map.next_key::<Spanned<String>>()? {
-            let node = self.below(&name.value);
-            let line = name.referenced.line();
-            node.lines.insert(node.name.clone(), line);
-            values.insert(name.value, map.next_value_seed(node)?);
-        }
-        Ok(values.into())
-    }
+    Mistake::new(source, what, hint)
 }

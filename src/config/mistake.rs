@@ -10,8 +10,8 @@ use std::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Default,
-    /// The configuration file, and the line of the key's name where that is known.
-    File(PathBuf, Option<u64>),
+    /// The configuration file, and the line of the name.
+    File(PathBuf, u64),
     /// A variable of the environment.
     Variable(String),
     /// An option of the command line, with its dashes.
@@ -22,10 +22,9 @@ impl Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
-            Self::File(path, None) => path.display().fmt(f),
-            Self::File(path, Some(line)) => write!(f, "{}:{line}", path.display()),
-            Self::Variable(name) => name.fmt(f),
-            Self::Option(name) => name.fmt(f),
+            Self::File(path, line) => write!(f, "{}:{line}", path.display()),
+            Self::Variable(name) => f.write_str(name),
+            Self::Option(name) => f.write_str(name),
         }
     }
 }
@@ -42,35 +41,35 @@ pub struct Mistake {
 }
 
 impl Mistake {
-    pub(super) fn new(
-        key: Option<&'static Key>,
-        source: Source,
-        what: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> Self {
+    pub(super) fn new(source: Source, what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
-            key,
+            key: None,
             source,
             what: what.into(),
             hint: hint.into(),
         }
     }
+
+    /// About the value of a key.
+    pub(super) fn of(self, key: &'static Key) -> Self {
+        let key = Some(key);
+        Self { key, ..self }
+    }
 }
 
 impl Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (source, what, hint) = (&self.source, &self.what, &self.hint);
+        let (source, what) = (&self.source, &self.what);
         match self.key {
-            None => write!(f, "{source}: {what}")?,
-            Some(key) if *source == Source::Default => write!(f, "{}: {what}", key.path)?,
-            Some(key) => write!(f, "{} ({source}): {what}", key.path)?,
-        }
+            None => write!(f, "{source}: {what}; "),
+            Some(key) => write!(f, "{} ({source}): {what}; ", key.path),
+        }?;
         match (self.key, source) {
-            (Some(key), Source::Variable(_) | Source::Option(_)) if hint.is_empty() => {
-                write!(f, "; give {}", without_quotes(key.expected))
+            (Some(key), Source::Variable(_) | Source::Option(_)) if self.hint.is_empty() => {
+                write!(f, "give {}", without_quotes(key.expected))
             }
-            (Some(key), _) if hint.is_empty() => write!(f, "; give {}", key.expected),
-            _ => write!(f, "; {hint}"),
+            (Some(key), _) if self.hint.is_empty() => write!(f, "give {}", key.expected),
+            _ => f.write_str(&self.hint),
         }
     }
 }

@@ -1,61 +1,47 @@
 //! Extracts values from the merged layers and collects what is wrong, so that one run shows every mistake.
 
 use super::{
-    ConfigError, Setting,
-    file::TARGETS,
+    Setting,
     keys::{KEYS, Key, Takes},
-    layers::Entry,
     mistake::{Mistake, Source},
-    targets::TargetList,
+    targets::TARGETS,
 };
-use figment::{Figment, providers::Serialized};
+use crate::targets::Targets;
+use figment::Figment;
 use std::{
     collections::HashMap,
+    mem,
     ops::{RangeBounds, RangeInclusive},
     path::{Path, PathBuf},
     str::FromStr,
     time::Duration,
 };
 
-/// The merged layers. What is read from a key with a mistake stands for nothing: [`Reader::finish`] refuses it.
+/// The merged layers: a text for each key. What is read from a key with a mistake stands for nothing.
+#[derive(Default)]
 pub(super) struct Reader {
     figment: Figment,
     sources: HashMap<&'static str, Source>,
-    pub targets: TargetList,
+    pub targets: Targets,
     pub mistakes: Vec<Mistake>,
     /// Whether a name was unknown, so that a key that seems to be missing may be misspelt.
     pub has_unknown: bool,
 }
 
 impl Reader {
-    pub fn new(mistakes: Vec<Mistake>) -> Self {
-        Self {
-            figment: Figment::new(),
-            sources: HashMap::new(),
-            targets: TargetList::default(),
-            has_unknown: !mistakes.is_empty(),
-            mistakes,
+    /// Puts the value of a key above those before. A list is split, and other text trimmed, except a secret.
+    pub fn set(&mut self, key: &'static Key, text: &str, source: Source) {
+        match key.takes {
+            Takes::List => self.put(key.path, &items(text).join(", "), source),
+            Takes::Secret => self.put(key.path, text, source),
+            _ => self.put(key.path, text.trim(), source),
         }
     }
 
-    /// Puts a layer above those before.
-    pub fn merge(&mut self, layer: Vec<Entry>) {
-        let mut sections = HashMap::<_, HashMap<_, _>>::new();
-        for Entry { key, value, source } in layer {
-            let (section, name) = key.split();
-            sections.entry(section).or_default().insert(name, value);
-            self.sources.insert(key.path, source);
-        }
-        let layer = Serialized::defaults(sections);
-        self.figment = std::mem::take(&mut self.figment).merge(layer);
-    }
-
-    /// `value`, if nothing was wrong with any key.
-    pub fn finish<T>(&mut self, value: Option<T>) -> Result<T, ConfigError> {
-        match value {
-            Some(value) if self.mistakes.is_empty() => Ok(value),
-            _ => Err(ConfigError(std::mem::take(&mut self.mistakes))),
-        }
+    /// Puts a text as it is above those before.
+    pub fn put(&mut self, path: &'static str, text: &str, source: Source) {
+        self.figment = mem::take(&mut self.figment).merge((path, text));
+        self.sources.insert(path, source);
     }
 
     /// Where the value in force came from.
@@ -66,8 +52,9 @@ impl Reader {
     /// Notes what is wrong with the value in force of a key, and what to do; without a hint, that is to give what the key
     /// expects.
     pub fn mistake(&mut self, path: &str, what: impl Into<String>, hint: impl Into<String>) {
-        let (key, source) = (Key::find(path), self.source(path));
-        self.mistakes.push(Mistake::new(key, source, what, hint));
+        let mut mistake = Mistake::new(self.source(path), what, hint);
+        mistake.key = Key::find(path);
+        self.mistakes.push(mistake);
     }
 
     /// Empty if it is not set.
@@ -76,7 +63,8 @@ impl Reader {
     }
 
     pub fn list(&self, path: &str) -> Vec<String> {
-        self.figment.extract_inner(path).unwrap_or_default()
+        let text = self.text(path);
+        items(&text).into_iter().map(str::to_owned).collect()
     }
 
     /// Where a path leads; `None` if it is not set. In the file, a relative one begins at the folder of the file.
@@ -125,51 +113,47 @@ impl Reader {
         duration.unwrap_or_default()
     }
 
-    /// One of the words of `choices`; the first if it is a mistake.
-    pub fn choice<T: Copy>(&mut self, path: &str, choices: &[(&str, T)]) -> T {
-        let chosen = self.parsed(path, |text| {
-            let mut choices = choices.iter();
-            choices.find(|(word, _)| text.eq_ignore_ascii_case(word))
-        });
-        chosen.unwrap_or(&choices[0]).1
-    }
-
     pub fn switch(&mut self, path: &str) -> bool {
-        let words = [
-            ("false", false),
-            ("true", true),
-            ("no", false),
-            ("yes", true),
-            ("off", false),
-            ("on", true),
-        ];
-        self.choice(path, &words)
+        let switch = self.parsed(path, |text| match text.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" => Some(false),
+            _ => None,
+        });
+        switch.unwrap_or_default()
     }
 
-    /// Every key with its value in force.
+    /// Every key with its value in force, and the targets.
     pub fn settings(&self) -> Vec<Setting> {
-        let setting = |key: &Key| Setting {
-            key: key.path,
-            value: self.shown(key).escape_debug().to_string(),
-            source: self.source(key.path),
-        };
-        let mut settings: Vec<_> = KEYS.iter().map(setting).collect();
-        settings.push(Setting {
-            key: TARGETS,
-            value: self.targets.shown.join("; "),
-            source: self.targets.source(),
-        });
+        let mut settings = Vec::new();
+        for key in KEYS {
+            let value = match self.file(key.path) {
+                Some(_) if key.takes == Takes::Secret => "<hidden>".to_owned(),
+                Some(file) if key.takes == Takes::File => file.display().to_string(),
+                _ => self.text(key.path),
+            };
+            settings.push(self.setting(key.path, value.escape_debug().to_string()));
+        }
+        settings.push(self.setting(TARGETS, self.text(TARGETS)));
         settings
     }
 
-    fn shown(&self, key: &Key) -> String {
-        match (key.takes, self.file(key.path)) {
-            (Takes::List, _) => self.list(key.path).join(", "),
-            (Takes::Secret, Some(_)) => "<hidden>".to_owned(),
-            (Takes::File, Some(file)) => file.display().to_string(),
-            _ => self.text(key.path),
-        }
+    fn setting(&self, key: &'static str, value: String) -> Setting {
+        let source = self.source(key);
+        Setting { key, value, source }
     }
+}
+
+/// The items of a list that is written as one text. A comma within the braces of a glob is the glob's own.
+fn items(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let items = text.split(|c| {
+        depth = depth.saturating_sub(usize::from(c == '}')) + usize::from(c == '{');
+        c == ',' && depth == 0
+    });
+    items
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .collect()
 }
 
 /// A single value for people: quoted, unless it is so long that it might contain a key because of wrong indentation.

@@ -4,16 +4,14 @@
 use super::{
     ApiConfig, Config, ConfigError, FilterConfig, KeySource, LogConfig, PollConfig, WebConfig,
     key::read_key,
-    keys::Key,
-    layers::Entry,
     mistake::Source,
     reader::{Reader, quoted, short},
+    targets,
 };
-use bytesize::ByteSize;
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::GlobSet;
 use std::{sync::Arc, time::Duration};
 use tracing::Level;
-use url::{Host, Url};
+use url::{Host, Position, Url};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -32,26 +30,19 @@ pub(super) fn config(mut read: Reader) -> Result<Config, ConfigError> {
         private: read.switch("filter.private"),
     };
     let (web, log) = (web(&mut read), log(&mut read));
-    let state_file = read.file("state.file");
-    let (api, mut settings) = (read.finish(api)?, read.settings());
-    for setting in &mut settings {
-        if setting.key == BASE_URL {
-            // As it is used, so that another spelling is no change.
-            let url = api.base_url.as_str().trim_end_matches('/');
-            url.clone_into(&mut setting.value);
-        }
+    match api {
+        Some(api) if read.mistakes.is_empty() => Ok(Config {
+            api,
+            poll,
+            filter,
+            state_file: read.file("state.file"),
+            web,
+            log,
+            settings: read.settings(),
+            targets: Arc::new(read.targets),
+        }),
+        _ => Err(ConfigError(read.mistakes)),
     }
-    Ok(Config {
-        api,
-        poll,
-        filter,
-        targets: Arc::new(read.targets.targets),
-        warnings: read.targets.warnings,
-        state_file,
-        web,
-        log,
-        settings,
-    })
 }
 
 /// `None` if something is wrong that leaves no value at all.
@@ -61,10 +52,7 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
         let is_rate = |rate: &f64| *rate == 0.0 || (0.001..=1_000_000.0).contains(rate);
         text.parse().ok().filter(is_rate)
     });
-    let size = read.parsed("api.max_response_size", |text| {
-        let size: ByteSize = text.parse().ok()?;
-        (size.0 > 0).then_some(size.0)
-    });
+    let size = read.parsed("api.max_response_size", size);
     Some(ApiConfig {
         page_size: read.number("api.page_size", 1..=1000),
         concurrency: read.number("api.concurrency", 1..=1024),
@@ -82,51 +70,59 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
     })
 }
 
-const BASE_URL: &str = "api.base_url";
+/// Bytes, at least 1.
+fn size(text: &str) -> Option<u64> {
+    for (unit, bytes) in [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("B", 1),
+    ] {
+        if let Some(number) = text.strip_suffix(unit) {
+            let number: u64 = number.trim_end().parse().ok()?;
+            return number.checked_mul(bytes).filter(|size| *size > 0);
+        }
+    }
+    text.parse().ok().filter(|size| *size > 0)
+}
 
 /// Its path ends with a slash. The value may hold a secret in the wrong place: no message quotes it.
 fn base_url(read: &mut Reader) -> Option<Url> {
+    const PATH: &str = "api.base_url";
     let allow_http = read.switch("api.allow_http");
-    let text = read.text(BASE_URL);
-    if text.is_empty() {
-        let hint = "set it in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
-        if !read.has_unknown {
-            read.mistake(BASE_URL, "is required, but not set", hint);
-        }
-        return None;
-    }
-    let neither = "is neither an https nor an http URL".to_owned();
-    let problem = match Url::parse(&text) {
-        // The standard of URLs would supply missing slashes.
-        _ if !text.contains("://") => neither,
-        Err(error) => format!("is not a URL: {error}"),
+    let text = read.text(PATH);
+    let (what, hint) = match Url::parse(&text) {
+        _ if text.is_empty() && read.has_unknown => return None,
+        _ if text.is_empty() => (
+            "is required, but not set".to_owned(),
+            "set it in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url",
+        ),
+        Err(error) => (format!("is not a URL: {error}"), ""),
         Ok(url) if holds_more_than_a_root(&url) => {
             let parts = "a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on)";
-            format!("holds {parts}, which is not allowed")
+            (format!("holds {parts}, which is not allowed"), "")
         }
         Ok(mut url) => match url.scheme() {
-            "http" if !allow_http && !is_loopback(&url) => {
-                let what = "would send the key in the clear: http to a host that is not loopback";
-                let hint = "write https://, or set api.allow_http to true";
-                read.mistake(BASE_URL, what, hint);
-                return None;
-            }
+            "http" if !allow_http && !is_loopback(&url) => (
+                "would send the key in the clear: http to a host that is not loopback".to_owned(),
+                "write https://, or set api.allow_http to true",
+            ),
             "http" | "https" => {
                 url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
+                // As it is used, so that another spelling is no change.
+                read.put(PATH, url.as_str().trim_end_matches('/'), read.source(PATH));
                 return Some(url);
             }
-            _ => neither,
+            _ => ("is neither an https nor an http URL".to_owned(), ""),
         },
     };
-    read.mistake(BASE_URL, problem, "");
+    read.mistake(PATH, what, hint);
     None
 }
 
 fn holds_more_than_a_root(url: &Url) -> bool {
-    !url.username().is_empty()
-        || url.password().is_some()
-        || url.query().is_some()
-        || url.fragment().is_some()
+    let user = &url[Position::BeforeUsername..Position::BeforeHost];
+    !user.is_empty() || !url[Position::AfterPath..].is_empty()
 }
 
 /// Whether what is sent there stays on this machine.
@@ -141,25 +137,23 @@ fn is_loopback(url: &Url) -> bool {
 
 fn key(read: &mut Reader) -> Option<KeySource> {
     let [key, file] = ["api.key", "api.key_file"];
-    let (path, source) = match (read.text(key), read.file(file)) {
-        (inline, Some(_)) if !inline.is_empty() => {
+    let inline = read.text(key);
+    let (path, source) = match read.file(file) {
+        Some(_) if !inline.is_empty() => {
             let what = format!("is given, and {file} ({}) too", read.source(file));
             read.mistake(key, what, "remove one of the two");
             return None;
         }
-        (_, Some(found)) => (file, KeySource::file(&read.text(file), &found)),
-        (inline, None) if inline.is_empty() => {
+        Some(found) => (file, KeySource::file(&read.text(file), &found)),
+        None if inline.is_empty() => {
+            let what = "is required, or api.key_file, but neither is set";
             let hint = "set api.key_file to the file that holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key";
             if !read.has_unknown {
-                read.mistake(
-                    key,
-                    "is required, or api.key_file, but neither is set",
-                    hint,
-                );
+                read.mistake(key, what, hint);
             }
             return None;
         }
-        (inline, None) => (key, KeySource::Inline(inline.into())),
+        None => (key, KeySource::Inline(inline.into())),
     };
     if let Err(error) = read_key(&source) {
         read.mistake(path, error.what, error.hint);
@@ -171,9 +165,9 @@ fn key(read: &mut Reader) -> Option<KeySource> {
 fn poll(read: &mut Reader) -> PollConfig {
     const STALE_AFTER: &str = "poll.stale_after";
     let interval = read.duration("poll.interval", SECOND..=LONGEST / 4);
-    if let ("", Some(key)) = (&*read.text(STALE_AFTER), Key::find(STALE_AFTER)) {
+    if read.text(STALE_AFTER).is_empty() {
         let default = humantime::format_duration(HOUR.max(interval * 3)).to_string();
-        read.merge(vec![Entry::new(key, &default, Source::Default)]);
+        read.put(STALE_AFTER, &default, Source::Default);
     }
     let stale_after = read.duration(STALE_AFTER, MILLISECOND..=LONGEST);
     let least = interval * 2;
@@ -196,27 +190,9 @@ fn poll(read: &mut Reader) -> PollConfig {
 const EXCLUDE_LANGUAGES: &str = "filter.exclude_languages";
 
 fn globs(read: &mut Reader, path: &str) -> GlobSet {
-    let mut set = GlobSetBuilder::new();
-    for glob in read.list(path) {
-        let shown = quoted(&glob);
-        match GlobBuilder::new(&glob).literal_separator(true).build() {
-            Ok(_) if path != EXCLUDE_LANGUAGES && !glob.contains('/') && !glob.contains("**") => {
-                let what =
-                    format!("the glob {shown} contains no slash, so it matches no owner/repo");
-                let hint = "append /* to match all repositories of an owner";
-                read.mistake(path, what, hint);
-            }
-            Ok(built) => drop(set.add(built)),
-            Err(error) => {
-                let what = format!("the glob {shown} does not parse: {}", error.kind());
-                read.mistake(path, what, "");
-            }
-        }
-    }
-    set.build().unwrap_or_else(|error| {
-        let what = format!("is too large: {}", error.kind());
-        read.mistake(path, what, "give fewer globs");
-        GlobSet::empty()
+    let patterns = read.list(path);
+    targets::globs(&patterns, path != EXCLUDE_LANGUAGES, |what, hint| {
+        read.mistake(path, what, hint.unwrap_or_default());
     })
 }
 
@@ -237,17 +213,12 @@ pub(super) fn listen_addresses(read: &mut Reader) -> Vec<String> {
         read.mistake(PATH, "is empty", "");
     }
     for address in &addresses {
-        let shown = quoted(address);
-        match (check_address(address), address.parse::<u16>()) {
-            (Ok(()), _) => {}
-            (Err(problem), Ok(port)) => {
-                read.mistake(
-                    PATH,
-                    format!("{shown} {problem}"),
-                    format!("write \":{port}\""),
-                );
-            }
-            (Err(problem), Err(_)) => read.mistake(PATH, format!("{shown} {problem}"), ""),
+        if let Err(problem) = check_address(address) {
+            let hint = match address.parse::<u16>() {
+                Ok(port) => format!("write \":{port}\""),
+                Err(_) => String::new(),
+            };
+            read.mistake(PATH, format!("{} {problem}", quoted(address)), hint);
         }
     }
     addresses
@@ -287,15 +258,14 @@ fn telemetry_path(read: &mut Reader) -> String {
 }
 
 fn log(read: &mut Reader) -> LogConfig {
-    let levels = [
-        Level::INFO,
-        Level::ERROR,
-        Level::WARN,
-        Level::DEBUG,
-        Level::TRACE,
-    ];
+    let level = read.parsed("log.level", |text| text.parse().ok());
+    let json = read.parsed("log.format", |text| match text {
+        "logfmt" => Some(false),
+        "json" => Some(true),
+        _ => None,
+    });
     LogConfig {
-        level: read.choice("log.level", &levels.map(|level| (level.as_str(), level))),
-        json: read.choice("log.format", &[("logfmt", false), ("json", true)]),
+        level: level.unwrap_or(Level::INFO),
+        json: json.unwrap_or_default(),
     }
 }

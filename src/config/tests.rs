@@ -109,15 +109,15 @@ fn each_mistake_in_targets_names_its_line_its_key_and_what_to_do() {
     for (entry, expected) in [
         (
             "ratio: 95",
-            ":4: targets.ratio is 95; write 0.95: it is a ratio, not a percentage",
+            ":4: targets.ratio is 95; give a ratio from 0 to 1, such as 0.95",
         ),
         (
             "ratio: -0.1",
-            ":4: targets.ratio is -0.1; give a ratio from 0 to 1, such as 0.95",
+            ":4: targets.ratio is -0.1; give a ratio from 0 to 1",
         ),
         (
             "ratio: most",
-            ":4: targets.ratio is text; give a ratio from 0 to 1",
+            ":4: targets.ratio is \"most\"; give a ratio from 0 to 1",
         ),
         (
             "due: 24.12.2026",
@@ -127,35 +127,35 @@ fn each_mistake_in_targets_names_its_line_its_key_and_what_to_do() {
             "due: 2026-12-24T18:00:00",
             ":4: targets.due is \"2026-12-24T18:00:00\"; give a date such as 2026-12-24, or a time with its offset",
         ),
-        ("due: 2026", ":4: targets.due is a number"),
+        (
+            "due: 2026",
+            ":4: targets.due is 2026; give a date such as 2026-12-24",
+        ),
         (
             "repositories: []",
             ":4: targets.repositories is empty, so that it matches nothing; give a list",
         ),
         (
             "repositories: [acme]",
-            ":4: targets.repositories: the glob \"acme\" contains no slash; append /*",
+            ":4: targets.repositories holds the glob \"acme\", which contains no slash, so it matches no owner/repo; append /*",
         ),
         (
             "repositories: [7]",
-            ":4: targets.repositories holds a number",
+            ":4: targets.repositories holds a number, not text in quotes; give a list of globs",
         ),
         (
             "repositories: [\"a/{b\"]",
-            ":4: targets.repositories holds the glob \"a/{b\"",
+            ":4: targets.repositories holds the glob \"a/{b\": ",
         ),
         (
             "repository: [acme/app]",
-            ":4: unknown key \"repository\" in targets; did you mean \"repositories\"?",
+            ":4: targets.repository is unknown; did you mean \"repositories\"?",
         ),
         (
             "because: it is so",
-            ":4: unknown key \"because\" in targets; an entry has repositories, languages, ratio, due",
+            ":4: targets.because is unknown; an entry has repositories, languages, ratio, due",
         ),
-        (
-            "\n  - de",
-            ":2: entry 2 of targets is text; write a list below it",
-        ),
+        ("\n  - de", ":5: is not what belongs here; write sections"),
     ] {
         let message = target(entry).unwrap_err();
         assert!(message.contains(expected), "{message}\nis not\n{expected}");
@@ -163,31 +163,23 @@ fn each_mistake_in_targets_names_its_line_its_key_and_what_to_do() {
     let text = format!("api: {{base_url: \"https://a\", key: {KEY}}}\ntargets: {{ratio: 1}}\n");
     let message = load_text(&text).unwrap_err().to_string();
     assert!(
-        message.contains(":2: targets is a mapping; write a list below it"),
+        message.contains("targets as a list such as `- {languages: [de, \"pt-*\"], ratio: 0.95"),
         "{message}"
     );
 }
 
 #[test]
-fn targets_are_what_the_file_says_and_a_date_in_the_past_is_a_warning() {
+fn targets_are_what_the_file_says() {
     let config =
         target("due: 2020-01-01\n  - {repositories: acme/*, ratio: 0, due: null}").unwrap();
     let due = |repository, language| {
         let target = config.targets.of_repository(repository).of(language)?;
-        Some((target.ratio.get(), target.due.is_some()))
+        Some((target.ratio, target.due.is_some()))
     };
     assert_eq!(due("a/b", "de"), Some((1.0, true)));
     assert_eq!(
         (due("acme/b", "fr"), due("a/b", "fr")),
         (Some((0.0, false)), None)
-    );
-    let [warning] = config.warnings.as_slice() else {
-        panic!("{:?}", config.warnings);
-    };
-    let warning = warning.to_string();
-    assert!(
-        warning.contains(":4: targets.due is past: 2020-01-01T23:59:59Z"),
-        "{warning}"
     );
     let shown = config.settings.last().unwrap();
     let value =
@@ -277,13 +269,10 @@ fn a_value_that_is_set_elsewhere_is_no_change() {
 
 fn demo_options() -> Options {
     Options {
-        defaults: BTreeMap::from([
-            ("poll.interval", "5s".to_owned()),
-            ("api.key", "made-up".to_owned()),
-        ]),
+        defaults: "poll: {interval: 5s}\napi: {key: made-up}\n".to_owned(),
         flags: BTreeMap::from([
-            ("api.base_url", vec!["http://127.0.0.1:1/".to_owned()]),
-            ("api.key_file", vec![String::new()]),
+            ("api.base_url", "http://127.0.0.1:1/".to_owned()),
+            ("api.key_file", String::new()),
         ]),
         ..Options::default()
     }

@@ -75,7 +75,7 @@ impl Collector for Translations {
             "translation_target_ratio",
             "Completion ratio at which a language is ready, from the entry of targets that matches it",
             self.targets()
-                .map(|(labels, target)| (labels, target.ratio.get())),
+                .map(|(labels, target)| (labels, target.ratio)),
         )?;
         family(
             encoder,

@@ -107,7 +107,7 @@ fn language(translation: Translation<'_>) -> Language<'_> {
         completion: reading.completion().map(Completion::get),
         ratio,
         target: Target {
-            ratio: target.ratio.get(),
+            ratio: target.ratio,
             due: target.due.map(|due| due.to_string()),
         },
         ready: match translation.readiness() {

@@ -48,7 +48,7 @@ impl<'a> Translation<'a> {
     pub fn missing(&self) -> Option<f64> {
         match (self.readiness(), self.ratio) {
             (Readiness::Ready, _) => Some(0.0),
-            (_, Some(ratio)) => Some(self.target.ratio.get() - ratio),
+            (_, Some(ratio)) => Some(self.target.ratio - ratio),
             (_, None) => None,
         }
     }

@@ -274,7 +274,7 @@ fn named(behind: &Behind<'_>) -> String {
             Some(ratio) => ((ratio * 1e4 + 1e-9).floor() / 1e4).to_string(),
             None => "unknown (no completion is reported)".to_owned(),
         };
-        let target = translation.target.ratio.get();
+        let target = translation.target.ratio;
         let _ = write!(
             text,
             "\n    {}: {ratio}, target {target}",

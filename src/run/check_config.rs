@@ -1,6 +1,6 @@
 //! `check-config`: validates, prints the configuration in force, and checks the API if requested.
 
-use super::{RunError, load, online, print, print_on_stderr};
+use super::{RunError, load, online, print};
 use crate::{
     api::Client, config::Options, instruments::Instruments, text::printable, web::WebConfigFile,
 };
@@ -12,9 +12,6 @@ pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunErro
     config.api.max_attempts = 1;
     let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
     let client = Client::new(&config.api, Arc::new(Instruments::of_one_poll()))?;
-    for warning in &config.warnings {
-        print_on_stderr(&format!("warning: {warning}"));
-    }
     let mut text = config.describe();
     let protection = &web_config.description;
     if !protection.is_empty() {

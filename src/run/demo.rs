@@ -6,21 +6,19 @@ use super::{
 };
 use crate::{cli::DEMO_INTERVAL, clock::Clock, config::Options, demo};
 use anyhow::Context as _;
-use std::{collections::BTreeMap, io::Write as _};
+use std::io::Write as _;
 use tokio::net::TcpListener;
 
 pub(super) async fn demo(mut options: Options) -> Result<(), RunError> {
-    options.defaults = BTreeMap::from([
-        ("poll.interval", DEMO_INTERVAL.to_owned()),
-        ("api.key", "demo".to_owned()),
-        ("targets", demo::targets(Clock::system().now())),
-    ]);
+    let targets = demo::targets(Clock::system().now());
+    options.defaults =
+        format!("poll: {{interval: {DEMO_INTERVAL}}}\napi: {{key: demo}}\n{targets}");
     serve::run(async {
         let demo = demo::start().await.context("cannot start the demo API")?;
         // These win over all layers.
         options.flags.extend([
-            ("api.base_url", vec![demo.base_url.clone()]),
-            ("api.key_file", vec![String::new()]),
+            ("api.base_url", demo.base_url.clone()),
+            ("api.key_file", String::new()),
         ]);
         let prepared = Prepared::new(options, Some(demo)).await?;
         announce(&prepared);

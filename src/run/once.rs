@@ -1,6 +1,6 @@
 //! `once`: polls once and prints the result; the exit code says whether everything could be read.
 
-use super::{RunError, load, open_state, poll_settings, print, warn};
+use super::{RunError, load, open_state, poll_settings, print};
 use crate::{
     api::Client,
     cli::Output,
@@ -28,7 +28,6 @@ pub(super) async fn once(
     // It draws nothing if stderr is not a terminal.
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     telemetry::init(&config.log, Some(bar.clone()));
-    warn(&config);
     let instruments = Arc::new(Instruments::of_one_poll());
     instruments.config_loaded(Ok(()), Clock::system().now());
     let client = Client::new(&config.api, Arc::clone(&instruments))?;

@@ -1,7 +1,7 @@
 //! The one owner of what is in force: it decides about a signal, a request and a changed web configuration file alike, one
 //! after the other. What can change while the exporter runs changes together, or nothing does.
 
-use super::{load, notify, off_the_runtime, poll_settings, warn};
+use super::{load, notify, off_the_runtime, poll_settings};
 use crate::{
     api::{BuildError, Client},
     clock::Clock,
@@ -127,7 +127,6 @@ impl Reloader {
             tracing::info!(description, "the web configuration has changed");
         }
         if cause != Cause::WebFileChanged {
-            warn(&config);
             self.logs.apply(&config.log);
             let changed = self.config.changes(&config).join(", ");
             if changed.is_empty() {

@@ -2,7 +2,6 @@
 
 use super::{
     RunError, load, notify, off_the_runtime, open_state, poll_settings, publish, reload::Reloader,
-    warn,
 };
 use crate::{
     api::Client,
@@ -55,7 +54,6 @@ impl Prepared {
     fn read(options: Options, demo: Option<DemoApi>) -> Result<Self, RunError> {
         let config = load(&options)?;
         let logs = telemetry::init(&config.log, None);
-        warn(&config);
         let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
         let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
         // Before the listeners, so that a second process reports the state file, not the port.

@@ -81,7 +81,7 @@ fn one_language(table: &Table<'_>, query: &Query, now: Timestamp) -> Markup {
                         tr {
                             th scope="row" { (repository(row, now)) }
                             (tile(&translation, query, now))
-                            td.target { (Percent(translation.target.ratio.get())) " %" }
+                            td.target { (Percent(translation.target.ratio)) " %" }
                             td.date {
                                 @if let (Some(due), Some(stands)) = (translation.target.due, translation.deadline(now)) {
                                     (moment(due, &day(due))) " " (deadline(stands, due, now))

@@ -153,7 +153,7 @@ fn named(
     now: Timestamp,
 ) -> Markup {
     let code = translation.code();
-    let target = Percent(translation.target.ratio.get());
+    let target = Percent(translation.target.ratio);
     let progress = translation.reading.progress();
     html! {
         @if query.language.is_empty() { (language_link(&language_name(code, names), code, names, query)) " of " }
