@@ -21,7 +21,8 @@ local words(expression, change) =
   _config+:: {
     // What the rules read: label matchers, such as 'job=~"l10n.*"'. All if empty.
     selector: '',
-    // The label that names the cluster, where one Prometheus, Thanos or Mimir has several. A label that is not there does no harm.
+    // The label that names the cluster in rules and dashboards, where one Prometheus, Thanos or Mimir has several. A label that is not
+    // there does no harm.
     clusterLabel: 'cluster',
     // Numbers, by the name of the series of the group translation-thresholds.
     thresholds: {},
@@ -49,13 +50,20 @@ local words(expression, change) =
     else if std.objectHas(config.thresholds, std.get(rule, 'record', ''))
     then [rule { expr: 'vector(%.10g)' % config.thresholds[rule.record] }]
     else [std.mergePatch(rule { expr: rewritten(rule.expr) }, override)],
+  // The places of a dashboard that name the label; the variable keeps its name.
+  local places = ['%s=~', '%s, namespace', ', %s)', '{{%s}}', '"%s":', '"namespace","%s"'],
+  local dashboard(text) = std.parseJson(std.foldl(
+    function(changed, place) std.strReplace(changed, place % 'cluster', place % config.clusterLabel),
+    places,
+    std.manifestJsonMinified(std.parseJson(text))
+  )),
   local groups(file) = [group { rules: std.flatMap(changed, group.rules) } for group in file.groups],
 
   prometheusAlerts+:: { groups+: groups(files.alerts) },
   prometheusRules+:: { groups+: groups(files.rules) },
   grafanaDashboards+:: {
-    'translation-progress.json': std.parseJson(importstr 'dashboards/translation-progress.json'),
-    'translation-repository.json': std.parseJson(importstr 'dashboards/translation-repository.json'),
-    'translation-exporter.json': std.parseJson(importstr 'dashboards/translation-exporter.json'),
+    'translation-progress.json': dashboard(importstr 'dashboards/translation-progress.json'),
+    'translation-repository.json': dashboard(importstr 'dashboards/translation-repository.json'),
+    'translation-exporter.json': dashboard(importstr 'dashboards/translation-exporter.json'),
   },
 }

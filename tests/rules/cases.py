@@ -5,7 +5,9 @@ A file is named after the alert that it tests (with a `-` and more, where there 
     name        the promise
     step        the time between two samples; `evaluated` is the time between two evaluations, 1m unless given
     steps       how many samples follow the first one
-    exporters   what is scraped, one entry for each target:
+    scraped     when targets are scraped, where they do not say so themselves; or `lost`: each so-manieth scrape fails
+    paused      from when until when no rule is evaluated, in hours
+    exporters   what is scraped, one entry for each target, or a list of such:
       labels        of the target; `instance` is `a` unless given
       scraped       when it is scraped: promtool's notation with `$` for each value; `$xSTEPS` unless given
       crashes       instead: after how many steps it starts again and again, and how many of them it is up
@@ -72,16 +74,16 @@ def load():
     return tests
 
 
-def for_promtool(test, severities):
+def for_promtool(test, severities, folder):
     """One test as a file of promtool's, with the labels that the Prometheus operator adds to all targets."""
     alert = test["alert"]
     return {
-        "rule_files": [str(RULES / file) for file in test.get("rules", ["recording-rules.yaml", "alerts.yaml"])],
+        "rule_files": [str(rule_file(name, test, folder)) for name in test.get("rules", ["recording-rules.yaml", "alerts.yaml"])],
         "evaluation_interval": test.get("evaluated", "1m"),
         "group_eval_order": [group for group in GROUPS if group not in test.get("without", [])],
         "tests": [{
             "interval": test.get("step", "1m"),
-            "input_series": [series for exporter in test.get("exporters", []) for series in scraped(exporter, test)]
+            "input_series": [series for exporter in flat(test.get("exporters", [])) for series in scraped(exporter, test)]
             + [
                 {"series": labelled(selector, RECORDED if ":" in selector.partition("{")[0] else OPERATOR), "values": text}
                 for selector, text in test.get("others", {}).items()
@@ -97,6 +99,24 @@ def for_promtool(test, severities):
     }
 
 
+def rule_file(name, test, folder):
+    """The file of rules; if they pause, one in which no expression has a value meanwhile, which is the same to Prometheus."""
+    if "paused" not in test:
+        return RULES / name
+    begin, end = (3600 * hours for hours in test["paused"])
+    rules = yaml.safe_load((RULES / name).read_text())
+    for rule in (rule for group in rules["groups"] for rule in group["rules"]):
+        rule["expr"] = f"({rule['expr']}) and on () (vector(time()) < {begin} or vector(time()) >= {end})"
+    file = folder / f"paused-{begin}-{end}-{name}".replace(".yaml", "")
+    file.write_text(yaml.dump(rules))
+    return file
+
+
+def flat(entries):
+    """A list of which some entries may be lists."""
+    return [one for entry in entries for one in (entry if isinstance(entry, list) else [entry])]
+
+
 def labelled(selector, labels):
     """The selector with these labels too, except those that it has."""
     name, _, given = selector.rstrip("}").partition("{")
@@ -106,8 +126,11 @@ def labelled(selector, labels):
 
 def scraped(exporter, test):
     labels = {**OPERATOR, **POD, "instance": "a", **exporter["labels"]}
-    shape = exporter.get("scraped", f"$x{test.get('steps')}")
+    shape = exporter.get("scraped") or test.get("scraped", f"$x{test.get('steps')}")
     found = HEALTHY | exporter.get("series", {})
+    if "lost" in test and "scraped" not in exporter:
+        shape = " ".join([f"$x{test['lost'] - 2} stale"] * (test["steps"] // test["lost"]))
+        found["up"] = shape.replace("stale", "0").replace("$", "1")
     if "crashes" in exporter:
         shape, starts = lives(*exporter["crashes"], test)
         found |= {"process_start_time_seconds": starts, "up": shape.replace("stale _", "0").replace("$", "1")}
@@ -166,7 +189,7 @@ def count(alert, test, at, alerts, state):
     expr = f"ALERTS{{{alertname}{state}}}"
     samples = [
         {"labels": "{" + ",".join(f'{label}="{value}"' for label, value in zip(by, str(one).split(), strict=True) if value != "{}") + "}", "value": 1}
-        for one in alerts
+        for one in flat(alerts)
     ]
     return {"expr": f"count by ({', '.join(by)}) ({expr})", "eval_time": at, "exp_samples": samples}
 

@@ -59,9 +59,9 @@ def main():
         return 0
     if sys.argv[1:2] == ["promtool"]:
         severities = {rule["alert"]: rule["labels"]["severity"] for rule in alerts}
+        folder = pathlib.Path(sys.argv[2])
         for number, test in enumerate(tests):
-            file = pathlib.Path(sys.argv[2]) / f"{test['alert']}-{number}.yaml"
-            file.write_text(yaml.dump(cases.for_promtool(test, severities)))
+            (folder / f"{test['alert']}-{number}.yaml").write_text(yaml.dump(cases.for_promtool(test, severities, folder)))
         return 0
 
     sections = runbook_sections()

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 
 import _jsonnet
 import yaml
@@ -39,4 +40,11 @@ assert 'up{job="l10n", job=~".*translation-exporter.*"} == 0' in changed["Transl
 stalled = changed["TranslationStalled"]
 assert (stalled["for"], stalled["annotations"]["summary"], "description" in stalled["annotations"]) == ("1h", "S", True)
 assert "TranslationPollOverrunning" not in changed
+
+dashboards = _jsonnet.evaluate_snippet(
+    "test", "((import 'grafana/mixin.libsonnet') + { _config+:: { clusterLabel: 'k8s' } }).grafanaDashboards", jpathdir=[ROOT]
+)
+# The variable is still called cluster.
+assert not re.search(r'(?<!"name": ")(?<![${])\bcluster\b', dashboards)
+assert 'label_values(translation_exporter_build_info, k8s)' in dashboards
 print("the mixin is the files, beside those of others, and changes what its configuration says")
