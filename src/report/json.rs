@@ -54,7 +54,7 @@ struct Target {
 /// Never: it writes only text, numbers and lists.
 #[must_use]
 pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
-    let rows = summary::rows(snapshot, snapshot.taken_at);
+    let rows = summary::rows(snapshot, None, snapshot.taken_at);
     let document = Document {
         version: 1,
         taken_at: snapshot.taken_at.to_string(),

@@ -119,17 +119,11 @@ pub struct Mean {
 }
 
 impl Mean {
-    pub fn add(&mut self, ratio: f64) {
-        self.sum += ratio.clamp(0.0, 1.0);
-        self.count += 1;
-    }
-
-    /// The mean of all that these are the means of.
-    pub fn sum(means: impl Iterator<Item = Self>) -> Self {
-        means.fold(Self::default(), |all, mean| Self {
-            sum: all.sum + mean.sum,
-            count: all.count + mean.count,
-        })
+    fn add(&mut self, ratio: Option<f64>) {
+        if let Some(ratio) = ratio {
+            self.sum += ratio.clamp(0.0, 1.0);
+            self.count += 1;
+        }
     }
 
     /// `None` if there is nothing to take the mean of.
@@ -138,30 +132,62 @@ impl Mean {
     }
 }
 
-/// How many translations are ready.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ready {
-    pub ready: usize,
+/// Totals of several translations.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Totals {
     pub all: usize,
+    pub ready: usize,
+    pub stalled: usize,
+    pub mean: Mean,
+    /// How much is missing on average until all are ready.
+    pub missing: Mean,
+    /// The latest.
+    pub last_progress: Option<Timestamp>,
+    /// The earliest date of what is not ready.
+    pub due: Option<Timestamp>,
 }
 
-impl Ready {
-    pub fn add(&mut self, is_ready: bool) {
-        self.ready += usize::from(is_ready);
+impl Totals {
+    fn add(&mut self, translation: &Translation<'_>, now: Timestamp) {
+        let progress = translation.reading.progress();
         self.all += 1;
+        self.mean.add(translation.ratio);
+        self.missing.add(translation.missing());
+        self.last_progress = self.last_progress.max(progress.map(|progress| progress.at));
+        self.stalled += usize::from(translation.is_stalled(now));
+        if translation.is_ready() {
+            self.ready += 1;
+        } else if let Some(due) = translation.target.due {
+            self.due = Some(self.due.map_or(due, |earliest| earliest.min(due)));
+        }
+    }
+
+    /// Of all languages of these repositories; without dates.
+    pub fn of(rows: &[Row<'_>]) -> Self {
+        let mut sum = Self::default();
+        for Row { totals, .. } in rows {
+            sum.all += totals.all;
+            sum.ready += totals.ready;
+            sum.stalled += totals.stalled;
+            for (sum, mean) in [
+                (&mut sum.mean, totals.mean),
+                (&mut sum.missing, totals.missing),
+            ] {
+                sum.sum += mean.sum;
+                sum.count += mean.count;
+            }
+        }
+        sum
     }
 
     /// Whether there is something, and all of it is ready.
-    pub fn is_all(self) -> bool {
+    pub fn is_ready(&self) -> bool {
         self.all > 0 && self.ready == self.all
     }
 
-    /// How many of the languages of these repositories are ready.
-    pub fn of(rows: &[Row<'_>]) -> Self {
-        rows.iter().fold(Self::default(), |sum, row| Self {
-            ready: sum.ready + row.ready.ready,
-            all: sum.all + row.ready.all,
-        })
+    /// How many of them are not ready.
+    pub fn behind(&self) -> usize {
+        self.all - self.ready
     }
 }
 
@@ -173,58 +199,10 @@ pub struct Row<'a> {
     readings: &'a [Reading],
     targets: RepositoryTargets<'a>,
     scale: f64,
-    /// Of its languages.
-    pub mean: Mean,
-    /// How much its languages are missing on average until they are ready.
-    pub missing: Mean,
-    pub ready: Ready,
-    /// The latest among its languages.
-    pub last_progress: Option<Timestamp>,
-    /// How many of its languages are stalled.
-    pub stalled: usize,
-    /// The earliest date of what is not ready.
-    pub due: Option<Timestamp>,
+    pub totals: Totals,
 }
 
 impl<'a> Row<'a> {
-    fn new(
-        snapshot: &'a Snapshot,
-        shown: &'a Shown,
-        readings: &'a [Reading],
-        now: Timestamp,
-    ) -> Self {
-        let mut row = Self {
-            shown,
-            readings,
-            targets: snapshot.targets.of_repository(&shown.repository.name),
-            scale: snapshot.completion_scale,
-            mean: Mean::default(),
-            missing: Mean::default(),
-            ready: Ready::default(),
-            last_progress: None,
-            stalled: 0,
-            due: None,
-        };
-        for reading in readings {
-            let translation = row.translation(reading);
-            row.ready.add(translation.is_ready());
-            row.stalled += usize::from(translation.is_stalled(now));
-            row.last_progress = row
-                .last_progress
-                .max(reading.progress().map(|progress| progress.at));
-            if let Some(ratio) = translation.ratio {
-                row.mean.add(ratio);
-            }
-            if let Some(missing) = translation.missing() {
-                row.missing.add(missing);
-            }
-            if let (false, Some(due)) = (translation.is_ready(), translation.target.due) {
-                row.due = Some(row.due.map_or(due, |earliest| earliest.min(due)));
-            }
-        }
-        row
-    }
-
     /// Whether its languages are known.
     pub fn is_read(&self) -> bool {
         self.shown.condition.languages().is_some()
@@ -232,9 +210,8 @@ impl<'a> Row<'a> {
 
     /// Its languages, in the order of their codes.
     pub fn translations(&self) -> impl Iterator<Item = Translation<'a>> {
-        self.readings
-            .iter()
-            .map(|reading| self.translation(reading))
+        let readings = self.readings.iter();
+        readings.map(|reading| self.translation(reading))
     }
 
     /// `None` if the code is no target language of the repository.
@@ -262,127 +239,87 @@ fn find<'a>(readings: &'a [Reading], code: &str) -> Option<&'a Reading> {
     readings.get(index)
 }
 
-/// All repositories, in the order of their names.
-pub fn rows(snapshot: &Snapshot, now: Timestamp) -> Vec<Row<'_>> {
+/// All repositories, or with a code those that have this language, with this language alone; in the order of their names.
+pub fn rows<'a>(snapshot: &'a Snapshot, code: Option<&str>, now: Timestamp) -> Vec<Row<'a>> {
     let mut rows = Vec::with_capacity(snapshot.repositories.len());
     for shown in &snapshot.repositories {
-        rows.push(Row::new(snapshot, shown, shown.readings(), now));
-    }
-    rows
-}
-
-/// The repositories that have a language, with that language alone, in the order of their names.
-pub fn rows_of_language<'a>(snapshot: &'a Snapshot, code: &str, now: Timestamp) -> Vec<Row<'a>> {
-    let mut rows = Vec::new();
-    for shown in &snapshot.repositories {
-        if let Some(reading) = find(shown.readings(), code) {
-            let only = std::slice::from_ref(reading);
-            rows.push(Row::new(snapshot, shown, only, now));
+        let readings = match code.map(|code| find(shown.readings(), code)) {
+            None => shown.readings(),
+            Some(Some(reading)) => std::slice::from_ref(reading),
+            Some(None) => continue,
+        };
+        let mut row = Row {
+            shown,
+            readings,
+            targets: snapshot.targets.of_repository(&shown.repository.name),
+            scale: snapshot.completion_scale,
+            totals: Totals::default(),
+        };
+        for reading in readings {
+            row.totals.add(&row.translation(reading), now);
         }
+        rows.push(row);
     }
     rows
 }
 
-/// A language of some repositories.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Language<'a> {
-    pub code: &'a str,
-    /// Over the repositories that have it.
-    pub mean: Mean,
-    /// How much is missing on average until it is ready.
-    pub missing: Mean,
-    pub ready: Ready,
-}
-
-/// The languages of these repositories, in the order of their codes.
-pub fn languages<'a>(rows: &[Row<'a>]) -> Vec<Language<'a>> {
-    let mut languages: BTreeMap<&str, Language<'a>> = BTreeMap::new();
+/// The codes of the languages of these repositories, in their order, each with its totals.
+pub fn languages<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<(&'a str, Totals)> {
+    let mut languages: BTreeMap<_, Totals> = BTreeMap::new();
     for translation in rows.iter().flat_map(Row::translations) {
-        let code = translation.code();
-        let language = languages.entry(code).or_insert_with(|| Language {
-            code,
-            mean: Mean::default(),
-            missing: Mean::default(),
-            ready: Ready::default(),
-        });
-        language.ready.add(translation.is_ready());
-        if let Some(ratio) = translation.ratio {
-            language.mean.add(ratio);
-        }
-        if let Some(missing) = translation.missing() {
-            language.missing.add(missing);
-        }
+        let totals = languages.entry(translation.code()).or_default();
+        totals.add(&translation, now);
     }
-    languages.into_values().collect()
+    languages.into_iter().collect()
 }
 
-/// Translations that are not ready: how many, and some of those that are furthest from it.
-#[derive(Debug, Default)]
-pub struct Behind<'a> {
-    pub count: usize,
-    /// The furthest behind first, what is unknown last.
-    pub furthest: Vec<Translation<'a>>,
-}
-
-impl<'a> Behind<'a> {
-    /// Counts a translation, and names it if fewer than `most` are further behind.
-    fn add(&mut self, translation: Translation<'a>, most: usize) {
-        self.count += 1;
-        let missing = translation.missing();
-        let place = self
-            .furthest
-            .partition_point(|other| other.missing() >= missing);
-        if place < most {
-            self.furthest.truncate(most - 1);
-            self.furthest.insert(place, translation);
-        }
-    }
-
-    /// How many are not named.
-    pub fn more(&self) -> usize {
-        self.count - self.furthest.len()
+/// Keeps the `most` translations that are furthest from ready: the furthest first, what is unknown last.
+fn keep_furthest<'a>(
+    furthest: &mut Vec<Translation<'a>>,
+    translation: Translation<'a>,
+    most: usize,
+) {
+    let missing = translation.missing();
+    let place = furthest.partition_point(|other| other.missing() >= missing);
+    if place < most {
+        furthest.truncate(most - 1);
+        furthest.insert(place, translation);
     }
 }
 
-/// What of these repositories is not ready, with the names of at most `most`.
-pub fn behind<'a>(rows: &[Row<'a>], most: usize) -> Behind<'a> {
-    let mut behind = Behind::default();
+/// Of what is not ready, the `most` that are furthest from it.
+pub fn furthest<'a>(rows: &[Row<'a>], most: usize) -> Vec<Translation<'a>> {
+    let mut furthest = Vec::new();
     for translation in rows.iter().flat_map(Row::translations) {
         if !translation.is_ready() {
-            behind.add(translation, most);
+            keep_furthest(&mut furthest, translation, most);
         }
     }
-    behind
+    furthest
 }
 
 /// What must be ready by one date.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Due<'a> {
-    pub at: Timestamp,
-    pub ready: Ready,
-    pub behind: Behind<'a>,
+    pub totals: Totals,
+    /// Some of what is not ready, the furthest from it first.
+    pub furthest: Vec<Translation<'a>>,
 }
 
 /// The dates of these repositories' languages, the earliest first, except those that were met. Each names at most `most`
-/// that are behind.
-pub fn dates<'a>(rows: &[Row<'a>], most: usize, now: Timestamp) -> Vec<Due<'a>> {
-    let mut dates: BTreeMap<Timestamp, Due<'a>> = BTreeMap::new();
+/// that are not ready.
+pub fn dates<'a>(rows: &[Row<'a>], most: usize, now: Timestamp) -> BTreeMap<Timestamp, Due<'a>> {
+    let mut dates: BTreeMap<_, Due<'a>> = BTreeMap::new();
     for translation in rows.iter().flat_map(Row::translations) {
-        let Some(at) = translation.target.due else {
-            continue;
-        };
-        let date = dates.entry(at).or_insert_with(|| Due {
-            at,
-            ready: Ready::default(),
-            behind: Behind::default(),
-        });
-        date.ready.add(translation.is_ready());
-        if !translation.is_ready() {
-            date.behind.add(translation, most);
+        if let Some(due) = translation.target.due {
+            let date = dates.entry(due).or_default();
+            date.totals.add(&translation, now);
+            if !translation.is_ready() {
+                keep_furthest(&mut date.furthest, translation, most);
+            }
         }
     }
-    let mut dates: Vec<_> = dates.into_values().collect();
-    dates.retain(|date| date.at >= now || !date.ready.is_all());
+    dates.retain(|due, date| *due >= now || !date.totals.is_ready());
     dates
 }
 

@@ -4,10 +4,7 @@
 use super::{
     Terminal,
     cells::{FAINT, GREEN, RED, STRONG, YELLOW, name, padded},
-    summary::{
-        self, Behind, Cause, Deadline, Due, Language, Mean, Percent, Ready, Row, Translation, day,
-        days,
-    },
+    summary::{self, Cause, Deadline, Due, Percent, Row, Totals, Translation, day, days},
 };
 use crate::{
     health,
@@ -33,11 +30,11 @@ const MOST_NAMED: usize = 3;
 /// and why.
 #[must_use]
 pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> String {
-    let mut rows = summary::rows(snapshot, snapshot.taken_at);
+    let mut rows = summary::rows(snapshot, None, snapshot.taken_at);
     rows.retain(Row::is_read);
-    rows.sort_by(|one, other| furthest_first(one.missing, other.missing));
-    let mut languages = summary::languages(&rows);
-    languages.sort_by(|one, other| furthest_first(one.missing, other.missing));
+    rows.sort_by(|one, other| furthest_first(&one.totals, &other.totals));
+    let mut languages = summary::languages(&rows, snapshot.taken_at);
+    languages.sort_by(|(_, one), (_, other)| furthest_first(one, other));
     let aligned = side_by_side(&rows, &languages, terminal);
     let legend = legend(&rows, aligned.as_ref().map(|_| languages.len()));
     let mut text = aligned.unwrap_or_else(|| wrapped(&rows, &languages, terminal));
@@ -51,8 +48,8 @@ pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Str
 }
 
 /// What reports no completion comes last.
-fn furthest_first(one: Mean, other: Mean) -> Ordering {
-    let missing = |mean: Mean| mean.get().unwrap_or(f64::MIN);
+fn furthest_first(one: &Totals, other: &Totals) -> Ordering {
+    let missing = |totals: &Totals| totals.missing.get().unwrap_or(f64::MIN);
     missing(other).total_cmp(&missing(one))
 }
 
@@ -70,14 +67,14 @@ fn longest_name(rows: &[Row<'_>]) -> usize {
 /// A line for each repository, with a column for each language; `None` if these leave too little room for names.
 fn side_by_side(
     rows: &[Row<'_>],
-    languages: &[Language<'_>],
+    languages: &[(&str, Totals)],
     terminal: Terminal,
 ) -> Option<String> {
     let title = "REPOSITORY";
     let longest_name = longest_name(rows).max(title.len());
     let codes: Vec<_> = languages
         .iter()
-        .map(|language| name(language.code, LONGEST_CODE))
+        .map(|(code, _)| name(code, LONGEST_CODE))
         .collect();
     // Five columns are four of a percentage, and a blank.
     let widths: Vec<_> = codes.iter().map(|code| (code.width() + 1).max(5)).collect();
@@ -101,8 +98,8 @@ fn side_by_side(
             text += &(terminal.paint(STRONG, heading.trim_end()) + "\n");
         }
         text += &(padded(&shown_name(row, names), names) + "  " + &all(row, terminal));
-        for (language, &width) in languages.iter().zip(&widths) {
-            text += &match row.language(language.code) {
+        for ((code, _), &width) in languages.iter().zip(&widths) {
+            text += &match row.language(code) {
                 Some(translation) => terminal.number(&translation, width),
                 None => terminal.paint(FAINT, &format!("{:>width$}", '·')),
             };
@@ -114,13 +111,13 @@ fn side_by_side(
 }
 
 /// A line for each repository, and its languages below it, in as many lines as necessary.
-fn wrapped(rows: &[Row<'_>], languages: &[Language<'_>], terminal: Terminal) -> String {
+fn wrapped(rows: &[Row<'_>], languages: &[(&str, Totals)], terminal: Terminal) -> String {
     let names = longest_name(rows)
         .min(terminal.width.saturating_sub(2 + ALL + READY))
         .max(1);
     let codes = languages
         .iter()
-        .map(|language| name(language.code, LONGEST_CODE).width())
+        .map(|(code, _)| name(code, LONGEST_CODE).width())
         .max()
         .unwrap_or(0);
     // A code, a blank, four columns of a percentage, and three blanks before the next; the first stands after two.
@@ -151,9 +148,15 @@ fn wrapped(rows: &[Row<'_>], languages: &[Language<'_>], terminal: Terminal) -> 
 
 /// The bar of a repository, its percentage, and how many of its languages are ready.
 fn all(row: &Row<'_>, terminal: Terminal) -> String {
-    let Ready { ready, all } = row.ready;
-    let bar = match row.mean.get() {
-        Some(mean) => terminal.bar(mean, row.missing.get().unwrap_or_default()),
+    let Totals {
+        ready,
+        all,
+        mean,
+        missing,
+        ..
+    } = row.totals;
+    let bar = match mean.get() {
+        Some(mean) => terminal.bar(mean, missing.get().unwrap_or_default()),
         None if all == 0 => padded("no languages", ALL),
         None => padded("not reported", ALL),
     };
@@ -168,7 +171,7 @@ fn all(row: &Row<'_>, terminal: Terminal) -> String {
 /// What the signs mean, if they occur; `columns` is how many languages have a column.
 fn legend(rows: &[Row<'_>], columns: Option<usize>) -> String {
     let mut signs = Vec::new();
-    if columns.is_some_and(|columns| rows.iter().any(|row| row.ready.all < columns)) {
+    if columns.is_some_and(|columns| rows.iter().any(|row| row.totals.all < columns)) {
         signs.push("· not a target language");
     }
     let mut translations = rows.iter().flat_map(Row::translations);
@@ -185,15 +188,17 @@ fn legend(rows: &[Row<'_>], columns: Option<usize>) -> String {
 fn totals(
     snapshot: &Snapshot,
     rows: &[Row<'_>],
-    languages: &[Language<'_>],
+    languages: &[(&str, Totals)],
     poll: &PollOutcome,
 ) -> String {
     let mut text = String::new();
-    let Ready { ready, all } = Ready::of(rows);
+    let Totals {
+        ready, all, mean, ..
+    } = Totals::of(rows);
     if all > 0 {
         let all = counted(all, "translation", "translations");
         let _ = write!(text, "{} of {all} ready", grouped(ready));
-        if let Some(mean) = Mean::sum(rows.iter().map(|row| row.mean)).get() {
+        if let Some(mean) = mean.get() {
             let _ = write!(text, ", {} % on average", Percent(mean));
         }
         text += "\n";
@@ -213,17 +218,17 @@ fn totals(
 fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> String {
     let now = snapshot.taken_at;
     let mut text = String::new();
-    for Due { at, ready, behind } in summary::dates(rows, MOST_NAMED, now) {
-        let style = match Deadline::of(at, ready.is_all(), now) {
+    for (at, Due { totals, furthest }) in summary::dates(rows, MOST_NAMED, now) {
+        let style = match Deadline::of(at, totals.is_ready(), now) {
             Deadline::Missed => RED,
             Deadline::AtRisk => YELLOW,
             Deadline::Ahead => "",
             Deadline::Met => GREEN,
         };
         let date = format!("{}, {}", day(at), days(at, now));
-        let counts = format!("{} of {} ready", grouped(ready.ready), grouped(ready.all));
+        let counts = format!("{} of {} ready", grouped(totals.ready), grouped(totals.all));
         let _ = write!(text, "\n  {}: {counts}", terminal.paint(style, &date));
-        text += &named(&behind);
+        text += &named(&furthest, totals.behind());
     }
     if text.is_empty() {
         text
@@ -246,28 +251,28 @@ pub struct NoLanguages;
 pub fn not_ready(snapshot: &Snapshot) -> Result<Option<String>, NoLanguages> {
     /// More are counted only.
     const MOST: usize = 20;
-    let rows = summary::rows(snapshot, snapshot.taken_at);
-    let Ready { ready, all } = Ready::of(&rows);
-    if all == 0 {
+    let rows = summary::rows(snapshot, None, snapshot.taken_at);
+    let totals = Totals::of(&rows);
+    if totals.all == 0 {
         return Err(NoLanguages);
     }
-    if ready == all {
+    if totals.is_ready() {
         return Ok(None);
     }
-    let behind = summary::behind(&rows, MOST);
-    let all = counted(all, "language is", "languages are");
+    let behind = totals.behind();
     let text = format!(
-        "{} of {all} below the target:{}",
-        grouped(behind.count),
-        named(&behind)
+        "{} of {} below the target:{}",
+        grouped(behind),
+        counted(totals.all, "language is", "languages are"),
+        named(&summary::furthest(&rows, MOST), behind)
     );
     Ok(Some(text))
 }
 
-/// A line for each of the translations that are named, and one for how many are not.
-fn named(behind: &Behind<'_>) -> String {
+/// A line for each of these translations, and one for how many of all that are behind they are not.
+fn named(furthest: &[Translation<'_>], behind: usize) -> String {
     let mut text = String::new();
-    for translation in &behind.furthest {
+    for translation in furthest {
         let whose = format!("{} of {}", translation.code(), translation.repository);
         let ratio = match translation.ratio {
             // Rounded down, so that only what is ready looks so.
@@ -284,8 +289,9 @@ fn named(behind: &Behind<'_>) -> String {
             let _ = write!(text, ", due {due}");
         }
     }
-    if behind.more() > 0 {
-        let _ = write!(text, "\n    and {} more", grouped(behind.more()));
+    let more = behind - furthest.len();
+    if more > 0 {
+        let _ = write!(text, "\n    and {} more", grouped(more));
     }
     text
 }

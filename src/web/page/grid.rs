@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     model::{Timestamp, Visibility},
-    report::summary::{Deadline, Language, Mean, Percent, Ready, Row, Translation, day},
+    report::summary::{Deadline, Percent, Row, Totals, Translation, day},
     snapshot::Condition,
     words::{Rough, grouped},
 };
@@ -31,28 +31,24 @@ fn heat_map(table: &Table<'_>, query: &Query, now: Timestamp) -> Markup {
                     (heading(query, Column::Behind, "Ready"))
                     (heading(query, Column::Completion, "All"))
                     (heading(query, Column::Progress, "Last progress"))
-                    @for Language { code, .. } in &table.languages {
+                    @for (code, _) in &table.languages {
                         th scope="col" { span.code { (language_link(code, code, &table.names, query)) } }
                     }
                 }
                 tr.means {
                     th scope="row" { (means_heading(table)) }
-                    (ready_count(table.ready))
-                    (mean_tile("All", table.mean, table.missing, None))
+                    (totals_cells(&table.totals))
                     td.last {}
-                    @for Language { code, mean, missing, .. } in &table.languages {
-                        (mean_tile(code, *mean, *missing, Some(query)))
-                    }
+                    @for (code, totals) in &table.languages { (mean_tile(code, totals, Some(query))) }
                 }
             }
             tbody {
                 @for row in &table.rows {
                     tr {
                         th scope="row" { (repository(row, now)) }
-                        (ready_count(row.ready))
-                        (mean_tile("All", row.mean, row.missing, None))
+                        (totals_cells(&row.totals))
                         (last_progress(row, now))
-                        @for Language { code, .. } in &table.languages {
+                        @for (code, _) in &table.languages {
                             @match row.language(code) { Some(translation) => (tile(&translation, query, now)), None => td {} }
                         }
                     }
@@ -143,24 +139,25 @@ fn repository(row: &Row<'_>, now: Timestamp) -> Markup {
         (name(&row.shown.repository.name))
         @if row.shown.repository.visibility == Visibility::Private { " " span.tag { "private" } }
         (condition(&row.shown.condition, now))
-        @if row.stalled > 0 { " " span.tag.stalls { (row.stalled) " stalled" } }
-        @if let (Some(due), true) = (row.due, row.ready.all > 1) {
+        @if row.totals.stalled > 0 { " " span.tag.stalls { (row.totals.stalled) " stalled" } }
+        @if let (Some(due), true) = (row.totals.due, row.totals.all > 1) {
             " " (deadline(Deadline::of(due, false, now), due, now))
         }
     }
 }
 
-/// How many are ready, marked if it is all of them.
-fn ready_count(ready: Ready) -> Markup {
+/// How many are ready, marked if it is all of them, and the mean.
+fn totals_cells(totals: &Totals) -> Markup {
     html! {
-        td.count.ready[ready.is_all()] {
-            @if ready.all > 0 { (grouped(ready.ready)) "/" (grouped(ready.all)) }
+        td.count.ready[totals.is_ready()] {
+            @if totals.all > 0 { (grouped(totals.ready)) "/" (grouped(totals.all)) }
         }
+        (mean_tile("All", totals, None))
     }
 }
 
 fn last_progress(row: &Row<'_>, now: Timestamp) -> Markup {
-    html! { td.last { @if let Some(at) = row.last_progress { (moment(at, &ago(at, now))) } } }
+    html! { td.last { @if let Some(at) = row.totals.last_progress { (moment(at, &ago(at, now))) } } }
 }
 
 /// A name that may wrap after its slash.
@@ -209,11 +206,11 @@ fn tile(translation: &Translation<'_>, query: &Query, now: Timestamp) -> Markup 
 }
 
 /// A cell for the mean of several; with a query it leads to the language.
-fn mean_tile(code: &str, mean: Mean, missing: Mean, query: Option<&Query>) -> Markup {
-    let Some(missing) = missing.get() else {
+fn mean_tile(code: &str, totals: &Totals, query: Option<&Query>) -> Markup {
+    let Some(missing) = totals.missing.get() else {
         return html! { td {} };
     };
-    let percent = percent(mean.get());
+    let percent = percent(totals.mean.get());
     html! {
         td.(heat(missing)) data-code=(code) {
             @match query {

@@ -35,15 +35,13 @@ pub fn render(site: &Site, query: &Query) -> Markup {
     let findings = site.findings(&published);
     let worst = findings.iter().map(|finding| finding.kind.severity()).min();
     let (class, mark) = mark(worst);
-    let rows = match &*query.language {
-        "" => summary::rows(snapshot, now),
-        code => summary::rows_of_language(snapshot, code, now),
-    };
+    let only = Some(&*query.language).filter(|code| !code.is_empty());
+    let rows = summary::rows(snapshot, only, now);
     let names = snapshot.language_names();
     let lead = html! {
         @if !rows.is_empty() { (numbers(&rows, snapshot.filtered, query)) (due(&rows, &names, query, now)) }
     };
-    let table = Table::new(rows, names, query);
+    let table = Table::new(rows, names, query, now);
     let state = html! {
         section class={ "state " (class) } aria-labelledby="state" {
             span.mark aria-hidden="true" { (mark) }

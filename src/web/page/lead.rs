@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     model::Timestamp,
-    report::summary::{self, Deadline, Due, Mean, Percent, Ready, Row, Translation, day, days},
-    words::{self, counted, grouped},
+    report::summary::{self, Deadline, Due, Percent, Row, Totals, Translation, day, days},
+    words::{counted, grouped, repositories},
 };
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -19,31 +19,26 @@ const MOST_NAMED: usize = 3;
 
 /// How much of these repositories is ready.
 pub fn numbers(rows: &[Row<'_>], filtered: usize, query: &Query) -> Markup {
-    let Ready { ready, all } = Ready::of(rows);
-    let with_languages = rows.iter().filter(|row| row.ready.all > 0);
-    let repositories = with_languages.fold(Ready::default(), |mut sum, row| {
-        sum.add(row.ready.is_all());
-        sum
-    });
-    let mean = Mean::sum(rows.iter().map(|row| row.mean)).get();
-    let stalled = rows.iter().map(|row| row.stalled).sum();
+    let totals = Totals::of(rows);
+    let with_languages = rows.iter().filter(|row| row.totals.all > 0).count();
+    let ready = rows.iter().filter(|row| row.totals.is_ready()).count();
     html! {
         section.numbers aria-label="Numbers" {
             div.figure {
-                (ring(Ready { ready, all }))
+                (ring(&totals))
                 div {
-                    p { b { (grouped(ready)) } " of " (counted(all, "translation", "translations")) " ready" }
-                    @if let Some(mean) = mean { p.detail { (Percent(mean)) " % translated on average" } }
+                    p { b { (grouped(totals.ready)) } " of " (counted(totals.all, "translation", "translations")) " ready" }
+                    @if let Some(mean) = totals.mean.get() { p.detail { (Percent(mean)) " % translated on average" } }
                 }
             }
             @if query.language.is_empty() {
                 div.figure {
-                    p { b { (grouped(repositories.ready)) } " of " (words::repositories(repositories.all)) " ready" }
+                    p { b { (grouped(ready)) } " of " (repositories(with_languages)) " ready" }
                     (states(rows, filtered))
                 }
             }
             div.figure {
-                p { b { (grouped(stalled)) } " stalled" }
+                p { b { (grouped(totals.stalled)) } " stalled" }
                 p.detail { "not ready, and without progress for 7 days" }
             }
         }
@@ -71,12 +66,12 @@ fn states(rows: &[Row<'_>], filtered: usize) -> Markup {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
-fn share(ready: Ready) -> f64 {
-    100.0 * ready.ready as f64 / ready.all.max(1) as f64
+fn percent_ready(totals: &Totals) -> f64 {
+    100.0 * totals.ready as f64 / totals.all.max(1) as f64
 }
 
-fn ring(ready: Ready) -> Markup {
-    let part = format!("{:.1} 100", share(ready));
+fn ring(totals: &Totals) -> Markup {
+    let part = format!("{:.1} 100", percent_ready(totals));
     html! {
         svg.ring viewBox="0 0 40 40" width="64" height="64" aria-hidden="true" {
             circle.track cx="20" cy="20" r="16" fill="none" stroke-width="6" {}
@@ -99,7 +94,7 @@ pub fn due(
             section.due aria-labelledby="due" {
                 h2 #due { "What is due" }
                 ol {
-                    @for due in dates.iter().take(MOST_DATES) { (date(due, &line, now)) }
+                    @for (at, due) in dates.iter().take(MOST_DATES) { (date(*at, due, &line, now)) }
                 }
                 @if dates.len() > MOST_DATES { p.detail { "and " (grouped(dates.len() - MOST_DATES)) " later dates" } }
             }
@@ -108,25 +103,27 @@ pub fn due(
 }
 
 fn date(
-    Due { at, ready, behind }: &Due<'_>,
+    at: Timestamp,
+    Due { totals, furthest }: &Due<'_>,
     line: &impl Fn(&Translation<'_>) -> Markup,
     now: Timestamp,
 ) -> Markup {
-    let bar = format!("{:.1}", share(*ready));
+    let bar = format!("{:.1}", percent_ready(totals));
+    let more = totals.behind() - furthest.len();
     html! {
         li {
-            p.date { (moment(*at, &day(*at))) " " (deadline(Deadline::of(*at, ready.is_all(), now), *at, now)) }
+            p.date { (moment(at, &day(at))) " " (deadline(Deadline::of(at, totals.is_ready(), now), at, now)) }
             div.part-ready {
                 svg.meter viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
                     rect.empty width="100" height="8" {}
                     rect.full width=(bar) height="8" {}
                 }
-                p { b { (grouped(ready.ready)) } " of " (grouped(ready.all)) " ready" }
+                p { b { (grouped(totals.ready)) } " of " (grouped(totals.all)) " ready" }
             }
-            @if !ready.is_all() {
+            @if !furthest.is_empty() {
                 ul {
-                    @for translation in &behind.furthest { li { (line(translation)) } }
-                    @if behind.more() > 0 { li.detail { "and " (grouped(behind.more())) " more" } }
+                    @for translation in furthest { li { (line(translation)) } }
+                    @if more > 0 { li.detail { "and " (grouped(more)) " more" } }
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::query::{Column, Query, Sort};
 use crate::{
     model::Timestamp,
-    report::summary::{self, Language, Mean, Ready, Row},
+    report::summary::{self, Row, Totals},
 };
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -17,7 +17,7 @@ pub const MOST_LANGUAGES: usize = 60;
 pub struct Table<'a> {
     pub rows: Vec<Row<'a>>,
     /// Of all repositories that were found, in the order of their codes.
-    pub languages: Vec<Language<'a>>,
+    pub languages: Vec<(&'a str, Totals)>,
     /// What every code means; empty if nothing says so.
     pub names: BTreeMap<&'a str, &'a str>,
     /// Languages of these repositories that are not shown.
@@ -30,29 +30,31 @@ pub struct Table<'a> {
     pub page: usize,
     pub pages: usize,
     /// Of all languages of the repositories that were found.
-    pub mean: Mean,
-    pub missing: Mean,
-    pub ready: Ready,
+    pub totals: Totals,
 }
 
 impl<'a> Table<'a> {
     /// The requested rows, of all rows in the order of their names.
-    pub fn new(mut rows: Vec<Row<'a>>, names: BTreeMap<&'a str, &'a str>, query: &Query) -> Self {
+    pub fn new(
+        mut rows: Vec<Row<'a>>,
+        names: BTreeMap<&'a str, &'a str>,
+        query: &Query,
+        now: Timestamp,
+    ) -> Self {
         if !query.search.is_empty() {
             let wanted = query.search.to_lowercase();
             rows.retain(|row| row.shown.repository.name.to_lowercase().contains(&wanted));
         }
         sort(&mut rows, query.sort);
-        let mut languages = summary::languages(&rows);
+        let mut languages = summary::languages(&rows, now);
         let left_out = languages.len().saturating_sub(MOST_LANGUAGES);
         if left_out > 0 {
-            languages.sort_by_key(|language| Reverse(language.ready.all));
+            languages.sort_by_key(|(_, totals)| Reverse(totals.all));
             languages.truncate(MOST_LANGUAGES);
-            languages.sort_by_key(|language| language.code);
+            languages.sort_by_key(|(code, _)| *code);
         }
         let (found, read) = (rows.len(), rows.iter().filter(|row| row.is_read()).count());
-        let (mean, ready) = (Mean::sum(rows.iter().map(|row| row.mean)), Ready::of(&rows));
-        let missing = Mean::sum(rows.iter().map(|row| row.missing));
+        let totals = Totals::of(&rows);
         let pages = found.div_ceil(ROWS).max(1);
         let page = query.page.min(pages);
         rows.drain(..(page - 1) * ROWS);
@@ -66,9 +68,7 @@ impl<'a> Table<'a> {
             read,
             page,
             pages,
-            mean,
-            missing,
-            ready,
+            totals,
         }
     }
 }
@@ -78,9 +78,9 @@ fn sort(rows: &mut [Row<'_>], sort: Sort) {
     let value = |row: &Row<'_>| match sort.column {
         Column::Name => None,
         // The furthest behind first.
-        Column::Behind => row.missing.get().map(|missing| -missing),
-        Column::Completion => row.mean.get(),
-        Column::Progress => row.last_progress.map(Timestamp::as_seconds),
+        Column::Behind => row.totals.missing.get().map(|missing| -missing),
+        Column::Completion => row.totals.mean.get(),
+        Column::Progress => row.totals.last_progress.map(Timestamp::as_seconds),
     };
     let sign = if sort.descending { -1.0 } else { 1.0 };
     // Unknown values come last in either direction.

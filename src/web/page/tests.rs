@@ -84,9 +84,10 @@ fn snapshot_of(repositories: &[(&str, Option<f64>, i64)]) -> Snapshot {
 
 fn table_of<'a>(snapshot: &'a Snapshot, uri: &'static str) -> Table<'a> {
     Table::new(
-        rows(snapshot, NOW),
+        rows(snapshot, None, NOW),
         snapshot.language_names(),
         &Query::of(&Uri::from_static(uri)),
+        NOW,
     )
 }
 
@@ -179,7 +180,7 @@ fn the_rarest_languages_are_left_out_where_there_are_too_many() {
     let table = table_of(&snapshot, "/");
     assert_eq!((table.left_out, table.languages.len()), (1, MOST_LANGUAGES));
     assert_eq!(
-        (table.languages[0].code, table.languages[0].mean.get()),
+        (table.languages[0].0, table.languages[0].1.mean.get()),
         ("l01", Some(0.02))
     );
 }
@@ -193,7 +194,7 @@ fn what_is_incomplete_and_without_progress_for_7_days_is_stalled() {
         reading("d", None, 0),
     ];
     let snapshot = snapshot(vec![shown(1, "a/a", fresh(readings))]);
-    assert_eq!(table_of(&snapshot, "/").rows[0].stalled, 1);
+    assert_eq!(table_of(&snapshot, "/").rows[0].totals.stalled, 1);
 }
 
 fn failure(what: &str, days: i64) -> Failure {
