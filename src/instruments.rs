@@ -14,7 +14,10 @@ use self::{
 };
 use crate::model::{Defect, Failure, HandshakeFailure, Operation, PollFailure, Reason, Timestamp};
 use prometheus_client::{
-    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric as _, text::encode_registry},
+    encoding::{
+        DescriptorEncoder, EncodeGaugeValue, EncodeMetric as _, GaugeValueEncoder,
+        text::encode_registry,
+    },
     metrics::{
         MetricType,
         counter::Counter,
@@ -338,20 +341,50 @@ fn at<const N: usize, M: Clone, C: MetricConstructor<M>>(
     family.get_or_create_owned(&labels.map(|(name, value)| (name, value.to_owned())))
 }
 
-/// Encodes one gauge without labels.
-fn gauge(
+/// The value of a gauge.
+#[derive(Debug, Clone, Copy)]
+enum Number {
+    Whole(u64),
+    Real(f64),
+}
+
+impl Number {
+    /// 1 or 0.
+    fn of(is_true: bool) -> Self {
+        Self::Whole(is_true.into())
+    }
+
+    fn at(time: Timestamp) -> Self {
+        Self::Real(time.as_seconds())
+    }
+
+    fn count(count: usize) -> Self {
+        Self::Whole(count as u64)
+    }
+}
+
+impl EncodeGaugeValue for Number {
+    fn encode(&self, encoder: &mut GaugeValueEncoder<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(number) => number.encode(encoder),
+            Self::Real(number) => number.encode(encoder),
+        }
+    }
+}
+
+/// Encodes gauges without labels, each with its name and help; what has no value is left out.
+fn gauges<const N: usize>(
     encoder: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    value: impl EncodeGaugeValue,
+    gauges: [(&str, &str, Option<Number>); N],
 ) -> fmt::Result {
-    let (stem, unit) = stem_and_unit(name);
-    ConstGauge::new(value).encode(encoder.encode_descriptor(
-        stem,
-        help,
-        unit.as_ref(),
-        MetricType::Gauge,
-    )?)
+    for (name, help, value) in gauges {
+        if let Some(value) = value {
+            let (stem, unit) = stem_and_unit(name);
+            let gauge = encoder.encode_descriptor(stem, help, unit.as_ref(), MetricType::Gauge)?;
+            ConstGauge::new(value).encode(gauge)?;
+        }
+    }
+    Ok(())
 }
 
 /// The two parts that prometheus-client joins again, so that the source has the names that users know.

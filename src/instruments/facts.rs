@@ -1,6 +1,6 @@
 //! What the exporter knows about itself: its configuration, state file, clock and certificate.
 
-use super::gauge;
+use super::{Number, gauges};
 use crate::{
     model::{Failure, Timestamp},
     sync::lock,
@@ -55,48 +55,37 @@ pub(super) fn fail(known: &mut Option<Failure>, failure: Failure) {
 /// What is not known is absent.
 impl Collector for SharedFacts {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let encoder = &mut encoder;
         let facts = self.facts();
-        let name = "translation_exporter_state_discarded";
-        let help = "1 if the state file was damaged, or of another API, at the start and was set aside, 0 if not.";
-        gauge(
-            encoder,
-            name,
-            help,
-            u64::from(facts.state_discarded.is_some()),
-        )?;
-        if let Some(at) = facts.poll_started_at {
-            let name = "translation_exporter_poll_started_timestamp_seconds";
-            let help = "When the poll under way began; absent while there is none.";
-            gauge(encoder, name, help, at.as_seconds())?;
-        }
-        if let Some(at) = facts.loaded_at {
-            let name = "translation_exporter_config_last_reload_successful";
-            let help =
-                "1 if the last configuration that was read is in force, 0 if it was refused.";
-            gauge(
-                encoder,
-                name,
-                help,
-                u64::from(facts.reload_refused.is_none()),
-            )?;
-            let name = "translation_exporter_config_last_reload_success_timestamp_seconds";
-            gauge(
-                encoder,
-                name,
-                "When the configuration in force was loaded.",
-                at.as_seconds(),
-            )?;
-        }
-        if let Some(at) = facts.certificate_expires_at {
-            let name = "translation_exporter_tls_certificate_expiry_timestamp_seconds";
-            gauge(
-                encoder,
-                name,
-                "When the served TLS certificate expires.",
-                at.as_seconds(),
-            )?;
-        }
-        Ok(())
+        let refused = facts.reload_refused.is_some();
+        gauges(
+            &mut encoder,
+            [
+                (
+                    "translation_exporter_state_discarded",
+                    "1 if the state file was damaged, or of another API, at the start and was set aside, 0 if not.",
+                    Some(Number::of(facts.state_discarded.is_some())),
+                ),
+                (
+                    "translation_exporter_poll_started_timestamp_seconds",
+                    "When the poll under way began; absent while there is none.",
+                    facts.poll_started_at.map(Number::at),
+                ),
+                (
+                    "translation_exporter_config_last_reload_successful",
+                    "1 if the last configuration that was read is in force, 0 if it was refused.",
+                    facts.loaded_at.map(|_| Number::of(!refused)),
+                ),
+                (
+                    "translation_exporter_config_last_reload_success_timestamp_seconds",
+                    "When the configuration in force was loaded.",
+                    facts.loaded_at.map(Number::at),
+                ),
+                (
+                    "translation_exporter_tls_certificate_expiry_timestamp_seconds",
+                    "When the served TLS certificate expires.",
+                    facts.certificate_expires_at.map(Number::at),
+                ),
+            ],
+        )
     }
 }

@@ -3,8 +3,8 @@
 //! See <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. What the system does not say is
 //! left out.
 
-use super::gauge;
-use procfs::process::{LimitValue, Limits, Process, Stat};
+use super::{Number, gauges};
+use procfs::process::{Limit, LimitValue, Process};
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric as _},
@@ -30,77 +30,63 @@ impl ProcessCollector {
 
 impl Collector for ProcessCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        // Without the descriptor that lists them.
-        if let Ok(open) = std::fs::read_dir("/proc/self/fd") {
-            gauge(
-                &mut encoder,
-                "process_open_fds",
-                "Number of open file descriptors.",
-                open.count().saturating_sub(1),
-            )?;
+        let process = Process::myself().ok();
+        let stat = process.as_ref().and_then(|process| process.stat().ok());
+        let limits = process.as_ref().and_then(|process| process.limits().ok());
+        if let Some(stat) = &stat {
+            let help = "Total user and system CPU time spent in seconds.";
+            let unit = Some(&Unit::Seconds);
+            let cpu = encoder.encode_descriptor("process_cpu", help, unit, MetricType::Counter)?;
+            ConstCounter::new(seconds(stat.utime + stat.stime)).encode(cpu)?;
         }
-        let Ok(process) = Process::myself() else {
-            return Ok(());
-        };
-        if let Ok(limits) = process.limits() {
-            encode_limits(&mut encoder, &limits)?;
-        }
-        match process.stat() {
-            Ok(stat) => self.encode_stat(&mut encoder, &stat),
-            Err(_) => Ok(()),
-        }
-    }
-}
-
-impl ProcessCollector {
-    fn encode_stat(&self, encoder: &mut DescriptorEncoder<'_>, stat: &Stat) -> fmt::Result {
-        let help = "Total user and system CPU time spent in seconds.";
-        let unit = Some(&Unit::Seconds);
-        let cpu = encoder.encode_descriptor("process_cpu", help, unit, MetricType::Counter)?;
-        ConstCounter::new(seconds(stat.utime + stat.stime)).encode(cpu)?;
-        gauge(
-            encoder,
-            "process_virtual_memory_bytes",
-            "Virtual memory size in bytes.",
-            stat.vsize,
-        )?;
-        gauge(
-            encoder,
-            "process_resident_memory_bytes",
-            "Resident memory size in bytes.",
-            stat.rss * procfs::page_size(),
-        )?;
-        gauge(
-            encoder,
-            "process_threads",
-            "Number of operating system threads.",
-            stat.num_threads,
-        )?;
-        let Some(booted_at) = self.booted_at else {
-            return Ok(());
-        };
-        gauge(
-            encoder,
-            "process_start_time_seconds",
-            "Start time of the process since unix epoch in seconds.",
-            seconds(booted_at * procfs::ticks_per_second() + stat.starttime),
+        let (stat, limits) = (stat.as_ref(), limits.as_ref());
+        let started = stat.zip(self.booted_at);
+        let open = std::fs::read_dir("/proc/self/fd").ok();
+        gauges(
+            &mut encoder,
+            [
+                (
+                    "process_open_fds",
+                    "Number of open file descriptors.",
+                    // Without the descriptor that lists them.
+                    open.map(|open| Number::count(open.count().saturating_sub(1))),
+                ),
+                (
+                    "process_max_fds",
+                    "Maximum number of open file descriptors.",
+                    limits.map(|limits| limit(limits.max_open_files)),
+                ),
+                (
+                    "process_virtual_memory_max_bytes",
+                    "Maximum amount of virtual memory available in bytes.",
+                    limits.map(|limits| limit(limits.max_address_space)),
+                ),
+                (
+                    "process_virtual_memory_bytes",
+                    "Virtual memory size in bytes.",
+                    stat.map(|stat| Number::Whole(stat.vsize)),
+                ),
+                (
+                    "process_resident_memory_bytes",
+                    "Resident memory size in bytes.",
+                    stat.map(|stat| Number::Whole(stat.rss * procfs::page_size())),
+                ),
+                (
+                    "process_threads",
+                    "Number of operating system threads.",
+                    stat.map(|stat| Number::Whole(stat.num_threads.unsigned_abs())),
+                ),
+                (
+                    "process_start_time_seconds",
+                    "Start time of the process since unix epoch in seconds.",
+                    started.map(|(stat, booted_at)| {
+                        let ticks = booted_at * procfs::ticks_per_second() + stat.starttime;
+                        Number::Real(seconds(ticks))
+                    }),
+                ),
+            ],
         )
     }
-}
-
-fn encode_limits(encoder: &mut DescriptorEncoder<'_>, limits: &Limits) -> fmt::Result {
-    gauge(
-        encoder,
-        "process_max_fds",
-        "Maximum number of open file descriptors.",
-        value(limits.max_open_files.soft_limit),
-    )?;
-    gauge(
-        encoder,
-        "process_virtual_memory_max_bytes",
-        "Maximum amount of virtual memory available in bytes.",
-        value(limits.max_address_space.soft_limit),
-    )
 }
 
 #[expect(
@@ -112,9 +98,9 @@ fn seconds(ticks: u64) -> f64 {
 }
 
 /// No limit is the largest number, as in the Go client.
-fn value(limit: LimitValue) -> u64 {
-    match limit {
-        LimitValue::Unlimited => u64::MAX,
-        LimitValue::Value(value) => value,
+fn limit(limit: Limit) -> Number {
+    match limit.soft_limit {
+        LimitValue::Unlimited => Number::Whole(u64::MAX),
+        LimitValue::Value(value) => Number::Whole(value),
     }
 }
