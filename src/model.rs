@@ -8,6 +8,7 @@ mod interner;
 
 pub use answer::{BadEntry, LanguageList, Next, Page, TargetLanguage};
 pub use interner::Interner;
+pub(crate) use interner::intern;
 
 use std::{fmt, num::NonZeroU64, sync::Arc, time::Duration};
 

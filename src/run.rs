@@ -18,7 +18,7 @@ use crate::{
     instruments::Instruments,
     model::Failure,
     poll::Settings,
-    state::{Memory, OtherApi, StateError, StateFile},
+    state::{DEMO, Memory, StateError, StateFile},
     text::printable,
     web::WebConfigError,
 };
@@ -142,14 +142,13 @@ fn open_state(
         tracing::info!("state.file is not set: the progress clock begins again at each start");
         return Ok((None, None));
     };
-    // The demo's port differs at each start, but its repositories are the same.
-    let (base_url, other_api) = if is_demo {
-        ("demo", OtherApi::Refuse)
+    let base_url = if is_demo {
+        DEMO
     } else {
-        (config.api.base_url.as_str(), OtherApi::SetAside)
+        config.api.base_url.as_str()
     };
     let now = Clock::system().now();
-    let opened = StateFile::open(path, base_url, other_api, now)?;
+    let opened = StateFile::open(path, base_url, now)?;
     if let Some(set_aside) = opened.set_aside {
         tracing::error!("{set_aside}");
         let hint = "nothing to do, unless the file that was set aside can be repaired";

@@ -32,7 +32,7 @@ use crate::{
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions},
     io::{self, ErrorKind},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
@@ -77,13 +77,8 @@ pub struct Opened {
     pub set_aside: Option<SetAside>,
 }
 
-/// What to do with a good state file of another API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OtherApi {
-    SetAside,
-    /// It is an error, and the file is left alone.
-    Refuse,
-}
+/// Stands for the base URL of the demo, whose port differs at each start. A demo leaves alone what is not its own.
+pub const DEMO: &str = "demo";
 
 /// The state file of this process. Dropping it releases it.
 #[derive(Debug)]
@@ -99,14 +94,9 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// Another process uses the file, it cannot be locked or read, a newer program wrote it, or `path` cannot name a file.
-    /// The operator must fix this before the exporter can run. The file is unchanged.
-    pub fn open(
-        path: &Path,
-        base_url: &str,
-        other_api: OtherApi,
-        now: Timestamp,
-    ) -> Result<Opened, StateError> {
+    /// Another process uses the file, it cannot be locked or read, a newer program wrote it, `path` cannot name a file, or
+    /// a [`DEMO`] would have to set it aside. The operator must fix this before the exporter can run. The file is unchanged.
+    pub fn open(path: &Path, base_url: &str, now: Timestamp) -> Result<Opened, StateError> {
         // A link stays, and what it names is replaced.
         let path = fs::canonicalize(path)
             .or_else(|_| std::path::absolute(path))
@@ -126,7 +116,7 @@ impl StateFile {
         let (memory, set_aside) = match fs::read(path) {
             Ok(bytes) => match format::decode(&bytes, base_url) {
                 Ok(memory) => (Some(memory), None),
-                Err(why) if why.is_left_alone(other_api) => {
+                Err(why) if why.is_left_alone(base_url) => {
                     let path = file.path;
                     return Err(StateError::LeftAlone { path, why });
                 }
@@ -147,7 +137,7 @@ impl StateFile {
     /// # Errors
     ///
     /// Nothing half-written is left, and a later call may succeed. The last good file is untouched, except if only its folder
-    /// could not be synced.
+    /// could not be synced, so that a power failure may undo the change.
     pub fn write(&self, memory: &Memory) -> Result<(), StateError> {
         let temporary = sibling(&self.path, ".tmp");
         // Only a new file is sure to have the mode, and not to be a link that somebody put there.
@@ -160,16 +150,14 @@ impl StateFile {
                 .open(&temporary)?;
             format::encode(memory, &self.base_url, &file)?;
             file.sync_all()?;
-            fs::rename(&temporary, &self.path)
+            fs::rename(&temporary, &self.path)?;
+            sync_folder(&self.path)
         };
-        if let Err(error) = write() {
+        write().map_err(|error| {
             // It is useless, and on a full disk it would take up space. What matters is in the error already.
             let _ = fs::remove_file(&temporary);
-            return Err(StateError::io("write the state file", &self.path, error));
-        }
-        let action =
-            "sync the folder (the state file is replaced, but a power failure may undo that) of";
-        sync_folder(&self.path).map_err(|error| StateError::io(action, &self.path, error))
+            StateError::io("write the state file", &self.path, error)
+        })
     }
 }
 
@@ -179,41 +167,39 @@ fn set_aside(path: &Path, why: DecodeError, now: Timestamp) -> Result<SetAside, 
     let first = format!(".set-aside-{}", now.to_string().replace(['-', ':'], ""));
     let mut to = sibling(path, &first);
     let mut number = 1;
-    while fs::symlink_metadata(&to).is_ok() {
+    while to.exists() {
         number += 1;
         to = sibling(path, &format!("{first}-{number}"));
     }
-    match fs::rename(path, &to) {
-        Ok(()) => Ok(SetAside {
-            path: path.to_owned(),
-            to,
-            why,
-        }),
-        Err(error) => Err(StateError::io("set aside the state file", path, error)),
-    }
+    fs::rename(path, &to)
+        .map_err(|error| StateError::io("set aside the state file", path, error))?;
+    Ok(SetAside {
+        path: path.to_owned(),
+        to,
+        why,
+    })
 }
 
 /// Takes the lock of the state file at `path`. It is held until the file is closed, however the process ends.
 fn take_lock(path: &Path) -> Result<File, StateError> {
     let lock = sibling(path, ".lock");
     // Network filesystems grant an exclusive lock only on files opened for writing.
-    let opened = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(MODE)
-        .open(&lock);
-    match opened.map(|file| (file.try_lock(), file)) {
-        Ok((Ok(()), file)) => Ok(file),
-        Ok((Err(TryLockError::WouldBlock), _)) => Err(StateError::Held {
+    let take = || {
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(MODE)
+            .open(&lock)?;
+        file.try_lock()?;
+        Ok(file)
+    };
+    take().map_err(|error: io::Error| match error.kind() {
+        ErrorKind::WouldBlock => StateError::Held {
             path: path.to_owned(),
-            lock,
-        }),
-        Ok((Err(TryLockError::Error(error)), _)) | Err(error) => {
-            Err(StateError::io("lock the state file with", &lock, error))
-        }
-    }
+            lock: lock.clone(),
+        },
+        _ => StateError::io("lock the state file with", &lock, error),
+    })
 }
 
 /// The file beside `path` whose name has `suffix` appended.
@@ -225,17 +211,11 @@ fn sibling(path: &Path, suffix: &str) -> PathBuf {
 
 /// Syncs the names in the folder of `path` to the disk.
 fn sync_folder(path: &Path) -> io::Result<()> {
-    match File::open(path.with_file_name(""))?.sync_all() {
+    let synced = File::open(path.with_file_name(""))?.sync_all();
+    match synced.as_ref().map_err(io::Error::kind) {
         // Some network and user-space filesystems cannot sync folders.
-        Err(error)
-            if matches!(
-                error.kind(),
-                ErrorKind::InvalidInput | ErrorKind::Unsupported
-            ) =>
-        {
-            Ok(())
-        }
-        synced => synced,
+        Err(ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        _ => synced,
     }
 }
 

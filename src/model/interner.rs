@@ -23,15 +23,8 @@ impl Interner {
             code: code.into(),
             name: name.into(),
         };
-        if let Some(language) = known.get(&language) {
-            return Some(Arc::clone(language));
-        }
-        if known.len() >= CAPACITY {
-            return None;
-        }
-        let language = Arc::new(language);
-        known.insert(Arc::clone(&language));
-        Some(language)
+        let has_room = known.len() < CAPACITY || known.contains(&language);
+        has_room.then(|| intern(&mut known, language))
     }
 
     /// Forgets what is no longer used.
@@ -44,6 +37,16 @@ impl Interner {
     pub(crate) fn count(&self) -> usize {
         lock(&self.0).len()
     }
+}
+
+/// The one copy of a language among those that are known.
+pub(crate) fn intern(known: &mut HashSet<Arc<Language>>, language: Language) -> Arc<Language> {
+    if let Some(language) = known.get(&language) {
+        return Arc::clone(language);
+    }
+    let language = Arc::new(language);
+    known.insert(Arc::clone(&language));
+    language
 }
 
 #[cfg(test)]

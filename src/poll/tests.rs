@@ -475,8 +475,8 @@ async fn what_changed_nothing_is_not_saved() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.json");
     let opened = {
-        use crate::state::{OtherApi, StateFile};
-        StateFile::open(&path, "https://api.example.com/", OtherApi::SetAside, START).unwrap()
+        use crate::state::StateFile;
+        StateFile::open(&path, "https://api.example.com/", START).unwrap()
     };
     let world = Memory::default();
     world.0.lock().unwrap().has_no_key = true;

@@ -1,6 +1,6 @@
 //! What can go wrong with the state file, and what to do about it.
 
-use super::{DecodeError, OtherApi};
+use super::{DEMO, DecodeError};
 use crate::text::os_hint;
 use std::{
     io::{self, ErrorKind},
@@ -21,12 +21,11 @@ pub enum StateError {
     NotAFile { path: PathBuf },
     #[error("cannot use the state file {}: {why}; {}", path.display(), why.hint())]
     LeftAlone { path: PathBuf, why: DecodeError },
-    #[error("cannot {action} {}: {error}: {hint}", path.display())]
+    #[error("cannot {action} {}: {error}: {}", path.display(), hint(error))]
     Io {
         action: &'static str,
         path: PathBuf,
         error: io::Error,
-        hint: &'static str,
     },
 }
 
@@ -35,7 +34,6 @@ impl StateError {
         Self::Io {
             action,
             path: path.to_owned(),
-            hint: hint(&error),
             error,
         }
     }
@@ -43,11 +41,8 @@ impl StateError {
 
 impl DecodeError {
     /// Whether the file stays where it is, and the exporter does not start.
-    pub(super) fn is_left_alone(&self, other_api: OtherApi) -> bool {
-        match self {
-            Self::Newer(_) => true,
-            Self::OtherApi(_) | Self::Damaged(_) => other_api == OtherApi::Refuse,
-        }
+    pub(super) fn is_left_alone(&self, base_url: &str) -> bool {
+        base_url == DEMO || matches!(self, Self::Newer(_))
     }
 
     fn hint(&self) -> &'static str {

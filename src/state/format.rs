@@ -34,15 +34,14 @@
 
 use super::{Memory, Remembered};
 use crate::{
-    model::{Completion, Interner, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility, intern},
     progress::Progress,
     snapshot::{Languages, Reading, Reported},
 };
 use serde::{Deserialize, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
 use std::{
-    borrow::Cow,
-    collections::BTreeSet,
+    collections::{BTreeSet, HashSet},
     io::{self, BufWriter, Write},
     sync::Arc,
     time::Duration,
@@ -62,12 +61,10 @@ struct Header {
 
 /// Written from iterators and read as raw text, so that only one entry at a time exists in two forms.
 #[derive(Serialize, Deserialize)]
-struct Document<'a, Repositories, Departed> {
-    #[serde(borrow)]
-    format: Cow<'a, str>,
+struct Document<Repositories, Departed> {
+    format: String,
     version: u64,
-    #[serde(borrow)]
-    base_url: Cow<'a, str>,
+    base_url: String,
     last_full_poll_ns: Option<u64>,
     repositories: Repositories,
     #[serde(default)]
@@ -76,33 +73,29 @@ struct Document<'a, Repositories, Departed> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct RepositoryEntry<'a> {
+struct RepositoryEntry {
     id: u64,
-    #[serde(borrow)]
-    name: Cow<'a, str>,
+    name: Arc<str>,
     private: Option<bool>,
     created_at: Option<i64>,
     #[serde(default)]
     attempt: u64,
     #[serde(default)]
     failures: u32,
-    #[serde(borrow)]
-    read: Option<ReadEntry<'a>>,
+    read: Option<ReadEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct ReadEntry<'a> {
+struct ReadEntry {
     at: i64,
-    #[serde(borrow)]
-    languages: Vec<LanguageEntry<'a>>,
+    languages: Vec<LanguageEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct LanguageEntry<'a> {
-    #[serde(borrow)]
-    code: Cow<'a, str>,
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
+struct LanguageEntry {
+    code: Arc<str>,
+    #[serde(default)]
+    name: Box<str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     completion: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,10 +105,9 @@ struct LanguageEntry<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct DepartedEntry<'a> {
+struct DepartedEntry {
     id: u64,
-    #[serde(borrow)]
-    code: Cow<'a, str>,
+    code: Arc<str>,
     completion: f64,
     clock: i64,
     left_at: i64,
@@ -132,20 +124,19 @@ impl<I: Iterator<Item: Serialize> + Clone> Serialize for Each<I> {
 
 /// Writes `memory` to `out` piece by piece, without holding the complete text.
 pub(super) fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()> {
+    let nanoseconds = |took: Duration| u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
     let departed = memory.departed.iter();
     let document = Document {
-        format: FORMAT.into(),
+        format: FORMAT.to_owned(),
         version: VERSION,
-        base_url: base_url.into(),
-        last_full_poll_ns: memory
-            .last_full_poll
-            .map(|took| u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
+        base_url: base_url.to_owned(),
+        last_full_poll_ns: memory.last_full_poll.map(nanoseconds),
         repositories: Each(memory.repositories.iter().map(RepositoryEntry::from)),
         missed: memory.missed.iter().map(|id| id.get()).collect(),
         departed: Each(
             departed.map(|((id, code), (progress, left_at))| DepartedEntry {
                 id: id.get(),
-                code: Cow::Borrowed(code),
+                code: Arc::clone(code),
                 completion: progress.completion.get(),
                 clock: progress.at.as_millis(),
                 left_at: left_at.as_millis(),
@@ -157,19 +148,14 @@ pub(super) fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Re
     out.flush()
 }
 
-impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
-    fn from(remembered: &'a Remembered) -> Self {
-        let Repository {
-            id,
-            name,
-            visibility,
-            created_at,
-        } = &*remembered.repository;
+impl From<&Remembered> for RepositoryEntry {
+    fn from(remembered: &Remembered) -> Self {
+        let repository = &*remembered.repository;
         Self {
-            id: id.get(),
-            name: Cow::Borrowed(name),
-            private: visibility.is_private(),
-            created_at: created_at.map(Timestamp::as_millis),
+            id: repository.id.get(),
+            name: Arc::clone(&repository.name),
+            private: repository.visibility.is_private(),
+            created_at: repository.created_at.map(Timestamp::as_millis),
             attempt: remembered.last_attempt,
             failures: remembered.failures,
             read: remembered.languages.as_deref().map(|languages| ReadEntry {
@@ -180,19 +166,19 @@ impl<'a> From<&'a Remembered> for RepositoryEntry<'a> {
     }
 }
 
-impl<'a> From<&'a Reading> for LanguageEntry<'a> {
-    fn from(Reading { language, reported }: &'a Reading) -> Self {
-        let (clock, completion, clock_completion) = match reported {
-            Reported::Never => (None, None, None),
-            Reported::Now(progress) => (Some(progress.at), Some(progress.completion), None),
-            Reported::Before(progress) => (Some(progress.at), None, Some(progress.completion)),
-        };
+impl From<&Reading> for LanguageEntry {
+    fn from(reading: &Reading) -> Self {
+        let last = reading.progress();
+        let completion = reading.completion();
         Self {
-            code: Cow::Borrowed(&language.code),
-            name: Cow::Borrowed(&language.name),
+            code: Arc::clone(&reading.language.code),
+            name: reading.language.name.clone(),
             completion: completion.map(Completion::get),
-            clock: clock.map(Timestamp::as_millis),
-            clock_completion: clock_completion.map(Completion::get),
+            clock: last.map(|last| last.at.as_millis()),
+            clock_completion: match completion {
+                Some(_) => None,
+                None => last.map(|last| last.completion.get()),
+            },
         }
     }
 }
@@ -214,25 +200,24 @@ pub(super) fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, DecodeError
     if format == FORMAT && version > VERSION {
         return Err(DecodeError::Newer(version));
     }
-    let document: Document<'_, Vec<&RawValue>, Vec<DepartedEntry<'_>>> =
-        serde_json::from_slice(bytes)?;
+    let document: Document<Vec<&RawValue>, Vec<DepartedEntry>> = serde_json::from_slice(bytes)?;
     if document.base_url != base_url {
-        return Err(DecodeError::OtherApi(document.base_url.into_owned()));
+        return Err(DecodeError::OtherApi(document.base_url));
     }
     let mut memory = Memory {
         last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos),
         ..Memory::default()
     };
-    let interner = Interner::default();
+    let mut known = HashSet::new();
     for entry in document.repositories {
-        let entry: RepositoryEntry<'_> = serde_json::from_str(entry.get())?;
-        memory.repositories.push(entry.remembered(&interner)?);
+        let entry: RepositoryEntry = serde_json::from_str(entry.get())?;
+        memory.repositories.push(entry.remembered(&mut known)?);
     }
     for id in document.missed {
         memory.missed.insert(repository_id(id)?);
     }
     for entry in document.departed {
-        let key = (repository_id(entry.id)?, entry.code.into());
+        let key = (repository_id(entry.id)?, entry.code);
         let clock = progress(entry.completion, entry.clock)?;
         memory
             .departed
@@ -246,16 +231,19 @@ fn impossible(what: &str) -> serde_json::Error {
     serde_json::Error::custom(format_args!("impossible {what}"))
 }
 
-impl RepositoryEntry<'_> {
-    fn remembered(self, interner: &Interner) -> Result<Remembered, serde_json::Error> {
+impl RepositoryEntry {
+    fn remembered(
+        self,
+        known: &mut HashSet<Arc<Language>>,
+    ) -> Result<Remembered, serde_json::Error> {
         let repository = Repository {
             id: repository_id(self.id)?,
-            name: self.name.into(),
+            name: self.name,
             visibility: Visibility::from_private(self.private),
             created_at: self.created_at.map(Timestamp::from_millis),
         };
         let languages = match self.read {
-            Some(read) => Some(Arc::new(read.languages(interner)?)),
+            Some(read) => Some(Arc::new(read.languages(known)?)),
             None => None,
         };
         Ok(Remembered {
@@ -267,8 +255,8 @@ impl RepositoryEntry<'_> {
     }
 }
 
-impl ReadEntry<'_> {
-    fn languages(self, interner: &Interner) -> Result<Languages, serde_json::Error> {
+impl ReadEntry {
+    fn languages(self, known: &mut HashSet<Arc<Language>>) -> Result<Languages, serde_json::Error> {
         let mut readings = Vec::with_capacity(self.languages.len());
         for entry in self.languages {
             let reported = match (entry.clock, entry.completion, entry.clock_completion) {
@@ -277,9 +265,8 @@ impl ReadEntry<'_> {
                 (Some(at), None, Some(completion)) => Reported::Before(progress(completion, at)?),
                 _ => return Err(impossible("clock")),
             };
-            let language = interner
-                .language(&entry.code, &entry.name)
-                .ok_or_else(|| impossible("number of languages"))?;
+            let (code, name) = (entry.code, entry.name);
+            let language = intern(known, Language { code, name });
             readings.push(Reading { language, reported });
         }
         if !readings.is_sorted_by(|one, next| one.language.code < next.language.code) {

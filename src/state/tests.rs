@@ -91,7 +91,7 @@ fn encoded(memory: &Memory) -> Vec<u8> {
 }
 
 fn open(path: &Path) -> Result<Opened, StateError> {
-    StateFile::open(path, API, OtherApi::SetAside, NOW)
+    StateFile::open(path, API, NOW)
 }
 
 struct Folder(TempDir);
@@ -201,7 +201,7 @@ fn a_file_of_a_newer_version_stays_where_it_is() {
 fn the_state_of_another_api_can_be_left_alone() {
     let folder = Folder::new();
     fs::write(folder.path("state"), encoded(&small())).unwrap();
-    let opened = StateFile::open(&folder.path("state"), "demo", OtherApi::Refuse, NOW);
+    let opened = StateFile::open(&folder.path("state"), DEMO, NOW);
     let error = opened.unwrap_err().to_string();
     assert!(
         error.contains("it is the state of https://api.example.com/")

@@ -8,7 +8,7 @@ use translation_exporter::{
     api::wire,
     config::{self, Options},
     model::{Interner, Next, Timestamp},
-    state::{OtherApi, StateError, StateFile},
+    state::{StateError, StateFile},
 };
 
 /// A page of the listing.
@@ -67,7 +67,7 @@ pub fn state_file(bytes: &[u8]) {
     let path = folder.path().join("state.json");
     fs::write(&path, bytes).expect("a file");
     let now = Timestamp::from_millis(1_800_000_000_000);
-    let open = || StateFile::open(&path, "https://api.example.com/", OtherApi::SetAside, now);
+    let open = || StateFile::open(&path, "https://api.example.com/", now);
     let opened = match open() {
         Ok(opened) => opened,
         Err(error) => {

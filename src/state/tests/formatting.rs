@@ -59,6 +59,19 @@ fn a_file_of_version_1_is_read() {
 }
 
 #[test]
+fn as_many_languages_as_were_known_can_be_read_again() {
+    let name = "one of more than a client keeps";
+    let languages = (0..150_000)
+        .map(|n| reading(&format!("{n:06}"), name, Reported::Never))
+        .collect();
+    let memory = Memory {
+        repositories: vec![remembered(7, "owner/repo", Some(languages))],
+        ..Memory::default()
+    };
+    assert_eq!(decode(&encoded(&memory)).unwrap(), memory);
+}
+
+#[test]
 fn nothing_known_is_a_state_too() {
     let nothing = Memory::default();
     assert_eq!(decode(&encoded(&nothing)).unwrap(), nothing);
