@@ -137,7 +137,7 @@ impl StateFile {
     /// # Errors
     ///
     /// Nothing half-written is left, and a later call may succeed. The last good file is untouched, except if only its folder
-    /// could not be synced, so that a power failure may undo the change.
+    /// could not be synced.
     pub fn write(&self, memory: &Memory) -> Result<(), StateError> {
         let temporary = sibling(&self.path, ".tmp");
         // Only a new file is sure to have the mode, and not to be a link that somebody put there.
@@ -150,14 +150,16 @@ impl StateFile {
                 .open(&temporary)?;
             format::encode(memory, &self.base_url, &file)?;
             file.sync_all()?;
-            fs::rename(&temporary, &self.path)?;
-            sync_folder(&self.path)
+            fs::rename(&temporary, &self.path)
         };
         write().map_err(|error| {
             // It is useless, and on a full disk it would take up space. What matters is in the error already.
             let _ = fs::remove_file(&temporary);
             StateError::io("write the state file", &self.path, error)
-        })
+        })?;
+        let action =
+            "sync the folder (the state file is replaced, but a power failure may undo that) of";
+        sync_folder(&self.path).map_err(|error| StateError::io(action, &self.path, error))
     }
 }
 
