@@ -1,10 +1,9 @@
 //! Build script: which revision is built, and by which compiler. The crate reads both with `env!`.
 //!
 //! The revision is the first of these: `TRANSLATION_EXPORTER_REVISION` in the environment, the commit that git has
-//! checked out here, the commit that `cargo package` noted in an unpacked crate, "unknown". Neither git nor a repository
-//! is required.
+//! checked out here, "unknown". Neither git nor a repository is required.
 
-use std::{env, fs, path::Path, process::Command};
+use std::{env, path::Path, process::Command};
 
 const REVISION: &str = "TRANSLATION_EXPORTER_REVISION";
 
@@ -12,19 +11,16 @@ const REVISION: &str = "TRANSLATION_EXPORTER_REVISION";
 fn main() {
     println!("cargo::rerun-if-changed=src/build.rs");
     println!("cargo::rerun-if-env-changed={REVISION}");
-    let revision = given().or_else(checked_out).or_else(packaged);
-    let revision = revision.as_deref().unwrap_or("unknown");
-    let compiler = compiler();
-    let compiler = compiler.as_deref().unwrap_or("unknown");
+    let unknown = || "unknown".to_owned();
+    let revision = given().or_else(checked_out).unwrap_or_else(unknown);
+    let compiler = compiler().unwrap_or_else(unknown);
     println!("cargo::rustc-env={REVISION}={revision}");
     println!("cargo::rustc-env=TRANSLATION_EXPORTER_RUSTC={compiler}");
 }
 
 fn given() -> Option<String> {
     let revision = env::var(REVISION).ok()?;
-    let revision = revision.trim();
-    (!revision.is_empty() && revision.bytes().all(|b| b.is_ascii_graphic()))
-        .then(|| revision.to_owned())
+    Some(revision).filter(|revision| !revision.is_empty())
 }
 
 /// The commit of the git repository whose root this is, not of one around it.
@@ -48,15 +44,6 @@ fn checked_out() -> Option<String> {
         println!("cargo::rerun-if-changed={log}");
     }
     Some(revision.to_owned())
-}
-
-fn packaged() -> Option<String> {
-    let note = fs::read_to_string(".cargo_vcs_info.json").ok()?;
-    let (_, after) = note.split_once("\"sha1\"")?;
-    let sha1 = after.split('"').nth(1)?;
-    sha1.bytes()
-        .all(|b| b.is_ascii_hexdigit())
-        .then(|| sha1.to_owned())
 }
 
 fn compiler() -> Option<String> {

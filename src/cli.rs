@@ -7,7 +7,7 @@
 use crate::config::{KEYS, Key, Options, Takes};
 use clap::{
     Arg, ArgAction, ArgMatches, FromArgMatches as _, Subcommand, ValueEnum,
-    error::{ContextKind, ContextValue, ErrorKind},
+    error::{ContextKind, ErrorKind},
     value_parser,
 };
 use std::{ffi::OsString, iter, path::PathBuf};
@@ -167,8 +167,8 @@ fn typed(matches: &ArgMatches) -> Options {
         config_file: file.filter(|file| !file.is_empty()).map(PathBuf::from),
         ..Options::default()
     };
-    for key in KEYS.iter().filter(|key| key.flag.is_some()) {
-        if let Some(typed) = matches.get_many::<String>(key.path) {
+    for key in KEYS {
+        if let Ok(Some(typed)) = matches.try_get_many::<String>(key.path) {
             let typed: Vec<_> = typed.map(String::as_str).collect();
             options.flags.insert(key.path, typed.join(","));
         }
@@ -216,21 +216,19 @@ pub fn parse_from(
 
 /// What to do if the unknown option is a key of the configuration that has no option.
 fn key_without_option(error: &clap::Error) -> Option<String> {
-    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
-        return None;
-    };
+    let argument = error.get(ContextKind::InvalidArg)?.to_string();
     let key = Key::find(&argument.strip_prefix("--")?.replace('-', "_"))?;
-    if error.kind() != ErrorKind::UnknownArgument || key.flag.is_some() {
+    if key.flag.is_some() {
         return None;
     }
+    let instead = match key.takes {
+        Takes::Secret => "the list of processes would show it; use --api.key-file",
+        _ => "set it in the file of --config.file",
+    };
     let (path, variable) = (key.path, key.variable());
-    Some(match key.takes {
-        Takes::Secret => format!(
-            "no option takes the API key, because the list of processes would show it to everybody; use \
-             --api.key-file, or set {variable}"
-        ),
-        _ => format!("{path} has no option; set it in the file of --config.file, or as {variable}"),
-    })
+    Some(format!(
+        "{path} has no option: {instead}, or set {variable}"
+    ))
 }
 
 #[cfg(test)]

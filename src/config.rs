@@ -174,8 +174,8 @@ impl Config {
         for (old, new) in self.changed(new) {
             changes.push(format!("{} ({:?} -> {:?})", old.key, old.value, new.value));
         }
-        let (old, new) = (&self.api.key, &new.api.key);
-        if old != new && matches!((old, new), (KeySource::Inline(_), KeySource::Inline(_))) {
+        // Its setting hides it.
+        if self.api.key != new.api.key {
             changes.push("api.key".to_owned());
         }
         changes

@@ -5,11 +5,11 @@
 //! whatever the level: below it some of them log the headers of requests, and so the API key. Spans are not shown: the
 //! fields of an event say everything.
 
-use crate::{clock::Clock, config::LogConfig, text::printable};
+use crate::{config::LogConfig, text::printable};
 use indicatif::ProgressBar;
 use serde_json::Value;
 use std::{
-    backtrace::BacktraceStatus,
+    backtrace::Backtrace,
     fmt,
     io::Write as _,
     panic::PanicHookInfo,
@@ -63,21 +63,9 @@ pub fn init(config: &LogConfig, bar: Option<ProgressBar>) -> Handle {
 }
 
 fn log_panic(panic: &PanicHookInfo<'_>) {
-    let place = panic.location().map(ToString::to_string);
-    let backtrace = std::backtrace::Backtrace::capture();
-    let backtrace =
-        (backtrace.status() == BacktraceStatus::Captured).then(|| backtrace.to_string());
-    let payload = panic.payload();
-    let message = payload
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    tracing::error!(
-        panic = message,
-        place,
-        backtrace,
-        "a thread or task failed; this is a bug"
-    );
+    // If RUST_BACKTRACE asks for it.
+    let backtrace = Backtrace::capture();
+    tracing::error!(%panic, %backtrace, "a thread or task failed; this is a bug");
 }
 
 fn subscriber(
@@ -116,53 +104,38 @@ impl<S: Subscriber, W: Fn(&str) + Send + Sync + 'static> Layer<S> for Lines<W> {
         let mut fields = Fields::default();
         event.record(&mut fields);
         let mut entries = vec![
-            ("ts", timestamp().into()),
+            ("ts", format!("{:.3}", jiff::Timestamp::now()).into()),
             ("level", metadata.level().as_str().to_lowercase().into()),
             ("target", metadata.target().into()),
             ("msg", fields.message),
         ];
         entries.extend(fields.others);
-        let line = if self.json.load(Ordering::Relaxed) {
-            json(&entries)
-        } else {
-            logfmt(&entries)
-        };
+        let line = line(&entries, self.json.load(Ordering::Relaxed));
         // JSON lets pass some of what a terminal would interpret; all of it stands between quotes.
         (self.write)(&(printable(&line) + "\n"));
     }
 }
 
-fn timestamp() -> String {
-    let now = Clock::system().now();
-    match jiff::Timestamp::from_millisecond(now.as_millis()) {
-        Ok(time) => format!("{time:.3}"),
-        Err(_) => now.to_string(),
-    }
-}
-
 type Entry = (&'static str, Value);
 
-fn json(entries: &[Entry]) -> String {
-    let entries: Vec<_> = entries
-        .iter()
-        .map(|(key, value)| format!("\"{key}\":{value}"))
-        .collect();
-    format!("{{{}}}", entries.join(","))
-}
-
-/// What is more than a plain word is quoted, as in JSON.
-fn logfmt(entries: &[Entry]) -> String {
+/// In logfmt, what is more than a plain word is quoted, as in JSON.
+fn line(entries: &[Entry], json: bool) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || c.is_ascii_graphic() && !"\"=\\".contains(c);
-    let entries: Vec<_> = entries
-        .iter()
-        .map(|(key, value)| match value.as_str() {
+    let mut line = Vec::new();
+    for (key, value) in entries {
+        line.push(match value.as_str() {
+            _ if json => format!("\"{key}\":{value}"),
             Some(text) if !text.is_empty() && text.chars().all(is_plain) => {
                 format!("{key}={text}")
             }
             _ => format!("{key}={value}"),
-        })
-        .collect();
-    entries.join(" ")
+        });
+    }
+    if json {
+        format!("{{{}}}", line.join(","))
+    } else {
+        line.join(" ")
+    }
 }
 
 /// The fields of an event.
@@ -323,7 +296,8 @@ mod tests {
             "{line}"
         );
         assert!(
-            line.contains(" panic=\"no way\\n\" place=src/telemetry.rs:"),
+            line.contains(" panic=\"panicked at src/telemetry.rs:")
+                && line.contains("\\nno way\\n"),
             "{line}"
         );
     }

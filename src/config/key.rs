@@ -69,26 +69,27 @@ pub struct KeyError {
 /// # Errors
 /// The file is missing, cannot be read or is too large, or the key is empty or cannot be sent in a header.
 pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
-    let (path, name) = match source {
-        KeySource::File { path, name } => (Path::new(path.expose_secret()), name),
-        KeySource::Inline(secret) => {
-            let hint = "set the API key, and nothing else";
-            return fit(secret.expose_secret().as_bytes()).map_err(|what| KeyError {
-                what: what.to_owned(),
-                hint,
-            });
+    let (bytes, what, hint) = match source {
+        KeySource::Inline(key) => (
+            key.expose_secret().as_bytes().to_vec(),
+            String::new(),
+            "set the API key, and nothing else",
+        ),
+        KeySource::File { path, name } => {
+            let what = format!("the API key file {name} ");
+            let bytes = read(Path::new(path.expose_secret())).map_err(|error| KeyError {
+                what: format!("{what}cannot be read: {error}"),
+                hint: os_hint(&error)
+                    .unwrap_or("make sure that the file exists and that this user can read it"),
+            })?;
+            let hint = "write the API key, and nothing else, into the file";
+            (bytes, what, hint)
         }
     };
-    let failed = |what: &str, hint| KeyError {
-        what: format!("the API key file {name} {what}"),
+    fit(&bytes).map_err(|problem| KeyError {
+        what: what + problem,
         hint,
-    };
-    let bytes = read(path).map_err(|error| {
-        let hint = os_hint(&error)
-            .unwrap_or("make sure that the file exists and that this user can read it");
-        failed(&format!("cannot be read: {error}"), hint)
-    })?;
-    fit(&bytes).map_err(|what| failed(what, "write the API key, and nothing else, into the file"))
+    })
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {

@@ -26,9 +26,11 @@ pub(super) fn merge(
         read = read.and_then(|()| file::read(&mut reader, path));
     }
     for (name, value) in environment {
-        if let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) {
-            variable(&mut reader, name, value.to_str());
-        }
+        variable(
+            &mut reader,
+            &name.to_string_lossy(),
+            &value.to_string_lossy(),
+        );
     }
     if let Err(mistake) = read {
         reader.mistakes.push(mistake);
@@ -45,27 +47,18 @@ pub(super) fn merge(
     Ok(reader)
 }
 
-/// A variable with the prefix; its value is `None` if that is not UTF-8. A blank one is not set.
-fn variable(reader: &mut Reader, name: &str, value: Option<&str>) {
+/// A blank variable is not set.
+fn variable(reader: &mut Reader, name: &str, value: &str) {
     let source = Source::Variable(name.to_owned());
-    let key = KEYS.iter().find(|key| key.variable() == name);
-    let mistake = match (key, value) {
-        (None, _) => unknown(name, source),
-        (Some(key), None) => {
-            Some(Mistake::new(source, "is not UTF-8", "write it in UTF-8").of(key))
-        }
-        (Some(key), Some(value)) => {
-            if !value.trim().is_empty() {
-                reader.set(key, value, source);
-            }
-            None
-        }
-    };
-    reader.mistakes.extend(mistake);
+    match KEYS.iter().find(|key| key.variable() == name) {
+        None => reader.mistakes.extend(unknown(name, source)),
+        Some(key) if !value.trim().is_empty() => reader.set(key, value, source),
+        Some(_) => {}
+    }
 }
 
-/// A variable that belongs to no key. Kubernetes injects some with the prefix, none of which has two underscores in a row:
-/// they are not ours.
+/// What is wrong with a variable that belongs to no key. Kubernetes injects some with the prefix, none of which has two
+/// underscores in a row: they are not ours.
 fn unknown(name: &str, source: Source) -> Option<Mistake> {
     let one_underscore = |key: &&Key| key.variable().replace("__", "_") == name;
     if let Some(key) = KEYS.iter().find(one_underscore) {

@@ -99,16 +99,14 @@ impl Reader {
         number.unwrap_or_default()
     }
 
-    /// `M` is no minute, but a month, which nobody means.
     pub fn duration(&mut self, path: &str, bounds: RangeInclusive<Duration>) -> Duration {
         let duration = self.parsed(path, |text| {
             let duration = humantime::parse_duration(text).ok()?;
             bounds.contains(&duration).then_some(duration)
         });
-        let text = self.text(path);
-        if duration.is_some() && text.contains('M') {
-            let what = format!("{} is in months", short(&text));
-            self.mistake(path, what, "write a lowercase m for minutes");
+        // Nobody means a month.
+        if duration.is_some() && self.text(path).contains('M') {
+            self.mistake(path, "is in months", "write a lowercase m for minutes");
         }
         duration.unwrap_or_default()
     }

@@ -5,7 +5,7 @@ use super::{
     ApiConfig, Config, ConfigError, FilterConfig, KeySource, LogConfig, PollConfig, WebConfig,
     key::read_key,
     mistake::Source,
-    reader::{Reader, quoted, short},
+    reader::{Reader, quoted},
     targets,
 };
 use globset::GlobSet;
@@ -242,19 +242,14 @@ fn check_address(text: &str) -> Result<(), &'static str> {
 
 /// A path at which the metrics can be served: not that of the status page, and none that begins like the exporter's own.
 fn telemetry_path(read: &mut Reader) -> String {
-    const PATH: &str = "web.telemetry_path";
-    let path = read.text(PATH);
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    let problem = match path.as_str() {
-        path if !path.starts_with('/') => "does not begin with a slash",
-        // A browser takes what follows for a host.
-        path if path.starts_with("//") => "begins with two slashes",
-        path if path == "/" || path.starts_with("/-/") => "is already a path of the exporter",
-        path if !path.bytes().all(is_allowed) => "contains a character that is not allowed in it",
-        _ => return path,
-    };
-    read.mistake(PATH, format!("{} {problem}", short(&path)), "");
-    path
+    let path = read.parsed("web.telemetry_path", |path| {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+        // After two slashes, a browser expects a host.
+        let is_taken = path == "/" || path.starts_with("/-/") || path.starts_with("//");
+        let is_path = path.starts_with('/') && !is_taken && path.bytes().all(is_allowed);
+        is_path.then(|| path.to_owned())
+    });
+    path.unwrap_or_default()
 }
 
 fn log(read: &mut Reader) -> LogConfig {
