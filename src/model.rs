@@ -6,9 +6,9 @@
 mod answer;
 mod interner;
 
-pub use answer::{BadEntry, LanguageList, Next, Page, TargetLanguage};
+pub use answer::{BadEntry, Defects, LanguageList, Next, Page, TargetLanguage};
 pub use interner::Interner;
-pub(crate) use interner::intern;
+pub(crate) use interner::KnownLanguages;
 
 use std::{fmt, num::NonZeroU64, sync::Arc, time::Duration};
 

@@ -7,7 +7,7 @@ use super::{
     retry,
     wire::{self, DecodeError},
 };
-use crate::model::{Defect, LanguageList, Operation, Page, PollFailure, Reason, RepositoryId};
+use crate::model::{LanguageList, Operation, Page, PollFailure, Reason, RepositoryId};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{sync::RwLock, time::sleep};
@@ -59,7 +59,7 @@ impl PollSession {
         operation: Operation,
         attempts: Attempts,
         url: &Url,
-        decode: impl Fn(&[u8]) -> Result<(T, Vec<Defect>), DecodeError>,
+        decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
     ) -> Result<T, ApiError> {
         let client = &self.client;
         let max_attempts = match attempts {
@@ -81,12 +81,7 @@ impl PollSession {
                 .send(operation, url, &key.secret, attempt, &decode)
                 .await
             {
-                Ok((answer, defects)) => {
-                    for defect in defects {
-                        client.instruments.invalid_entry(operation, defect);
-                    }
-                    return Ok(answer);
-                }
+                Ok(answer) => return Ok(answer),
                 Err(error) => error.of(operation),
             };
             self.count_failure(operation, &error)?;

@@ -8,7 +8,7 @@
 //! Entries are read one by one, so that the bounds below also bound the memory that an answer takes, whatever it is made of.
 
 use crate::model::{
-    BadEntry, Completion, Defect, Interner, LanguageList, Next, Page, Repository, RepositoryId,
+    Completion, Defect, Interner, LanguageList, Next, Page, Repository, RepositoryId,
     TargetLanguage, Timestamp, Visibility,
 };
 use serde::{
@@ -16,10 +16,8 @@ use serde::{
     de::{MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
-use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
+use std::{borrow::Cow, fmt};
 
-/// How many defects of an answer are described.
-const MAX_DESCRIBED: usize = 100;
 /// The longest name and code, in bytes: a longer one is bad.
 const MAX_TEXT: usize = 1000;
 /// The most repositories of a page, and languages of a repository.
@@ -40,24 +38,16 @@ pub enum DecodeError {
     TooMany(&'static str),
 }
 
-/// Reads a page of the listing, and all of its defects, of which it describes some.
+/// Reads a page of the listing.
 ///
 /// # Errors
 /// The body is not a JSON array in UTF-8, or too large to be a page.
-pub fn decode_page(body: &[u8]) -> Result<(Page, Vec<Defect>), DecodeError> {
-    let mut page = Page {
-        repositories: Vec::new(),
-        nameless: Vec::new(),
-        unidentified: Vec::new(),
-        bad: Vec::new(),
-        next: Next::End,
-    };
-    let mut defects = Defects::default();
+pub fn decode_page(body: &[u8]) -> Result<Page, DecodeError> {
     let kept =
         |page: &Page| page.repositories.len() + page.nameless.len() + page.unidentified.len();
-    for_each_entry(body, |place, entry| {
-        if kept(&page) <= MAX_REPOSITORIES {
-            page.next = match decode_repository(place, entry, &mut page, &mut defects) {
+    let page = read_entries(body, |page, place, entry| {
+        if kept(page) <= MAX_REPOSITORIES {
+            page.next = match add_repository(page, place, entry) {
                 Some(id) => Next::After(id),
                 None => Next::Unreadable,
             };
@@ -66,25 +56,19 @@ pub fn decode_page(body: &[u8]) -> Result<(Page, Vec<Defect>), DecodeError> {
     if kept(&page) > MAX_REPOSITORIES {
         return Err(DecodeError::TooMany("100,000 repositories"));
     }
-    page.bad = defects.described;
-    Ok((page, defects.all))
+    Ok(page)
 }
 
 /// Adds one entry to the page, and returns its id if that can be read.
-fn decode_repository(
-    place: usize,
-    entry: Option<Entry<'_>>,
-    page: &mut Page,
-    defects: &mut Defects,
-) -> Option<RepositoryId> {
+fn add_repository(page: &mut Page, place: usize, entry: Option<Entry<'_>>) -> Option<RepositoryId> {
     let Some(entry) = entry else {
-        defects.add(place, Defect::NotAnObject, String::new);
+        page.bad.add(Defect::NotAnObject, Some(place), "");
         return None;
     };
-    let id = entry.required(Key::Id, parse_id);
-    let name = entry.required(Key::Name, parse_text);
-    let private = entry.optional(Key::Private, |raw| raw.parse().ok());
-    let created_at = entry.required(Key::CreatedAt, parse_time);
+    let id = entry.id.required(parse_id);
+    let name = entry.name.required(parse_text);
+    let private = entry.private.optional(|raw| raw.parse().ok());
+    let created_at = entry.created_at.required(parse_time);
     for (defect, is_found) in [
         (Defect::Private, private.is_err()),
         (Defect::CreatedAt, created_at.is_none()),
@@ -92,12 +76,13 @@ fn decode_repository(
         (Defect::Name, name.is_none()),
     ] {
         if is_found {
-            defects.add(place, defect, || match (id, &name) {
+            let identity = match (id, &name) {
                 (Some(id), Some(name)) => format!("id {id}, {name:?}"),
                 (Some(id), None) => format!("id {id}"),
                 (None, Some(name)) => format!("{name:?}"),
                 (None, None) => String::new(),
-            });
+            };
+            page.bad.add(defect, Some(place), identity);
         }
     }
     match (id, name) {
@@ -114,80 +99,68 @@ fn decode_repository(
     id
 }
 
-/// Reads the languages of a repository, and all of their defects, of which it describes some.
+/// Reads the languages of a repository.
 ///
 /// # Errors
 /// The body is not a JSON array in UTF-8, or has more languages than a repository can have.
-pub fn decode_languages(
-    body: &[u8],
-    interner: &Interner,
-) -> Result<(LanguageList, Vec<Defect>), DecodeError> {
-    let mut languages = BTreeMap::new();
-    let mut defects = Defects::default();
-    let mut is_full = false;
-    for_each_entry(body, |place, entry| {
-        let Some(entry) = entry else {
-            return defects.add(place, Defect::NotAnObject, String::new);
-        };
-        let Some(code) = entry.required(Key::Code, parse_text) else {
-            return defects.add(place, Defect::Code, String::new);
-        };
-        if languages.contains_key(&*code) {
-            return defects.add(place, Defect::DuplicateCode, || format!("{code:?}"));
-        }
-        if languages.len() == MAX_LANGUAGES {
-            is_full = true;
-            return;
-        }
-        let name = entry.optional(Key::Name, parse_name);
-        let completion = entry.optional(Key::Completion, parse_completion);
-        if name.is_err() {
-            defects.add(place, Defect::Name, || format!("{code:?}"));
-        }
-        if completion.is_err() {
-            defects.add(place, Defect::Completion, || format!("{code:?}"));
-        }
-        let name = name.unwrap_or(None).unwrap_or_default();
-        let Some(language) = interner.language(&code, &name) else {
-            is_full = true;
-            return;
-        };
-        let target = TargetLanguage {
-            language,
-            completion: completion.unwrap_or(None),
-        };
-        languages.insert(Arc::clone(&target.language.code), target);
-    })?;
+pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList, DecodeError> {
+    let (list, is_full) = read_entries(
+        body,
+        |(list, is_full): &mut (LanguageList, bool), place, entry| {
+            *is_full |= !add_language(list, place, entry, interner);
+        },
+    )?;
     if is_full {
         return Err(DecodeError::TooMany(
             "1,000 languages, or all repositories together have more than 100,000",
         ));
     }
-    let list = LanguageList {
-        languages: languages.into_values().collect(),
-        bad: defects.described,
+    Ok(list)
+}
+
+/// Adds one entry to the list, and returns whether there is room for it.
+fn add_language(
+    LanguageList { languages, bad }: &mut LanguageList,
+    place: usize,
+    entry: Option<Entry<'_>>,
+    interner: &Interner,
+) -> bool {
+    let place = Some(place);
+    let Some(entry) = entry else {
+        bad.add(Defect::NotAnObject, place, "");
+        return true;
     };
-    Ok((list, defects.all))
-}
-
-/// What is bad in an answer.
-#[derive(Default)]
-struct Defects {
-    all: Vec<Defect>,
-    described: Vec<BadEntry>,
-}
-
-impl Defects {
-    fn add(&mut self, place: usize, defect: Defect, identity: impl FnOnce() -> String) {
-        self.all.push(defect);
-        if self.described.len() < MAX_DESCRIBED {
-            self.described.push(BadEntry {
-                place: Some(place),
-                identity: identity(),
-                defect,
-            });
-        }
+    let Some(code) = entry.code.required(parse_text) else {
+        bad.add(Defect::Code, place, "");
+        return true;
+    };
+    let identity = format_args!("{code:?}");
+    let Err(at) = languages.binary_search_by(|known| (*known.language.code).cmp(&code)) else {
+        bad.add(Defect::DuplicateCode, place, identity);
+        return true;
+    };
+    let name = entry.name.optional(parse_name);
+    if name.is_err() {
+        bad.add(Defect::Name, place, identity);
     }
+    let completion = entry.completion.optional(parse_completion);
+    if completion.is_err() {
+        bad.add(Defect::Completion, place, identity);
+    }
+    let name = name.unwrap_or(None).unwrap_or_default();
+    let has_room = languages.len() < MAX_LANGUAGES;
+    let Some(language) = has_room.then(|| interner.language(&code, &name)).flatten() else {
+        return false;
+    };
+    let completion = completion.unwrap_or(None);
+    languages.insert(
+        at,
+        TargetLanguage {
+            language,
+            completion,
+        },
+    );
+    true
 }
 
 /// An integer, or a string of one in plain decimal digits (API specification 2.1).
@@ -232,18 +205,27 @@ fn parse_time(raw: &str) -> Option<Timestamp> {
     Some(Timestamp::from_millis(time.as_millisecond()))
 }
 
-/// Passes the entries of a JSON array to `take`, counted from 1, one by one; `None` for one that is no object.
-fn for_each_entry<'a>(
+/// Lets `take` take in the entries of a JSON array one by one, counted from 1; `None` for one that is no object.
+fn read_entries<'a, T: Default>(
     body: &'a [u8],
-    mut take: impl FnMut(usize, Option<Entry<'a>>),
-) -> Result<(), DecodeError> {
-    let mut place = 0;
-    let mut array = serde_json::Deserializer::from_slice(body);
-    let read = array.deserialize_seq(Entries(|raw: &'a RawValue| {
-        place += 1;
-        take(place, serde_json::from_str(raw.get()).ok());
-    }));
-    read.and_then(|()| array.end()).map_err(|error| {
+    take: impl Fn(&mut T, usize, Option<Entry<'a>>),
+) -> Result<T, DecodeError> {
+    let read = |are_objects| -> serde_json::Result<T> {
+        let mut taken = T::default();
+        let mut place = 0;
+        let mut array = serde_json::Deserializer::from_slice(body);
+        array.deserialize_seq(Entries {
+            are_objects,
+            take: |entry| {
+                place += 1;
+                take(&mut taken, place, entry);
+            },
+        })?;
+        array.end()?;
+        Ok(taken)
+    };
+    // Almost always all are objects; only where they are not is each looked at twice.
+    read(true).or_else(|_| read(false)).map_err(|error| {
         if body.trim_ascii_start().starts_with(b"<") {
             DecodeError::Html
         } else if error.is_eof() {
@@ -254,9 +236,12 @@ fn for_each_entry<'a>(
     })
 }
 
-struct Entries<F>(F);
+struct Entries<F> {
+    are_objects: bool,
+    take: F,
+}
 
-impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Entries<F> {
+impl<'de, F: FnMut(Option<Entry<'de>>)> Visitor<'de> for Entries<F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -264,32 +249,31 @@ impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Entries<F> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<(), A::Error> {
-        while let Some(entry) = array.next_element()? {
-            (self.0)(entry);
+        if self.are_objects {
+            while let Some(entry) = array.next_element()? {
+                (self.take)(Some(entry));
+            }
+        } else {
+            while let Some(entry) = array.next_element::<&RawValue>()? {
+                (self.take)(serde_json::from_str(entry.get()).ok());
+            }
         }
         Ok(())
     }
 }
 
-/// The fields that the specification names.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(field_identifier, rename_all = "snake_case")]
-enum Key {
-    Id,
-    Name,
-    Private,
-    CreatedAt,
-    Code,
-    Completion,
-    #[serde(other)]
-    Unknown,
+/// The fields of one object that the specification names.
+#[derive(Default)]
+struct Entry<'a> {
+    id: Field<'a>,
+    name: Field<'a>,
+    private: Field<'a>,
+    created_at: Field<'a>,
+    code: Field<'a>,
+    completion: Field<'a>,
 }
 
-/// What one object has of each of them. Derived structs refuse an object in which a key is repeated.
 #[derive(Default)]
-struct Entry<'a>([Field<'a>; Key::Unknown as usize + 1]);
-
-#[derive(Clone, Copy, Default)]
 enum Field<'a> {
     #[default]
     Missing,
@@ -300,27 +284,24 @@ enum Field<'a> {
 /// A field that is present but not as it should be.
 struct Bad;
 
-impl<'a> Entry<'a> {
+impl<'a> Field<'a> {
     /// `None` if the field is missing or bad.
-    fn required<T>(&self, key: Key, parse: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
-        self.optional(key, parse).unwrap_or(None)
+    fn required<T>(&self, parse: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
+        self.optional(parse).unwrap_or(None)
     }
 
     /// `Ok(None)` if the field is missing.
-    fn optional<T>(
-        &self,
-        key: Key,
-        parse: impl FnOnce(&'a str) -> Option<T>,
-    ) -> Result<Option<T>, Bad> {
-        match self.0[key as usize] {
-            Field::Missing | Field::Once("null") => Ok(None),
-            Field::Once(raw) => parse(raw).map(Some).ok_or(Bad),
-            Field::Repeated => Err(Bad),
+    fn optional<T>(&self, parse: impl FnOnce(&'a str) -> Option<T>) -> Result<Option<T>, Bad> {
+        match *self {
+            Self::Missing | Self::Once("null") => Ok(None),
+            Self::Once(raw) => parse(raw).map(Some).ok_or(Bad),
+            Self::Repeated => Err(Bad),
         }
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Entry<'a> {
+/// By hand, since a derived struct refuses an object in which a key is repeated, or is no text.
+impl<'de> Deserialize<'de> for Entry<'de> {
     fn deserialize<D: Deserializer<'de>>(entry: D) -> Result<Self, D::Error> {
         entry.deserialize_map(Fields)
     }
@@ -337,8 +318,16 @@ impl<'de> Visitor<'de> for Fields {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Entry<'de>, A::Error> {
         let mut entry = Entry::default();
-        while let Some((key, value)) = object.next_entry::<Key, &RawValue>()? {
-            let field = &mut entry.0[key as usize];
+        while let Some((key, value)) = object.next_entry::<&RawValue, &RawValue>()? {
+            let field = match parse_name(key.get()).as_deref() {
+                Some("id") => &mut entry.id,
+                Some("name") => &mut entry.name,
+                Some("private") => &mut entry.private,
+                Some("created_at") => &mut entry.created_at,
+                Some("code") => &mut entry.code,
+                Some("completion") => &mut entry.completion,
+                _ => continue,
+            };
             *field = match field {
                 Field::Missing => Field::Once(value.get()),
                 Field::Once(_) | Field::Repeated => Field::Repeated,

@@ -3,6 +3,9 @@
 use super::{Completion, Defect, Language, Repository, RepositoryId};
 use std::{fmt, sync::Arc};
 
+/// How many defects are described.
+const MAX_DESCRIBED: usize = 100;
+
 /// One bad entry, or one bad field of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadEntry {
@@ -30,22 +33,40 @@ impl fmt::Display for BadEntry {
     }
 }
 
-impl BadEntry {
-    /// A repository that cannot be used because of others in the listing.
-    #[must_use]
-    pub fn of_repository(repository: &Repository, defect: Defect) -> Self {
-        Self {
-            place: None,
-            identity: format!("id {}, {:?}", repository.id, repository.name),
-            defect,
+/// What is bad in an answer, or in a listing of several.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Defects {
+    pub all: Vec<Defect>,
+    /// The first of them, at most 100.
+    pub described: Vec<BadEntry>,
+}
+
+impl Defects {
+    pub fn add(&mut self, defect: Defect, place: Option<usize>, identity: impl fmt::Display) {
+        self.all.push(defect);
+        if self.described.len() < MAX_DESCRIBED {
+            let identity = identity.to_string();
+            self.described.push(BadEntry {
+                place,
+                identity,
+                defect,
+            });
         }
+    }
+
+    /// Adds those of another answer.
+    pub fn append(&mut self, mut other: Self) {
+        self.all.append(&mut other.all);
+        self.described.append(&mut other.described);
+        self.described.truncate(MAX_DESCRIBED);
     }
 }
 
 /// How the listing continues after a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Next {
     /// The page is empty: this was the end.
+    #[default]
     End,
     /// The id of the last entry.
     After(RepositoryId),
@@ -54,7 +75,7 @@ pub enum Next {
 }
 
 /// One page of the listing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Page {
     /// In the order of the page; an id may appear more than once.
     pub repositories: Vec<Repository>,
@@ -62,7 +83,7 @@ pub struct Page {
     pub nameless: Vec<RepositoryId>,
     /// Names of entries whose id cannot be read: likewise.
     pub unidentified: Vec<Arc<str>>,
-    pub bad: Vec<BadEntry>,
+    pub bad: Defects,
     pub next: Next,
 }
 
@@ -87,9 +108,9 @@ pub struct TargetLanguage {
 }
 
 /// The languages of one repository.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct LanguageList {
     /// In the order of their codes, each code once.
     pub languages: Vec<TargetLanguage>,
-    pub bad: Vec<BadEntry>,
+    pub bad: Defects,
 }

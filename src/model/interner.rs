@@ -3,7 +3,7 @@
 use super::Language;
 use crate::sync::lock;
 use std::{
-    collections::HashSet,
+    collections::BTreeMap,
     sync::{Arc, Mutex},
 };
 
@@ -12,41 +12,65 @@ const CAPACITY: usize = 100_000;
 
 /// Returns the one copy of a language.
 #[derive(Debug, Default)]
-pub struct Interner(Mutex<HashSet<Arc<Language>>>);
+pub struct Interner(Mutex<KnownLanguages>);
 
 impl Interner {
     /// `None` if it is a new one, and there is no room for more.
     #[must_use]
     pub fn language(&self, code: &str, name: &str) -> Option<Arc<Language>> {
         let mut known = lock(&self.0);
-        let language = Language {
-            code: code.into(),
-            name: name.into(),
-        };
-        let has_room = known.len() < CAPACITY || known.contains(&language);
-        has_room.then(|| intern(&mut known, language))
+        if known.count < CAPACITY {
+            Some(known.intern(code, name))
+        } else {
+            known.find(code, name)
+        }
     }
 
     /// Forgets what is no longer used.
     pub fn forget_unused(&self) {
-        lock(&self.0).retain(|language| Arc::strong_count(language) > 1);
+        let known = &mut *lock(&self.0);
+        known.count = 0;
+        known.languages.retain(|_, by_name| {
+            by_name.retain(|_, language| Arc::strong_count(language) > 1);
+            known.count += by_name.len();
+            !by_name.is_empty()
+        });
     }
 
     /// How many languages are kept.
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
-        lock(&self.0).len()
+        lock(&self.0).count
     }
 }
 
-/// The one copy of a language among those that are known.
-pub(crate) fn intern(known: &mut HashSet<Arc<Language>>, language: Language) -> Arc<Language> {
-    if let Some(language) = known.get(&language) {
-        return Arc::clone(language);
+/// Languages by code and then by name: a look-up by both at once would have to copy them.
+#[derive(Debug, Default)]
+pub(crate) struct KnownLanguages {
+    languages: BTreeMap<Arc<str>, BTreeMap<Box<str>, Arc<Language>>>,
+    count: usize,
+}
+
+impl KnownLanguages {
+    fn find(&self, code: &str, name: &str) -> Option<Arc<Language>> {
+        self.languages.get(code)?.get(name).cloned()
     }
-    let language = Arc::new(language);
-    known.insert(Arc::clone(&language));
-    language
+
+    /// The one copy of a language.
+    pub fn intern(&mut self, code: &str, name: &str) -> Arc<Language> {
+        if let Some(language) = self.find(code, name) {
+            return language;
+        }
+        self.count += 1;
+        let language = Arc::new(Language {
+            code: code.into(),
+            name: name.into(),
+        });
+        let by_name = self.languages.entry(Arc::clone(&language.code));
+        let by_name = by_name.or_default();
+        by_name.insert(name.into(), Arc::clone(&language));
+        language
+    }
 }
 
 #[cfg(test)]

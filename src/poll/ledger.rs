@@ -6,7 +6,7 @@
 mod clocks;
 mod listing;
 
-pub(super) use listing::{Changes, Listing, MOST_BAD_ENTRIES};
+pub(super) use listing::{Changes, Listing};
 
 use super::queue::Queue;
 use crate::{

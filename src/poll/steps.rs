@@ -2,7 +2,7 @@
 
 use super::{
     Poller, Settings,
-    ledger::{Listing, MOST_BAD_ENTRIES, MOST_LANGUAGES},
+    ledger::{Listing, MOST_LANGUAGES},
     log::{self, PollLog},
     publications::Publications,
     queue::{Question, Verdict},
@@ -10,8 +10,8 @@ use super::{
 use crate::{
     api::{Api, ApiError, CURSOR_HINT, Session},
     model::{
-        BadEntry, Defect, Failure, LanguageList, Next, Operation, PollFailure, Reason,
-        RepositoryId, Scope, Stop,
+        Defects, Failure, LanguageList, Next, Operation, PollFailure, Reason, RepositoryId, Scope,
+        Stop,
     },
     snapshot::{Activity, DataSource, PollStatus, Snapshot, Step},
     words::repositories,
@@ -50,9 +50,8 @@ where
         work: &mut Work,
     ) -> Result<(), ApiError> {
         let mut listing = Listing::default();
-        let mut bad = Vec::new();
         let end = self
-            .read_pages(session, settings, publications, &mut listing, &mut bad)
+            .read_pages(session, settings, publications, &mut listing)
             .await;
         let now = self.clock.now();
         if end.is_err() {
@@ -67,17 +66,8 @@ where
             }
             return end;
         }
-        let (changes, duplicates) = self.ledger.apply_complete(listing, &settings.filter, now);
-        for (count, defect) in [
-            (duplicates.ids, Defect::DuplicateId),
-            (duplicates.names, Defect::DuplicateName),
-        ] {
-            for _ in 0..count {
-                self.instruments
-                    .invalid_entry(Operation::ListRepositories, defect);
-            }
-        }
-        bad.extend(duplicates.described);
+        let (changes, mut bad) = self.ledger.apply_complete(listing, &settings.filter, now);
+        self.count_defects(Operation::ListRepositories, &mut bad);
         if self.status.has_data() {
             work.log.changes(&changes);
         } else {
@@ -89,9 +79,9 @@ where
                 "the repositories were listed for the first time"
             );
         }
-        let digest = log::digest(&bad);
+        let digest = log::digest(&bad.described);
         if std::mem::replace(&mut self.bad_entries, digest) != digest {
-            work.log.bad_entries("the listing", &bad);
+            work.log.bad_entries("the listing", &bad.described);
         }
         self.unsaved = true;
         end
@@ -103,12 +93,11 @@ where
         settings: &Settings<A>,
         publications: &mut Publications,
         listing: &mut Listing,
-        bad: &mut Vec<BadEntry>,
     ) -> Result<(), ApiError> {
         let mut after = None;
         loop {
             let mut request = pin!(session.list_repositories(after));
-            let mut page = loop {
+            let page = loop {
                 tokio::select! {
                     page = &mut request => break page?,
                     () = publications.wait() => self.publish(),
@@ -116,10 +105,8 @@ where
                 }
             };
             let (follows, next) = (page.follows(after), page.next);
-            page.bad
-                .truncate(MOST_BAD_ENTRIES.saturating_sub(bad.len()));
-            bad.append(&mut page.bad);
             listing.add(page);
+            self.count_defects(Operation::ListRepositories, &mut listing.bad);
             self.came_to(Step::Listing {
                 shown: listing.len(),
             });
@@ -211,13 +198,21 @@ where
         settings: &Settings<A>,
         work: &mut Work,
     ) -> Option<Verdict> {
-        match answer.and_then(|list| self.to_keep(id, list)) {
+        let answer = answer.and_then(|mut list| {
+            self.count_defects(Operation::ListLanguages, &mut list.bad);
+            self.to_keep(id, list)
+        });
+        match answer {
             Ok(list) => {
                 self.book_trouble(work);
                 work.read += 1;
                 self.unsaved = true;
-                if self.ledger.bad_entries_changed(id, log::digest(&list.bad)) {
-                    work.log.bad_entries(self.ledger.name(id), &list.bad);
+                if self
+                    .ledger
+                    .bad_entries_changed(id, log::digest(&list.bad.described))
+                {
+                    work.log
+                        .bad_entries(self.ledger.name(id), &list.bad.described);
                 }
                 if self
                     .ledger
@@ -246,11 +241,19 @@ where
         }
     }
 
+    fn count_defects(&self, operation: Operation, bad: &mut Defects) {
+        for defect in bad.all.drain(..) {
+            self.instruments.invalid_entry(operation, defect);
+        }
+    }
+
     /// The languages that are not excluded, if there is room for them.
     fn to_keep(&self, id: RepositoryId, mut list: LanguageList) -> Result<LanguageList, ApiError> {
         let excluded = &self.settings.borrow().filter.exclude_languages;
-        list.languages
-            .retain(|target| !excluded.is_match(&*target.language.code));
+        if !excluded.is_empty() {
+            list.languages
+                .retain(|target| !excluded.is_match(&*target.language.code));
+        }
         if self.ledger.has_room(id, list.languages.len()) {
             return Ok(list);
         }

@@ -11,8 +11,8 @@ mod wrong_clock;
 use crate::{
     api::{ApiError, Attempts, Session},
     model::{
-        BadEntry, Completion, Language, LanguageList, Next, Page, Repository, RepositoryId,
-        TargetLanguage, Visibility,
+        BadEntry, Completion, Defects, Language, LanguageList, Next, Page, Repository,
+        RepositoryId, TargetLanguage, Visibility,
     },
     snapshot::Condition,
 };
@@ -118,10 +118,8 @@ impl Session for MemorySession {
             .map_or(Next::End, |last| Next::After(last.id));
         Ok(Page {
             repositories,
-            nameless: vec![],
-            unidentified: vec![],
-            bad: vec![],
             next,
+            ..Page::default()
         })
     }
 
@@ -157,12 +155,11 @@ impl Session for MemorySession {
             language,
             completion: Completion::new(*completion),
         };
-        let bad = world
-            .bad
-            .iter()
-            .find(|(of, _)| *of == id.get())
-            .map(|(_, bad)| bad.clone())
-            .unwrap_or_default();
+        let bad = world.bad.iter().find(|(of, _)| *of == id.get());
+        let bad = Defects {
+            described: bad.map(|(_, bad)| bad.clone()).unwrap_or_default(),
+            ..Defects::default()
+        };
         Ok(LanguageList {
             languages: vec![target],
             bad,

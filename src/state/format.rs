@@ -34,14 +34,14 @@
 
 use super::{Memory, Remembered};
 use crate::{
-    model::{Completion, Language, Repository, RepositoryId, Timestamp, Visibility, intern},
+    model::{Completion, KnownLanguages, Repository, RepositoryId, Timestamp, Visibility},
     progress::Progress,
     snapshot::{Languages, Reading, Reported},
 };
 use serde::{Deserialize, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::BTreeSet,
     io::{self, BufWriter, Write},
     sync::Arc,
     time::Duration,
@@ -208,7 +208,7 @@ pub(super) fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, DecodeError
         last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos),
         ..Memory::default()
     };
-    let mut known = HashSet::new();
+    let mut known = KnownLanguages::default();
     for entry in document.repositories {
         let entry: RepositoryEntry = serde_json::from_str(entry.get())?;
         memory.repositories.push(entry.remembered(&mut known)?);
@@ -232,10 +232,7 @@ fn impossible(what: &str) -> serde_json::Error {
 }
 
 impl RepositoryEntry {
-    fn remembered(
-        self,
-        known: &mut HashSet<Arc<Language>>,
-    ) -> Result<Remembered, serde_json::Error> {
+    fn remembered(self, known: &mut KnownLanguages) -> Result<Remembered, serde_json::Error> {
         let repository = Repository {
             id: repository_id(self.id)?,
             name: self.name,
@@ -256,7 +253,7 @@ impl RepositoryEntry {
 }
 
 impl ReadEntry {
-    fn languages(self, known: &mut HashSet<Arc<Language>>) -> Result<Languages, serde_json::Error> {
+    fn languages(self, known: &mut KnownLanguages) -> Result<Languages, serde_json::Error> {
         let mut readings = Vec::with_capacity(self.languages.len());
         for entry in self.languages {
             let reported = match (entry.clock, entry.completion, entry.clock_completion) {
@@ -265,8 +262,7 @@ impl ReadEntry {
                 (Some(at), None, Some(completion)) => Reported::Before(progress(completion, at)?),
                 _ => return Err(impossible("clock")),
             };
-            let (code, name) = (entry.code, entry.name);
-            let language = intern(known, Language { code, name });
+            let language = known.intern(&entry.code, &entry.name);
             readings.push(Reading { language, reported });
         }
         if !readings.is_sorted_by(|one, next| one.language.code < next.language.code) {

@@ -1,13 +1,10 @@
 //! What is read of answers, good and bad.
 
 use super::*;
+use crate::model::Defects;
 
 fn page(body: &str) -> Page {
-    decode_page(body.as_bytes()).unwrap().0
-}
-
-fn defects(bad: &[BadEntry]) -> Vec<Defect> {
-    bad.iter().map(|bad| bad.defect).collect()
+    decode_page(body.as_bytes()).unwrap()
 }
 
 fn repository(fields: &str) -> Page {
@@ -54,7 +51,7 @@ fn a_bad_id_costs_the_entry_and_keeps_its_name() {
     ] {
         let page = repository(&format!(r#""id":{raw},"name":"o/r""#));
         assert_eq!(page.repositories, [], "{raw}");
-        assert_eq!(defects(&page.bad), [Defect::Id], "{raw}");
+        assert_eq!(page.bad.all, [Defect::Id], "{raw}");
         assert_eq!(page.unidentified, ["o/r".into()]);
         assert_eq!(page.next, Next::Unreadable);
     }
@@ -69,16 +66,16 @@ fn a_bad_name_keeps_the_id_listed() {
             (0, 1),
             "{raw}"
         );
-        assert_eq!(defects(&page.bad), [Defect::Name], "{raw}");
+        assert_eq!(page.bad.all, [Defect::Name], "{raw}");
     }
 }
 
 #[test]
 fn a_bad_entry_costs_itself_alone_and_only_the_last_decides_the_cursor() {
     let mixed = page(
-        r#"[null, 5, "x", [[[]]], {"id":3,"name":"o/r","created_at":"2024-05-06T07:08:09.5+02:00","new":{"a":[{}]}}]"#,
+        r#"[null, 5, "x", [[[]]], 1e400, "\ud800", {"id":3,"name":"o/r","created_at":"2024-05-06T07:08:09.5+02:00","new":{"a":[{}]}}]"#,
     );
-    assert_eq!(defects(&mixed.bad), [Defect::NotAnObject; 4]);
+    assert_eq!(mixed.bad.all, [Defect::NotAnObject; 6]);
     assert_eq!(
         mixed.repositories[0].created_at,
         Some(Timestamp::from_millis(1_714_972_089_500))
@@ -91,7 +88,7 @@ fn a_bad_entry_costs_itself_alone_and_only_the_last_decides_the_cursor() {
 fn private_may_be_missing_but_not_odd_and_created_at_may_not_be_missing() {
     let shown = |fields: &str| {
         let page = page(&format!(r#"[{{"id":3,"name":"o/r",{fields}}}]"#));
-        (page.repositories[0].visibility, defects(&page.bad))
+        (page.repositories[0].visibility, page.bad.all)
     };
     assert_eq!(
         shown(r#""created_at":"2024-05-06T07:08:09Z""#),
@@ -114,26 +111,26 @@ fn private_may_be_missing_but_not_odd_and_created_at_may_not_be_missing() {
 
 #[test]
 fn keys_may_be_escaped_and_unknown_ones_may_be_anything() {
-    let page = repository(r#""":2,"Id":9,"\u0069d":3,"name":"o/r""#);
-    assert_eq!((page.repositories[0].id.get(), page.bad.len()), (3, 0));
+    let page = repository(r#""":2,"\ud800":1,"Id":9,"\u0069d":3,"name":"o/r""#);
+    assert_eq!((page.repositories[0].id.get(), page.bad.all.len()), (3, 0));
 }
 
 #[test]
 fn a_field_that_stands_twice_is_bad() {
     assert_eq!(
-        defects(&repository(r#""id":3,"id":4,"name":"o/r""#).bad),
+        repository(r#""id":3,"id":4,"name":"o/r""#).bad.all,
         [Defect::Id]
     );
     assert_eq!(
-        defects(&repository(r#""id":3,"name":"o/r","private":true,"private":true"#).bad),
+        repository(r#""id":3,"name":"o/r","private":true,"private":true"#)
+            .bad
+            .all,
         [Defect::Private]
     );
 }
 
 fn languages(body: &str) -> LanguageList {
-    decode_languages(body.as_bytes(), &Interner::default())
-        .unwrap()
-        .0
+    decode_languages(body.as_bytes(), &Interner::default()).unwrap()
 }
 
 #[test]
@@ -155,20 +152,20 @@ fn completion_is_any_finite_number_or_none() {
             Completion::new(value),
             "{raw}"
         );
-        assert_eq!(list.bad, []);
+        assert_eq!(list.bad, Defects::default());
     }
     for raw in ["\"50\"", "1e309", "true", "[50]", "{}"] {
         let list = languages(&format!(
             r#"[{{"code":"de","name":"German","completion":{raw}}}]"#
         ));
         assert_eq!(
-            (list.languages[0].completion, defects(&list.bad)),
+            (list.languages[0].completion, list.bad.all),
             (None, vec![Defect::Completion]),
             "{raw}"
         );
     }
     let list = languages(r#"[{"code":"de"},{"code":"fr","name":null,"completion":null}]"#);
-    assert_eq!(list.bad, []);
+    assert_eq!(list.bad, Defects::default());
     assert!(
         list.languages
             .iter()
@@ -200,10 +197,13 @@ fn languages_are_sorted_and_the_first_of_a_code_is_shown() {
         .collect();
     assert_eq!(shown, [("de", Completion::new(1.0)), ("fr", None)]);
     assert_eq!(
-        defects(&list.bad),
+        list.bad.all,
         [Defect::DuplicateCode, Defect::Code, Defect::Code]
     );
-    assert_eq!(list.bad[0].to_string(), r#"entry 3 ("de"): duplicate_code"#);
+    assert_eq!(
+        list.bad.described[0].to_string(),
+        r#"entry 3 ("de"): duplicate_code"#
+    );
 }
 
 #[test]
@@ -233,10 +233,10 @@ fn what_is_no_array_fails_as_a_whole_and_is_named() {
 #[test]
 fn every_defect_is_counted_and_a_hundred_are_described() {
     let body = format!("[{}0]", "0,".repeat(9_999));
-    let (page, defects) = decode_page(body.as_bytes()).unwrap();
-    assert_eq!((page.bad.len(), defects.len()), (100, 10_000));
-    let (list, defects) = decode_languages(body.as_bytes(), &Interner::default()).unwrap();
-    assert_eq!((list.bad.len(), defects.len()), (100, 10_000));
+    let bad = [page(&body).bad, languages(&body).bad];
+    for Defects { all, described } in bad {
+        assert_eq!((described.len(), all.len()), (100, 10_000));
+    }
 }
 
 /// An array of so many entries.
@@ -252,14 +252,14 @@ fn an_answer_with_more_than_there_can_be_is_refused() {
         let body = array(count, |n| format!(r#"{{"code":"{n}"}}"#));
         decode_languages(body.as_bytes(), &interner)
     };
-    assert_eq!(languages(1000).unwrap().0.languages.len(), 1000);
+    assert_eq!(languages(1000).unwrap().languages.len(), 1000);
     assert!(matches!(languages(1001), Err(DecodeError::TooMany(_))));
     assert_eq!(interner.count(), 1000);
     let page = |count| {
         let body = array(count, |n| format!(r#"{{"id":{n}}}"#));
         decode_page(body.as_bytes())
     };
-    assert_eq!(page(100_000).unwrap().0.nameless.len(), 100_000);
+    assert_eq!(page(100_000).unwrap().nameless.len(), 100_000);
     assert!(matches!(page(100_001), Err(DecodeError::TooMany(_))));
 }
 
@@ -275,23 +275,23 @@ fn a_name_of_more_than_a_thousand_bytes_is_bad() {
         named(&longest).repositories[0].name,
         longest.as_str().into()
     );
-    assert_eq!(defects(&named(&format!("{longest}n")).bad)[1], Defect::Name);
+    assert_eq!(named(&format!("{longest}n")).bad.all[1], Defect::Name);
     let list = languages(&format!(
         r#"[{{"code":"de","name":"{longest}n"}},{{"code":"{longest}n"}}]"#
     ));
-    assert_eq!(defects(&list.bad), [Defect::Name, Defect::Code]);
+    assert_eq!(list.bad.all, [Defect::Name, Defect::Code]);
     assert_eq!(&*list.languages[0].language.name, "");
 }
 
 #[test]
 fn depth_is_no_danger() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(defects(&page(&deep).bad), [Defect::NotAnObject]);
+    assert_eq!(page(&deep).bad.all, [Defect::NotAnObject]);
     let list = languages(&format!(
         r#"[{{"code":"de","x":{deep},"completion":{deep}}}]"#
     ));
     assert_eq!(
-        (list.languages.len(), defects(&list.bad)),
+        (list.languages.len(), list.bad.all),
         (1, vec![Defect::Completion])
     );
 }

@@ -177,10 +177,8 @@ mod tests {
         };
         let page = Page {
             repositories: vec![repository],
-            nameless: vec![],
-            unidentified: vec![],
-            bad: vec![],
             next: Next::After(id),
+            ..Page::default()
         };
         let mut ledger = Ledger::default();
         let mut listing = Listing::default();
@@ -218,7 +216,7 @@ mod tests {
                 id,
                 LanguageList {
                     languages,
-                    bad: vec![],
+                    ..LanguageList::default()
                 },
                 100.0,
                 now,

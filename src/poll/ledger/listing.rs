@@ -3,7 +3,7 @@
 use super::{Known, Ledger};
 use crate::{
     config::FilterConfig,
-    model::{BadEntry, Defect, Page, Repository, RepositoryId, Timestamp},
+    model::{Defect, Defects, Page, Repository, RepositoryId, Timestamp},
     select::{Selection, select},
     snapshot::{Languages, Reading},
 };
@@ -13,9 +13,6 @@ use std::{
     sync::Arc,
 };
 
-/// How many bad entries of a listing are kept to be logged.
-pub(in crate::poll) const MOST_BAD_ENTRIES: usize = 100;
-
 /// What a listing has shown so far; nothing known changes before it is applied.
 #[derive(Debug, Default)]
 pub(in crate::poll) struct Listing {
@@ -23,27 +20,12 @@ pub(in crate::poll) struct Listing {
     /// Ids without a name, and names without an id, that can be read: they are listed, though nothing new is known of them.
     nameless: HashSet<RepositoryId>,
     unidentified: HashSet<Arc<str>>,
-    duplicates: Duplicates,
+    pub bad: Defects,
 }
 
-/// The repositories of a listing that cannot be used because of others in it.
-#[derive(Debug, Default)]
-pub(in crate::poll) struct Duplicates {
-    /// How many have the id of an earlier one.
-    pub ids: usize,
-    /// How many have the name of another one.
-    pub names: usize,
-    /// The first of them, up to [`MOST_BAD_ENTRIES`].
-    pub described: Vec<BadEntry>,
-}
-
-impl Duplicates {
-    fn describe(&mut self, repository: &Repository, defect: Defect) {
-        if self.described.len() < MOST_BAD_ENTRIES {
-            self.described
-                .push(BadEntry::of_repository(repository, defect));
-        }
-    }
+/// A repository that cannot be used because of another one in the listing.
+fn add_duplicate(bad: &mut Defects, Repository { id, name, .. }: &Repository, defect: Defect) {
+    bad.add(defect, None, format_args!("id {id}, {name:?}"));
 }
 
 impl Listing {
@@ -53,21 +35,18 @@ impl Listing {
             match self.repositories.entry(repository.id) {
                 Entry::Vacant(entry) => drop(entry.insert(Arc::new(repository))),
                 Entry::Occupied(_) => {
-                    self.duplicates.ids += 1;
-                    self.duplicates.describe(&repository, Defect::DuplicateId);
+                    add_duplicate(&mut self.bad, &repository, Defect::DuplicateId)
                 }
             }
         }
+        self.bad.append(page.bad);
         self.nameless.extend(page.nameless);
         self.unidentified.extend(page.unidentified);
     }
 
-    /// How many entries it has shown.
+    /// How many repositories it has shown.
     pub fn len(&self) -> usize {
-        self.repositories.len()
-            + self.nameless.len()
-            + self.unidentified.len()
-            + self.duplicates.ids
+        self.repositories.len() + self.nameless.len() + self.unidentified.len()
     }
 
     /// Whether it shows this repository, even if only its id or only its name can be read.
@@ -88,14 +67,13 @@ pub(in crate::poll) struct Changes {
 }
 
 impl Ledger {
-    /// Applies a listing that reached its end: what it lacks leaves. Returns what it changed, and its repositories that
-    /// cannot be used because another one has the same id or name.
+    /// Applies a listing that reached its end: what it lacks leaves. Returns what it changed, and what is bad in it.
     pub fn apply_complete(
         &mut self,
         listing: Listing,
         filter: &FilterConfig,
         now: Timestamp,
-    ) -> (Changes, Duplicates) {
+    ) -> (Changes, Defects) {
         let before = self.names();
         self.remove_missing(&listing, now);
         self.unnamed = listing.nameless.len();
@@ -105,12 +83,11 @@ impl Ledger {
             }
         }
         self.forget_departed(now);
-        let mut duplicates = listing.duplicates;
+        let mut bad = listing.bad;
         for repository in self.reselect(filter, now) {
-            duplicates.names += 1;
-            duplicates.describe(&repository, Defect::DuplicateName);
+            add_duplicate(&mut bad, &repository, Defect::DuplicateName);
         }
-        (self.changes_since(before), duplicates)
+        (self.changes_since(before), bad)
     }
 
     /// Takes over what is new in a listing that broke off; what was known stays as it was. A new repository with the name of

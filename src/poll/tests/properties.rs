@@ -124,11 +124,7 @@ impl Session for Account {
             };
             json!({"id": id, "name": repository.name, "created_at": "2024-05-06T07:08:09Z"})
         };
-        Ok(
-            wire::decode_page(page.map(entry).collect::<Value>().to_string().as_bytes())
-                .unwrap()
-                .0,
-        )
+        Ok(wire::decode_page(page.map(entry).collect::<Value>().to_string().as_bytes()).unwrap())
     }
 
     async fn list_languages(
@@ -144,11 +140,7 @@ impl Session for Account {
             .unwrap_or_default();
         let entry = |(code, name, completion): &(String, String, Option<f64>)| json!({"code": code, "name": name, "completion": completion});
         let body = languages.iter().map(entry).collect::<Value>().to_string();
-        Ok(
-            wire::decode_languages(body.as_bytes(), &Interner::default())
-                .unwrap()
-                .0,
-        )
+        Ok(wire::decode_languages(body.as_bytes(), &Interner::default()).unwrap())
     }
 }
 
