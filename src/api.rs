@@ -33,7 +33,7 @@ use std::{
 };
 use tokio::{
     sync::Mutex,
-    time::{Instant, timeout},
+    time::{Instant, timeout, timeout_at},
 };
 use wire::DecodeError;
 
@@ -172,12 +172,13 @@ impl Client {
     ) -> Result<T, RequestError> {
         let started = Instant::now();
         let request = self.http.get(url.clone()).bearer_auth(key.expose_secret());
-        let (status, answer) = match request.send().await {
+        let deadline = started + self.timeout;
+        let (status, answer) = match before(deadline, request.send()).await {
             Ok(response) => (
                 Some(response.status().as_u16()),
-                self.receive(response, decode).await,
+                self.receive(response, deadline, decode).await,
             ),
-            Err(error) => (None, Err(RequestError::transport(&error))),
+            Err(error) => (None, Err(error)),
         };
         let took = started.elapsed();
         self.instruments.api_request(operation, status, took);
@@ -199,6 +200,7 @@ impl Client {
     async fn receive<T>(
         &self,
         mut response: reqwest::Response,
+        mut deadline: Instant,
         decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
     ) -> Result<T, RequestError> {
         let status = response.status();
@@ -223,20 +225,33 @@ impl Client {
         let mut body = Vec::new();
         // Held until the body is decoded.
         let mut large = None;
-        while let Some(chunk) = response
-            .chunk()
-            .await
-            .map_err(|error| RequestError::transport(&error))?
-        {
+        while let Some(chunk) = before(deadline, response.chunk()).await? {
             if body.len() + chunk.len() > limit {
                 return Err(too_large());
             }
             body.extend_from_slice(&chunk);
             if body.len() > LARGE_BODY && large.is_none() {
+                let waiting = Instant::now();
                 large = Some(self.large_bodies.lock().await);
+                // That wait is not the API's.
+                deadline += waiting.elapsed();
             }
         }
         decode(&body).map_err(|error| RequestError::decode(&error))
+    }
+}
+
+/// Waits for a part of an answer.
+async fn before<T>(
+    deadline: Instant,
+    part: impl Future<Output = reqwest::Result<T>>,
+) -> Result<T, RequestError> {
+    match timeout_at(deadline, part).await {
+        Ok(part) => part.map_err(|error| RequestError::transport(&error)),
+        Err(_) => Err(RequestError::new(
+            Reason::Timeout,
+            "no complete answer in time",
+        )),
     }
 }
 

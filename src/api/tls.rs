@@ -61,7 +61,6 @@ pub(super) fn http_client(config: &ApiConfig) -> Result<reqwest::Client, BuildEr
         .no_proxy()
         .retry(reqwest::retry::never())
         .connect_timeout(config.connect_timeout)
-        .timeout(config.timeout)
         .pool_max_idle_per_host(config.concurrency);
     if is_https && let Some(proxy) = https_proxy()? {
         builder = builder.proxy(proxy);

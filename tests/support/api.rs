@@ -144,7 +144,7 @@ pub struct Api {
 }
 
 struct Shared {
-    tls: Option<Arc<rustls::ServerConfig>>,
+    tls: Mutex<Option<Arc<rustls::ServerConfig>>>,
     world: Mutex<World>,
     rules: Mutex<Vec<(Target, Rule)>>,
     log: Mutex<Vec<Request>>,
@@ -200,7 +200,7 @@ impl Api {
             key: KEY.into(),
         });
         let shared = Arc::new(Shared {
-            tls,
+            tls: Mutex::new(tls),
             world,
             rules: Mutex::default(),
             log: Mutex::default(),
@@ -220,12 +220,17 @@ impl Api {
     }
 
     pub fn base_url(&self) -> String {
-        let scheme = if self.shared.tls.is_some() {
+        let scheme = if self.authority.is_some() {
             "https"
         } else {
             "http"
         };
         format!("{scheme}://{}", self.address)
+    }
+
+    /// Shows this certificate to new connections.
+    pub fn show(&self, server: Arc<rustls::ServerConfig>) {
+        *lock(&self.shared.tls) = Some(server);
     }
 
     /// The most repositories on a page, whatever the limit of a request.
@@ -289,9 +294,10 @@ impl Shared {
     fn serve(&self, stream: &TcpStream) {
         let _ = stream.set_nodelay(true);
         let mut plain = stream;
-        let end = match &self.tls {
+        let tls = lock(&self.tls).clone();
+        let end = match tls {
             None => self.answer_all(&mut plain),
-            Some(config) => ServerConnection::new(config.clone())
+            Some(config) => ServerConnection::new(config)
                 .map_err(io::Error::other)
                 .and_then(|connection| self.answer_all(&mut StreamOwned::new(connection, plain))),
         };

@@ -27,44 +27,60 @@ pub struct Identity {
 
 /// A certificate of this kind for this host and 127.0.0.1; it and its key in PEM.
 pub fn identity(kind: Certificate, host: &str) -> (Identity, [String; 2]) {
-    let authority_key = KeyPair::generate().unwrap();
-    let mut authority = CertificateParams::new(Vec::new()).unwrap();
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    authority
-        .distinguished_name
-        .push(DnType::CommonName, "Root of one test");
-    let root = authority.self_signed(&authority_key).unwrap();
-    let issuer = Issuer::new(authority, &authority_key);
+    Authority::new().identity(kind, host)
+}
 
-    let key = KeyPair::generate().unwrap();
-    let names = if kind == Certificate::WrongName {
-        vec!["elsewhere.test"]
-    } else {
-        vec![host, "127.0.0.1"]
-    };
-    let mut params =
-        CertificateParams::new(names.into_iter().map(str::to_owned).collect::<Vec<_>>()).unwrap();
-    if kind == Certificate::Expired {
-        params.not_before = date_time_ymd(2020, 1, 1);
-        params.not_after = date_time_ymd(2020, 2, 1);
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    root: String,
+}
+
+impl Authority {
+    pub fn new() -> Self {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "Root of one test");
+        let root = params.self_signed(&key).unwrap().pem();
+        let issuer = Issuer::new(params, key);
+        Self { issuer, root }
     }
-    let certificate = if kind == Certificate::SelfSigned {
-        params.self_signed(&key).unwrap()
-    } else {
-        params.signed_by(&key, &issuer).unwrap()
-    };
-    let server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(
-            vec![CertificateDer::from(certificate.der().to_vec())],
-            PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
-        )
-        .unwrap();
-    let identity = Identity {
-        authority: root.pem(),
-        server: Arc::new(server),
-    };
-    (identity, [certificate.pem(), key.serialize_pem()])
+
+    /// As [`identity`], all of one authority.
+    pub fn identity(&self, kind: Certificate, host: &str) -> (Identity, [String; 2]) {
+        let key = KeyPair::generate().unwrap();
+        let names = if kind == Certificate::WrongName {
+            vec!["elsewhere.test"]
+        } else {
+            vec![host, "127.0.0.1"]
+        };
+        let mut params =
+            CertificateParams::new(names.into_iter().map(str::to_owned).collect::<Vec<_>>())
+                .unwrap();
+        if kind == Certificate::Expired {
+            params.not_before = date_time_ymd(2020, 1, 1);
+            params.not_after = date_time_ymd(2020, 2, 1);
+        }
+        let certificate = if kind == Certificate::SelfSigned {
+            params.self_signed(&key).unwrap()
+        } else {
+            params.signed_by(&key, &self.issuer).unwrap()
+        };
+        let server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![CertificateDer::from(certificate.der().to_vec())],
+                PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+            )
+            .unwrap();
+        let identity = Identity {
+            authority: self.root.clone(),
+            server: Arc::new(server),
+        };
+        (identity, [certificate.pem(), key.serialize_pem()])
+    }
 }

@@ -35,7 +35,7 @@ impl Listing {
             match self.repositories.entry(repository.id) {
                 Entry::Vacant(entry) => drop(entry.insert(Arc::new(repository))),
                 Entry::Occupied(_) => {
-                    add_duplicate(&mut self.bad, &repository, Defect::DuplicateId)
+                    add_duplicate(&mut self.bad, &repository, Defect::DuplicateId);
                 }
             }
         }

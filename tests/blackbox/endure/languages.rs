@@ -5,7 +5,7 @@ use crate::support::{
     Api, Exposition, Reply, Repo, Setup, Target,
     exposition::{INFO, RATIO},
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 #[test]
 fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
@@ -119,4 +119,22 @@ fn a_body_of_exactly_the_largest_size_is_read_and_one_byte_more_is_not() {
         let ratio = metrics.ratio("owner/repo-1", "de");
         assert_eq!(ratio, (size == LIMIT).then_some(0.6), "{size}, {chunked}");
     }
+}
+
+#[test]
+fn a_large_body_that_waits_until_others_are_read_does_not_time_out_meanwhile() {
+    let api = Api::of(3);
+    // More than what the system buffers, so that its end is late only once it is its turn.
+    let spaces = " ".repeat(14_000_000);
+    let body = format!(r#"[{{"code":"de","completion":60}}{spaces}]"#);
+    let reply = Reply::late_end(body, Duration::from_millis(1500));
+    api.fault(Target::AllLanguages, reply);
+    let exporter = Setup::for_api(&api)
+        .set("api.timeout", "4s")
+        .set("api.max_attempts", "1")
+        .start();
+    exporter.wait_for("all are read", |metrics| {
+        assert_eq!(metrics.failures("list_languages", "timeout"), 0.0);
+        metrics.repositories("fresh") >= 3.0
+    });
 }

@@ -2,21 +2,33 @@
 
 use crate::support::{
     Api, Exposition, Reply, Repo, Setup, Target,
-    exposition::{INFO, RATIO},
-    repo, until,
+    exposition::{self, Format, INFO, RATIO},
+    repo,
+    tls::{Authority, Certificate},
+    until,
 };
-use std::{collections::BTreeSet, net::TcpListener, ops::RangeInclusive, thread};
+use std::{
+    collections::BTreeSet,
+    net::TcpListener,
+    ops::RangeInclusive,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
 
-/// The requests of each poll so far, the one under way included: those for languages, by repository.
-fn polls(api: &Api) -> Vec<Vec<u64>> {
+/// The requests of each poll that began so far, the one under way included: those for languages, by repository.
+fn polls_of(api: &Api) -> Vec<Vec<u64>> {
     let mut polls = Vec::new();
     for request in api.requests(Target::Everything) {
         match request.repository() {
             None if request.query("after").is_none() => polls.push(Vec::new()),
             None => {}
             Some(id) => {
-                let poll: &mut Vec<u64> = polls.last_mut().expect("the listing comes first");
-                poll.push(id.parse().unwrap());
+                let poll: Option<&mut Vec<u64>> = polls.last_mut();
+                poll.into_iter()
+                    .for_each(|poll| poll.push(id.parse().unwrap()));
             }
         }
     }
@@ -24,8 +36,8 @@ fn polls(api: &Api) -> Vec<Vec<u64>> {
 }
 
 fn wait_for_polls(api: &Api, count: usize) -> Vec<Vec<u64>> {
-    until("polls go on", || polls(api).len() > count);
-    polls(api)
+    until("polls go on", || polls_of(api).len() > count);
+    polls_of(api)
 }
 
 fn a_hundred_of_140_fail(broken: RangeInclusive<u64>, reply: &Reply) {
@@ -51,9 +63,9 @@ fn a_hundred_of_140_fail(broken: RangeInclusive<u64>, reply: &Reply) {
         })
     };
     until("all that can be read are read", || {
-        read_in(&polls(&api)).is_some()
+        read_in(&polls_of(&api)).is_some()
     });
-    let first = read_in(&polls(&api)).unwrap();
+    let first = read_in(&polls_of(&api)).unwrap();
     assert!(first < 3, "they are read in poll {first}, counted from 0");
 
     let late = wait_for_polls(&api, first + 5);
@@ -72,13 +84,13 @@ fn a_hundred_of_140_fail(broken: RangeInclusive<u64>, reply: &Reply) {
     );
 
     let recovers = *broken.start() + 50;
-    let before = polls(&api).len();
+    let before = polls_of(&api).len();
     let reply = Reply::json(r#"[{"code":"de","completion":80}]"#);
     api.fault(Target::Languages(recovers), reply);
     exporter.wait_for("one that works again is read", |metrics| {
         metrics.ratio(&format!("owner/repo-{recovers}"), "de") == Some(0.8)
     });
-    let took = polls(&api).len() - before;
+    let took = polls_of(&api).len() - before;
     assert!(took <= 7, "it was read after {took} polls");
 }
 
@@ -94,36 +106,46 @@ fn what_can_be_read_is_read_in_every_poll_wherever_others_are_forbidden_broken_o
     }
 }
 
-fn everything_fails(kind: &str, target: Target, reply: Reply) {
-    let api = Api::of(400);
-    let exporter = Setup::for_api(&api).set("api.max_attempts", "2").start();
+/// An outage between `begin` and `end`, of an API with 400 repositories.
+fn an_outage(kind: &str, api: &Api, begin: impl FnOnce(), end: impl FnOnce()) {
+    let exporter = Setup::for_api(api).set("api.max_attempts", "2").start();
     exporter.wait_until_fresh(400);
     let unavailable = |metrics: &Exposition| {
         let reason = [("reason", "unavailable")];
         metrics.sum("translation_exporter_poll_failures_total", &reason)
     };
-    api.fault(target, reply);
-    exporter.wait_for(kind, |metrics| unavailable(metrics) >= 1.0);
-    api.forget();
-    let before = exporter.metrics().polls();
+    // Those that reach the API, and those that do not.
+    let requests = |metrics: &Exposition| {
+        let received = f64::from(u32::try_from(api.requests(Target::Everything).len()).unwrap());
+        received.max(metrics.sum("translation_exporter_api_requests_total", &[]))
+    };
+    begin();
+    let before = exporter.wait_for(kind, |metrics| unavailable(metrics) >= 1.0);
+    let requests_before = requests(&before);
     let metrics = exporter.wait_for(kind, |metrics| {
         assert_eq!(metrics.count(RATIO), 400, "{kind}: nothing is lost");
         unavailable(metrics) >= 3.0
     });
-    let requests = f64::from(u32::try_from(api.requests(Target::Everything).len()).unwrap());
     // One more poll may be under way.
-    let polls = metrics.polls() - before + 2.0;
+    let polls = metrics.polls() - before.polls() + 1.0;
+    let requests = requests(&metrics) - requests_before;
     assert!(
         requests <= 40.0 * polls,
-        "{kind}, {target:?}: {requests} requests in {polls} polls"
+        "{kind}: {requests} requests in {polls} polls"
     );
-    assert_eq!(unavailable(&metrics), metrics.polls() - 1.0, "{kind}");
-    api.heal();
-    let healed = api.requests(Target::Everything).len();
-    exporter.wait_for("all are read again", |metrics| {
-        metrics.repositories("fresh") >= 400.0
-            && api.requests(Target::Everything).len() > healed + 400
+    let healthy = before.polls() - unavailable(&before);
+    assert_eq!(metrics.polls() - unavailable(&metrics), healthy, "{kind}");
+    end();
+    api.forget();
+    let metrics = exporter.wait_for("all are read again", |metrics| {
+        metrics.repositories("fresh") >= 400.0 && metrics.up() == Some(1.0)
     });
+    assert_eq!(metrics.count(RATIO), 400, "{kind}");
+    let whole = |poll: &Vec<u64>| poll.iter().collect::<BTreeSet<_>>().len() == 400;
+    assert!(
+        polls_of(api).iter().any(whole),
+        "{kind}: one poll reads all"
+    );
 }
 
 #[test]
@@ -137,10 +159,61 @@ fn an_outage_of_any_kind_costs_a_few_requests_a_poll_and_no_data() {
         ] {
             for target in [Target::Everything, Target::AllLanguages] {
                 let reply = reply.clone();
-                scope.spawn(move || everything_fails(kind, target, reply));
+                scope.spawn(move || {
+                    let (kind, api) = (format!("{kind}, {target:?}"), Api::of(400));
+                    an_outage(&kind, &api, || api.fault(target, reply), || api.heal());
+                });
             }
         }
+        scope.spawn(|| {
+            let authority = Authority::new();
+            let [good, expired] = [Certificate::Good, Certificate::Expired]
+                .map(|kind| authority.identity(kind, "localhost").0);
+            let server = good.server.clone();
+            let api = Api::start_at("127.0.0.1:0", (1..=400).map(repo), Some(good));
+            let expire = || {
+                api.show(expired.server);
+                // What was connected before connects anew.
+                api.fault(Target::Everything, Reply::close());
+            };
+            let renew = || {
+                api.heal();
+                api.show(server);
+            };
+            an_outage("an expired certificate", &api, expire, renew);
+        });
     });
+}
+
+#[test]
+fn with_100_of_140_forbidden_the_others_are_read_in_each_of_fifty_polls_of_as_many_processes() {
+    let api = Api::of(140);
+    let poll = Arc::new(AtomicUsize::new(0));
+    let now = poll.clone();
+    api.script(Target::AllLanguages, move |request| {
+        let id: u64 = request.repository()?.parse().ok()?;
+        let is_blip = id == 7 && now.load(Ordering::SeqCst) == 20;
+        (is_blip || (21..=120).contains(&id)).then(|| Reply::status(403))
+    });
+    let once = Setup::for_api(&api)
+        .set("state.file", "state.json")
+        .arguments(&["once"]);
+    for number in 0..50 {
+        poll.store(number, Ordering::SeqCst);
+        api.forget();
+        let finished = once.run();
+        assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+        let metrics = exposition::parse(&finished.stdout, Format::OpenMetrics).unwrap();
+        let fresh = if number == 20 { 39.0 } else { 40.0 };
+        assert_eq!(metrics.repositories("fresh"), fresh, "poll {number}");
+        assert_eq!(metrics.up(), Some(1.0), "poll {number}");
+        let requests = api.requests(Target::AllLanguages).len();
+        assert!(number == 0 || requests <= 60, "{requests} requests");
+    }
+    let state = once.folder.path().join("state.json");
+    let serve = Setup::for_api(&api).set("state.file", state.to_str().unwrap());
+    let metrics = serve.start().wait_for_polls(2.0);
+    assert_eq!(metrics.repositories("fresh"), 40.0);
 }
 
 #[test]
