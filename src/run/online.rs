@@ -34,7 +34,7 @@ pub(super) async fn check(config: &Config, client: &Client) -> anyhow::Result<Ve
         format!("{} answers and accepts the key", config.api.base_url),
         format!("the first page of the listing has {all}, and the filters leave {left} of them"),
     ];
-    if let Some(bad) = page.bad.first() {
+    if let Some(bad) = page.bad.described.first() {
         lines.push(format!("it has bad entries or fields, such as {bad}"));
     }
     let mut known = Snapshot {
