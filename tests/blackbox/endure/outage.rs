@@ -20,15 +20,16 @@ use std::{
 
 /// The requests of each poll that began so far, the one under way included: those for languages, by repository.
 fn polls_of(api: &Api) -> Vec<Vec<u64>> {
-    let mut polls = Vec::new();
+    let mut polls: Vec<Vec<u64>> = Vec::new();
     for request in api.requests(Target::Everything) {
         match request.repository() {
             None if request.query("after").is_none() => polls.push(Vec::new()),
             None => {}
             Some(id) => {
-                let poll: Option<&mut Vec<u64>> = polls.last_mut();
-                poll.into_iter()
-                    .for_each(|poll| poll.push(id.parse().unwrap()));
+                let id: u64 = id.parse().unwrap();
+                if let Some(poll) = polls.last_mut() {
+                    poll.push(id);
+                }
             }
         }
     }
