@@ -28,6 +28,8 @@ PERCENT: Json = {"unit": "percentunit", "decimals": 1, "mappings": [{"type": "ra
 # With a decimal: without one, 89 minutes would be an hour.
 SECONDS: Json = {"unit": "s", "decimals": 1}
 COUNT: Json = {"unit": "locale"}
+# Over time: whole numbers, and how often something happens in an hour.
+COUNTS, PER_HOUR = ({**COUNT, "decimals": decimals, "min": 0} for decimals in (0, 1))
 
 
 @dataclass

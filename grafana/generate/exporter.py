@@ -1,41 +1,11 @@
 """The dashboard of the exporter itself, instance by instance."""
 
 from blocks import (
-    BAD,
-    COUNT,
-    GOOD,
-    NEUTRAL,
-    NONE_WANTED,
-    SECONDS,
-    Json,
-    Panel,
-    Query,
-    Row,
-    colored,
-    column,
-    dashboard,
-    fixed,
-    lines,
-    override,
-    stat,
-    table,
-    to_dashboard,
-    word_column,
-    words,
+    ACCOUNT_COLUMNS, BAD, COUNT, COUNTS, GOOD, NEUTRAL, NONE_WANTED, PER_HOUR, SECONDS, Json, Panel, Query, Row,
+    colored, column, dashboard, fixed, lines, override, stat, table, to_dashboard, word_column, words,
 )
 from queries import (
-    ACCOUNT,
-    EXPORTER,
-    INSTANCE,
-    OUT_OF_SCALE,
-    REACHABLE,
-    SUSPECT,
-    WITHOUT_DATA,
-    fold,
-    known,
-    late,
-    own,
-    per_hour,
+    ACCOUNT, EXPORTER, INSTANCE, OUT_OF_SCALE, REACHABLE, SUSPECT, WITHOUT_DATA, fold, known, late, own, per_hour,
 )
 from shared import age
 from variables import EXPORTERS
@@ -59,7 +29,7 @@ def figures() -> list[tuple[Panel, int]]:
                 Query(f"count({UP})", "in total"),
                 **COUNT,
             ),
-            4,
+            3,
         ),
         (
             stat(
@@ -109,7 +79,7 @@ def figures() -> list[tuple[Panel, int]]:
                     override("outside of it", **colored(NONE_WANTED)),
                 ],
             ),
-            4,
+            5,
         ),
     ]
 
@@ -141,9 +111,7 @@ def instances() -> Panel:
             column("Value #G", "Languages", 95),
             word_column("Value #H", "Configuration", 115, ("refused", BAD), ("accepted", GOOD)),
             column("Value #I", "Of", 95, **SECONDS),
-            column("job", "Job", 150),
-            column("namespace", "Namespace", 110),
-            column("cluster", "Cluster", 110),
+            *ACCOUNT_COLUMNS,
         ],
         sort="Instance",
     )
@@ -166,9 +134,7 @@ def polls() -> list[tuple[Panel, int]]:
         Query(per_hour("translation_exporter_poll_failures_total", "reason"), "failed: {{reason}}"),
         Query(per_hour("translation_exporter_poll_overruns_total"), "overran"),
         overrides=[fixed("ended", GOOD), fixed("overran", "purple")],
-        **COUNT,
-        decimals=1,
-        min=0,
+        **PER_HOUR,
     )
     colors = {"fresh": "blue", "failing": "orange", "stale": "dark-red", "pending": "super-light-blue", "filtered": "text"}
     each = f"max by ({ACCOUNT}, state) (translation_exporter_repositories{{{EXPORTER}}})"
@@ -180,11 +146,15 @@ def polls() -> list[tuple[Panel, int]]:
         overrides=[fixed(name, color) for name, color in colors.items()],
         stacked=True,
         stepped=True,
-        **COUNT,
-        decimals=0,
-        min=0,
+        **COUNTS,
     )
     return [(used, 8), (ended, 8), (states, 8)]
+
+
+def by_reason(title: str, description: str, metric: str) -> Panel:
+    """How often something failed in an hour: in all, and for the most frequent reasons."""
+    queries = Query(per_hour(metric), "all"), Query(f"topk(8, {per_hour(metric, 'reason')})", "{{reason}}")
+    return lines(title, description, *queries, overrides=[fixed("all", NEUTRAL)], **PER_HOUR)
 
 
 def api() -> list[tuple[Panel, int]]:
@@ -193,9 +163,7 @@ def api() -> list[tuple[Panel, int]]:
         "Requests, retries included. The code is the HTTP status, or error if there was no answer.",
         Query(per_hour("translation_exporter_api_requests_total", "code"), "{{code}}"),
         Query(per_hour("translation_exporter_api_retries_total"), "of these, retries"),
-        **COUNT,
-        decimals=1,
-        min=0,
+        **PER_HOUR,
     )
     bucket = "translation_exporter_api_request_duration_seconds_bucket"
     buckets = f"sum by (operation, le) (rate({bucket}{{{EXPORTER}}}[$__rate_interval]))"
@@ -210,41 +178,26 @@ def api() -> list[tuple[Panel, int]]:
         decimals=2,
         min=0,
     )
-    failures = lines(
+    failures = by_reason(
         "Failures per hour, by reason",
         "Requests to the API that failed, retries included. Unauthorized and forbidden: check the key. Rate_limited: lower "
         "api.requests_per_second. Decode, cursor and too_large: the API's answers have another shape.",
-        Query(per_hour("translation_exporter_api_request_failures_total"), "all"),
-        Query(f"topk(8, {per_hour('translation_exporter_api_request_failures_total', 'reason')})", "{{reason}}"),
-        overrides=[fixed("all", NEUTRAL)],
-        **COUNT,
-        decimals=1,
-        min=0,
+        "translation_exporter_api_request_failures_total",
     )
     return [(requests, 8), (duration, 8), (failures, 8)]
 
 
-def unusable() -> Panel:
-    return lines(
+def process() -> list[list[tuple[Panel, int]]]:
+    unusable = by_reason(
         "Unusable entries per hour",
         "Entries of the API's answers that could not be used, or only in part. Each affects only itself, and counts at every poll.",
-        Query(per_hour("translation_exporter_invalid_entries_total"), "all"),
-        Query(f"topk(8, {per_hour('translation_exporter_invalid_entries_total', 'reason')})", "{{reason}}"),
-        overrides=[fixed("all", NEUTRAL)],
-        **COUNT,
-        decimals=1,
-        min=0,
+        "translation_exporter_invalid_entries_total",
     )
-
-
-def process() -> list[list[tuple[Panel, int]]]:
     served = lines(
         "Requests served per hour",
         "Requests to the exporter, by path and status: the eight that are most frequent.",
         Query(f"topk(8, {per_hour('translation_exporter_http_requests_total', 'path, code')})", "{{path}} {{code}}"),
-        **COUNT,
-        decimals=1,
-        min=0,
+        **PER_HOUR,
     )
     own_failures = lines(
         "State and TLS per hour",
@@ -253,9 +206,7 @@ def process() -> list[list[tuple[Panel, int]]]:
         Query(per_hour("translation_exporter_state_write_failures_total"), "state not written"),
         Query(f"topk(6, {per_hour('translation_exporter_tls_handshake_failures_total', 'reason')})", "TLS: {{reason}}"),
         overrides=[fixed("state written", GOOD), fixed("state not written", BAD)],
-        **COUNT,
-        decimals=1,
-        min=0,
+        **PER_HOUR,
     )
 
     def of_process(title: str, description: str, expr: str, unit: str) -> Panel:
@@ -265,7 +216,7 @@ def process() -> list[list[tuple[Panel, int]]]:
     rate = f"max by ({INSTANCE}) (rate(process_cpu_seconds_total{{{EXPORTER}}}[$__rate_interval]))"
     files = f"{fold('max', 'process_open_fds', INSTANCE)} / {fold('max', 'process_max_fds', INSTANCE)}"
     return [
-        [(unusable(), 8), (served, 8), (own_failures, 8)],
+        [(unusable, 8), (served, 8), (own_failures, 8)],
         [
             (of_process("CPU", "CPU seconds used per second: 100 % is one core.", rate, "percentunit"), 8),
             (of_process("Memory", "Resident memory.", fold("max", "process_resident_memory_bytes", INSTANCE), "bytes"), 8),

@@ -1,37 +1,11 @@
 """The dashboard of all repositories: are we ready, what is due, what is behind, what has stopped, is it true?"""
 
 from blocks import (
-    ACCOUNT_COLUMNS,
-    BAD,
-    COUNT,
-    GOOD,
-    HEAT,
-    KEPT,
-    NEUTRAL,
-    NONE_WANTED,
-    POINTS_OF_ALL_LANGUAGES,
-    SECONDS,
-    Column,
-    Json,
-    Panel,
-    Query,
-    Row,
-    colored,
-    column,
-    dashboard,
-    date_column,
-    fixed,
-    grid,
-    lines,
-    link,
-    override,
-    ratio_column,
-    stat,
-    table,
-    to_dashboard,
-    word_column,
+    ACCOUNT_COLUMNS, BAD, COUNT, COUNTS, GOOD, HEAT, KEPT, NEUTRAL, NONE_WANTED, POINTS_OF_ALL_LANGUAGES, SECONDS,
+    Column, Json, Panel, Query, Row, colored, column, dashboard, date_column, fixed, grid, lines, link, override,
+    ratio_column, stat, table, to_dashboard, word_column,
 )
-from queries import ACCOUNT, EXPORTER, INTERVAL, OUT_OF_SCALE, REACHABLE, SUSPECT, WITHOUT_DATA, Scope, at_the_end, own
+from queries import ACCOUNT, EXPORTER, OUT_OF_SCALE, REACHABLE, SUSPECT, WITHOUT_DATA, Scope, at_the_end, own
 from shared import DAYS, age_of_data, completion_over_time, counts_over_time, dates, mean_completion, translations
 from variables import ALL_REPOSITORIES
 
@@ -128,9 +102,7 @@ def burn_down() -> Panel:
         overrides=[fixed("not ready", GOOD), fixed("date missed", BAD)],
         points=POINTS_OF_ALL_LANGUAGES,
         stepped=True,
-        **COUNT,
-        decimals=0,
-        min=0,
+        **COUNTS,
     )
 
 
@@ -189,13 +161,12 @@ def languages() -> Panel:
         "${repo:queryparam}",
         "var-language=${__data.fields.Language:percentencode}",
     )
-    info = f"topk by (language) (1, group by (language, name) (translation_language_info{{{EXPORTER}, language=~\"$language\"}}))"
     of_each = f"by (language) ({OF.ratio})"
     return table(
         "Languages",
         "In how many of the selected repositories each language is behind, of how many that have it, and its mean completion.",
         [
-            Query(f"{info} and on (language) {OF.ratio}"),
+            Query(f"{OF.names} and on (language) {OF.ratio}"),
             Query(f"sum by (language) (1 - {OF.ready})"),
             Query(f"count {of_each}"),
             Query(f"avg {of_each}"),

@@ -69,6 +69,7 @@ class Scope:
         self.goal = f"({self.target} or {self.ratio} * 0 + 1)"
         self.behind = f"({self.ratio} < {self.goal})"
         self.ready = f"({self.ratio} >= bool {self.goal})"
+        self.stalled = f"({self.idle} > bool $stalled_after) * ({self.ratio} < bool {self.goal})"
         # One without a completion is not ready either, unless its target is 0. What has a date has a target.
         self.open = f"({self.due} unless {self.ratio} >= {self.target} unless {self.target} == 0)"
 
@@ -80,6 +81,8 @@ class Scope:
             f"count by ({repository}) ({fold('max', 'translation_completion_ratio', translation, of_repository)}"
             f" or {fold('max', 'translation_target_ratio', translation, of_repository)} == 0)"
         )
+        info = f'translation_language_info{{{EXPORTER}, language=~"$language"}}'
+        self.names = f"topk by (language) (1, group by (language, name) ({info}))"
         # How many languages of a repository have no completion.
         self.unknown = f"({self.served} - ({judged} or {self.served} * 0))"
 

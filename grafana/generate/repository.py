@@ -1,27 +1,10 @@
 """The dashboard of one repository in depth."""
 
 from blocks import (
-    ACCOUNT_COLUMNS,
-    BAD,
-    GOOD,
-    NEUTRAL,
-    SECONDS,
-    Json,
-    Panel,
-    Query,
-    Row,
-    column,
-    dashboard,
-    date_column,
-    lines,
-    ratio_column,
-    stat,
-    table,
-    to_dashboard,
-    word_column,
-    words,
+    ACCOUNT_COLUMNS, BAD, GOOD, NEUTRAL, SECONDS, Json, Panel, Query, Row, column, dashboard, date_column, lines,
+    ratio_column, stat, table, to_dashboard, word_column,
 )
-from queries import EXPORTER, Scope, at_the_end, fold
+from queries import Scope, at_the_end, fold
 from shared import DAYS, age_of_data, completion_over_time, counts_over_time, dates, mean_completion, translations
 from variables import ONE_REPOSITORY, readiness_events
 
@@ -29,12 +12,10 @@ OF = Scope('repo="$repository"')
 
 
 def languages() -> Panel:
-    info = f"topk by (language) (1, group by (language, name) (translation_language_info{{{EXPORTER}, language=~\"$language\"}}))"
-    named = f"({OF.ratio} or {OF.target}) * 0 + on (language) group_left (name) {info}"
-    stalled = f"({OF.idle} > bool $stalled_after) * ({OF.ratio} < bool {OF.goal})"
+    named = f"({OF.ratio} or {OF.target}) * 0 + on (language) group_left (name) {OF.names}"
     unknown = f"({OF.target} unless {OF.ratio})"
     # 0 behind, 1 stalled, 2 ready; 3 if it has no completion, but a target above 0.
-    state = f"2 * {OF.ready} + {stalled} or 3 - ({unknown} == bool 0)"
+    state = f"2 * {OF.ready} + {OF.stalled} or 3 - ({unknown} == bool 0)"
     return table(
         "Languages",
         "All that is known of each language, the one furthest behind first. The estimate assumes the rate of the last 14 days; "

@@ -1,22 +1,8 @@
 """What the dashboards share: words and panels about translations."""
 
 from blocks import (
-    BAD,
-    COUNT,
-    GOOD,
-    NEUTRAL,
-    NONE_WANTED,
-    PERCENT,
-    POINTS_OF_ALL_LANGUAGES,
-    SECONDS,
-    Panel,
-    Query,
-    colored,
-    fixed,
-    lines,
-    override,
-    stat,
-    words,
+    BAD, COUNT, COUNTS, GOOD, NEUTRAL, NONE_WANTED, PERCENT, POINTS_OF_ALL_LANGUAGES, SECONDS, Panel, Query, colored,
+    fixed, lines, override, stat, words,
 )
 from queries import ACCOUNT, INTERVAL, Scope, at_the_end, late
 
@@ -38,7 +24,6 @@ def age(title: str, description: str, expr: str, is_late: str) -> Panel:
 
 def translations(of: Scope) -> Panel:
     """How many are ready, and how many are not."""
-    stalled = f"sum(({of.idle} > bool $stalled_after) * ({of.ratio} < bool {of.goal}))"
     return stat(
         "Translations",
         "A translation is one language of one repository. It is ready when its completion is at or above its target, which is "
@@ -46,7 +31,7 @@ def translations(of: Scope) -> Panel:
         "for 7 days. Unknown: without a completion; these count whichever languages are selected.",
         Query(f"sum({of.ready})", "ready"),
         Query(f"sum(1 - {of.ready})", "behind"),
-        Query(stalled, "stalled"),
+        Query(f"sum({of.stalled})", "stalled"),
         Query(f"sum({of.unknown})", "unknown"),
         overrides=[override("stalled", **colored(NONE_WANTED))],
         **COUNT,
@@ -112,7 +97,5 @@ def counts_over_time(of: Scope) -> Panel:
         Query(f"sum({of.recorded_stalled})", "stalled"),
         overrides=[fixed("ready", GOOD), fixed("stalled", BAD)],
         stepped=True,
-        **COUNT,
-        decimals=0,
-        min=0,
+        **COUNTS,
     )

@@ -24,15 +24,21 @@ def query(name: str, label: str, text: str, description: str, **more: object) ->
     } | more
 
 
+def several(name: str, label: str, text: str, description: str, **more: object) -> Json:
+    """A variable of which all are chosen, or several."""
+    options = {"multi": True, "includeAll": True, "allValue": ".+"}
+    options["current"] = {"selected": True, "text": ["All"], "value": ["$__all"]}
+    return query(name, label, text, description, **options | more)
+
+
 def choice(name: str, label: str, series: str, description: str, **more: object) -> Json:
-    """A variable that offers the values of the label `name`: all, or several."""
-    several = {"multi": True, "includeAll": True, "allValue": ".+"}
-    several["current"] = {"selected": True, "text": ["All"], "value": ["$__all"]}
-    return query(name, label, f"label_values({series}, {name})", description, **several | more)
+    """One that offers the values of the label `name`."""
+    return several(name, label, f"label_values({series}, {name})", description, **more)
 
 
 BUILD_INFO = "translation_exporter_build_info"
 REPOSITORY_INFO = f"translation_repository_info{{{EXPORTER}}}"
+OF_REPOSITORY = f'{EXPORTER}, repo="$repository"'
 EXPORTERS: list[Json] = [
     {
         "type": "datasource",
@@ -69,7 +75,6 @@ EXPORTERS: list[Json] = [
         "A single exporter. Charts over time read recorded series, which aggregate over all instances of a job.",
     ),
 ]
-LANGUAGE = choice("language", "Language", f"translation_language_info{{{EXPORTER}}}", "Languages to show.")
 
 
 def threshold(name: str, label: str, default: int, description: str) -> Json:
@@ -94,7 +99,7 @@ THRESHOLDS = [
 ALL_REPOSITORIES: list[Json] = [
     *EXPORTERS,
     choice("repo", "Repository", REPOSITORY_INFO, "Repositories to show."),
-    LANGUAGE,
+    choice("language", "Language", f"translation_language_info{{{EXPORTER}}}", "Languages to show."),
     *THRESHOLDS,
 ]
 ONE_REPOSITORY: list[Json] = [
@@ -109,7 +114,13 @@ ONE_REPOSITORY: list[Json] = [
         regex='/repo="([^"]+)"/',
         sort=0,
     ),
-    LANGUAGE,
+    several(
+        "language",
+        "Language",
+        f"query_result(translation_completion_ratio{{{OF_REPOSITORY}}} or translation_target_ratio{{{OF_REPOSITORY}}})",
+        "Languages of the repository to show.",
+        regex='/language="([^"]+)"/',
+    ),
     *THRESHOLDS,
 ]
 

@@ -12,22 +12,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import _jsonnet
 import promql_parser as promql
 import yaml
-from dashboards import (
-    FOLDER,
-    ROOT,
-    RULES,
-    Json,
-    events,
-    load,
-    panels,
-    parse,
-    selectors,
-    targets,
-    variables,
-)
+from dashboards import FOLDER, ROOT, Json, events, load, panels, parse, selectors, targets, variables
 
 DASHBOARDS = load()
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
@@ -278,22 +265,6 @@ class Accounts(ForEachDashboard):
                 for item in override["properties"]:
                     for link in item["value"] if item["id"] == "links" and "repo" in names else []:
                         self.assertIn("var-job=${__data.fields.Job:percentencode}", link["url"])
-
-
-class Mixin(unittest.TestCase):
-    def test_it_holds_the_files_themselves(self):
-        mixin = json.loads(
-            _jsonnet.evaluate_snippet(
-                "test",
-                "local mixin = import 'grafana/mixin.libsonnet';"
-                "{ alerts: mixin.prometheusAlerts, rules: mixin.prometheusRules, dashboards: mixin.grafanaDashboards }",
-                jpathdir=[str(ROOT)],
-            )
-        )
-        self.assertEqual(mixin["alerts"], yaml.safe_load((RULES / "alerts.yaml").read_text(encoding="utf-8")))
-        self.assertEqual(mixin["rules"], yaml.safe_load((RULES / "recording-rules.yaml").read_text(encoding="utf-8")))
-        dashboards = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
-        self.assertEqual(mixin["dashboards"], dashboards)
 
 
 class Provisioning(unittest.TestCase):

@@ -278,6 +278,10 @@ class Links(Shown):
             self.assertNotIn("No data", [value["text"] for value in shown["panels"][0]["values"]])
             self.assertEqual(len(repository["options"]), 3, "the others cannot be chosen any more")
 
+    def test_only_the_languages_of_the_repository_can_be_chosen(self):
+        chosen = seen(REPOSITORY, address="var-repo=acme/app.web")["variables"]["language"]
+        self.assertEqual(chosen["options"], ["de", "es", "fr", "ja"])
+
     def test_the_links_above_the_panels_lead_to_the_other_dashboards_with_their_variables(self):
         for uid, other in ((PROGRESS, "exporter"), (REPOSITORY, "progress"), (EXPORTER, "of a repository")):
             links = seen(uid, address="var-job=umbrella")["links"]

@@ -13,7 +13,7 @@ import cases
 import yaml
 
 README = (cases.RULES / "README.md").read_text()
-SECTIONS = ("**Means**", "**See**", "**Do**", "**False alarms**")
+SECTIONS = ("**Means**", "**See**", "**Do**")
 
 problems = []
 

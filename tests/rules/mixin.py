@@ -1,4 +1,4 @@
-"""The mixin holds the rules of the files, beside those of other mixins, and changes what `_config` says."""
+"""The mixin holds the rules and dashboards of the files, beside those of other mixins, and changes what `_config` says."""
 
 import json
 import pathlib
@@ -41,10 +41,15 @@ stalled = changed["TranslationStalled"]
 assert (stalled["for"], stalled["annotations"]["summary"], "description" in stalled["annotations"]) == ("1h", "S", True)
 assert "TranslationPollOverrunning" not in changed
 
-dashboards = _jsonnet.evaluate_snippet(
-    "test", "((import 'grafana/mixin.libsonnet') + { _config+:: { clusterLabel: 'k8s' } }).grafanaDashboards", jpathdir=[ROOT]
-)
+def dashboards(config):
+    source = f"((import 'grafana/mixin.libsonnet') + {{ _config+:: {config} }}).grafanaDashboards"
+    return _jsonnet.evaluate_snippet("test", source, jpathdir=[ROOT])
+
+
+files = (pathlib.Path(ROOT) / "grafana" / "dashboards").glob("*.json")
+assert json.loads(dashboards("{}")) == {file.name: json.loads(file.read_text()) for file in files}
 # The variable is still called cluster.
-assert not re.search(r'(?<!"name": ")(?<![${])\bcluster\b', dashboards)
-assert 'label_values(translation_exporter_build_info, k8s)' in dashboards
+renamed = dashboards("{ clusterLabel: 'k8s' }")
+assert not re.search(r'(?<!"name": ")(?<![${])\bcluster\b', renamed)
+assert "label_values(translation_exporter_build_info, k8s)" in renamed
 print("the mixin is the files, beside those of others, and changes what its configuration says")
