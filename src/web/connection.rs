@@ -10,26 +10,17 @@ use super::{
     handshake,
 };
 use axum::{
-    body::{Body, Bytes},
+    body::Body,
     extract::{ConnectInfo, Request},
     response::Response,
 };
-use hyper::{
-    body::{Body as _, Incoming},
-    service::service_fn,
-};
+use futures_util::StreamExt as _;
+use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
 };
-use std::{
-    convert::Infallible,
-    future::poll_fn,
-    net::SocketAddr,
-    pin::{Pin, pin},
-    sync::Arc,
-    time::Duration,
-};
+use std::{convert::Infallible, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
@@ -74,14 +65,9 @@ pub(super) async fn serve(
     let Some(tls) = &site.file.tls else {
         return serve_requests(stream, false, app, generation, activity).await;
     };
-    let handshake = handshake::shake_hands(stream, Arc::clone(&tls.config));
+    let (config, instruments) = (Arc::clone(&tls.config), &site.shared.sources.instruments);
     let stream = tokio::select! {
-        shaken = handshake => shaken.map_err(|(reason, error)| {
-            if let Some(reason) = reason {
-                site.shared.sources.instruments.tls_handshake_failed(reason);
-            }
-            error
-        })?,
+        shaken = handshake::shake_hands(stream, config, instruments) => shaken?,
         () = generation.cancelled() => return Ok(()),
     };
     drop(site);
@@ -148,9 +134,7 @@ async fn respond(
     // A client that pipelines gets behind all others with each of its requests.
     tokio::task::yield_now().await;
     let (mut head, body) = request.into_parts();
-    if !body.is_end_stream() {
-        tokio::spawn(timeout(DRAIN_TIMEOUT, discard(body)));
-    }
+    tokio::spawn(timeout(DRAIN_TIMEOUT, discard(body)));
     head.extensions.insert(ConnectInfo(peer));
     let request = Request::from_parts(head, Body::empty());
     // Looked up for each request, so that a reload takes effect on open connections too.
@@ -161,10 +145,11 @@ async fn respond(
 
 /// Reads a body that no handler wants, a piece at a time: a connection closed while more arrives is reset, and then its client
 /// may lose the answer.
-async fn discard(mut body: Incoming) {
+async fn discard(body: Incoming) {
+    let mut pieces = Body::new(body).into_data_stream();
     let mut read = 0;
-    while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-        read += frame.data_ref().map_or(0, Bytes::len);
+    while let Some(Ok(piece)) = pieces.next().await {
+        read += piece.len();
         if read > MAX_DISCARDED {
             return;
         }

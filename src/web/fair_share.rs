@@ -16,77 +16,76 @@ use std::{
 #[derive(Debug)]
 pub struct FairShare {
     capacity: usize,
-    /// Who has how much of it.
-    shares: Mutex<Vec<(Arc<Activity>, usize)>>,
+    held: Mutex<Vec<Arc<Held>>>,
+}
+
+/// Who has how much of it.
+#[derive(Debug)]
+struct Held {
+    activity: Arc<Activity>,
+    amount: usize,
 }
 
 /// A share, which is given back when this is dropped.
 #[derive(Debug)]
 pub struct Share {
     from: Arc<FairShare>,
-    activity: Arc<Activity>,
-    amount: usize,
+    held: Arc<Held>,
 }
 
 impl FairShare {
     pub fn of(capacity: usize) -> Arc<Self> {
         Arc::new(Self {
             capacity,
-            shares: Mutex::default(),
+            held: Mutex::default(),
         })
     }
 
     /// Gives the connection a share, and ends others until it fits.
     pub fn take(self: &Arc<Self>, activity: &Arc<Activity>, amount: usize) -> Share {
-        let mut shares = lock(&self.shares);
-        while shares.iter().map(|(_, amount)| amount).sum::<usize>() + amount > self.capacity
-            && let Some(least) = least_important(&shares)
+        let mut all = lock(&self.held);
+        while all.iter().map(|held| held.amount).sum::<usize>() + amount > self.capacity
+            && let Some(least) = least_important(&all)
         {
-            let (ended, _) = shares.swap_remove(least);
+            let ended = &all.swap_remove(least).activity;
             tracing::debug!(peer = %ended.peer, "closing a connection: its client has more than its share");
             ended.end.cancel();
         }
-        shares.push((Arc::clone(activity), amount));
+        let activity = Arc::clone(activity);
+        let held = Arc::new(Held { activity, amount });
+        all.push(Arc::clone(&held));
         Share {
             from: Arc::clone(self),
-            activity: Arc::clone(activity),
-            amount,
+            held,
         }
     }
 
     /// Ends all connections that have a share.
     pub fn end_all(&self) {
-        for (activity, _) in lock(&self.shares).iter() {
-            activity.end.cancel();
+        for held in lock(&self.held).iter() {
+            held.activity.end.cancel();
         }
     }
 }
 
 /// Of the client that has most: a connection without a request under way, or else the one that was last active the longest
 /// ago.
-fn least_important(shares: &[(Arc<Activity>, usize)]) -> Option<usize> {
+fn least_important(all: &[Arc<Held>]) -> Option<usize> {
+    let client = |index: usize| client_of(all[index].activity.peer);
     let mut sums = HashMap::<_, usize>::new();
-    for (activity, amount) in shares {
-        *sums.entry(client_of(activity.peer)).or_default() += amount;
+    for (index, held) in all.iter().enumerate() {
+        *sums.entry(client(index)).or_default() += held.amount;
     }
-    let least = shares.iter().enumerate().min_by_key(|(_, (activity, _))| {
-        let sum = sums[&client_of(activity.peer)];
-        (Reverse(sum), activity.importance())
-    });
-    least.map(|(index, _)| index)
+    (0..all.len()).min_by_key(|index| {
+        let importance = all[*index].activity.importance();
+        (Reverse(sums[&client(*index)]), importance)
+    })
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut shares = lock(&self.from.shares);
-        // Any share of this size will do: those of one connection are alike.
-        let own = shares.iter().position(|(activity, amount)| {
-            Arc::ptr_eq(activity, &self.activity) && *amount == self.amount
-        });
         // It is gone already if it was taken away.
-        if let Some(own) = own {
-            shares.swap_remove(own);
-        }
+        lock(&self.from.held).retain(|held| !Arc::ptr_eq(held, &self.held));
     }
 }
 

@@ -1,8 +1,12 @@
 //! TLS handshakes, and why they fail.
 
-use crate::model::HandshakeFailure;
+use crate::{instruments::Instruments, model::HandshakeFailure};
 use rustls::{AlertDescription as Alert, Error, ServerConfig};
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io::{self, ErrorKind},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{io::AsyncWriteExt, net::TcpStream, time::timeout};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
@@ -15,74 +19,72 @@ const HINT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The first byte of a TLS record that holds a handshake (RFC 8446, 5.1).
 const HANDSHAKE: u8 = 22;
 
-/// The stream within TLS, or why there is none: without a reason if the client closes before it has sent a byte, like a
-/// probe that only connects.
+/// The stream within TLS. A failure is counted, except where the client closes before it has sent a byte, like a probe that
+/// only connects.
 pub async fn shake_hands(
     stream: TcpStream,
     tls: Arc<ServerConfig>,
-) -> Result<TlsStream<TcpStream>, (Option<HandshakeFailure>, io::Error)> {
+    instruments: &Instruments,
+) -> io::Result<TlsStream<TcpStream>> {
     let handshake = async {
         let mut first = [0];
-        match stream.peek(&mut first).await {
-            Err(error) => Err((Some(HandshakeFailure::Closed), error)),
-            Ok(0) => Err((None, io::ErrorKind::UnexpectedEof.into())),
-            Ok(_) if first[0] != HANDSHAKE => {
-                // Whether it reads the response no longer matters.
-                answer_plain(stream).await.ok();
-                Err((
-                    Some(HandshakeFailure::NotTls),
-                    io::Error::other("the client does not speak TLS"),
-                ))
-            }
-            Ok(_) => {
-                let shaken = TlsAcceptor::from(tls).accept(stream).await;
-                shaken.map_err(|error| (Some(reason(&error)), error))
-            }
+        if stream.peek(&mut first).await? == 0 {
+            return Ok(None);
         }
+        if first[0] == HANDSHAKE {
+            return TlsAcceptor::from(tls).accept(stream).await.map(Some);
+        }
+        // Whether it reads the response no longer matters.
+        answer_plain(stream).await.ok();
+        Err(ErrorKind::Unsupported.into())
     };
-    let in_time = timeout(HANDSHAKE_TIMEOUT, handshake).await;
-    in_time.unwrap_or_else(|late| Err((Some(HandshakeFailure::Timeout), late.into())))
+    let shaken = timeout(HANDSHAKE_TIMEOUT, handshake).await;
+    match shaken.unwrap_or_else(|late| Err(late.into())) {
+        Ok(Some(stream)) => Ok(stream),
+        Ok(None) => Err(ErrorKind::UnexpectedEof.into()),
+        Err(error) => {
+            instruments.tls_handshake_failed(reason(&error));
+            Err(error)
+        }
+    }
 }
 
 async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
-    let message = "this port speaks HTTPS\n";
-    let length = message.len();
-    let head = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n";
-    stream
-        .write_all(format!("{head}Content-Length: {length}\r\n\r\n{message}").as_bytes())
-        .await?;
+    let response = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n\
+                    this port speaks HTTPS\n";
+    stream.write_all(response.as_bytes()).await?;
     stream.shutdown().await?;
     // Closing with the request unread would reset the connection before the response is read.
-    timeout(
-        HINT_TIMEOUT,
-        tokio::io::copy(&mut stream, &mut tokio::io::sink()),
-    )
-    .await??;
+    let mut nowhere = tokio::io::sink();
+    timeout(HINT_TIMEOUT, tokio::io::copy(&mut stream, &mut nowhere)).await??;
     Ok(())
 }
 
 fn reason(error: &io::Error) -> HandshakeFailure {
-    match error
-        .get_ref()
-        .and_then(|error| error.downcast_ref::<Error>())
-    {
-        Some(Error::NoCertificatesPresented) => HandshakeFailure::NoCertificate,
-        Some(
-            Error::InvalidCertificate(_)
-            | Error::AlertReceived(
-                Alert::BadCertificate
-                | Alert::UnsupportedCertificate
-                | Alert::CertificateRevoked
-                | Alert::CertificateExpired
-                | Alert::CertificateUnknown
-                | Alert::UnknownCA
-                | Alert::AccessDenied,
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    match (cause, error.kind()) {
+        (Some(Error::NoCertificatesPresented), _) => HandshakeFailure::NoCertificate,
+        (
+            Some(
+                Error::InvalidCertificate(_)
+                | Error::AlertReceived(
+                    Alert::BadCertificate
+                    | Alert::UnsupportedCertificate
+                    | Alert::CertificateRevoked
+                    | Alert::CertificateExpired
+                    | Alert::CertificateUnknown
+                    | Alert::UnknownCA
+                    | Alert::AccessDenied,
+                ),
             ),
+            _,
         ) => HandshakeFailure::BadCertificate,
-        // Errors without one of TLS are those of the socket: closed, or reset.
-        None | Some(Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled)) => {
+        (None, ErrorKind::TimedOut) => HandshakeFailure::Timeout,
+        (None, ErrorKind::Unsupported) => HandshakeFailure::NotTls,
+        // Other errors without one of TLS are those of the socket: closed, or reset.
+        (None | Some(Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled)), _) => {
             HandshakeFailure::Closed
         }
-        Some(_) => HandshakeFailure::Protocol,
+        (Some(_), _) => HandshakeFailure::Protocol,
     }
 }

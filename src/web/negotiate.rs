@@ -37,19 +37,17 @@ pub(super) fn format(headers: &HeaderMap) -> (Format, String) {
     )
 }
 
-/// Whether `Accept-Encoding` asks for gzip at least as much as for a plain body.
+/// Whether `Accept-Encoding` allows gzip.
 pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let (mut gzip, mut plain, mut others) = (None, 0.0, 0.0);
-    for coding in items(&value(headers, header::ACCEPT_ENCODING)) {
-        match coding.name {
-            "gzip" | "x-gzip" => gzip = Some(coding.quality),
-            "identity" => plain = coding.quality,
-            "*" => others = coding.quality,
-            _ => {}
-        }
-    }
-    let gzip = gzip.unwrap_or(others);
-    gzip > 0.0 && gzip >= plain
+    let codings = value(headers, header::ACCEPT_ENCODING);
+    let quality = |name| {
+        items(&codings)
+            .find(|coding| coding.name == name)
+            .map(|coding| coding.quality)
+    };
+    quality("gzip")
+        .or(quality("*"))
+        .is_some_and(|quality| quality > 0.0)
 }
 
 /// An item of a list. A quality that cannot be read counts as 0, so that readable ones are preferred.
@@ -200,11 +198,10 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_sent_where_it_is_as_welcome_as_plain() {
+    fn gzip_is_sent_wherever_it_is_accepted() {
         for accept in [
             "gzip",
             "deflate, GZIP;q=0.5",
-            "x-gzip",
             "*",
             "gzip;q=0.5, *;q=0",
             "identity;q=0.5, gzip;q=0.5",
@@ -220,7 +217,6 @@ mod tests {
             "gzip;q=0",
             "gzip;q=0.000",
             "br",
-            "identity;q=1, gzip;q=0.5",
             "*;q=0",
             "gzip;q=0, *",
         ] {

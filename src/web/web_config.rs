@@ -14,7 +14,7 @@ pub(super) use files::Files;
 use serde_saphyr::Spanned;
 use std::{
     collections::BTreeMap,
-    fmt, io,
+    fmt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -23,11 +23,10 @@ use yaml::{Interval, Invalid, RateLimitSection};
 
 /// Why a web configuration file cannot be used: the file, line and key, and what to do.
 #[derive(Debug, thiserror::Error)]
-pub enum WebConfigError {
-    #[error("the web configuration file {}: cannot read it: {error}; correct web.config_file or the file's mode", path.display())]
-    Unreadable { path: PathBuf, error: io::Error },
-    #[error("the web configuration file {}, line {}: {}", path.display(), invalid.line, invalid.problem)]
-    Invalid { path: PathBuf, invalid: Invalid },
+#[error("the web configuration file {}: {reason}", path.display())]
+pub struct WebConfigError {
+    path: PathBuf,
+    reason: Invalid,
 }
 
 /// A valid web configuration file, with everything that it refers to. The default is that of no file: nothing is protected.
@@ -60,31 +59,22 @@ impl WebConfigFile {
         let Some(path) = config_file else {
             return Ok(Self::default());
         };
-        match Self::load_with_files(path) {
-            // A certificate and its key may have been replaced between the two reads.
-            (Err(_), files) if files.now() != files => Self::load_with_files(path).0,
-            (loaded, _) => loaded,
-        }
+        Self::load_with_files(path).0
     }
 
     /// As [`Self::load`]; also returns what was read, so that a change of it can be noticed even after a failure.
     pub(super) fn load_with_files(path: &Path) -> (Result<Self, WebConfigError>, Files) {
         let mut files = Files::default();
-        let loaded = match files.read(path.to_owned()) {
-            Err(error) => Err(WebConfigError::Unreadable {
-                path: path.to_owned(),
-                error,
-            }),
-            Ok(text) => Self::parse(&text, &mut files).map_err(|invalid| WebConfigError::Invalid {
-                path: path.to_owned(),
-                invalid,
-            }),
-        };
+        let loaded = Self::read(path, &mut files).map_err(|reason| WebConfigError {
+            path: path.to_owned(),
+            reason,
+        });
         (loaded, files)
     }
 
-    fn parse(text: &[u8], files: &mut Files) -> Result<Self, Invalid> {
-        let sections = yaml::parse(text)?;
+    fn read(path: &Path, files: &mut Files) -> Result<Self, Invalid> {
+        let text = files.read(path.to_owned())?;
+        let sections = yaml::parse(&text)?;
         let http = sections.http_server_config.unwrap_or_default();
         let tls = match sections.tls_server_config {
             Some(section) => Tls::new(&section, files, http.http2.unwrap_or(true))?,
@@ -304,7 +294,7 @@ mod tests {
         );
         assert_eq!(
             describe("good-client-sans.yml"),
-            "TLS 1.2 and 1.3, client certificates required, verified, of prometheus.example, 127.0.0.1, HTTP/2 and \
+            "TLS 1.2 and 1.3, client certificates required and verified, only of prometheus.example, 127.0.0.1, HTTP/2 and \
              HTTP/1.1; no basic authentication"
         );
         assert_eq!(

@@ -16,7 +16,7 @@ use rustls::{
 };
 use serde::Deserialize;
 use serde_saphyr::Spanned;
-use std::{fmt, net::IpAddr, sync::Arc};
+use std::{net::IpAddr, sync::Arc};
 use x509_parser::{
     extensions::GeneralName,
     prelude::{FromDer, X509Certificate},
@@ -44,30 +44,6 @@ pub struct Clients {
     /// Verifies the chain of trust, if anything does.
     chain: Option<Arc<dyn ClientCertVerifier>>,
     algorithms: WebPkiSupportedAlgorithms,
-}
-
-/// For people.
-impl fmt::Display for Clients {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.offer_client_auth() {
-            return f.write_str("no client certificates");
-        }
-        let needed = if self.client_auth_mandatory() {
-            "required"
-        } else {
-            "optional"
-        };
-        let verified = if self.chain.is_some() {
-            "verified"
-        } else {
-            "NOT verified"
-        };
-        write!(f, "client certificates {needed}, {verified}")?;
-        if self.allowed_sans.is_empty() {
-            return Ok(());
-        }
-        write!(f, ", of {}", self.allowed_sans.join(", "))
-    }
 }
 
 impl Clients {
@@ -105,6 +81,21 @@ impl Clients {
             chain,
             algorithms: provider.signature_verification_algorithms,
         })
+    }
+
+    /// For people.
+    pub fn describe(&self) -> String {
+        let policy = match self.policy {
+            Policy::NoClientCert => "no client certificates",
+            Policy::RequestClientCert => "client certificates requested, NOT verified",
+            Policy::RequireAnyClientCert => "client certificates required, NOT verified",
+            Policy::VerifyClientCertIfGiven => "client certificates verified if given",
+            Policy::RequireAndVerifyClientCert => "client certificates required and verified",
+        };
+        if self.allowed_sans.is_empty() {
+            return policy.to_owned();
+        }
+        format!("{policy}, only of {}", self.allowed_sans.join(", "))
     }
 }
 

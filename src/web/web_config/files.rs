@@ -1,6 +1,6 @@
 //! The files that are read: the web configuration file and those that it refers to.
 
-use super::yaml::{Invalid, Problem, Text};
+use super::yaml::{Invalid, Text};
 use rustls::{
     RootCertStore,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
@@ -62,8 +62,8 @@ impl Files {
                 match self.read(path) {
                     Ok(text) => (file, name, text),
                     Err(error) => {
-                        let problem = Problem::Unreadable { what: name, error };
-                        return Err(Invalid::at(file, problem));
+                        let line = file.referenced.line();
+                        return Err(Invalid::UnreadablePem { line, name, error });
                     }
                 }
             }
@@ -100,9 +100,9 @@ impl Pem<'_> {
     pub fn roots(&self) -> Result<RootCertStore, Invalid> {
         let mut roots = RootCertStore::empty();
         for certificate in self.certificates()? {
-            roots.add(certificate).map_err(|error| {
-                self.unusable("has a certificate that cannot be used", error, "replace it")
-            })?;
+            roots
+                .add(certificate)
+                .map_err(|error| self.unusable(error))?;
         }
         Ok(roots)
     }
@@ -111,9 +111,11 @@ impl Pem<'_> {
         Invalid::at(self.place, format!("{} {what}", self.name))
     }
 
-    pub fn unusable(&self, what: &str, error: rustls::Error, hint: &'static str) -> Invalid {
-        let what = format!("{} {what}", self.name);
-        let error = Box::new(error);
-        Invalid::at(self.place, Problem::Tls { what, hint, error })
+    pub fn unusable(&self, error: rustls::Error) -> Invalid {
+        Invalid::UnusablePem {
+            line: self.place.referenced.line(),
+            name: self.name.clone(),
+            error,
+        }
     }
 }

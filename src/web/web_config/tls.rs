@@ -62,25 +62,7 @@ impl Tls {
         let key = key.ok_or_else(|| missing("key"))?;
         let authorities = files.pem("client_ca", &keys.client_ca, &keys.client_ca_file)?;
         let authorities = authorities.as_ref().map(Pem::roots).transpose()?;
-        let protection = [
-            ("tls_server_config", 1),
-            (
-                "tls_server_config.client_auth_type",
-                keys.client_auth_type.unwrap_or_default() as u8,
-            ),
-            (
-                "tls_server_config.client_ca_file",
-                u8::from(authorities.is_some()),
-            ),
-            (
-                "tls_server_config.client_allowed_sans",
-                u8::from(!keys.client_allowed_sans.is_empty()),
-            ),
-            (
-                "tls_server_config.min_version",
-                keys.min_version.unwrap_or(Version::Tls12) as u8,
-            ),
-        ];
+        let protection = protection(keys, authorities.is_some());
         let (versions, version_names) = versions(section)?;
         let provider = Arc::new(provider(keys)?);
         let clients = Clients::new(section, authorities, &provider)?;
@@ -89,7 +71,10 @@ impl Tls {
         } else {
             (&["http/1.1"], "HTTP/1.1 only")
         };
-        let description = format!("TLS {version_names}, {clients}, {protocol_names}");
+        let description = format!(
+            "TLS {version_names}, {}, {protocol_names}",
+            clients.describe()
+        );
         let chain = certificate.certificates()?;
         let expires = expiry(&chain);
         let config =
@@ -102,9 +87,7 @@ impl Tls {
             })?
             .with_client_cert_verifier(Arc::new(clients))
             .with_single_cert(chain, key.key()?)
-            .map_err(|error| {
-                certificate.unusable("and its key cannot be used", error, "give a pair")
-            })?;
+            .map_err(|error| certificate.unusable(error))?;
         config.ignore_client_order = keys.prefer_server_cipher_suites.unwrap_or(true);
         config.alpn_protocols = protocols
             .iter()
@@ -117,6 +100,26 @@ impl Tls {
             description,
         }))
     }
+}
+
+/// How much each key protects.
+fn protection(keys: &TlsSection, own_authorities: bool) -> [(&'static str, u8); 5] {
+    let policy = keys.client_auth_type.unwrap_or_default();
+    let only_some_names = !keys.client_allowed_sans.is_empty();
+    let min_version = keys.min_version.unwrap_or(Version::Tls12);
+    [
+        ("tls_server_config", 1),
+        ("tls_server_config.client_auth_type", policy as u8),
+        (
+            "tls_server_config.client_ca_file",
+            u8::from(own_authorities),
+        ),
+        (
+            "tls_server_config.client_allowed_sans",
+            u8::from(only_some_names),
+        ),
+        ("tls_server_config.min_version", min_version as u8),
+    ]
 }
 
 fn expiry(chain: &[CertificateDer<'_>]) -> Option<Timestamp> {

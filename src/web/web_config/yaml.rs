@@ -6,40 +6,33 @@ use serde::Deserialize;
 use serde_saphyr::{Error as YamlError, Spanned, with_deserializer_from_slice};
 use std::{collections::BTreeMap, io, time::Duration};
 
-/// What is wrong, and in which line of the file.
-#[derive(Debug)]
-pub struct Invalid {
-    pub line: u64,
-    pub problem: Problem,
-}
-
-/// What is wrong, naming the key and what to do. It shows nothing of the file but its keys, and causes that hold nothing else.
+/// What is wrong: the line and key, and what to do. It shows nothing of the file but its keys, names that are not supported,
+/// and causes that hold nothing else.
 #[derive(Debug, thiserror::Error)]
-pub enum Problem {
-    #[error("cannot read {what}: {error}; correct the path or its mode")]
-    Unreadable { what: String, error: io::Error },
-    #[error("{what} ({error}); {hint}")]
-    Tls {
-        what: String,
-        hint: &'static str,
-        /// Boxed, as it is large.
-        error: Box<rustls::Error>,
+pub enum Invalid {
+    #[error("cannot read it: {0}; correct web.config_file or the file's mode")]
+    Unreadable(#[from] io::Error),
+    #[error("line {line}: cannot read {name}: {error}; correct the path or its mode")]
+    UnreadablePem {
+        line: u64,
+        name: String,
+        error: io::Error,
     },
-    #[error("{0}")]
-    Value(String),
-}
-
-impl<T: Into<String>> From<T> for Problem {
-    fn from(message: T) -> Self {
-        Self::Value(message.into())
-    }
+    #[error("line {line}: {name} cannot be used ({error}); give a certificate with its key")]
+    UnusablePem {
+        line: u64,
+        name: String,
+        error: rustls::Error,
+    },
+    #[error("line {line}: {message}")]
+    Value { line: u64, message: String },
 }
 
 impl Invalid {
-    pub fn at<T>(place: &Spanned<T>, problem: impl Into<Problem>) -> Self {
-        Self {
+    pub fn at<T>(place: &Spanned<T>, message: impl Into<String>) -> Self {
+        Self::Value {
             line: place.referenced.line(),
-            problem: problem.into(),
+            message: message.into(),
         }
     }
 }
@@ -132,10 +125,10 @@ pub fn parse(text: &[u8]) -> Result<Sections, Invalid> {
             error.into_inner()
         })
     });
-    parsed.map_err(|error| Invalid {
+    parsed.map_err(|error| Invalid::Value {
         line: error.location().map_or(1, |location| location.line()),
         // A snippet of the file could show a key or a hash.
-        problem: message(&key, error.without_snippet()).into(),
+        message: message(&key, error.without_snippet()),
     })
 }
 
@@ -148,7 +141,7 @@ fn dotted(path: &serde_path_to_error::Path) -> String {
     names.join(".")
 }
 
-/// What is wrong and what to do; of the file only its keys, and names that are not supported.
+/// What is wrong and what to do.
 fn message(key: &str, error: &YamlError) -> String {
     let key = if key.is_empty() { "the file" } else { key };
     match error {
