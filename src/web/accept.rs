@@ -1,8 +1,13 @@
 //! Accepts a bounded number of connections, until the exporter stops.
 
-use super::{activity::Activity, app::App, connection, fair_share::FairShare};
+use super::{
+    activity::Activity,
+    app::App,
+    connection,
+    fair_share::{FairShare, Share},
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{future::Future, io, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
     time::{Instant, sleep, timeout},
@@ -29,20 +34,23 @@ pub(super) async fn serve(
     shutdown: impl Future<Output = ()>,
 ) {
     raise_limit_of_open_files();
-    let server = Arc::new(Server {
-        app,
-        tasks: TaskTracker::new(),
-        connections: FairShare::of(MAX_CONNECTIONS),
-    });
+    let tasks = TaskTracker::new();
+    let connections = FairShare::of(MAX_CONNECTIONS);
     for listener in listeners {
-        server.tasks.spawn(Arc::clone(&server).accept(listener));
+        let accepting = accept(
+            listener,
+            app.clone(),
+            tasks.clone(),
+            Arc::clone(&connections),
+        );
+        tasks.spawn(accepting);
     }
     shutdown.await;
-    server.app.stop.cancel();
-    server.tasks.close();
-    if timeout(DRAIN_TIMEOUT, server.tasks.wait()).await.is_err() {
+    app.stop.cancel();
+    tasks.close();
+    if timeout(DRAIN_TIMEOUT, tasks.wait()).await.is_err() {
         tracing::warn!("dropping connections that did not finish in time for the shutdown");
-        server.connections.end_all();
+        connections.end_all();
     }
 }
 
@@ -58,55 +66,43 @@ fn raise_limit_of_open_files() {
     }
 }
 
-struct Server {
-    app: App,
-    tasks: TaskTracker,
-    connections: Arc<FairShare>,
-}
-
-impl Server {
-    async fn accept(self: Arc<Self>, listener: TcpListener) {
-        let mut last_failure: Option<Instant> = None;
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = self.app.stop.cancelled() => return,
-            };
-            match accepted {
-                Ok((stream, peer)) => {
-                    if last_failure.is_some_and(|last| last.elapsed() >= RECOVERY_TIME) {
-                        tracing::info!("connections are accepted again");
-                        last_failure = None;
-                    }
-                    self.admit(stream, peer);
+async fn accept(listener: TcpListener, app: App, tasks: TaskTracker, connections: Arc<FairShare>) {
+    let mut last_failure: Option<Instant> = None;
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = app.stop.cancelled() => return,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                if last_failure.is_some_and(|last| last.elapsed() >= RECOVERY_TIME) {
+                    tracing::info!("connections are accepted again");
+                    last_failure = None;
                 }
-                // The client is already gone.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(error) => {
-                    if last_failure.is_none() {
-                        tracing::warn!(%error, "cannot accept connections; trying again until it works");
-                    }
-                    last_failure = Some(Instant::now());
-                    sleep(RETRY_DELAY).await;
+                let activity = Activity::new(peer);
+                let share = connections.take(&activity, 1);
+                tasks.spawn(serve_connection(stream, app.clone(), activity, share));
+            }
+            // The client is already gone.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) => {
+                if last_failure.is_none() {
+                    tracing::warn!(%error, "cannot accept connections; trying again until it works");
                 }
+                last_failure = Some(Instant::now());
+                sleep(RETRY_DELAY).await;
             }
         }
     }
+}
 
-    fn admit(&self, stream: TcpStream, peer: SocketAddr) {
-        let activity = Activity::new(peer);
-        let share = self.connections.take(&activity, 1);
-        let app = self.app.clone();
-        self.tasks.spawn(async move {
-            let _share = share;
-            tokio::select! {
-                served = connection::serve(stream, app, Arc::clone(&activity)) => {
-                    if let Err(error) = served {
-                        tracing::debug!(%peer, error = &*error, "a connection ended with an error");
-                    }
-                }
-                () = activity.end.cancelled() => {}
+async fn serve_connection(stream: TcpStream, app: App, activity: Arc<Activity>, _share: Share) {
+    tokio::select! {
+        served = connection::serve(stream, app, Arc::clone(&activity)) => {
+            if let Err(error) = served {
+                tracing::debug!(peer = %activity.peer, error = &*error, "a connection ended with an error");
             }
-        });
+        }
+        () = activity.end.cancelled() => {}
     }
 }

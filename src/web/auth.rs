@@ -11,11 +11,7 @@ use axum::http::{HeaderMap, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::{hmac, rand::SystemRandom};
 use serde::Deserialize;
-use std::{
-    collections::BTreeMap,
-    net::IpAddr,
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeMap, net::IpAddr, sync::Mutex};
 
 /// A verification at this cost takes about a second. A higher one could take longer than a scrape.
 const MAX_COST: u32 = 14;
@@ -36,7 +32,7 @@ pub type Users = BTreeMap<String, PasswordHash>;
 /// A hash that can be verified against.
 #[derive(Deserialize, Clone)]
 #[serde(try_from = "String")]
-pub struct PasswordHash(Arc<str>);
+pub struct PasswordHash(String);
 
 impl TryFrom<String> for PasswordHash {
     type Error = String;
@@ -44,7 +40,7 @@ impl TryFrom<String> for PasswordHash {
     /// The error says what to do, and shows nothing of the hash.
     fn try_from(hash: String) -> Result<Self, String> {
         match hash.parse::<bcrypt::HashParts>() {
-            Ok(parts) if (4..=MAX_COST).contains(&parts.get_cost()) => Ok(Self(hash.into())),
+            Ok(parts) if (4..=MAX_COST).contains(&parts.get_cost()) => Ok(Self(hash)),
             _ => Err(format!(
                 "not a bcrypt hash with a cost of 4 to {MAX_COST} (with more, a verification takes longer than a scrape); \
                  make one with: htpasswd -nBC 10 \"\" | tr -d ':\\n'"
@@ -135,7 +131,7 @@ fn credentials(headers: &HeaderMap) -> Option<(String, Vec<u8>)> {
 #[cfg(test)]
 mod tests {
     use super::{super::password_queue::MAX_WAITING, *};
-    use std::time::Duration;
+    use std::{sync::Arc, time::Duration};
     use tokio::time::timeout;
 
     /// At the lowest cost.

@@ -1,7 +1,7 @@
 //! The rate limit of the web configuration file: a token bucket over all listeners and clients.
 
 use crate::sync::lock;
-use std::{fmt, sync::Mutex, time::Duration};
+use std::{sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
 /// Lets one request through every interval, and a burst of them after a pause.
@@ -11,16 +11,6 @@ pub struct RateLimit {
     pub interval: Duration,
     /// Above 0.
     pub burst: u32,
-}
-
-impl fmt::Display for RateLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "rate limit: a request every {:?}, bursts of {}",
-            self.interval, self.burst
-        )
-    }
 }
 
 /// What is left of the burst. It outlives reloads, so that a reload grants no new burst.

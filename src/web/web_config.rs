@@ -97,7 +97,11 @@ impl WebConfigFile {
             let names: Vec<_> = users.keys().map(String::as_str).collect();
             description.push(format!("basic authentication: {}", names.join(", ")));
         }
-        description.extend(rate_limit.map(|limit| limit.to_string()));
+        if let Some(RateLimit { interval, burst }) = rate_limit {
+            description.push(format!(
+                "rate limit: a request every {interval:?}, bursts of {burst}"
+            ));
+        }
         if !headers.is_empty() {
             let names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
             description.push(format!("response headers: {}", names.join(", ")));

@@ -61,20 +61,17 @@ impl Clients {
                            client_allowed_sans check nothing; set it, such as RequireAndVerifyClientCert";
             return Err(Invalid::at(section, message));
         }
-        let chain = match policy {
-            Policy::VerifyClientCertIfGiven | Policy::RequireAndVerifyClientCert => {
-                let authorities = authorities.unwrap_or_else(system_authorities).into();
-                let provider = Arc::clone(provider);
-                let chain = WebPkiClientVerifier::builder_with_provider(authorities, provider);
-                let chain = chain.build().map_err(|_| {
-                    let message = "tls_server_config: this system trusts no authority that could verify client certificates; \
-                                   set client_ca_file";
-                    Invalid::at(section, message)
-                })?;
-                Some(chain)
-            }
-            _ => None,
-        };
+        let mut chain = None;
+        if let Policy::VerifyClientCertIfGiven | Policy::RequireAndVerifyClientCert = policy {
+            let authorities = authorities.unwrap_or_else(system_authorities).into();
+            let builder =
+                WebPkiClientVerifier::builder_with_provider(authorities, Arc::clone(provider));
+            chain = Some(builder.build().map_err(|_| {
+                let message = "tls_server_config: this system trusts no authority that could verify client certificates; set \
+                               client_ca_file";
+                Invalid::at(section, message)
+            })?);
+        }
         Ok(Self {
             policy,
             allowed_sans,
