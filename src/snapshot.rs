@@ -232,8 +232,9 @@ impl Snapshot {
     /// 0 to 100 or 0 to 1.
     #[must_use]
     pub fn is_scale_suspect(&self) -> bool {
-        let largest = self.completions().fold(0.0, f64::max);
-        self.completion_scale > 1.0 && largest > 0.0 && largest <= 1.0
+        self.completion_scale > 1.0
+            && self.completions().all(|completion| completion <= 1.0)
+            && self.completions().any(|completion| completion > 0.0)
     }
 
     /// How many completions are below 0 or above the scale.

@@ -110,6 +110,11 @@ impl<'a> RepositoryTargets<'a> {
             .copied()
     }
 
+    #[must_use]
+    pub fn have_dates(&self) -> bool {
+        self.0.iter().any(|entry| entry.target.due.is_some())
+    }
+
     /// The target of a language of the repository, if an entry applies to it.
     #[must_use]
     pub fn of(&self, code: &str) -> Option<Target> {

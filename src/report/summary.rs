@@ -310,7 +310,8 @@ pub struct Due<'a> {
 /// that are not ready.
 pub fn dates<'a>(rows: &[Row<'a>], most: usize, now: Timestamp) -> BTreeMap<Timestamp, Due<'a>> {
     let mut dates: BTreeMap<_, Due<'a>> = BTreeMap::new();
-    for translation in rows.iter().flat_map(Row::translations) {
+    let with_dates = rows.iter().filter(|row| row.targets.have_dates());
+    for translation in with_dates.flat_map(Row::translations) {
         if let Some(due) = translation.target.due {
             let date = dates.entry(due).or_default();
             date.totals.add(&translation, now);
