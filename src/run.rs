@@ -157,7 +157,24 @@ fn open_state(
     Ok((Some(opened.file), opened.memory))
 }
 
+/// What is valid, but probably not intended.
+fn warnings(config: &Config) -> Vec<String> {
+    let (now, mut warnings) = (Clock::system().now(), Vec::new());
+    for entry in &config.targets.0 {
+        if let Some(due) = entry.target.due.filter(|due| *due < now) {
+            warnings.push(format!(
+                "{}: targets.due is past: {due}; what is not ready is shown as missed; give a later date, or remove it",
+                entry.source
+            ));
+        }
+    }
+    warnings
+}
+
 fn poll_settings(config: &Config, api: Client) -> Settings<Client> {
+    for warning in warnings(config) {
+        tracing::warn!("{warning}");
+    }
     Settings {
         api,
         concurrency: config.api.concurrency,

@@ -64,6 +64,10 @@ fn set(entry: &mut Entry, member: &str, value: &Value, mut wrong: impl FnMut(Str
         "languages" => entry.languages = globs_of(value, false, wrong),
         "ratio" => match value.as_f64() {
             Some(ratio) if (0.0..=1.0).contains(&ratio) => entry.target.ratio = ratio,
+            Some(percent) if (1.0..=100.0).contains(&percent) => {
+                let hint = format!("write {}: it is a ratio, not a percentage", percent / 100.0);
+                wrong(is(value), &hint);
+            }
             _ => wrong(is(value), RATIO),
         },
         "due" => match value.as_str().and_then(parse_due) {

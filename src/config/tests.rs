@@ -109,7 +109,7 @@ fn each_mistake_in_targets_names_its_line_its_key_and_what_to_do() {
     for (entry, expected) in [
         (
             "ratio: 95",
-            ":4: targets.ratio is 95; give a ratio from 0 to 1, such as 0.95",
+            ":4: targets.ratio is 95; write 0.95: it is a ratio, not a percentage",
         ),
         (
             "ratio: -0.1",

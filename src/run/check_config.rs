@@ -1,6 +1,6 @@
 //! `check-config`: validates, prints the configuration in force, and checks the API if requested.
 
-use super::{RunError, load, online, print};
+use super::{RunError, load, online, print, print_on_stderr, warnings};
 use crate::{
     api::Client, config::Options, instruments::Instruments, text::printable, web::WebConfigFile,
 };
@@ -18,6 +18,9 @@ pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunErro
         text = format!("{text}\nweb.config_file: {protection}\n");
     }
     print_text(&text)?;
+    for warning in warnings(&config) {
+        print_on_stderr(&warning);
+    }
     if online {
         let found = online::check(&config, &client).await?;
         print_text(&format!("\nonline:\n  {}\n", found.join("\n  ")))?;

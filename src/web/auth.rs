@@ -11,10 +11,22 @@ use axum::http::{HeaderMap, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::{hmac, rand::SystemRandom};
 use serde::Deserialize;
-use std::{collections::BTreeMap, net::IpAddr, sync::Mutex};
+use std::{
+    collections::{BTreeMap, HashMap},
+    net::IpAddr,
+    sync::Mutex,
+    time::Duration,
+};
+use tokio::time::Instant;
 
 /// A verification at this cost takes about a second. A higher one could take longer than a scrape.
 const MAX_COST: u32 = 14;
+
+/// A client whose passwords are refused is logged again when none was for so long.
+const REFUSALS_END: Duration = Duration::from_secs(3600);
+
+/// How many such clients are remembered; more are not logged.
+const MAX_REFUSED: usize = 1000;
 
 /// What to do with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +68,8 @@ pub struct Verifier {
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
     queue: PasswordQueue,
+    /// When a password of a client was refused last.
+    refused: Mutex<HashMap<IpAddr, Instant>>,
 }
 
 impl Verifier {
@@ -67,14 +81,28 @@ impl Verifier {
                 "without random numbers of the system no HashMap could have been made either",
             ),
             queue: PasswordQueue::default(),
+            refused: Mutex::default(),
         }
     }
 
     /// Verifies the credentials of a request of this client.
     pub async fn verify(&self, users: &Users, headers: &HeaderMap, client: IpAddr) -> Verdict {
-        let Some((user, password)) = credentials(headers) else {
+        let Some(credentials) = credentials(headers) else {
             return Verdict::Refused;
         };
+        let verdict = self.verify_password(users, credentials, client).await;
+        if verdict == Verdict::Refused {
+            self.log_refusal(client);
+        }
+        verdict
+    }
+
+    async fn verify_password(
+        &self,
+        users: &Users,
+        (user, password): (String, Vec<u8>),
+        client: IpAddr,
+    ) -> Verdict {
         let known = users.get(&user);
         let Some(PasswordHash(hash)) = known.or(users.values().next()).cloned() else {
             return Verdict::Refused;
@@ -107,6 +135,14 @@ impl Verifier {
         Verdict::Admitted
     }
 
+    fn log_refusal(&self, client: IpAddr) {
+        let (mut refused, now) = (lock(&self.refused), Instant::now());
+        refused.retain(|_, last| now - *last < REFUSALS_END);
+        if refused.len() < MAX_REFUSED && refused.insert(client, now).is_none() {
+            tracing::warn!(%client, "refusing the password of a client; correct it there, or basic_auth_users");
+        }
+    }
+
     /// Of the hash too, so that a password has to be verified again once its user has another.
     fn digest(&self, user: &str, hash: &str, password: &[u8]) -> Vec<u8> {
         // No user name that a client can send has a colon, and no hash has, so the three parts are unambiguous.
@@ -131,7 +167,7 @@ fn credentials(headers: &HeaderMap) -> Option<(String, Vec<u8>)> {
 #[cfg(test)]
 mod tests {
     use super::{super::password_queue::MAX_WAITING, *};
-    use std::{sync::Arc, time::Duration};
+    use std::sync::Arc;
     use tokio::time::timeout;
 
     /// At the lowest cost.

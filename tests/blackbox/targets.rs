@@ -43,6 +43,12 @@ fn a_release_goes_on_where_every_target_is_met_and_ends_with_3_where_one_is_not(
 ";
     assert_eq!(not_met.code, Some(3), "{}", not_met.stderr);
     assert!(not_met.stderr.ends_with(expected), "{}", not_met.stderr);
+    assert!(
+        not_met
+            .stderr
+            .contains("config.yaml:1: targets.due is past: 2020-02-29T23:59:59Z"),
+        "a date in the past is a warning"
+    );
     assert!(not_met.stdout.contains(RATIO), "what was read is printed");
 }
 
