@@ -150,8 +150,10 @@ impl File<'_> {
             },
             _ => format!("is {}", kind(value)),
         };
-        let mistake = Mistake::new(source, what, "").of(key);
-        self.reader.mistakes.push(mistake);
+        self.reader.mistakes.push(Mistake {
+            key: Some(key),
+            ..Mistake::new(source, what, "")
+        });
     }
 }
 

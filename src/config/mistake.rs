@@ -49,12 +49,6 @@ impl Mistake {
             hint: hint.into(),
         }
     }
-
-    /// About the value of a key.
-    pub(super) fn of(self, key: &'static Key) -> Self {
-        let key = Some(key);
-        Self { key, ..self }
-    }
 }
 
 impl Display for Mistake {

@@ -12,7 +12,7 @@ use std::{
     collections::HashMap,
     mem,
     ops::{RangeBounds, RangeInclusive},
-    path::{Path, PathBuf},
+    path::PathBuf,
     str::FromStr,
     time::Duration,
 };
@@ -52,9 +52,10 @@ impl Reader {
     /// Notes what is wrong with the value in force of a key, and what to do; without a hint, that is to give what the key
     /// expects.
     pub fn mistake(&mut self, path: &str, what: impl Into<String>, hint: impl Into<String>) {
-        let mut mistake = Mistake::new(self.source(path), what, hint);
-        mistake.key = Key::find(path);
-        self.mistakes.push(mistake);
+        self.mistakes.push(Mistake {
+            key: Key::find(path),
+            ..Mistake::new(self.source(path), what, hint)
+        });
     }
 
     /// Empty if it is not set.
@@ -69,13 +70,11 @@ impl Reader {
 
     /// Where a path leads; `None` if it is not set. In the file, a relative one begins at the folder of the file.
     pub fn file(&self, path: &str) -> Option<PathBuf> {
-        let written = self.text(path);
-        let folder = match self.sources.get(path) {
-            Some(Source::File(file, _)) => file.parent(),
-            _ => None,
-        };
-        let folder = folder.unwrap_or(Path::new(""));
-        (!written.is_empty()).then(|| folder.join(written))
+        let written = Some(self.text(path)).filter(|written| !written.is_empty())?;
+        Some(match self.source(path) {
+            Source::File(file, _) => file.with_file_name(written),
+            _ => written.into(),
+        })
     }
 
     /// What `parse` makes of the text of a key. That it makes nothing of it is noted.
@@ -155,16 +154,9 @@ fn items(text: &str) -> Vec<&str> {
 }
 
 /// A single value for people: quoted, unless it is so long that it might contain a key because of wrong indentation.
-pub(super) fn short(value: &str) -> String {
+fn short(value: &str) -> String {
     match value.chars().count() {
         0..=16 => format!("{value:?}"),
         length => format!("a text of {length} characters"),
     }
-}
-
-/// An item of a list for people: quoted, without control characters, not too long.
-pub(super) fn quoted(item: &str) -> String {
-    let start: String = item.chars().take(60).collect();
-    let rest = if start.len() < item.len() { "…" } else { "" };
-    format!("{start:?}{rest}")
 }

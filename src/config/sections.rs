@@ -3,13 +3,10 @@
 
 use super::{
     ApiConfig, Config, ConfigError, FilterConfig, KeySource, LogConfig, PollConfig, WebConfig,
-    key::read_key,
-    mistake::Source,
-    reader::{Reader, quoted},
-    targets,
+    key::read_key, mistake::Source, reader::Reader, targets,
 };
 use globset::GlobSet;
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tracing::Level;
 use url::{Host, Position, Url};
 
@@ -129,7 +126,7 @@ fn holds_more_than_a_root(url: &Url) -> bool {
 fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         None => false,
     }
@@ -170,14 +167,10 @@ fn poll(read: &mut Reader) -> PollConfig {
         read.put(STALE_AFTER, &default, Source::Default);
     }
     let stale_after = read.duration(STALE_AFTER, MILLISECOND..=LONGEST);
-    let least = interval * 2;
-    if stale_after < least && !stale_after.is_zero() {
-        let [given, interval, least] =
-            [stale_after, interval, least].map(humantime::format_duration);
-        let source = read.source("poll.interval");
-        let what =
-            format!("{given} is less than twice poll.interval, which is {interval} ({source})");
-        let hint = format!("give at least {least}, or shorten poll.interval");
+    if stale_after < interval * 2 && !stale_after.is_zero() {
+        let interval = humantime::format_duration(interval);
+        let what = format!("is less than twice poll.interval, which is {interval}");
+        let hint = "give a longer time, or shorten poll.interval";
         read.mistake(STALE_AFTER, what, hint);
     }
     PollConfig {
@@ -191,8 +184,8 @@ const EXCLUDE_LANGUAGES: &str = "filter.exclude_languages";
 
 fn globs(read: &mut Reader, path: &str) -> GlobSet {
     let patterns = read.list(path);
-    targets::globs(&patterns, path != EXCLUDE_LANGUAGES, |what, hint| {
-        read.mistake(path, what, hint.unwrap_or_default());
+    targets::globs(&patterns, path != EXCLUDE_LANGUAGES, "", |what, hint| {
+        read.mistake(path, what, hint);
     })
 }
 
@@ -218,7 +211,7 @@ pub(super) fn listen_addresses(read: &mut Reader) -> Vec<String> {
                 Ok(port) => format!("write \":{port}\""),
                 Err(_) => String::new(),
             };
-            read.mistake(PATH, format!("{} {problem}", quoted(address)), hint);
+            read.mistake(PATH, format!("{address:?} {problem}"), hint);
         }
     }
     addresses
@@ -227,17 +220,14 @@ pub(super) fn listen_addresses(read: &mut Reader) -> Vec<String> {
 /// Whether it is host:port; the host may be missing, an IPv6 address is in brackets.
 fn check_address(text: &str) -> Result<(), &'static str> {
     let (host, port) = text.rsplit_once(':').ok_or("has no port")?;
-    if port.starts_with('+') || port.parse::<u16>().is_err() {
+    if port.parse::<u16>().is_err() {
         return Err("has a port that is not a number from 0 to 65535");
     }
-    let is_in_brackets = host.starts_with('[') && Host::parse(host).is_ok();
-    // The standard of URLs would decode a percent sign, and take an asterisk.
     let of_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    if is_in_brackets || host.bytes().all(of_name) {
-        Ok(())
-    } else {
-        Err("has a host that is neither a name nor an address (IPv6 in brackets)")
+    if text.parse::<SocketAddr>().is_ok() || host.bytes().all(of_name) {
+        return Ok(());
     }
+    Err("has a host that is neither a name nor an address (IPv6 in brackets)")
 }
 
 /// A path at which the metrics can be served: not that of the status page, and none that begins like the exporter's own.

@@ -3,7 +3,7 @@
 use super::{
     file::{Name, texts},
     mistake::{Mistake, Source},
-    reader::{Reader, quoted},
+    reader::Reader,
 };
 use crate::{
     targets::{Entry, Target, Targets, parse_due},
@@ -97,36 +97,34 @@ fn globs_of(
         Err(kind) => wrong(format!("holds {kind}"), GLOBS),
         Ok([]) => wrong("is empty, so that it matches nothing".to_owned(), GLOBS),
         Ok(patterns) => {
-            let wrong = |what, hint: Option<&str>| wrong(what, hint.unwrap_or(GLOBS));
-            return Some(globs(patterns, of_repositories, wrong));
+            return Some(globs(patterns, of_repositories, GLOBS, wrong));
         }
     }
     None
 }
 
-/// Globs of which `*` stays within a segment: on owner/repo, or on codes. What is wrong with them is said with a hint, unless
-/// that is to write other globs.
+/// Globs of which `*` stays within a segment: on owner/repo, or on codes. What is wrong with them is said with a hint, which is
+/// `hint` unless another one helps more.
 pub(super) fn globs(
     patterns: &[impl AsRef<str>],
     of_repositories: bool,
-    mut wrong: impl FnMut(String, Option<&str>),
+    hint: &str,
+    mut wrong: impl FnMut(String, &str),
 ) -> GlobSet {
     let mut set = GlobSet::builder();
     for pattern in patterns.iter().map(AsRef::as_ref) {
-        let holds = format!("holds the glob {}", quoted(pattern));
+        let holds = format!("holds the glob {pattern:?}");
         match GlobBuilder::new(pattern).literal_separator(true).build() {
-            Ok(_) if of_repositories && !pattern.contains('/') && !pattern.contains("**") => {
-                let hint = "append /* to match all repositories of an owner";
-                let what = format!("{holds}, which contains no slash, so it matches no owner/repo");
-                wrong(what, Some(hint));
-            }
+            Ok(_) if of_repositories && !pattern.contains('/') && !pattern.contains("**") => wrong(
+                format!("{holds}, which contains no slash, so it matches no owner/repo"),
+                "append /* to match all repositories of an owner",
+            ),
             Ok(glob) => drop(set.add(glob)),
-            Err(error) => wrong(format!("{holds}: {}", error.kind()), None),
+            Err(error) => wrong(format!("{holds}: {}", error.kind()), hint),
         }
     }
     set.build().unwrap_or_else(|error| {
-        let what = format!("is too large: {}", error.kind());
-        wrong(what, Some("give fewer globs"));
+        wrong(format!("is too large: {error}"), hint);
         GlobSet::empty()
     })
 }

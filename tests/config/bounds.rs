@@ -61,7 +61,7 @@ fn durations_outside_their_bounds_are_refused() {
         (
             "poll.stale_after",
             &["9m"],
-            "9m is less than twice poll.interval, which is 5m (default)…at least 10m",
+            "is less than twice poll.interval, which is 5m; give a longer time",
         ),
     ]);
 }
