@@ -1,5 +1,6 @@
 //! How long to wait before a request is sent again: what Retry-After asks for, and backoff.
 
+use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{DATE, HeaderMap, HeaderValue, RETRY_AFTER};
 use std::time::{Duration, SystemTime};
 
@@ -22,7 +23,7 @@ fn longest_backoff(attempt: u32) -> Duration {
 /// A date is measured against the answer's own Date, since the clocks of both sides may differ; against `now` only if
 /// there is none.
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let date = |value: &HeaderValue| httpdate::parse_http_date(value.to_str().ok()?.trim()).ok();
+    let date = |value: &HeaderValue| parse_date(value.to_str().ok()?.trim());
     let value = headers.get(RETRY_AFTER)?;
     let text = value.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -33,12 +34,17 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     Some(date(value)?.duration_since(sent_at).unwrap_or_default())
 }
 
+fn parse_date(text: &str) -> Option<SystemTime> {
+    let date = DateTimeParser::new().parse_timestamp(text).ok()?;
+    Some(date.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn seconds(retry_after: &str, date: Option<&str>) -> Option<u64> {
-        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        let now = parse_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         let mut headers = HeaderMap::from_iter([(RETRY_AFTER, retry_after.parse().unwrap())]);
         headers.extend(date.map(|date| (DATE, date.parse().unwrap())));
         super::retry_after(&headers, now).map(|wait| wait.as_secs())

@@ -1,7 +1,8 @@
 //! Status 429 with every kind of Retry-After.
 
 use crate::support::{Api, Reply, Setup, Target, exposition::RATIO};
-use std::time::{Duration, SystemTime};
+use jiff::{Timestamp, fmt::rfc2822::DateTimePrinter};
+use std::time::Duration;
 
 const YEAR: &str = "31536000";
 
@@ -36,7 +37,9 @@ fn pause_after(target: Target, retry_after: &str, max_retry_after: &str) -> Dura
 #[test]
 fn retry_after_in_seconds_or_as_a_date_is_obeyed_up_to_max_retry_after() {
     // A date has whole seconds: what is written as three seconds from now is between two and three.
-    let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(3));
+    let date = DateTimePrinter::new()
+        .timestamp_to_rfc9110_string(&(Timestamp::now() + Duration::from_secs(3)))
+        .unwrap();
     for (target, retry_after, most, least) in [
         (Target::Languages(2), &*date, "1h", 500),
         (Target::Listing, "1", "1h", 990),

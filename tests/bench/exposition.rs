@@ -2,9 +2,12 @@
 //!
 //!     cargo bench --bench exposition
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::{Value, json};
-use std::{hint::black_box, sync::Arc, time::Duration};
+use std::{
+    hint::black_box,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use translation_exporter::{
     api::wire::{decode_languages, decode_page},
     exposition::{Format, Published},
@@ -81,56 +84,68 @@ fn status() -> PollStatus {
     }
 }
 
-fn exposition(criterion: &mut Criterion) {
+/// Prints the median of how long `work` takes, and what that is for each element.
+fn measure<T>(name: &str, elements: usize, mut work: impl FnMut() -> T) {
+    // A run is long enough to be measured, whatever the work.
+    let begin = Instant::now();
+    let mut repetitions = 0;
+    while begin.elapsed() < Duration::from_millis(50) {
+        black_box(work());
+        repetitions += 1;
+    }
+    let mut times = [Duration::ZERO; 21];
+    for time in &mut times {
+        let begin = Instant::now();
+        for _ in 0..repetitions {
+            black_box(work());
+        }
+        *time = begin.elapsed() / repetitions;
+    }
+    times.sort_unstable();
+    let median = times[times.len() / 2];
+    let each = median.as_nanos() / elements as u128;
+    println!("{name:30} {median:>12.2?} {each:>6} ns each");
+}
+
+fn exposition() {
     let instruments = Instruments::new("/metrics");
-    let mut group = criterion.benchmark_group("exposition");
-    group.sample_size(20);
     for size in SIZES {
         let snapshot = Arc::new(snapshot(size));
         let published = Published::new(Arc::clone(&snapshot), status());
-        group.throughput(Throughput::Elements(
-            (snapshot.repositories.len() * SERIES_OF_REPOSITORY) as u64,
-        ));
-        group.bench_function(BenchmarkId::new("publish", size), |bencher| {
-            bencher.iter(|| Published::new(Arc::clone(&snapshot), status()));
+        let elements = snapshot.repositories.len() * SERIES_OF_REPOSITORY;
+        measure(&format!("publish/{size}"), elements, || {
+            Published::new(Arc::clone(&snapshot), status())
         });
-        group.bench_function(BenchmarkId::new("scrape, uncompressed", size), |bencher| {
-            bencher.iter(|| {
-                published
-                    .uncompressed(Format::Text, &instruments)
-                    .map(|part| part.len())
-                    .sum::<usize>()
-            });
+        measure(&format!("scrape, uncompressed/{size}"), elements, || {
+            published
+                .uncompressed(Format::Text, &instruments)
+                .map(|part| part.len())
+                .sum::<usize>()
         });
-        group.bench_function(BenchmarkId::new("scrape, gzip", size), |bencher| {
-            bencher.iter(|| published.gzip(Format::Text, &instruments));
+        measure(&format!("scrape, gzip/{size}"), elements, || {
+            published.gzip(Format::Text, &instruments)
         });
     }
-    group.finish();
 }
 
-fn decode(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("decode");
+fn decode() {
     let language = |n| json!({"code": format!("l{n:02}"), "name": format!("Language {n}"), "completion": 12.5});
     let languages = (0..LANGUAGES).map(language).collect::<Value>().to_string();
     let interner = Interner::default();
-    group.throughput(Throughput::Elements(LANGUAGES as u64));
-    group.bench_function("languages", |bencher| {
-        bencher.iter(|| {
-            decode_languages(black_box(languages.as_bytes()), &interner).expect("an array")
-        });
+    measure("decode/languages", LANGUAGES, || {
+        decode_languages(black_box(languages.as_bytes()), &interner).expect("an array")
     });
     let repository = |id: u64| {
         let (id, name) = (id.to_string(), format!("organisation/project-{id}"));
         json!({"id": id, "name": name, "private": false, "created_at": "2024-05-17T09:30:00Z"})
     };
     let page = (1..=1000).map(repository).collect::<Value>().to_string();
-    group.throughput(Throughput::Elements(1000));
-    group.bench_function("repositories", |bencher| {
-        bencher.iter(|| decode_page(black_box(page.as_bytes())).expect("an array"));
+    measure("decode/repositories", 1000, || {
+        decode_page(black_box(page.as_bytes())).expect("an array")
     });
-    group.finish();
 }
 
-criterion_group!(benches, exposition, decode);
-criterion_main!(benches);
+fn main() {
+    exposition();
+    decode();
+}
