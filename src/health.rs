@@ -10,7 +10,7 @@ mod polling;
 use crate::{
     instruments::Facts,
     model::{Failure, Scope, Timestamp},
-    snapshot::{Condition, PollStatus, Snapshot},
+    snapshot::{Condition, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
     words::{Rough, counted, grouped, repositories},
 };
 pub use log::Watch;
@@ -187,7 +187,7 @@ pub fn findings(
         stale(snapshot),
         failing(snapshot, is_outage),
         unconfirmed(snapshot),
-        scale(snapshot),
+        scale(snapshot.completion_scale, snapshot.completions()),
         certificate(facts, now),
         failed(
             Kind::StateNotSaved,
@@ -327,10 +327,9 @@ fn unconfirmed(snapshot: &Snapshot) -> Option<Finding> {
 
 /// What is wrong with the completions: the API does not say whether it reports 0 to 100 or 0 to 1.
 #[must_use]
-pub fn scale(snapshot: &Snapshot) -> Option<Finding> {
-    let scale = snapshot.completion_scale;
-    let outside = snapshot.out_of_scale();
-    let (what, hint) = if snapshot.is_scale_suspect() {
+pub fn scale(scale: f64, completions: impl Iterator<Item = f64> + Clone) -> Option<Finding> {
+    let outside = out_of_scale(scale, completions.clone());
+    let (what, hint) = if is_scale_suspect(scale, completions) {
         (
             format!("No completion is above 1, while api.completion_scale is {scale}"),
             "if the API reports 0 to 1, set api.completion_scale to 1",

@@ -171,12 +171,12 @@ impl Snapshot {
     }
 
     /// All languages that are shown.
-    fn readings(&self) -> impl Iterator<Item = &Reading> {
+    fn readings(&self) -> impl Iterator<Item = &Reading> + Clone {
         self.repositories.iter().flat_map(Shown::readings)
     }
 
     /// All completions that are shown.
-    pub fn completions(&self) -> impl Iterator<Item = f64> {
+    pub fn completions(&self) -> impl Iterator<Item = f64> + Clone {
         self.readings()
             .filter_map(Reading::completion)
             .map(Completion::get)
@@ -227,23 +227,21 @@ impl Snapshot {
         }
         unused
     }
+}
 
-    /// Whether a completion is above 0 and none is above 1, although the scale is: the API does not say whether it reports
-    /// 0 to 100 or 0 to 1.
-    #[must_use]
-    pub fn is_scale_suspect(&self) -> bool {
-        self.completion_scale > 1.0
-            && self.completions().all(|completion| completion <= 1.0)
-            && self.completions().any(|completion| completion > 0.0)
-    }
+/// Whether a completion is above 0 and none is above 1, although the scale is: the API does not say whether it reports 0 to
+/// 100 or 0 to 1.
+pub fn is_scale_suspect(scale: f64, mut completions: impl Iterator<Item = f64> + Clone) -> bool {
+    scale > 1.0
+        && completions.clone().all(|completion| completion <= 1.0)
+        && completions.any(|completion| completion > 0.0)
+}
 
-    /// How many completions are below 0 or above the scale.
-    #[must_use]
-    pub fn out_of_scale(&self) -> usize {
-        self.completions()
-            .filter(|completion| *completion < 0.0 || *completion > self.completion_scale)
-            .count()
-    }
+/// How many completions are below 0 or above the scale.
+pub fn out_of_scale(scale: f64, completions: impl Iterator<Item = f64>) -> usize {
+    completions
+        .filter(|completion| *completion < 0.0 || *completion > scale)
+        .count()
 }
 
 /// How a poll ended.

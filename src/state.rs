@@ -21,7 +21,7 @@
 mod error;
 mod format;
 
-pub use error::{SetAside, StateError};
+pub use error::StateError;
 pub use format::DecodeError;
 
 use crate::{
@@ -74,7 +74,7 @@ pub struct Opened {
     /// What the last process saved; `None` if there was no file, or it was set aside.
     pub memory: Option<Memory>,
     /// What was found but cannot be used, to be logged as an error.
-    pub set_aside: Option<SetAside>,
+    pub set_aside: Option<StateError>,
 }
 
 /// Stands for the base URL of the demo, whose port differs at each start. A demo leaves alone what is not its own.
@@ -163,9 +163,9 @@ impl StateFile {
     }
 }
 
-/// Moves the file at the path to an unused name. No other process can take that name in between, since this one holds the
+/// Moves the file at the path to an unused name, and returns what to log of that. No other process can take that name in between, since this one holds the
 /// lock.
-fn set_aside(path: &Path, why: DecodeError, now: Timestamp) -> Result<SetAside, StateError> {
+fn set_aside(path: &Path, why: DecodeError, now: Timestamp) -> Result<StateError, StateError> {
     let first = format!(".set-aside-{}", now.to_string().replace(['-', ':'], ""));
     let mut to = sibling(path, &first);
     let mut number = 1;
@@ -175,11 +175,8 @@ fn set_aside(path: &Path, why: DecodeError, now: Timestamp) -> Result<SetAside, 
     }
     fs::rename(path, &to)
         .map_err(|error| StateError::io("set aside the state file", path, error))?;
-    Ok(SetAside {
-        path: path.to_owned(),
-        to,
-        why,
-    })
+    let path = path.to_owned();
+    Ok(StateError::SetAside { path, to, why })
 }
 
 /// Takes the lock of the state file at `path`. It is held until the file is closed, however the process ends.

@@ -545,6 +545,77 @@ fn a_scale_is_suspect_only_while_something_is_above_0_and_nothing_above_1() {
     }
 }
 
+#[test]
+fn a_finding_says_in_one_line_what_is_wrong_how_and_what_to_do() {
+    let known = Known::ended(refused(PollFailure::Unauthorized));
+    assert_eq!(
+        known.findings()[0].line(),
+        "The API refuses the key; the data shown were read before: \
+         GET https://api.test/v1/repositories: it failed; do something"
+    );
+    let known = Known::with(|known| known.snapshot.repositories.clear());
+    assert_eq!(
+        known.findings()[0].line(),
+        "The account of the key has no repositories; connect some to it, or use the key of another account"
+    );
+}
+
+#[test]
+fn a_finding_is_dated_by_what_it_is_about() {
+    let since = |known: Known| known.findings()[0].since;
+    let failed = Known::ended(refused(PollFailure::Unauthorized));
+    assert_eq!(since(failed), Some(ago(2)), "by the failure");
+    let expired = Known::with(|known| known.facts.certificate_expires_at = Some(ago(1)));
+    assert_eq!(since(expired), Some(ago(1)));
+    let mut recovering = Known::ended(refused(PollFailure::Unauthorized));
+    recovering.status.activity = running(NOW, true, 1);
+    assert_eq!(since(recovering), Some(ago(2)), "by what it recovers from");
+    let first = Known::with(|known| {
+        (known.status.last, known.status.activity) = (None, running(ago(1), false, 0));
+    });
+    assert_eq!(since(first), Some(ago(1)), "by the beginning of the poll");
+}
+
+#[test]
+fn only_what_fails_with_the_whole_api_is_not_named_besides_an_outage() {
+    let of_the_api = failure();
+    let own = Failure::new(ago(3), "404", "look for it");
+    let outage = Known::ended(ended_early(PollFailure::Unavailable)).findings();
+    assert!(is_named(&own, &outage) && !is_named(&of_the_api, &outage));
+    let other = Known::with(|known| known.facts.state_not_saved = Some(failure())).findings();
+    assert!(is_named(&own, &other) && is_named(&of_the_api, &other));
+}
+
+#[test]
+fn a_hold_is_over_at_its_end() {
+    let known = Known::with(|known| known.status.held_until = Some(NOW));
+    assert_eq!(known.kinds(), []);
+}
+
+#[test]
+fn a_listing_that_ended_too_soon_stays_incomplete_until_the_next_poll_has_ended() {
+    let known = Known::with(|known| {
+        known.status.last = Some(PollOutcome {
+            listing: Some(failure()),
+            ..poll()
+        });
+        known.status.activity = running(NOW, true, 1);
+    });
+    assert_eq!(known.kinds(), [Kind::ListingIncomplete]);
+}
+
+#[test]
+fn a_first_poll_counts_nothing_before_something_is_listed() {
+    let known = Known::with(|known| {
+        known.snapshot.repositories.clear();
+        known.status.last = None;
+    });
+    assert_eq!(
+        headline(&known.findings()),
+        "The first poll has not ended yet"
+    );
+}
+
 /// Alerts about something that the exporter cannot judge itself, with the reason.
 const ALERTS_WITHOUT_A_KIND: [(&str, &str); 8] = [
     (

@@ -4,7 +4,7 @@
 //! before anything is known.
 
 use super::{Number, gauges};
-use crate::snapshot::{PollStatus, Snapshot};
+use crate::snapshot::{PollStatus, Snapshot, is_scale_suspect, out_of_scale};
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric as _},
@@ -111,12 +111,18 @@ fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fm
             (
                 "translation_exporter_completion_out_of_scale",
                 "Languages whose reported completion is below 0 or above api.completion_scale.",
-                Some(Number::count(snapshot.out_of_scale())),
+                Some(Number::count(out_of_scale(
+                    snapshot.completion_scale,
+                    snapshot.completions(),
+                ))),
             ),
             (
                 "translation_exporter_completion_scale_suspect",
                 "1 while a reported completion is above 0 and none is above 1, though api.completion_scale is: the API may report 0 to 1.",
-                Some(Number::of(snapshot.is_scale_suspect())),
+                Some(Number::of(is_scale_suspect(
+                    snapshot.completion_scale,
+                    snapshot.completions(),
+                ))),
             ),
         ],
     )

@@ -30,7 +30,6 @@ pub(super) async fn demo(mut options: Options) -> Result<(), RunError> {
 /// Prints where the demo is served.
 fn announce(prepared: &Prepared) {
     let scheme = prepared.web_config.scheme();
-    let path = &prepared.config.web.telemetry_path;
     let mut addresses = Vec::new();
     for address in prepared.listeners.iter().flat_map(TcpListener::local_addr) {
         let host = if address.ip().is_unspecified() {
@@ -38,7 +37,7 @@ fn announce(prepared: &Prepared) {
         } else {
             address.to_string()
         };
-        addresses.push(format!("{scheme}://{host}/ and {scheme}://{host}{path}"));
+        addresses.push(format!("{scheme}://{host}/"));
     }
     let addresses = addresses.join(", ");
     // A closed stdout does not prevent serving.

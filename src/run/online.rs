@@ -4,10 +4,9 @@ use crate::{
     api::{Api as _, ApiError, Attempts, Client, Session as _},
     config::Config,
     health,
-    model::{Failure, LanguageList, Repository, Stop, Timestamp},
-    progress::Progress,
+    model::{Completion, Failure, Stop},
     select::select,
-    snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
+    snapshot::Snapshot,
     words::{counted, grouped, repositories},
 };
 use anyhow::anyhow;
@@ -37,28 +36,31 @@ pub(super) async fn check(config: &Config, client: &Client) -> anyhow::Result<Ve
     if let Some(bad) = page.bad.described.first() {
         lines.push(format!("it has bad entries or fields, such as {bad}"));
     }
-    let mut known = Snapshot {
-        filtered: listed.len() - polled.len(),
-        unnamed: page.nameless.len(),
-        completion_scale: config.api.completion_scale,
-        ..Snapshot::default()
-    };
     let mut findings = Vec::new();
     if polled.is_empty() {
-        findings.extend(health::nothing_selected(&known));
+        findings.extend(health::nothing_selected(&Snapshot {
+            filtered: listed.len(),
+            unnamed: page.nameless.len(),
+            ..Snapshot::default()
+        }));
     }
     // Also if the filters leave nothing, to find out whether the key can read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
-        let mut list = session
+        let mut languages = session
             .list_languages(repository.id, Attempts::One)
             .await
-            .map_err(|error| failed(&format!("repository {:?}", repository.name), error))?;
+            .map_err(|error| failed(&format!("repository {:?}", repository.name), error))?
+            .languages;
         let excluded = &config.filter.exclude_languages;
-        list.languages
-            .retain(|target| !excluded.is_match(&*target.language.code));
-        known.repositories = vec![fresh(repository, list)];
-        lines.push(describe(&repository.name, &known));
-        findings.extend(health::scale(&known));
+        languages.retain(|target| !excluded.is_match(&*target.language.code));
+        let completions: Vec<_> = languages
+            .iter()
+            .filter_map(|target| target.completion)
+            .map(Completion::get)
+            .collect();
+        lines.push(describe(&repository.name, languages.len(), &completions));
+        let completions = completions.into_iter();
+        findings.extend(health::scale(config.api.completion_scale, completions));
     }
     for finding in findings {
         lines.push(format!("going by these answers: {}", finding.line()));
@@ -73,37 +75,13 @@ fn failed(of: &str, error: ApiError) -> anyhow::Error {
     anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint)
 }
 
-/// The repository as just read; nobody asks when that was.
-fn fresh(repository: &Arc<Repository>, list: LanguageList) -> Shown {
-    let at = Timestamp::default();
-    let mut readings = Vec::new();
-    for target in list.languages {
-        readings.push(Reading {
-            language: target.language,
-            reported: match target.completion {
-                Some(completion) => Reported::Now(Progress { completion, at }),
-                None => Reported::Never,
-            },
-        });
-    }
-    let languages = Languages {
-        read_at: at,
-        readings: readings.into(),
-    };
-    Shown::new(
-        Arc::clone(repository),
-        Condition::Fresh(Arc::new(languages)),
-    )
-}
-
-fn describe(name: &str, known: &Snapshot) -> String {
-    let languages = known.repositories[0].readings().len();
+fn describe(name: &str, languages: usize, completions: &[f64]) -> String {
     if languages == 0 {
         return format!("repository {name:?} has no languages to show: add target languages to it");
     }
     let all = counted(languages, "language", "languages");
-    let with = known.completions().count();
-    let highest = match known.completions().reduce(f64::max) {
+    let with = completions.len();
+    let highest = match completions.iter().copied().reduce(f64::max) {
         Some(highest) => format!(", {highest} at most"),
         None => String::new(),
     };

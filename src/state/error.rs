@@ -21,6 +21,16 @@ pub enum StateError {
     NotAFile { path: PathBuf },
     #[error("cannot use the state file {}: {why}; {}", path.display(), why.hint())]
     LeftAlone { path: PathBuf, why: DecodeError },
+    /// The exporter starts without it.
+    #[error(
+        "cannot use the state file {}: {why}; it was set aside as {}, and the exporter starts without it",
+        path.display(), to.display()
+    )]
+    SetAside {
+        path: PathBuf,
+        to: PathBuf,
+        why: DecodeError,
+    },
     #[error("cannot {action} {}: {error}: {}", path.display(), hint(error))]
     Io {
         action: &'static str,
@@ -78,18 +88,6 @@ fn hint(error: &io::Error) -> &'static str {
             "check its folder and its filesystem, which must be able to lock files; the log of the kernel may say more"
         }
     }
-}
-
-/// A file that was read, but cannot be used, and was moved: the exporter starts without it.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "cannot use the state file {}: {why}; it was set aside as {}, and the exporter starts without it",
-    path.display(), to.display()
-)]
-pub struct SetAside {
-    pub path: PathBuf,
-    pub to: PathBuf,
-    pub why: DecodeError,
 }
 
 #[cfg(test)]
