@@ -144,24 +144,25 @@ impl Verifier {
     }
 
     /// Of the hash too, so that a password has to be verified again once its user has another.
-    fn digest(&self, user: &str, hash: &str, password: &[u8]) -> Vec<u8> {
+    fn digest(&self, user: &str, hash: &str, password: &str) -> Vec<u8> {
         // No user name that a client can send has a colon, and no hash has, so the three parts are unambiguous.
-        let all = [user.as_bytes(), b":", hash.as_bytes(), b":", password].concat();
-        hmac::sign(&self.digest_key, &all).as_ref().to_vec()
+        let all = format!("{user}:{hash}:{password}");
+        hmac::sign(&self.digest_key, all.as_bytes())
+            .as_ref()
+            .to_vec()
     }
 }
 
 /// User and password of `Authorization: Basic` (RFC 7617).
-fn credentials(headers: &HeaderMap) -> Option<(String, Vec<u8>)> {
+fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, encoded) = value.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
     }
-    let decoded = STANDARD.decode(encoded.trim()).ok()?;
-    let colon = decoded.iter().position(|byte| *byte == b':')?;
-    let user = String::from_utf8_lossy(&decoded[..colon]).into_owned();
-    Some((user, decoded[colon + 1..].to_vec()))
+    let decoded = String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()?;
+    let (user, password) = decoded.split_once(':')?;
+    Some((user.to_owned(), password.to_owned()))
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ async fn serve_requests(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     http2: bool,
     app: App,
-    leave: CancellationToken,
+    drain: CancellationToken,
     activity: Arc<Activity>,
 ) -> Result<(), ConnectionError> {
     let service = {
@@ -109,18 +109,18 @@ async fn serve_requests(
         .initial_stream_window_size(WINDOW)
         .max_concurrent_streams(MAX_STREAMS);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    let rest = tokio::select! {
+    let drain_timeout = tokio::select! {
         ended = connection.as_mut() => return ended,
         expiry = activity.expired() => match expiry {
             Expiry::Idle => DRAIN_TIMEOUT,
             Expiry::Late => return Ok(()),
         },
         () = sleep(MAX_AGE) => RESPONSE_TIMEOUT,
-        () = leave.cancelled() => RESPONSE_TIMEOUT,
+        () = drain.cancelled() => RESPONSE_TIMEOUT,
     };
     connection.as_mut().graceful_shutdown();
     tokio::select! {
-        ended = timeout(rest, connection) => ended.unwrap_or(Ok(())),
+        ended = timeout(drain_timeout, connection) => ended.unwrap_or(Ok(())),
         _ = activity.expired() => Ok(()),
     }
 }

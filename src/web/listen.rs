@@ -36,11 +36,6 @@ pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, BindError> {
                 error,
             })?;
     }
-    for listener in &listeners {
-        if let Ok(address) = listener.local_addr() {
-            tracing::info!(%address, "listening");
-        }
-    }
     Ok(listeners)
 }
 
@@ -63,6 +58,7 @@ fn bind_all(addresses: Vec<SocketAddr>, listeners: &mut Vec<TcpListener>) -> io:
     for address in addresses {
         match listen(address) {
             Ok(listener) => {
+                tracing::info!(address = %listener.local_addr()?, "listening");
                 listeners.push(listener);
                 outcome = Ok(());
             }

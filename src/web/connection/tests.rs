@@ -11,7 +11,7 @@ use tokio::{
 struct Client {
     stream: DuplexStream,
     task: tokio::task::JoinHandle<Duration>,
-    leave: CancellationToken,
+    drain: CancellationToken,
 }
 
 fn connected(http2: bool) -> Client {
@@ -24,8 +24,8 @@ fn connected_through(
     app: App,
     http2: bool,
 ) -> Client {
-    let leave = CancellationToken::new();
-    let left = leave.clone();
+    let drain = CancellationToken::new();
+    let left = drain.clone();
     let task = tokio::spawn(async move {
         let begin = Instant::now();
         let activity = Activity::new(([127, 0, 0, 1], 1).into());
@@ -38,7 +38,7 @@ fn connected_through(
     Client {
         stream,
         task,
-        leave,
+        drain,
     }
 }
 
@@ -115,12 +115,12 @@ async fn a_connection_that_has_to_end_ends_at_once_if_idle_and_otherwise_after_i
     let Client {
         mut stream,
         task,
-        leave,
+        drain,
     } = connected(false);
     stream.write_all(REQUEST).await.unwrap();
     let mut answer = vec![stream.read_u8().await.unwrap()];
-    idle.leave.cancel();
-    leave.cancel();
+    idle.drain.cancel();
+    drain.cancel();
     seconds(0..=0, idle.task.await.unwrap());
     stream.read_to_end(&mut answer).await.unwrap();
     let answer = String::from_utf8(answer).unwrap();
@@ -138,10 +138,10 @@ async fn a_response_under_way_on_a_connection_that_has_to_end_is_finished_howeve
     let Client {
         mut stream,
         task,
-        leave,
+        drain,
     } = connected(false);
     stream.write_all(REQUEST).await.unwrap();
-    leave.cancel();
+    drain.cancel();
     let mut answer = Vec::new();
     while let Ok(byte) = stream.read_u8().await {
         answer.push(byte);
@@ -160,7 +160,7 @@ async fn an_http2_connection_that_has_to_end_is_dropped_after_30_seconds_without
     let Client {
         stream,
         task,
-        leave,
+        drain,
     } = connected(true);
     let (mut reading, mut writing) = tokio::io::split(stream);
     tokio::spawn(async move { while reading.read_u8().await.is_ok() {} });
@@ -168,7 +168,7 @@ async fn an_http2_connection_that_has_to_end_is_dropped_after_30_seconds_without
         .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
         .await
         .unwrap();
-    leave.cancel();
+    drain.cancel();
     seconds(30..=30, task.await.unwrap());
 }
 

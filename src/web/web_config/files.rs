@@ -5,7 +5,6 @@ use rustls::{
     RootCertStore,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
-use serde_saphyr::Spanned;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -36,13 +35,9 @@ impl Files {
     }
 
     /// The PEM text in the web configuration file itself, or in another file that it names.
-    pub fn pem<'a>(
-        &mut self,
-        key: &str,
-        inline: &'a Text,
-        file: &'a Text,
-    ) -> Result<Option<Pem<'a>>, Invalid> {
-        let (place, name, text) = match (&inline.0, &file.0) {
+    pub fn pem(&mut self, key: &str, inline: &Text, file: &Text) -> Result<Option<Pem>, Invalid> {
+        let name = format!("tls_server_config.{key}");
+        let (place, name, content) = match (&inline.0, &file.0) {
             (None, None) => return Ok(None),
             (Some(inline), Some(_)) => {
                 let message = format!(
@@ -50,36 +45,31 @@ impl Files {
                 );
                 return Err(Invalid::at(inline, message));
             }
-            (Some(inline), None) => {
-                let text = inline.value.clone().into_bytes();
-                (inline, format!("tls_server_config.{key}"), text)
-            }
+            (Some(inline), None) => (inline, name, Ok(inline.value.clone().into_bytes())),
             (None, Some(file)) => {
                 let web_config = self.0.first().map(|(path, _)| path.as_path());
                 let folder = web_config.and_then(Path::parent).unwrap_or(Path::new("."));
                 let path = folder.join(&file.value);
-                let name = format!("tls_server_config.{key}_file {}", path.display());
-                match self.read(path) {
-                    Ok(text) => (file, name, text),
-                    Err(error) => {
-                        let line = file.referenced.line();
-                        return Err(Invalid::UnreadablePem { line, name, error });
-                    }
-                }
+                let name = format!("{name}_file {}", path.display());
+                (file, name, self.read(path))
             }
         };
-        Ok(Some(Pem { place, name, text }))
+        let line = place.referenced.line();
+        match content {
+            Ok(text) => Ok(Some(Pem { line, name, text })),
+            Err(error) => Err(Invalid::UnreadablePem { line, name, error }),
+        }
     }
 }
 
 /// PEM text, with where it is from.
-pub struct Pem<'a> {
-    place: &'a Spanned<String>,
+pub struct Pem {
+    line: u64,
     name: String,
     text: Vec<u8>,
 }
 
-impl Pem<'_> {
+impl Pem {
     /// At least one certificate.
     // The parser's error is not shown: its details could hold a piece of the file.
     pub fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Invalid> {
@@ -108,12 +98,15 @@ impl Pem<'_> {
     }
 
     fn invalid(&self, what: &str) -> Invalid {
-        Invalid::at(self.place, format!("{} {what}", self.name))
+        Invalid::Value {
+            line: self.line,
+            message: format!("{} {what}", self.name),
+        }
     }
 
     pub fn unusable(&self, error: rustls::Error) -> Invalid {
         Invalid::UnusablePem {
-            line: self.place.referenced.line(),
+            line: self.line,
             name: self.name.clone(),
             error,
         }

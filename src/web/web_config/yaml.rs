@@ -18,7 +18,7 @@ pub enum Invalid {
         name: String,
         error: io::Error,
     },
-    #[error("line {line}: {name} cannot be used ({error}); give a certificate with its key")]
+    #[error("line {line}: {name} cannot be used ({error}); replace it, or its key")]
     UnusablePem {
         line: u64,
         name: String,
