@@ -100,7 +100,7 @@ impl Verifier {
     async fn verify_password(
         &self,
         users: &Users,
-        (user, password): (String, Vec<u8>),
+        (user, password): (String, String),
         client: IpAddr,
     ) -> Verdict {
         let known = users.get(&user);
@@ -135,6 +135,7 @@ impl Verifier {
         Verdict::Admitted
     }
 
+    /// Once for all requests of a client, which may be a scraper with an old password.
     fn log_refusal(&self, client: IpAddr) {
         let (mut refused, now) = (lock(&self.refused), Instant::now());
         refused.retain(|_, last| now - *last < REFUSALS_END);
