@@ -349,9 +349,13 @@ pub fn scale(scale: f64, completions: impl Iterator<Item = f64> + Clone) -> Opti
 /// What `targets` says of nothing, such as after a rename: otherwise a target would be lost silently.
 fn unused_targets(snapshot: &Snapshot) -> Option<Finding> {
     let unused = snapshot.unused_targets();
-    let source = &unused.first()?.source;
+    if unused.is_empty() {
+        return None;
+    }
     let entries = counted(unused.len(), "entry", "entries");
-    let what = format!("{entries} of targets without any language to apply to: {source}");
+    let sources: Vec<_> = unused.iter().map(|entry| entry.source.as_str()).collect();
+    let sources = sources.join(", ");
+    let what = format!("{entries} of targets without any language to apply to: {sources}");
     let hint = "correct the repositories and languages there, or put it before the entries that match first";
     Some(Finding::new(Kind::TargetUnused, what, hint))
 }

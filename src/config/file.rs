@@ -48,8 +48,8 @@ pub(super) fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<
 }
 
 /// What is wrong and what to do, without anything from the file.
-fn explain(error: &Error) -> (&'static str, String) {
-    let (what, hint) = match error {
+fn explain(error: &Error) -> (&'static str, &'static str) {
+    match error {
         Error::DuplicateMappingKey { .. } => (
             "is not valid YAML: a name appears twice in one mapping",
             "remove one of the two",
@@ -60,20 +60,16 @@ fn explain(error: &Error) -> (&'static str, String) {
             "put the value in quotes if it begins with an asterisk",
         ),
         Error::NonFiniteFloat { .. } => ("holds a number that is not finite", "give a finite one"),
-        Error::Unexpected { .. } | Error::SerdeInvalidType { .. } => {
-            let sections = sections().join(", ");
-            let hint = format!(
-                "write sections ({sections}) with their keys below them, indented, each as `key: value`, and \
-                 {TARGETS} as a list such as `- {{languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}}`"
-            );
-            return ("is not what belongs here", hint);
-        }
+        Error::Unexpected { .. } | Error::SerdeInvalidType { .. } => (
+            "is not what belongs here",
+            "write sections, such as `api:`, with their keys below them, indented, each as `key: value`, and targets as \
+             a list such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}`",
+        ),
         _ => (
             "is not valid YAML: something is malformed",
             "look at this line and the one before it: indentation (blanks, not tabs), a missing colon, quote or bracket",
         ),
-    };
-    (what, hint.to_owned())
+    }
 }
 
 /// A name in the file.

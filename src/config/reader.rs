@@ -7,14 +7,9 @@ use super::{
     targets::TARGETS,
 };
 use crate::targets::Targets;
-use figment::Figment;
+use figment::{Figment, value::Value};
 use std::{
-    collections::HashMap,
-    mem,
-    ops::{RangeBounds, RangeInclusive},
-    path::PathBuf,
-    str::FromStr,
-    time::Duration,
+    collections::HashMap, mem, ops::RangeInclusive, path::PathBuf, str::FromStr, time::Duration,
 };
 
 /// The merged layers: a text for each key. What is read from a key with a mistake stands for nothing.
@@ -90,7 +85,7 @@ impl Reader {
     pub fn number<T: FromStr + Default + PartialOrd>(
         &mut self,
         path: &str,
-        bounds: impl RangeBounds<T>,
+        bounds: RangeInclusive<T>,
     ) -> T {
         let number = self.parsed(path, |text| {
             text.parse().ok().filter(|number| bounds.contains(number))
@@ -111,11 +106,7 @@ impl Reader {
     }
 
     pub fn switch(&mut self, path: &str) -> bool {
-        let switch = self.parsed(path, |text| match text.to_ascii_lowercase().as_str() {
-            "true" | "yes" | "on" => Some(true),
-            "false" | "no" | "off" => Some(false),
-            _ => None,
-        });
+        let switch = self.parsed(path, |text| Value::from(text).to_bool_lossy());
         switch.unwrap_or_default()
     }
 

@@ -88,20 +88,24 @@ fn base_url(read: &mut Reader) -> Option<Url> {
     const PATH: &str = "api.base_url";
     let allow_http = read.switch("api.allow_http");
     let text = read.text(PATH);
+    let no_url;
     let (what, hint) = match Url::parse(&text) {
         _ if text.is_empty() && read.has_unknown => return None,
         _ if text.is_empty() => (
-            "is required, but not set".to_owned(),
+            "is required, but not set",
             "set it in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url",
         ),
-        Err(error) => (format!("is not a URL: {error}"), ""),
-        Ok(url) if holds_more_than_a_root(&url) => {
-            let parts = "a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on)";
-            (format!("holds {parts}, which is not allowed"), "")
+        Err(error) => {
+            no_url = format!("is not a URL: {error}");
+            (no_url.as_str(), "")
         }
+        Ok(url) if holds_more_than_a_root(&url) => (
+            "holds a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on), which is not allowed",
+            "",
+        ),
         Ok(mut url) => match url.scheme() {
             "http" if !allow_http && !is_loopback(&url) => (
-                "would send the key in the clear: http to a host that is not loopback".to_owned(),
+                "would send the key in the clear: http to a host that is not loopback",
                 "write https://, or set api.allow_http to true",
             ),
             "http" | "https" => {
@@ -110,7 +114,7 @@ fn base_url(read: &mut Reader) -> Option<Url> {
                 read.put(PATH, url.as_str().trim_end_matches('/'), read.source(PATH));
                 return Some(url);
             }
-            _ => ("is neither an https nor an http URL".to_owned(), ""),
+            _ => ("is neither an https nor an http URL", ""),
         },
     };
     read.mistake(PATH, what, hint);
@@ -168,9 +172,10 @@ fn poll(read: &mut Reader) -> PollConfig {
     }
     let stale_after = read.duration(STALE_AFTER, MILLISECOND..=LONGEST);
     if stale_after < interval * 2 && !stale_after.is_zero() {
-        let interval = humantime::format_duration(interval);
-        let what = format!("is less than twice poll.interval, which is {interval}");
-        let hint = "give a longer time, or shorten poll.interval";
+        let [interval, least] = [interval, interval * 2].map(humantime::format_duration);
+        let source = read.source("poll.interval");
+        let what = format!("is less than twice poll.interval, which is {interval} ({source})");
+        let hint = format!("give at least {least}, or shorten poll.interval");
         read.mistake(STALE_AFTER, what, hint);
     }
     PollConfig {

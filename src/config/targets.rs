@@ -57,7 +57,7 @@ pub(super) fn read(
 
 /// Sets a member of an entry, or says what is wrong with it and what to do.
 fn set(entry: &mut Entry, member: &str, value: &Value, mut wrong: impl FnMut(String, &str)) {
-    let is = |value: &Value| format!("is {value}");
+    let is = format!("is {value}");
     match member {
         _ if value.is_null() => {}
         "repositories" => entry.repositories = globs_of(value, true, wrong),
@@ -66,12 +66,12 @@ fn set(entry: &mut Entry, member: &str, value: &Value, mut wrong: impl FnMut(Str
             Some(ratio) if (0.0..=1.0).contains(&ratio) => entry.target.ratio = ratio,
             Some(percent) if (1.0..=100.0).contains(&percent) => {
                 let hint = format!("write {}: it is a ratio, not a percentage", percent / 100.0);
-                wrong(is(value), &hint);
+                wrong(is, &hint);
             }
-            _ => wrong(is(value), RATIO),
+            _ => wrong(is, RATIO),
         },
         "due" => match value.as_str().and_then(parse_due) {
-            None => wrong(is(value), DUE),
+            None => wrong(is, DUE),
             due => entry.target.due = due,
         },
         _ => {

@@ -268,7 +268,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
                 ];
                 known.snapshot.targets = Arc::new(Targets(entries));
             }),
-            &["2 entries of targets", "config.yml:7"],
+            &["2 entries of targets", "config.yml:7, config.yml:7"],
         ),
         (
             Kind::StateNotSaved,

@@ -61,7 +61,7 @@ fn durations_outside_their_bounds_are_refused() {
         (
             "poll.stale_after",
             &["9m"],
-            "is less than twice poll.interval, which is 5m; give a longer time",
+            "is less than twice poll.interval, which is 5m (default)…at least 10m",
         ),
     ]);
 }
@@ -148,7 +148,7 @@ fn an_address_or_path_that_cannot_be_served_is_refused() {
 #[test]
 fn a_word_that_is_not_one_of_those_allowed_is_refused() {
     refused_values(&[
-        ("api.allow_http", &["maybe", "1"], "true or false…\"{}\""),
+        ("api.allow_http", &["maybe", "2"], "true or false…\"{}\""),
         ("filter.private", &["perhaps"], "true or false…\"{}\""),
         ("web.enable_lifecycle", &["maybe"], "true or false…\"{}\""),
         (

@@ -47,8 +47,7 @@ fn an_unknown_name_in_the_file_is_shown_with_its_line_and_the_nearest_name() {
 #[test]
 fn a_key_under_an_unknown_name_is_not_shown() {
     let nearest = r#"exporter.yml:1: unknown key "api.kee"; did you mean "api.key"?"#;
-    let misplaced = "exporter.yml:1: is not what belongs here; write sections (api, poll, filter, state, web, log) with their \
-                     keys below them, indented";
+    let misplaced = "exporter.yml:1: is not what belongs here; write sections, such as `api:`, with their keys below them";
     refused_files(
         "",
         &[

@@ -117,7 +117,7 @@ fn a_mistake_in_an_option_names_it() {
         Some(GOOD),
         &[("TRANSLATION_EXPORTER_POLL__STALE_AFTER", "1m")],
         &["--poll.interval=1h"],
-        "poll.stale_after (TRANSLATION_EXPORTER_POLL__STALE_AFTER)…is less than twice poll.interval, which is 1h; give a longer time",
+        "poll.stale_after (TRANSLATION_EXPORTER_POLL__STALE_AFTER)…is less than twice poll.interval, which is 1h (--poll.interval)…2h",
     );
 }
 
