@@ -103,43 +103,6 @@ impl Client {
     /// # Errors
     /// The certificates or the proxy cannot be used.
     pub fn new(config: &ApiConfig, instruments: Arc<Instruments>) -> Result<Self, BuildError> {
-        let (key, pacer) = (
-            KeyReader::new(config.key.clone()),
-            Pacer::new(spacing(config)),
-        );
-        Self::build(
-            config,
-            Arc::new(key),
-            Arc::new(pacer),
-            Arc::default(),
-            instruments,
-        )
-    }
-
-    /// A client of the same API with another configuration. A hold continues. The new rate is in force at once, also for
-    /// the poll under way, so this must be the last step of a reload that can fail.
-    ///
-    /// # Errors
-    /// As [`Self::new`]; nothing has changed then.
-    pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, BuildError> {
-        let (pacer, interner) = (Arc::clone(&self.pacer), Arc::clone(&self.interner));
-        // A key file that hangs occupies a thread of its reader: a new reader at each reload would occupy one more.
-        let key = Some(&self.key)
-            .filter(|key| key.source == config.key)
-            .cloned();
-        let key = key.unwrap_or_else(|| Arc::new(KeyReader::new(config.key.clone())));
-        let client = Self::build(config, key, pacer, interner, Arc::clone(&self.instruments))?;
-        client.pacer.set_spacing(spacing(config));
-        Ok(client)
-    }
-
-    fn build(
-        config: &ApiConfig,
-        key: Arc<KeyReader>,
-        pacer: Arc<Pacer>,
-        interner: Arc<Interner>,
-        instruments: Arc<Instruments>,
-    ) -> Result<Self, BuildError> {
         let mut repositories = config.base_url.clone();
         repositories.set_path(&format!(
             "{}/v1/repositories",
@@ -149,16 +112,33 @@ impl Client {
             http: tls::http_client(config)?,
             repositories,
             page_size: config.page_size,
-            key,
+            key: Arc::new(KeyReader::new(config.key.clone())),
             timeout: config.timeout,
             max_attempts: config.max_attempts,
             max_retry_after: config.max_retry_after,
             max_response_size: config.max_response_size,
             large_bodies: Arc::default(),
-            pacer,
-            interner,
+            pacer: Arc::new(Pacer::new(spacing(config))),
+            interner: Arc::default(),
             instruments,
         })
+    }
+
+    /// A client of the same API with another configuration. A hold continues. The new rate is in force at once, also for
+    /// the poll under way, so this must be the last step of a reload that can fail.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; nothing has changed then.
+    pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, BuildError> {
+        let mut client = Self::new(config, Arc::clone(&self.instruments))?;
+        client.pacer = Arc::clone(&self.pacer);
+        client.interner = Arc::clone(&self.interner);
+        // A key file that hangs occupies a thread of its reader: a new reader at each reload would occupy one more.
+        if config.key == self.key.source {
+            client.key = Arc::clone(&self.key);
+        }
+        client.pacer.set_spacing(spacing(config));
+        Ok(client)
     }
 
     /// Sends one request, and reads and decodes its answer.

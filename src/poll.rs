@@ -4,10 +4,8 @@
 //! published while the poll continues, and what was known stays until something newer is known: see `ledger`.
 //! Nothing here knows HTTP or metrics; requests go through [`Api`].
 
-mod hold;
 mod ledger;
 mod log;
-mod publications;
 mod queue;
 mod save;
 mod schedule;
@@ -17,8 +15,8 @@ pub use save::Saver;
 pub use schedule::SIGN_OF_LIFE;
 
 use crate::{
-    api::{Api, ApiError},
-    clock::Clock,
+    api::Api,
+    clock::{Clock, Moment},
     config::FilterConfig,
     instruments::Instruments,
     model::{Failure, PollFailure, Stop, Timestamp},
@@ -29,12 +27,13 @@ use crate::{
     targets::Targets,
     words::Rough,
 };
-use hold::Hold;
 use ledger::Ledger;
-use publications::Publications;
 use std::{sync::Arc, time::Duration};
-use steps::Work;
+use steps::Round;
 use tokio::{sync::watch, time::Instant};
+
+/// What has been read is published at least this often.
+const PUBLISH_EVERY: Duration = Duration::from_secs(5);
 
 /// How far behind the clock must be to be reported.
 const JUMP: Duration = Duration::from_secs(1);
@@ -74,12 +73,13 @@ pub struct Poller<A, P> {
     /// When the poll under way began.
     began: Option<Instant>,
     progress: watch::Sender<Step>,
+    /// When it was last published.
+    published: Instant,
     /// When the task of [`Self::run`] last ran.
     alive: watch::Sender<Instant>,
     /// Whether there are unsaved data.
     unsaved: bool,
     last_save: Instant,
-    hold: Hold,
     /// Digest of the bad entries of the last complete listing, so that they are logged once per change.
     bad_entries: u64,
     /// How many polls in a row found the API failing as a whole while there were no languages to show.
@@ -125,6 +125,7 @@ where
         // The filters may differ from those of the process that wrote it.
         ledger.reselect(&settings.borrow().filter, clock.now());
         let in_force = Arc::clone(&settings.borrow());
+        let now = Instant::now();
         let mut poller = Self {
             settings,
             in_force,
@@ -137,10 +138,10 @@ where
             last_full_poll,
             began: None,
             progress: watch::Sender::new(Step::Listing { shown: 0 }),
-            alive: watch::Sender::new(Instant::now()),
+            published: now,
+            alive: watch::Sender::new(now),
             unsaved: false,
-            last_save: Instant::now(),
-            hold: Hold::default(),
+            last_save: now,
             bad_entries: 0,
             failed_starts: 0,
         };
@@ -173,71 +174,41 @@ where
         if self.status.last.is_none() {
             self.publish();
         }
-        let mut work = Work::default();
-        let listing = match settings.api.begin().await {
+        let mut round = Round::begin();
+        match settings.api.begin().await {
             Ok(session) => {
-                let mut publications = Publications::begin();
-                let listing = self
-                    .list(&session, &settings, &mut publications, &mut work)
-                    .await;
-                self.read(&session, &settings, &mut publications, &listing, &mut work)
-                    .await;
-                listing
+                let listing = self.list(&session, &mut round).await;
+                self.read(&session, &mut round, listing).await;
             }
             Err(failure) => {
-                work.unreached = self.ledger.polled();
-                let no_key = Stop {
-                    reason: PollFailure::KeyFile,
-                    failure,
-                };
-                work.stop = Some(no_key.clone());
-                Err(ApiError::Stopped(no_key))
+                round.outcome.unreached = self.ledger.polled();
+                round.outcome.listing = Some(failure.clone());
+                let reason = PollFailure::KeyFile;
+                round.outcome.ended_early = Some(Stop { reason, failure });
             }
-        };
-        let outcome = self.conclude(listing, work, started.elapsed());
-        if self.unsaved {
-            self.save();
         }
-        outcome
+        self.conclude(round, started.elapsed())
     }
 
     /// Reports how a poll ended.
-    fn conclude(
-        &mut self,
-        listing: Result<(), ApiError>,
-        work: Work,
-        duration: Duration,
-    ) -> PollOutcome {
-        let ended_at = self.clock.now();
+    fn conclude(&mut self, round: Round, duration: Duration) -> PollOutcome {
+        let Round {
+            mut outcome, log, ..
+        } = round;
+        let now = self.clock.now();
         self.follow_the_hold();
-        self.ledger.forget_departed(ended_at);
-        let listing = listing.err().map(|error| match error {
-            ApiError::Failed(failure)
-            | ApiError::Trouble { failure, .. }
-            | ApiError::Stopped(Stop { failure, .. }) => failure,
-        });
+        self.ledger.forget_departed(now);
+        outcome.ended_at = now;
+        outcome.duration = duration;
         let before = self.status.last.as_ref();
-        let (listing_before, stop_before) = (
-            before.and_then(|before| before.listing.as_ref()),
-            before.and_then(|before| before.ended_early.as_ref()),
+        let listing_before = before.and_then(|before| before.listing.as_ref());
+        date_back(outcome.listing.as_mut(), listing_before, now);
+        let stop_before = before.and_then(|before| before.ended_early.as_ref());
+        date_back(
+            outcome.ended_early.as_mut().map(|stop| &mut stop.failure),
+            stop_before.map(|stop| &stop.failure),
+            now,
         );
-        let outcome = PollOutcome {
-            ended_at,
-            duration,
-            listing: listing.map(|failure| lasting(listing_before, failure, ended_at)),
-            ended_early: work.stop.map(|stop| Stop {
-                failure: lasting(
-                    stop_before.map(|before| &before.failure),
-                    stop.failure,
-                    ended_at,
-                ),
-                ..stop
-            }),
-            read: work.read,
-            failed: work.failed,
-            unreached: work.unreached,
-            postponed: work.postponed,
-        };
         self.instruments.poll_ended(outcome.failure());
         self.instruments.poll_under_way(None);
         if duration > self.status.interval {
@@ -247,13 +218,16 @@ where
             self.last_full_poll = Some(duration);
         }
         if outcome.is_success() {
-            self.status.last_success_at = Some(ended_at);
+            self.status.last_success_at = Some(now);
         }
-        work.log.end();
+        log.end();
         log::outcome(before, &outcome);
         self.began = None;
         self.status.activity = Activity::Waiting(None);
         self.status.last = Some(outcome.clone());
+        if self.unsaved {
+            self.save();
+        }
         outcome
     }
 
@@ -267,15 +241,12 @@ where
 
     /// What is known now.
     pub fn snapshot(&self) -> Snapshot {
-        let known = self.ledger.snapshot(
+        self.ledger.snapshot(
             self.in_force.completion_scale,
+            Arc::clone(&self.settings.borrow().targets),
             self.staleness_limit(),
             self.clock.moment(),
-        );
-        Snapshot {
-            targets: Arc::clone(&self.settings.borrow().targets),
-            ..known
-        }
+        )
     }
 
     /// The state of polling.
@@ -289,6 +260,7 @@ where
     }
 
     fn publish(&mut self) {
+        self.published = Instant::now();
         self.follow_the_clock();
         self.follow_the_hold();
         if let Some(publish) = &self.publish {
@@ -316,8 +288,9 @@ where
     }
 
     fn follow_the_hold(&mut self) {
+        let Moment { wall, monotonic } = self.clock.moment();
         let held_until = self.in_force.api.held_until();
-        self.status.held_until = self.hold.follow(held_until, self.clock.moment());
+        self.status.held_until = held_until.map(|until| wall.saturating_add(until - monotonic));
     }
 
     fn save(&mut self) {
@@ -329,11 +302,12 @@ where
     }
 }
 
-/// A failure of a poll, dated back to the first of the polls in a row that had it.
-fn lasting(before: Option<&Failure>, failure: Failure, now: Timestamp) -> Failure {
-    // A clock that was set back in the meantime must not date it into the future.
-    let since = before.map_or(now, |before| before.since.min(now));
-    Failure { since, ..failure }
+/// Dates a failure of a poll back to the first of the polls in a row that had it.
+fn date_back(failure: Option<&mut Failure>, before: Option<&Failure>, now: Timestamp) {
+    if let Some(failure) = failure {
+        // A clock that was set back in the meantime must not date it into the future.
+        failure.since = before.map_or(now, |before| before.since.min(now));
+    }
 }
 
 #[cfg(test)]

@@ -245,7 +245,7 @@ pub fn out_of_scale(scale: f64, completions: impl Iterator<Item = f64>) -> usize
 }
 
 /// How a poll ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct PollOutcome {
     pub ended_at: Timestamp,
     pub duration: Duration,

@@ -7,7 +7,7 @@ use crate::{
     text::os_hint,
 };
 use reqwest::{StatusCode, Url};
-use std::{error::Error, io, time::Duration};
+use std::{error::Error, io, iter::successors, time::Duration};
 
 /// What to do about a listing that cannot go on.
 pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's operators";
@@ -24,6 +24,17 @@ pub enum ApiError {
     Stopped(Stop),
 }
 
+impl ApiError {
+    #[must_use]
+    pub fn into_failure(self) -> Failure {
+        match self {
+            Self::Failed(failure)
+            | Self::Trouble { failure, .. }
+            | Self::Stopped(Stop { failure, .. }) => failure,
+        }
+    }
+}
+
 /// How one request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RequestError {
@@ -37,6 +48,9 @@ pub(super) struct RequestError {
     /// How long the API asks for no requests.
     pub retry_after: Option<Duration>,
 }
+
+/// How hyper-util's error of a proxy begins, whose type is private.
+const TUNNEL: &str = "tunnel error: ";
 
 impl RequestError {
     pub fn new(reason: Reason, how: impl Into<String>) -> Self {
@@ -111,7 +125,7 @@ impl RequestError {
 
     /// A request that got no answer, or an incomplete body.
     pub fn transport(error: &reqwest::Error) -> Self {
-        let reason = if has_source::<rustls::Error>(error) {
+        let reason = if find_source::<rustls::Error>(error).is_some() {
             Reason::Tls
         } else if error.is_timeout() {
             Reason::Timeout
@@ -128,8 +142,11 @@ impl RequestError {
         };
         let plain = Self::new(reason, innermost(error));
         // Checked first, since the failed TLS may be that of the proxy.
-        let (how, hint) = if let Some(tunnel) = tunnel_error(error) {
-            of_proxy(&tunnel, &plain.how)
+        let (how, hint) = if let Some(tunnel) = causes(error)
+            .map(ToString::to_string)
+            .find(|cause| cause.starts_with(TUNNEL))
+        {
+            of_proxy(&tunnel[TUNNEL.len()..], &plain.how)
         } else if let Some(hint) = find_source(error).and_then(os_hint) {
             (plain.how.clone(), hint)
         } else if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
@@ -205,18 +222,6 @@ fn hint(reason: Reason) -> &'static str {
     }
 }
 
-/// Why a connection through a proxy failed, as text of hyper-util, whose type is private.
-fn tunnel_error(error: &reqwest::Error) -> Option<String> {
-    let mut next = error.source();
-    while let Some(error) = next {
-        if let Some(how) = error.to_string().strip_prefix("tunnel error: ") {
-            return Some(how.to_owned());
-        }
-        next = error.source();
-    }
-    None
-}
-
 /// How it failed, and the hint; `innermost` is why there is no connection, if there is none.
 fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
     match tunnel {
@@ -245,26 +250,20 @@ fn is_corrupt(error: &reqwest::Error) -> bool {
     })
 }
 
-fn has_source<E: Error + 'static>(error: &reqwest::Error) -> bool {
-    find_source::<E>(error).is_some()
+/// Its causes, from the outside in; also those that I/O errors wrap, which they hide.
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    successors(error.source(), |&error| {
+        let io = error.downcast_ref::<io::Error>();
+        match io.and_then(io::Error::get_ref) {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        }
+    })
 }
 
-/// The first cause of that type; looks into I/O errors too, which hide what they wrap.
+/// The first cause of that type.
 fn find_source<E: Error + 'static>(error: &reqwest::Error) -> Option<&E> {
-    let mut next = error.source();
-    while let Some(error) = next {
-        if let Some(found) = error.downcast_ref::<E>() {
-            return Some(found);
-        }
-        next = match error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref)
-        {
-            Some(wrapped) => Some(wrapped as &(dyn Error + 'static)),
-            None => error.source(),
-        };
-    }
-    None
+    causes(error).find_map(<dyn Error>::downcast_ref)
 }
 
 /// The innermost cause; the outer ones only say that a request failed.
@@ -277,12 +276,9 @@ fn innermost(error: &reqwest::Error) -> String {
         }
         .to_owned();
     }
-    let mut cause: &dyn Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
     // reqwest's own error would print the URL, which is in the surrounding message already.
-    cause
-        .downcast_ref::<reqwest::Error>()
-        .map_or_else(|| cause.to_string(), |_| "the request failed".to_owned())
+    let cause = causes(error)
+        .last()
+        .filter(|cause| !cause.is::<reqwest::Error>());
+    cause.map_or_else(|| "the request failed".to_owned(), ToString::to_string)
 }

@@ -6,15 +6,16 @@
 mod clocks;
 mod listing;
 
-pub(super) use listing::{Changes, Listing};
+pub(super) use listing::{Change, Listing};
 
 use super::queue::Queue;
 use crate::{
     clock::{Moment, RecordedTime},
-    model::{Failure, LanguageList, Repository, RepositoryId, Scope, TargetLanguage, Timestamp},
+    model::{Failure, Repository, RepositoryId, Scope, TargetLanguage, Timestamp},
     progress::{Progress, advance},
     snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
     state::{Memory, Remembered},
+    targets::Targets,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,12 +32,15 @@ pub(super) const MOST_LANGUAGES: usize = 1_000_000;
 
 /// A repository that is polled.
 #[derive(Debug)]
-struct Known {
+struct Polled {
     repository: Arc<Repository>,
     languages: Option<Arc<Languages>>,
     /// When they were read, so that their age does not depend on jumps of the wall clock.
     read_at: Option<Instant>,
-    last_read: LastRead,
+    /// Whether an earlier process read them.
+    are_restored: bool,
+    /// Why the last read failed, if it did.
+    failure: Option<Failure>,
     /// Larger is later; 0 is never.
     last_attempt: u64,
     /// How many reads in a row failed, up to [`MOST_FAILURES`]; those in an outage of the API do not count.
@@ -45,50 +49,27 @@ struct Known {
     bad_entries: u64,
 }
 
-/// How the last read of a repository by this process ended.
-#[derive(Debug)]
-enum LastRead {
-    NotYet,
-    Succeeded,
-    Failed(Failure),
-}
-
-impl LastRead {
-    fn failure(&self) -> Option<&Failure> {
-        match self {
-            Self::Failed(failure) => Some(failure),
-            Self::NotYet | Self::Succeeded => None,
-        }
-    }
-
-    /// A failure of the repository's own, not of the API as a whole.
-    fn own_failure(&self) -> Option<&Failure> {
-        self.failure()
-            .filter(|failure| failure.scope == Scope::Request)
-    }
-}
+type Departed = BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>;
 
 /// Everything that is remembered.
 ///
 /// A repository is in `listed` from the first listing that shows it until a complete one lacks it. While it also passes the
-/// filters, and no other of the same name has a higher id, it is in `known`.
+/// filters, and no other of the same name has a higher id, it is in `polled`.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     listed: BTreeMap<RepositoryId, Arc<Repository>>,
-    known: BTreeMap<RepositoryId, Known>,
-    /// The clocks of languages that are in `known` no longer, and when they left.
-    departed: BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>,
+    polled: BTreeMap<RepositoryId, Polled>,
+    /// The clocks of languages that are in `polled` no longer, and when they left.
+    departed: Departed,
     /// Those in `listed` that the last complete listing lacked, so many that the next must confirm it.
     missed: BTreeSet<RepositoryId>,
     /// How many entries of the last complete listing have no name that can be read.
     unnamed: usize,
-    /// How many languages the repositories in `known` have at the most: exact when a poll begins to read them.
+    /// How many languages the repositories in `polled` have at the most: exact when a poll begins to read them.
     languages: usize,
     attempts: u64,
     /// Which time counts as now in all of this.
     time: RecordedTime,
-    /// What was read no later was read by an earlier process.
-    restored_at: Option<Instant>,
     /// When it was last checked which clocks in `departed` are too old, or when this process began.
     last_expiry: Option<Moment>,
     /// Whether it was logged that too many clocks departed.
@@ -114,22 +95,17 @@ impl Ledger {
             ledger.attempts += u64::from(last_attempt > 0);
             let last_attempt = if last_attempt > 0 { ledger.attempts } else { 0 };
             ledger.listed.insert(repository.id, Arc::clone(&repository));
-            let last_read = match failures {
-                0 => LastRead::NotYet,
-                _ => LastRead::Failed(Failure::new(
-                    now,
-                    "its last read before the restart failed",
-                    "nothing to do: it is read again soon",
-                )),
-            };
-            let known = Known {
+            let what = "its last read before the restart failed";
+            let hint = "nothing to do: it is read again soon";
+            let known = Polled {
                 languages,
-                last_read,
+                are_restored: true,
+                failure: (failures > 0).then(|| Failure::new(now, what, hint)),
                 last_attempt,
                 failures,
-                ..Known::new(repository)
+                ..Polled::new(repository)
             };
-            ledger.known.insert(known.repository.id, known);
+            ledger.polled.insert(known.repository.id, known);
         }
         if let Some(wall) = ledger.newest_time() {
             ledger.time = RecordedTime::after(wall);
@@ -138,17 +114,17 @@ impl Ledger {
     }
 
     pub fn memory(&self, last_full_poll: Option<Duration>) -> Memory {
-        let remember = |known: &Known| Remembered {
+        let remember = |known: &Polled| Remembered {
             repository: Arc::clone(&known.repository),
             last_attempt: known.last_attempt,
             failures: known.failures,
             languages: known.languages.clone(),
         };
-        let repositories = self.known.values().map(remember).collect();
+        let repositories = self.polled.values().map(remember).collect();
         let missed = self
             .missed
             .iter()
-            .filter(|id| self.known.contains_key(id))
+            .filter(|id| self.polled.contains_key(id))
             .copied()
             .collect();
         Memory {
@@ -161,24 +137,24 @@ impl Ledger {
 
     /// How many repositories are polled.
     pub fn polled(&self) -> usize {
-        self.known.len()
+        self.polled.len()
     }
 
     /// How many repositories are listed, but not polled.
     pub fn filtered(&self) -> usize {
-        self.listed.len() - self.known.len()
+        self.listed.len() - self.polled.len()
     }
 
     /// Whether the languages of any repository are known.
     pub fn has_languages(&self) -> bool {
-        self.known.values().any(|known| known.languages.is_some())
+        self.polled.values().any(|known| known.languages.is_some())
     }
 
     /// What to read: the oldest attempt first, but after all others those that failed, the fewest failures in a row first.
     pub fn queue(&mut self) -> Queue {
-        self.languages = self.known.values().map(Known::languages).sum();
+        self.languages = self.polled.values().map(Polled::languages).sum();
         let mut order: Vec<_> = self
-            .known
+            .polled
             .iter()
             .map(|(id, known)| (known.failures, known.last_attempt, *id))
             .collect();
@@ -191,14 +167,14 @@ impl Ledger {
 
     /// The name of a repository that is polled; empty for any other.
     pub fn name(&self, id: RepositoryId) -> &str {
-        self.known
+        self.polled
             .get(&id)
             .map_or("", |known| &*known.repository.name)
     }
 
     /// Whether a repository may have so many languages: what is kept of all is bounded.
     pub fn has_room(&self, id: RepositoryId, languages: usize) -> bool {
-        let before = self.known.get(&id).map_or(0, Known::languages);
+        let before = self.polled.get(&id).map_or(0, Polled::languages);
         self.languages - before + languages <= MOST_LANGUAGES
     }
 
@@ -206,24 +182,24 @@ impl Ledger {
     pub fn succeeded(
         &mut self,
         id: RepositoryId,
-        list: LanguageList,
+        languages: Vec<TargetLanguage>,
         scale: f64,
         now: Moment,
     ) -> bool {
         let at = self.time.record(now.wall);
-        let Some(known) = self.known.get_mut(&id) else {
+        let Some(known) = self.polled.get_mut(&id) else {
             return false;
         };
         self.attempts += 1;
         known.last_attempt = self.attempts;
-        self.languages = self.languages - known.languages() + list.languages.len();
+        self.languages = self.languages - known.languages() + languages.len();
         let before = known.languages.take();
         let previous: &[Reading] = before.as_ref().map_or(&[], |languages| &languages.readings);
-        let mut readings = Vec::with_capacity(list.languages.len());
+        let mut readings = Vec::with_capacity(languages.len());
         for TargetLanguage {
             language,
             completion,
-        } in list.languages
+        } in languages
         {
             let progress = match find(previous, &language.code) {
                 Some(reading) => reading.progress(),
@@ -242,14 +218,11 @@ impl Ledger {
             readings.push(Reading { language, reported });
         }
         for reading in previous {
-            if let (Some(progress), None) =
-                (reading.progress(), find(&readings, &reading.language.code))
-            {
-                self.departed
-                    .insert((id, Arc::clone(&reading.language.code)), (progress, at));
+            if find(&readings, &reading.language.code).is_none() {
+                depart(&mut self.departed, id, reading, at);
             }
         }
-        let readings = match before {
+        let readings = match &before {
             Some(before) if *before.readings == *readings => Arc::clone(&before.readings),
             _ => readings.into(),
         };
@@ -258,9 +231,10 @@ impl Ledger {
             readings,
         }));
         known.read_at = Some(now.monotonic);
+        known.are_restored = false;
         known.failures = 0;
-        let before = std::mem::replace(&mut known.last_read, LastRead::Succeeded);
-        before.own_failure().is_some()
+        let before = known.failure.take();
+        before.is_some_and(|failure| failure.scope == Scope::Request)
     }
 
     /// The languages of a repository could not be read, so that the next poll asks for it after the others, if it
@@ -272,31 +246,32 @@ impl Ledger {
         comes_last: bool,
         now: Timestamp,
     ) -> bool {
-        let Some(known) = self.attempted(id) else {
+        let Some(known) = self.polled.get_mut(&id) else {
             return false;
         };
-        let is_own = failure.scope == Scope::Request;
-        known.failures = (known.failures + u32::from(comes_last)).min(MOST_FAILURES);
-        let before = known.last_read.own_failure();
-        if !is_own && before.is_some() {
-            return false;
-        }
-        let is_new = is_own && before.is_none_or(|before| before.what != failure.what);
-        let since = known.last_read.failure().map_or(now, |before| before.since);
-        known.last_read = LastRead::Failed(Failure { since, ..failure });
-        is_new
-    }
-
-    fn attempted(&mut self, id: RepositoryId) -> Option<&mut Known> {
-        let known = self.known.get_mut(&id)?;
         self.attempts += 1;
         known.last_attempt = self.attempts;
-        Some(known)
+        known.failures = (known.failures + u32::from(comes_last)).min(MOST_FAILURES);
+        let is_own = |failure: &Failure| failure.scope == Scope::Request;
+        let before = known.failure.take();
+        let since = before.as_ref().map_or(now, |before| before.since);
+        match before.filter(is_own) {
+            Some(before) if !is_own(&failure) => {
+                known.failure = Some(before);
+                false
+            }
+            before => {
+                let is_new = before.is_none_or(|before| before.what != failure.what);
+                let is_logged = is_own(&failure) && is_new;
+                known.failure = Some(Failure { since, ..failure });
+                is_logged
+            }
+        }
     }
 
     /// Whether the bad entries of a repository's answer differ from last time, by their digest.
     pub fn bad_entries_changed(&mut self, id: RepositoryId, digest: u64) -> bool {
-        self.known
+        self.polled
             .get_mut(&id)
             .is_some_and(|known| std::mem::replace(&mut known.bad_entries, digest) != digest)
     }
@@ -306,15 +281,21 @@ impl Ledger {
         // One past the limit: at the limit itself they are still shown.
         let limit = limit.saturating_add(Duration::from_millis(1));
         let expiries = self
-            .known
+            .polled
             .values()
             .filter_map(|known| known.read_at?.checked_add(limit));
         expiries.filter(|expiry| *expiry > now).min()
     }
 
-    pub fn snapshot(&self, scale: f64, limit: Duration, now: Moment) -> Snapshot {
+    pub fn snapshot(
+        &self,
+        completion_scale: f64,
+        targets: Arc<Targets>,
+        limit: Duration,
+        now: Moment,
+    ) -> Snapshot {
         let mut repositories: Vec<_> = self
-            .known
+            .polled
             .values()
             .map(|known| known.show(limit, now))
             .collect();
@@ -325,19 +306,20 @@ impl Ledger {
             filtered: self.filtered(),
             unnamed: self.unnamed,
             unconfirmed: self.missed.len(),
-            completion_scale: scale,
-            targets: Arc::default(),
+            completion_scale,
+            targets,
         }
     }
 }
 
-impl Known {
+impl Polled {
     fn new(repository: Arc<Repository>) -> Self {
         Self {
             repository,
             languages: None,
             read_at: None,
-            last_read: LastRead::NotYet,
+            are_restored: false,
+            failure: None,
             last_attempt: 0,
             failures: 0,
             bad_entries: 0,
@@ -356,22 +338,20 @@ impl Known {
             since: failure.since.min(now.wall),
             ..failure.clone()
         };
-        let failure = self.last_read.failure().map(shown);
+        let failure = self.failure.as_ref().map(shown);
         let mut languages = self.languages.clone();
         if let Some(languages) = &mut languages {
             clocks::cut_to(languages, now.wall);
         }
-        let condition = match (languages, &self.last_read) {
-            (None, _) => Condition::Pending(failure),
-            (Some(languages), _) if self.age(&languages, now) > limit => Condition::Stale {
+        let condition = match (languages, failure) {
+            (None, failure) => Condition::Pending(failure),
+            (Some(languages), failure) if self.age(&languages, now) > limit => Condition::Stale {
                 read_at: languages.read_at,
                 failure,
             },
-            (Some(languages), LastRead::NotYet) => Condition::Restored(languages),
-            (Some(languages), LastRead::Succeeded) => Condition::Fresh(languages),
-            (Some(languages), LastRead::Failed(failure)) => {
-                Condition::Failing(languages, shown(failure))
-            }
+            (Some(languages), Some(failure)) => Condition::Failing(languages, failure),
+            (Some(languages), None) if self.are_restored => Condition::Restored(languages),
+            (Some(languages), None) => Condition::Fresh(languages),
         };
         Shown::new(Arc::clone(&self.repository), condition)
     }
@@ -381,6 +361,13 @@ impl Known {
             Some(read_at) => now.monotonic - read_at,
             None => now.wall.since(languages.read_at),
         }
+    }
+}
+
+/// Keeps the clock of a language that left.
+fn depart(departed: &mut Departed, id: RepositoryId, reading: &Reading, at: Timestamp) {
+    if let Some(progress) = reading.progress() {
+        departed.insert((id, Arc::clone(&reading.language.code)), (progress, at));
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the poller logs: changes only, not once per poll, and at most a few lines of one kind per poll.
 
-use super::ledger::Changes;
+use super::ledger::Change;
 use crate::{
     model::{BadEntry, RepositoryId},
     snapshot::PollOutcome,
@@ -72,27 +72,20 @@ impl PollLog {
         }
     }
 
-    /// What a listing changed.
-    pub fn changes(&mut self, changes: &Changes) {
-        for (id, repo) in &changes.appeared {
-            if self.is_logged("appeared") {
-                tracing::info!(repo = &**repo, id = id.get(), "a repository appeared");
+    /// What a listing changed about a repository.
+    pub fn change(&mut self, id: RepositoryId, repo: &str, change: &Change) {
+        let id = id.get();
+        match change {
+            Change::Appeared if self.is_logged("appeared") => {
+                tracing::info!(repo, id, "a repository appeared");
             }
-        }
-        for (id, repo) in &changes.left {
-            if self.is_logged("left") {
-                tracing::info!(repo = &**repo, id = id.get(), "a repository left");
+            Change::Left if self.is_logged("left") => {
+                tracing::info!(repo, id, "a repository left");
             }
-        }
-        for (id, before, repo) in &changes.renamed {
-            if self.is_logged("renamed") {
-                tracing::info!(
-                    repo = &**repo,
-                    before = &**before,
-                    id = id.get(),
-                    "a repository was renamed"
-                );
+            Change::Renamed(before) if self.is_logged("renamed") => {
+                tracing::info!(repo, before = &**before, id, "a repository was renamed");
             }
+            _ => {}
         }
     }
 }

@@ -31,6 +31,8 @@ pub(super) enum Verdict {
     Answers { is_read: bool },
     /// So many requests failed by trouble.
     Trouble { requests: u32 },
+    /// Nothing more can be asked for.
+    Stopped,
 }
 
 /// Whether to go on.
@@ -86,22 +88,13 @@ impl Queue {
         }
     }
 
-    /// After a listing that is incomplete; so many requests for it failed by trouble.
-    pub fn after_incomplete_listing(self, trouble: u32) -> Self {
-        let row = Row {
-            requests: trouble,
-            includes_listing: trouble > 0,
-            ..Row::default()
-        };
-        Self {
-            is_listed: false,
-            phase: if row.is_full() {
-                Phase::Over
-            } else {
-                Phase::Confident
-            },
-            row,
-            ..self
+    /// The listing is incomplete; so many requests for it failed by trouble.
+    pub fn listing_failed(&mut self, trouble: u32) {
+        self.is_listed = false;
+        self.row.requests = trouble;
+        self.row.includes_listing = trouble > 0;
+        if self.row.is_full() {
+            self.stop();
         }
     }
 
@@ -149,6 +142,7 @@ impl Queue {
     /// Takes in what a question came to.
     pub fn answered(&mut self, question: Question, verdict: Verdict) {
         match verdict {
+            Verdict::Stopped => self.stop(),
             Verdict::Answers { is_read } => {
                 self.row = Row::default();
                 if self.phase != Phase::Over {
@@ -259,10 +253,12 @@ mod tests {
             queue.next().map(|next| next.attempts),
             Some(Attempts::Several)
         );
-        let mut queue = Queue::new(ids(1..=9), ids([10])).after_incomplete_listing(4);
+        let mut queue = Queue::new(ids(1..=9), ids([10]));
+        queue.listing_failed(4);
         assert_eq!(ask(&mut queue, |_| false), [1, 2, 3]);
         assert_eq!((queue.gave_up(), queue.len()), (true, 7));
-        let mut queue = Queue::new(ids(1..=9), Vec::new()).after_incomplete_listing(10);
+        let mut queue = Queue::new(ids(1..=9), Vec::new());
+        queue.listing_failed(10);
         assert_eq!(ask(&mut queue, |_| true), [0; 0]);
     }
 

@@ -1,7 +1,7 @@
 //! When a poll begins: an interval after the start of the previous one, or after its end if it did not get through, and not
 //! while Retry-After holds all requests. An API that is late at the start is asked again sooner.
 
-use super::{Poller, publications::PUBLISH_EVERY};
+use super::{PUBLISH_EVERY, Poller};
 use crate::{
     api::Api,
     model::PollFailure,
@@ -63,9 +63,6 @@ where
         let sooner = is_late.then(|| FIRST_RETRY.saturating_mul(1 << self.failed_starts.min(16)));
         self.failed_starts = if is_late { self.failed_starts + 1 } else { 0 };
         let mut announced = None;
-        let mut published = ended;
-        // Data that become stale one after another are not published one by one.
-        let mut not_before = None;
         loop {
             let interval = self.settings.borrow().interval;
             let next = match sooner {
@@ -73,30 +70,26 @@ where
                 None if outcome.cut_short().is_some() => ended + interval,
                 None => (started + interval).max(ended),
             };
-            self.follow_the_hold();
-            let due = self.hold.until().map_or(next, |until| until.max(next));
+            let hold_ends = self.in_force.api.held_until();
+            let due = hold_ends.map_or(next, |until| until.max(next));
             let now = Instant::now();
             if announced != Some(due) {
                 announced = Some(due);
                 self.status.interval = interval;
                 let at = self.clock.now().saturating_add(due - now);
                 self.status.activity = Activity::Waiting(Some(at));
-                published = now;
                 self.publish();
             }
             if due <= now {
                 return;
             }
-            let hold_ends = self.hold.until();
-            let expiry = self.ledger.next_expiry(self.staleness_limit(), published);
-            let stale_at = expiry.map(|expiry| expiry.max(not_before.unwrap_or(expiry)));
+            let limit = self.staleness_limit();
+            let expiry = self.ledger.next_expiry(limit, self.published);
+            // Data that become stale one after another are not published one by one.
+            let stale_at = expiry.map(|expiry| expiry.max(self.published + PUBLISH_EVERY));
             tokio::select! {
                 () = sleep_until(due) => return,
-                () = reached(stale_at) => {
-                    not_before = Some(Instant::now() + PUBLISH_EVERY);
-                    published = Instant::now();
-                    self.publish();
-                }
+                () = reached(stale_at) => self.publish(),
                 () = reached(hold_ends) => self.publish(),
                 Ok(()) = self.settings.changed() => self.follow_settings(),
             }

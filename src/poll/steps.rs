@@ -1,11 +1,10 @@
 //! What one poll does: it reads the listing, then the languages of each repository.
 
 use super::{
-    Poller, Settings,
+    PUBLISH_EVERY, Poller,
     ledger::{Listing, MOST_LANGUAGES},
     log::{self, PollLog},
-    publications::Publications,
-    queue::{Question, Verdict},
+    queue::Verdict,
 };
 use crate::{
     api::{Api, ApiError, CURSOR_HINT, Session},
@@ -13,27 +12,41 @@ use crate::{
         Defects, Failure, LanguageList, Next, Operation, PollFailure, Reason, RepositoryId, Scope,
         Stop,
     },
-    snapshot::{Activity, DataSource, PollStatus, Snapshot, Step},
+    snapshot::{Activity, DataSource, PollOutcome, PollStatus, Snapshot, Step},
     words::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{pin::pin, sync::Arc, time::Duration};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 /// How often a long poll is saved while it runs.
 const SAVE_EVERY: Duration = Duration::from_secs(5 * 60);
 
-/// What a poll has done with the repositories so far.
-#[derive(Debug, Default)]
-pub(super) struct Work {
-    pub read: usize,
-    pub failed: usize,
-    pub unreached: usize,
-    pub postponed: usize,
-    /// Why nothing more was asked for.
-    pub stop: Option<Stop>,
+/// When a poll publishes first.
+const FIRST_PUBLISH: Duration = Duration::from_millis(250);
+
+/// One poll while it is under way.
+#[derive(Debug)]
+pub(super) struct Round {
+    pub outcome: PollOutcome,
+    pub log: PollLog,
+    /// When what was read so far is published: soon at first, so that a start shows something.
+    publications: Interval,
     /// Those that failed by trouble since the last answer: that may be their own failure or that of the API.
     troubled: Vec<(RepositoryId, Failure)>,
-    pub log: PollLog,
+}
+
+impl Round {
+    pub fn begin() -> Self {
+        let mut publications = interval_at(Instant::now() + FIRST_PUBLISH, PUBLISH_EVERY);
+        publications.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            outcome: PollOutcome::default(),
+            log: PollLog::default(),
+            publications,
+            troubled: Vec::new(),
+        }
+    }
 }
 
 impl<A, P> Poller<A, P>
@@ -45,32 +58,29 @@ where
     pub(super) async fn list(
         &mut self,
         session: &A::Session,
-        settings: &Settings<A>,
-        publications: &mut Publications,
-        work: &mut Work,
+        round: &mut Round,
     ) -> Result<(), ApiError> {
         let mut listing = Listing::default();
-        let end = self
-            .read_pages(session, settings, publications, &mut listing)
-            .await;
-        let now = self.clock.now();
-        if end.is_err() {
-            let changes = self.ledger.apply_incomplete(
-                listing,
-                settings.max_repositories,
-                &settings.filter,
-                now,
-            );
-            if self.status.has_data() {
-                work.log.changes(&changes);
-            }
-            return end;
-        }
-        let (changes, mut bad) = self.ledger.apply_complete(listing, &settings.filter, now);
-        self.count_defects(Operation::ListRepositories, &mut bad);
-        if self.status.has_data() {
-            work.log.changes(&changes);
+        let end = self.read_pages(session, round, &mut listing).await;
+        let (settings, now) = (Arc::clone(&self.in_force), self.clock.now());
+        let filter = &settings.filter;
+        let before = self.ledger.names();
+        let is_first = !self.status.has_data();
+        let mut bad = Defects::default();
+        if end.is_ok() {
+            bad = self.ledger.apply_complete(listing, filter, now);
         } else {
+            let most = settings.max_repositories;
+            self.ledger.apply_incomplete(listing, most, filter, now);
+        }
+        if !is_first {
+            for (id, name, change) in self.ledger.changes_since(before) {
+                round.log.change(id, &name, &change);
+            }
+        }
+        end?;
+        self.count_defects(Operation::ListRepositories, &mut bad);
+        if is_first {
             self.status.data = DataSource::Api;
             let (repositories, filtered) = (self.ledger.polled(), self.ledger.filtered());
             tracing::info!(
@@ -81,17 +91,16 @@ where
         }
         let digest = log::digest(&bad.described);
         if std::mem::replace(&mut self.bad_entries, digest) != digest {
-            work.log.bad_entries("the listing", &bad.described);
+            round.log.bad_entries("the listing", &bad.described);
         }
         self.unsaved = true;
-        end
+        Ok(())
     }
 
     async fn read_pages(
         &mut self,
         session: &A::Session,
-        settings: &Settings<A>,
-        publications: &mut Publications,
+        round: &mut Round,
         listing: &mut Listing,
     ) -> Result<(), ApiError> {
         let mut after = None;
@@ -100,22 +109,24 @@ where
             let page = loop {
                 tokio::select! {
                     page = &mut request => break page?,
-                    () = publications.wait() => self.publish(),
+                    _ = round.publications.tick() => self.publish(),
                     Ok(()) = self.settings.changed() => self.follow_settings(),
                 }
             };
             let (follows, next) = (page.follows(after), page.next);
             listing.add(page);
             self.count_defects(Operation::ListRepositories, &mut listing.bad);
-            self.came_to(Step::Listing {
-                shown: listing.len(),
-            });
-            if listing.len() > settings.max_repositories {
+            let shown = listing.len();
+            self.came_to(Step::Listing { shown });
+            let most = self.in_force.max_repositories;
+            if shown > most {
                 // It may have no end: nothing of it is taken over.
                 *listing = Listing::default();
-                self.instruments
-                    .api_failure(Operation::ListRepositories, Reason::TooLarge);
-                return Err(ApiError::Failed(self.too_large(settings.max_repositories)));
+                let what = format!(
+                    "the listing has more than {most} repositories, or no end: it is not read any further"
+                );
+                let hint = "raise api.max_repositories if the account has that many, or report it to the API's operators";
+                return Err(self.too_large(Operation::ListRepositories, what, hint));
             }
             match next {
                 Next::End => return Ok(()),
@@ -129,33 +140,30 @@ where
     pub(super) async fn read(
         &mut self,
         session: &A::Session,
-        settings: &Settings<A>,
-        publications: &mut Publications,
-        listing: &Result<(), ApiError>,
-        work: &mut Work,
+        round: &mut Round,
+        listing: Result<(), ApiError>,
     ) {
         let mut queue = self.ledger.queue();
-        match listing {
+        match &listing {
             Ok(()) => {}
-            Err(ApiError::Trouble { requests, .. }) => {
-                queue = queue.after_incomplete_listing(*requests);
-            }
-            Err(ApiError::Failed(_)) => queue = queue.after_incomplete_listing(0),
+            Err(ApiError::Trouble { requests, .. }) => queue.listing_failed(*requests),
+            Err(ApiError::Failed(_)) => queue.listing_failed(0),
             Err(ApiError::Stopped(stop)) => {
                 queue.stop();
-                work.stop = Some(stop.clone());
+                round.outcome.ended_early = Some(stop.clone());
             }
         }
         let (of, is_listed) = (queue.len(), listing.is_ok());
         let mut requests = FuturesUnordered::new();
         loop {
+            let PollOutcome { read, failed, .. } = round.outcome;
             self.came_to(Step::Reading {
                 is_listed,
                 of,
-                requested: work.read + work.failed,
-                read: work.read,
+                requested: read + failed,
+                read,
             });
-            while requests.len() < settings.concurrency
+            while requests.len() < self.in_force.concurrency
                 && let Some(question) = queue.next()
             {
                 requests.push(async move {
@@ -166,77 +174,65 @@ where
             tokio::select! {
                 answer = requests.next() => {
                     let Some((question, answer)) = answer else { break };
-                    match self.take_in(question, answer, settings, work) {
-                        Some(verdict) => queue.answered(question, verdict),
-                        None => queue.stop(),
-                    }
+                    let verdict = self.take_in(question.id, answer, round);
+                    queue.answered(question, verdict);
                 }
-                () = publications.wait() => self.publish(),
+                _ = round.publications.tick() => self.publish(),
                 Ok(()) = self.settings.changed() => self.follow_settings(),
             }
             if self.unsaved && self.last_save.elapsed() >= SAVE_EVERY {
                 self.save();
             }
         }
-        let gave_up = queue.gave_up();
-        if gave_up {
-            work.unreached += queue.len();
+        if queue.gave_up() {
+            round.outcome.unreached += queue.len();
         } else {
-            work.postponed = queue.len();
+            round.outcome.postponed = queue.len();
         }
-        if work.stop.is_none() {
-            work.stop = self.outage(listing, gave_up, work);
+        if round.outcome.ended_early.is_none() {
+            round.outcome.ended_early = self.outage(&listing, queue.gave_up(), round);
         }
-        self.book_trouble(work);
+        round.outcome.listing = listing.err().map(ApiError::into_failure);
+        self.book_trouble(round);
     }
 
-    /// Handles the result of the request for one repository's languages; `None` if it ends the poll.
+    /// Handles the result of the request for one repository's languages.
     fn take_in(
         &mut self,
-        Question { id, .. }: Question,
+        id: RepositoryId,
         answer: Result<LanguageList, ApiError>,
-        settings: &Settings<A>,
-        work: &mut Work,
-    ) -> Option<Verdict> {
-        let answer = answer.and_then(|mut list| {
-            self.count_defects(Operation::ListLanguages, &mut list.bad);
-            self.to_keep(id, list)
-        });
-        match answer {
+        round: &mut Round,
+    ) -> Verdict {
+        match answer.and_then(|list| self.to_keep(id, list)) {
             Ok(list) => {
-                self.book_trouble(work);
-                work.read += 1;
+                self.book_trouble(round);
+                round.outcome.read += 1;
                 self.unsaved = true;
-                if self
-                    .ledger
-                    .bad_entries_changed(id, log::digest(&list.bad.described))
-                {
-                    work.log
-                        .bad_entries(self.ledger.name(id), &list.bad.described);
+                let bad = &list.bad.described;
+                if self.ledger.bad_entries_changed(id, log::digest(bad)) {
+                    round.log.bad_entries(self.ledger.name(id), bad);
                 }
-                if self
-                    .ledger
-                    .succeeded(id, list, settings.completion_scale, self.clock.moment())
-                {
-                    work.log.recovered(self.ledger.name(id), id);
+                let (scale, now) = (self.in_force.completion_scale, self.clock.moment());
+                if self.ledger.succeeded(id, list.languages, scale, now) {
+                    round.log.recovered(self.ledger.name(id), id);
                 }
-                Some(Verdict::Answers { is_read: true })
+                Verdict::Answers { is_read: true }
             }
             Err(ApiError::Failed(failure)) => {
-                self.book_trouble(work);
-                work.failed += 1;
-                self.failed(id, failure, work);
-                Some(Verdict::Answers { is_read: false })
+                self.book_trouble(round);
+                round.outcome.failed += 1;
+                self.failed(id, failure, round);
+                Verdict::Answers { is_read: false }
             }
             Err(ApiError::Trouble { failure, requests }) => {
-                work.failed += 1;
-                work.troubled.push((id, failure));
-                Some(Verdict::Trouble { requests })
+                round.outcome.failed += 1;
+                round.troubled.push((id, failure));
+                Verdict::Trouble { requests }
             }
             Err(ApiError::Stopped(stop)) => {
-                work.unreached += 1;
-                work.stop.get_or_insert(stop);
-                None
+                round.outcome.unreached += 1;
+                round.outcome.ended_early.get_or_insert(stop);
+                Verdict::Stopped
             }
         }
     }
@@ -249,6 +245,8 @@ where
 
     /// The languages that are not excluded, if there is room for them.
     fn to_keep(&self, id: RepositoryId, mut list: LanguageList) -> Result<LanguageList, ApiError> {
+        let operation = Operation::ListLanguages;
+        self.count_defects(operation, &mut list.bad);
         let excluded = &self.settings.borrow().filter.exclude_languages;
         if !excluded.is_empty() {
             list.languages
@@ -257,48 +255,57 @@ where
         if self.ledger.has_room(id, list.languages.len()) {
             return Ok(list);
         }
-        self.instruments
-            .api_failure(Operation::ListLanguages, Reason::TooLarge);
         let what = format!("with it, all repositories have more than {MOST_LANGUAGES} languages");
         let hint = "leave out some with filter.exclude, or poll them with another process";
-        let failure = Failure::new(self.clock.now(), what, hint);
-        Err(ApiError::Failed(failure))
+        Err(self.too_large(operation, what, hint))
+    }
+
+    fn too_large(&self, operation: Operation, what: String, hint: &str) -> ApiError {
+        self.instruments.api_failure(operation, Reason::TooLarge);
+        ApiError::Failed(Failure::new(self.clock.now(), what, hint))
     }
 
     /// Decides whose failure it was that the last repositories failed by trouble: the API's if that ended the poll, otherwise
     /// their own, since others were read before or after them.
-    fn book_trouble(&mut self, work: &mut Work) {
-        for (id, failure) in std::mem::take(&mut work.troubled) {
-            let failure = match work.stop {
+    fn book_trouble(&mut self, round: &mut Round) {
+        for (id, failure) in std::mem::take(&mut round.troubled) {
+            let failure = match round.outcome.ended_early {
                 Some(_) => failure.of_the_api(),
                 None => failure,
             };
-            self.failed(id, failure, work);
+            self.failed(id, failure, round);
         }
     }
 
-    fn failed(&mut self, id: RepositoryId, failure: Failure, work: &mut Work) {
+    fn failed(&mut self, id: RepositoryId, failure: Failure, round: &mut Round) {
         self.unsaved = true;
         let (what, hint) = (Arc::clone(&failure.what), Arc::clone(&failure.hint));
         // Even in an outage it waits behind the others if any of them could be read: this may be why it looked like one.
-        let comes_last = failure.scope == Scope::Request || work.read > 0;
+        let comes_last = failure.scope == Scope::Request || round.outcome.read > 0;
         if self
             .ledger
             .failed(id, failure, comes_last, self.clock.now())
         {
-            work.log.failing(self.ledger.name(id), id, &what, &hint);
+            round.log.failing(self.ledger.name(id), id, &what, &hint);
         }
     }
 
     /// Whether the API failed as a whole: trouble ended the poll, or nothing was read and all failed by trouble.
-    fn outage(&self, listing: &Result<(), ApiError>, gave_up: bool, work: &Work) -> Option<Stop> {
-        let nothing_else = work.read == 0 && work.failed == work.troubled.len();
-        let failure = match (listing, work.troubled.last()) {
-            (Err(ApiError::Trouble { failure, .. }), _) if work.read == 0 || gave_up => {
+    fn outage(
+        &self,
+        listing: &Result<(), ApiError>,
+        gave_up: bool,
+        Round {
+            outcome, troubled, ..
+        }: &Round,
+    ) -> Option<Stop> {
+        let nothing_else = outcome.read == 0 && outcome.failed == troubled.len();
+        let failure = match (listing, troubled.last()) {
+            (Err(ApiError::Trouble { failure, .. }), _) if outcome.read == 0 || gave_up => {
                 failure.clone()
             }
             (_, Some((_, last))) if gave_up || listing.is_ok() && nothing_else => {
-                let failed = repositories(work.troubled.len());
+                let failed = repositories(troubled.len());
                 let what = format!("{failed} in a row cannot be read, the last: {}", last.what);
                 Failure::new(self.clock.now(), what, Arc::clone(&last.hint))
             }
@@ -317,14 +324,6 @@ where
         if let Activity::Polling(running) = &mut self.status.activity {
             running.step = step;
         }
-    }
-
-    fn too_large(&self, most: usize) -> Failure {
-        let what = format!(
-            "the listing has more than {most} repositories, or no end: it is not read any further"
-        );
-        let hint = "raise api.max_repositories if the account has that many, or report it to the API's operators";
-        Failure::new(self.clock.now(), what, hint)
     }
 
     fn broken_cursor(&self, after: Option<RepositoryId>) -> Failure {

@@ -23,7 +23,7 @@ const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
 /// What the API in memory answers, and what it was asked.
 #[derive(Debug, Default)]
-struct World {
+struct Answers {
     /// Pages of (id, name); after the last comes the empty page, unless `listing_breaks` says that it fails.
     pages: Vec<Vec<(u64, &'static str)>>,
     listing_breaks: bool,
@@ -44,7 +44,7 @@ struct World {
     takes: Duration,
 }
 
-impl World {
+impl Answers {
     fn error(&self, what: &str) -> ApiError {
         let failure = Failure::new(START, what, "wait");
         if self.is_in_trouble {
@@ -59,23 +59,23 @@ impl World {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Memory(Arc<Mutex<World>>);
+struct FakeApi(Arc<Mutex<Answers>>);
 
-struct MemorySession {
-    world: Arc<Mutex<World>>,
+struct FakeSession {
+    answers: Arc<Mutex<Answers>>,
     stopped: Mutex<Option<Stop>>,
     calls: Mutex<usize>,
 }
 
-impl Api for Memory {
-    type Session = MemorySession;
+impl Api for FakeApi {
+    type Session = FakeSession;
 
-    async fn begin(&self) -> Result<MemorySession, Failure> {
+    async fn begin(&self) -> Result<FakeSession, Failure> {
         if self.0.lock().unwrap().has_no_key {
             return Err(Failure::new(START, "the key file is empty", "fill it"));
         }
-        Ok(MemorySession {
-            world: Arc::clone(&self.0),
+        Ok(FakeSession {
+            answers: Arc::clone(&self.0),
             stopped: Mutex::default(),
             calls: Mutex::default(),
         })
@@ -90,18 +90,18 @@ impl Api for Memory {
     }
 }
 
-impl Session for MemorySession {
+impl Session for FakeSession {
     async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, ApiError> {
-        let page_takes = self.world.lock().unwrap().page_takes;
+        let page_takes = self.answers.lock().unwrap().page_takes;
         tokio::time::sleep(page_takes).await;
-        let world = self.world.lock().unwrap();
+        let answers = self.answers.lock().unwrap();
         let after = after.map_or(0, RepositoryId::get);
-        let page = world
+        let page = answers
             .pages
             .iter()
             .find(|page| page.last().is_some_and(|(id, _)| *id > after));
-        if page.is_none() && world.listing_breaks {
-            return Err(world.error("the listing broke"));
+        if page.is_none() && answers.listing_breaks {
+            return Err(answers.error("the listing broke"));
         }
         let repositories: Vec<_> = page
             .into_iter()
@@ -131,21 +131,21 @@ impl Session for MemorySession {
         if let Some(stop) = self.stopped.lock().unwrap().clone() {
             return Err(ApiError::Stopped(stop));
         }
-        let takes = self.world.lock().unwrap().takes;
+        let takes = self.answers.lock().unwrap().takes;
         tokio::time::sleep(takes).await;
-        let mut world = self.world.lock().unwrap();
-        world.asked.push(id.get());
+        let mut answers = self.answers.lock().unwrap();
+        answers.asked.push(id.get());
         let mut calls = self.calls.lock().unwrap();
         *calls += 1;
-        if let Some((_, reason)) = world.stop_after.filter(|(after, _)| after == &*calls) {
+        if let Some((_, reason)) = answers.stop_after.filter(|(after, _)| after == &*calls) {
             *self.stopped.lock().unwrap() = Some(Stop {
                 reason,
                 failure: Failure::new(START, "enough", "wait"),
             });
         }
-        let completion = world.completions.iter().find(|(of, _)| *of == id.get());
+        let completion = answers.completions.iter().find(|(of, _)| *of == id.get());
         let Some((_, completion)) = completion else {
-            return Err(world.error(&format!("repository {id} fails")));
+            return Err(answers.error(&format!("repository {id} fails")));
         };
         let language = Arc::new(Language {
             code: "de".into(),
@@ -155,7 +155,7 @@ impl Session for MemorySession {
             language,
             completion: Completion::new(*completion),
         };
-        let bad = world.bad.iter().find(|(of, _)| *of == id.get());
+        let bad = answers.bad.iter().find(|(of, _)| *of == id.get());
         let bad = Defects {
             described: bad.map(|(_, bad)| bad.clone()).unwrap_or_default(),
             ..Defects::default()
@@ -170,14 +170,14 @@ impl Session for MemorySession {
 type Publish = fn(Arc<Snapshot>, PollStatus);
 
 struct Bench {
-    world: Memory,
-    poller: Poller<Memory, Publish>,
-    _settings: watch::Sender<Arc<Settings<Memory>>>,
+    api: FakeApi,
+    poller: Poller<FakeApi, Publish>,
+    _settings: watch::Sender<Arc<Settings<FakeApi>>>,
 }
 
-fn settings(world: &Memory) -> Settings<Memory> {
+fn settings(api: &FakeApi) -> Settings<FakeApi> {
     Settings {
-        api: world.clone(),
+        api: api.clone(),
         concurrency: 1,
         max_repositories: 1000,
         interval: Duration::from_secs(300),
@@ -194,10 +194,10 @@ fn settings(world: &Memory) -> Settings<Memory> {
 }
 
 fn bench() -> Bench {
-    let world = Memory::default();
-    world.0.lock().unwrap().pages = vec![vec![(1, "o/a"), (2, "o/b")], vec![(3, "o/c")]];
-    world.0.lock().unwrap().completions = vec![(1, 10.0), (2, 20.0), (3, 30.0)];
-    let (sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let api = FakeApi::default();
+    api.0.lock().unwrap().pages = vec![vec![(1, "o/a"), (2, "o/b")], vec![(3, "o/c")]];
+    api.0.lock().unwrap().completions = vec![(1, 10.0), (2, 20.0), (3, 30.0)];
+    let (sender, receiver) = watch::channel(Arc::new(settings(&api)));
     let clock = Clock::following_tokio(START);
     let poller = Poller::new(
         receiver,
@@ -208,19 +208,19 @@ fn bench() -> Bench {
         None::<Publish>,
     );
     Bench {
-        world,
+        api,
         poller,
         _settings: sender,
     }
 }
 
 /// A poller of that API, whose settings never change.
-fn polling<P>(world: &Memory, memory: Option<crate::state::Memory>, publish: P) -> Poller<Memory, P>
+fn polling<P>(api: &FakeApi, memory: Option<crate::state::Memory>, publish: P) -> Poller<FakeApi, P>
 where
     P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
 {
     Poller::new(
-        watch::channel(Arc::new(settings(world))).1,
+        watch::channel(Arc::new(settings(api))).1,
         memory,
         None,
         Clock::following_tokio(START),
@@ -230,8 +230,8 @@ where
 }
 
 impl Bench {
-    fn change(&self, change: impl FnOnce(&mut World)) {
-        change(&mut self.world.0.lock().unwrap());
+    fn change(&self, change: impl FnOnce(&mut Answers)) {
+        change(&mut self.api.0.lock().unwrap());
     }
 
     async fn poll(&mut self) -> PollOutcome {
@@ -249,7 +249,7 @@ impl Bench {
     }
 
     fn asked(&self) -> Vec<u64> {
-        std::mem::take(&mut self.world.0.lock().unwrap().asked)
+        std::mem::take(&mut self.api.0.lock().unwrap().asked)
     }
 }
 
@@ -262,7 +262,7 @@ async fn what_a_complete_listing_lacks_leaves() {
     let mut bench = bench();
     assert!(bench.poll().await.is_success());
     assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
-    bench.change(|world| world.pages = vec![vec![(1, "o/a"), (3, "o/c")]]);
+    bench.change(|answers| answers.pages = vec![vec![(1, "o/a"), (3, "o/c")]]);
     bench.poll().await;
     assert_eq!(bench.shown(), "1:fresh 3:fresh");
 }
@@ -271,7 +271,7 @@ async fn what_a_complete_listing_lacks_leaves() {
 async fn one_empty_listing_removes_nothing_and_a_second_does() {
     let mut bench = bench();
     bench.poll().await;
-    bench.change(|world| world.pages.clear());
+    bench.change(|answers| answers.pages.clear());
     assert!(bench.poll().await.is_success());
     assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
     bench.poll().await;
@@ -282,10 +282,10 @@ async fn one_empty_listing_removes_nothing_and_a_second_does() {
 async fn only_what_both_of_two_thin_listings_lack_leaves() {
     let mut bench = bench();
     bench.poll().await;
-    bench.change(|world| world.pages = vec![vec![(1, "o/a")]]);
+    bench.change(|answers| answers.pages = vec![vec![(1, "o/a")]]);
     bench.poll().await;
     assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
-    bench.change(|world| world.pages = vec![vec![(2, "o/b")]]);
+    bench.change(|answers| answers.pages = vec![vec![(2, "o/b")]]);
     bench.poll().await;
     assert_eq!(bench.shown(), "1:fresh 2:fresh");
 }
@@ -295,9 +295,9 @@ async fn an_incomplete_listing_removes_nothing_and_all_are_polled() {
     let mut bench = bench();
     bench.poll().await;
     bench.asked();
-    bench.change(|world| {
-        world.pages = vec![vec![(2, "o/b"), (4, "o/d")]];
-        world.listing_breaks = true;
+    bench.change(|answers| {
+        answers.pages = vec![vec![(2, "o/b"), (4, "o/d")]];
+        answers.listing_breaks = true;
     });
     let outcome = bench.poll().await;
     assert_eq!(outcome.listing.unwrap().what, "the listing broke".into());
@@ -308,11 +308,11 @@ async fn an_incomplete_listing_removes_nothing_and_all_are_polled() {
 #[tokio::test(start_paused = true)]
 async fn incomplete_listings_that_show_others_each_time_add_no_more_than_there_may_be() {
     let mut bench = bench();
-    bench.change(|world| world.listing_breaks = true);
+    bench.change(|answers| answers.listing_breaks = true);
     for poll in 0..4_u64 {
-        bench.change(|world| {
+        bench.change(|answers| {
             let ids = poll * 400 + 1..=poll * 400 + 400;
-            world.pages = vec![ids.map(|id| (id, &*format!("o/{id}").leak())).collect()];
+            answers.pages = vec![ids.map(|id| (id, &*format!("o/{id}").leak())).collect()];
         });
         bench.poll().await;
     }
@@ -324,13 +324,13 @@ async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
     for (days, kept) in [(29, true), (31, false)] {
         let mut bench = bench();
         bench.poll().await;
-        bench.change(|world| world.pages = vec![vec![(1, "o/a"), (2, "o/b")]]);
+        bench.change(|answers| answers.pages = vec![vec![(1, "o/a"), (2, "o/b")]]);
         bench.poll().await;
         for _ in 0..days {
             pass(24 * 60).await;
             bench.poll().await;
         }
-        bench.change(|world| world.pages.push(vec![(3, "o/renamed")]));
+        bench.change(|answers| answers.pages.push(vec![(3, "o/renamed")]));
         bench.poll().await;
         let snapshot = bench.poller.snapshot();
         let languages = snapshot.repositories[2].condition.languages().unwrap();
@@ -345,7 +345,7 @@ async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
 #[tokio::test(start_paused = true)]
 async fn what_one_poll_did_not_reach_the_next_reads_first() {
     let mut bench = bench();
-    bench.change(|world| world.stop_after = Some((2, PollFailure::Held)));
+    bench.change(|answers| answers.stop_after = Some((2, PollFailure::Held)));
     let outcome = bench.poll().await;
     assert_eq!((outcome.read, outcome.unreached), (2, 1));
     bench.poll().await;
@@ -356,9 +356,9 @@ async fn what_one_poll_did_not_reach_the_next_reads_first() {
 async fn a_poll_that_ran_over_is_followed_at_once_and_one_that_broke_by_a_whole_interval() {
     let stop = Some((2, PollFailure::Unavailable));
     for (stop_after, starts) in [(None, [0, 600, 1200]), (stop, [0, 700, 1400])] {
-        let world = bench().world;
-        world.0.lock().unwrap().takes = Duration::from_secs(200);
-        world.0.lock().unwrap().stop_after = stop_after;
+        let api = bench().api;
+        api.0.lock().unwrap().takes = Duration::from_secs(200);
+        api.0.lock().unwrap().stop_after = stop_after;
         let begun = Arc::new(Mutex::new(std::collections::BTreeSet::new()));
         let log = Arc::clone(&begun);
         let publish = move |_, status: PollStatus| {
@@ -367,28 +367,19 @@ async fn a_poll_that_ran_over_is_followed_at_once_and_one_that_broke_by_a_whole_
                 log.lock().unwrap().insert(since);
             }
         };
-        polling(&world, None, publish).run(pass(35)).await;
+        polling(&api, None, publish).run(pass(35)).await;
         assert!(begun.lock().unwrap().iter().take(3).eq(&starts));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_long_poll_publishes_at_least_every_five_seconds() {
-    let world = bench().world;
-    world.0.lock().unwrap().takes = Duration::from_secs(40);
-    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let api = bench().api;
+    api.0.lock().unwrap().takes = Duration::from_secs(40);
     let times = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&times);
     let publish = move |snapshot: Arc<Snapshot>, _| log.lock().unwrap().push(snapshot.taken_at);
-    let clock = Clock::following_tokio(START);
-    let mut poller = Poller::new(
-        receiver,
-        None,
-        None,
-        clock,
-        Arc::new(Instruments::new("/metrics")),
-        Some(publish),
-    );
+    let mut poller = polling(&api, None, publish);
     poller.poll().await;
     let times = times.lock().unwrap();
     let longest = times.windows(2).map(|pair| pair[1].since(pair[0])).max();
@@ -398,9 +389,8 @@ async fn a_long_poll_publishes_at_least_every_five_seconds() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_listing_publishes_how_far_it_is_at_least_every_five_seconds() {
-    let world = bench().world;
-    world.0.lock().unwrap().page_takes = Duration::from_secs(60);
-    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let api = bench().api;
+    api.0.lock().unwrap().page_takes = Duration::from_secs(60);
     let published = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&published);
     let publish = move |snapshot: Arc<Snapshot>, status: PollStatus| {
@@ -409,15 +399,7 @@ async fn a_slow_listing_publishes_how_far_it_is_at_least_every_five_seconds() {
             log.lock().unwrap().push((at, shown));
         }
     };
-    let clock = Clock::following_tokio(START);
-    let mut poller = Poller::new(
-        receiver,
-        None,
-        None,
-        clock,
-        Arc::new(Instruments::new("/metrics")),
-        Some(publish),
-    );
+    let mut poller = polling(&api, None, publish);
     poller.poll().await;
     let published = published.lock().unwrap();
     let longest = published
@@ -437,9 +419,9 @@ async fn a_slow_listing_publishes_how_far_it_is_at_least_every_five_seconds() {
 async fn a_slow_listing_of_others_is_a_thin_one_too() {
     let mut bench = bench();
     bench.poll().await;
-    bench.change(|world| {
-        world.pages = vec![vec![(4, "o/d"), (5, "o/e"), (6, "o/f")], vec![(7, "o/g")]];
-        world.page_takes = Duration::from_secs(60);
+    bench.change(|answers| {
+        answers.pages = vec![vec![(4, "o/d"), (5, "o/e"), (6, "o/f")], vec![(7, "o/g")]];
+        answers.page_takes = Duration::from_secs(60);
     });
     bench.poll().await;
     assert!(
@@ -453,15 +435,15 @@ async fn a_slow_listing_of_others_is_a_thin_one_too() {
 async fn names_that_wander_during_a_slow_listing_cost_no_data() {
     let mut bench = bench();
     bench.poll().await;
-    bench.change(|world| {
+    bench.change(|answers| {
         // The first is renamed, and a new one has its former name; both are seen long before the rest.
-        world.pages = vec![
+        answers.pages = vec![
             vec![(1, "o/renamed"), (4, "o/a")],
             vec![(5, "o/d")],
             vec![(6, "o/b"), (7, "o/c")],
         ];
-        world.page_takes = Duration::from_secs(60);
-        world.completions.retain(|(id, _)| *id != 1);
+        answers.page_takes = Duration::from_secs(60);
+        answers.completions.retain(|(id, _)| *id != 1);
     });
     bench.poll().await;
     assert!(bench.shown().contains("1:failing"), "{}", bench.shown());
@@ -475,9 +457,9 @@ async fn what_changed_nothing_is_not_saved() {
         use crate::state::StateFile;
         StateFile::open(&path, "https://api.example.com/", START).unwrap()
     };
-    let world = Memory::default();
-    world.0.lock().unwrap().has_no_key = true;
-    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let api = FakeApi::default();
+    api.0.lock().unwrap().has_no_key = true;
+    let (_sender, receiver) = watch::channel(Arc::new(settings(&api)));
     let instruments = Arc::new(Instruments::new("/metrics"));
     let (saver, saving) = Saver::new(opened.file, Arc::clone(&instruments));
     let clock = Clock::following_tokio(START);
@@ -504,14 +486,10 @@ async fn kept() -> crate::state::Memory {
 async fn the_listing_after_a_restart_confirms_what_the_one_before_it_lacked() {
     let mut bench = bench();
     bench.poll().await;
-    bench.change(|world| world.pages = vec![vec![(3, "o/c")]]);
+    bench.change(|answers| answers.pages = vec![vec![(3, "o/c")]]);
     bench.poll().await;
     assert_eq!(bench.poller.snapshot().unconfirmed, 2);
-    let (_sender, receiver) = watch::channel(Arc::new(settings(&bench.world)));
-    let clock = Clock::following_tokio(START);
-    let memory = Some(bench.poller.memory());
-    let instruments = Arc::new(Instruments::new("/metrics"));
-    bench.poller = Poller::new(receiver, memory, None, clock, instruments, None::<Publish>);
+    bench.restart(START);
     bench.poll().await;
     assert_eq!(bench.shown(), "3:fresh");
 }
@@ -519,15 +497,12 @@ async fn the_listing_after_a_restart_confirms_what_the_one_before_it_lacked() {
 #[tokio::test(start_paused = true)]
 async fn after_a_restart_the_oldest_attempt_comes_first_also_where_it_failed() {
     let mut bench = bench();
-    bench.change(|world| {
-        world.completions.retain(|(id, _)| *id == 3);
-        world.stop_after = Some((2, PollFailure::Unavailable));
+    bench.change(|answers| {
+        answers.completions.retain(|(id, _)| *id == 3);
+        answers.stop_after = Some((2, PollFailure::Unavailable));
     });
     bench.poll().await;
-    let (_sender, receiver) = watch::channel(Arc::new(settings(&bench.world)));
-    let (memory, clock) = (Some(bench.poller.memory()), Clock::following_tokio(START));
-    let instruments = Arc::new(Instruments::new("/metrics"));
-    bench.poller = Poller::new(receiver, memory, None, clock, instruments, None::<Publish>);
+    bench.restart(START);
     bench.poll().await;
     assert_eq!(bench.asked(), [1, 2, 3, 1]);
 }
@@ -535,8 +510,8 @@ async fn after_a_restart_the_oldest_attempt_comes_first_also_where_it_failed() {
 #[tokio::test(start_paused = true)]
 async fn what_the_filters_leave_out_is_not_shown_after_a_restart_either() {
     let memory = kept().await;
-    let world = Memory::default();
-    let mut settings = settings(&world);
+    let api = FakeApi::default();
+    let mut settings = settings(&api);
     settings.filter.exclude = globset::GlobSet::builder()
         .add(globset::Glob::new("o/b").unwrap())
         .build()

@@ -4,7 +4,7 @@ use crate::{
     api::{Api as _, ApiError, Attempts, Client, Session as _},
     config::Config,
     health,
-    model::{Completion, Failure, Stop},
+    model::{Completion, Failure},
     select::select,
     snapshot::Snapshot,
     words::{counted, grouped, repositories},
@@ -69,10 +69,8 @@ pub(super) async fn check(config: &Config, client: &Client) -> anyhow::Result<Ve
 }
 
 fn failed(of: &str, error: ApiError) -> anyhow::Error {
-    let (ApiError::Failed(failure)
-    | ApiError::Trouble { failure, .. }
-    | ApiError::Stopped(Stop { failure, .. })) = error;
-    anyhow!("{of} cannot be read: {}; {}", failure.what, failure.hint)
+    let Failure { what, hint, .. } = error.into_failure();
+    anyhow!("{of} cannot be read: {what}; {hint}")
 }
 
 fn describe(name: &str, languages: usize, completions: &[f64]) -> String {

@@ -1,6 +1,6 @@
 //! The progress clocks of what left, and what becomes of times when the clock of the machine is wrong.
 
-use super::{Known, Ledger};
+use super::{Ledger, Polled, depart};
 use crate::{
     clock::{ClockCheck, Moment},
     model::{RepositoryId, Timestamp},
@@ -19,18 +19,15 @@ const DEPARTED_AT_LEAST: usize = 100_000;
 impl Ledger {
     /// A repository is no longer polled; its clocks are kept.
     pub(super) fn leave(&mut self, id: RepositoryId, now: Timestamp) {
-        let Some(Known {
+        let Some(Polled {
             languages: Some(languages),
             ..
-        }) = self.known.remove(&id)
+        }) = self.polled.remove(&id)
         else {
             return;
         };
         for reading in &*languages.readings {
-            if let Some(progress) = reading.progress() {
-                let key = (id, Arc::clone(&reading.language.code));
-                self.departed.insert(key, (progress, self.time.record(now)));
-            }
+            depart(&mut self.departed, id, reading, self.time.record(now));
         }
     }
 
@@ -48,7 +45,7 @@ impl Ledger {
             self.last_expiry = Some(Moment { wall, monotonic });
         }
         let languages = self
-            .known
+            .polled
             .values()
             .filter_map(|known| known.languages.as_ref());
         let limit = languages
@@ -80,7 +77,7 @@ impl Ledger {
     /// The newest time that is known, if any is.
     pub(super) fn newest_time(&self) -> Option<Timestamp> {
         let languages = self
-            .known
+            .polled
             .values()
             .filter_map(|known| known.languages.as_ref());
         let read = languages.map(|languages| languages.newest_time());
@@ -96,7 +93,7 @@ impl Ledger {
             tracing::warn!(
                 "the clock was behind for 24 hours: times that are later are set to now"
             );
-            for known in self.known.values_mut() {
+            for known in self.polled.values_mut() {
                 if let Some(languages) = &mut known.languages {
                     cut_to(languages, now.wall);
                 }
@@ -116,13 +113,12 @@ impl Ledger {
     /// Dates what was restored, and not read since, by the monotonic clock. The clock of the machine, which may be set at any
     /// time, is all that there is to know its age by.
     fn date_restored(&mut self, now: Moment) {
-        let restored_at = *self.restored_at.get_or_insert(now.monotonic);
         let counts_as_now = self.time.now(now.wall);
-        for known in self.known.values_mut() {
+        for known in self.polled.values_mut() {
             let Some(languages) = &known.languages else {
                 continue;
             };
-            if known.read_at.is_none_or(|read_at| read_at <= restored_at) {
+            if known.are_restored {
                 let age = counts_as_now.since(languages.read_at);
                 known.read_at = now.monotonic.checked_sub(age);
             }
@@ -160,9 +156,7 @@ mod tests {
     use super::{super::Listing, *};
     use crate::{
         config::FilterConfig,
-        model::{
-            Completion, Interner, LanguageList, Next, Page, Repository, TargetLanguage, Visibility,
-        },
+        model::{Completion, Interner, Next, Page, Repository, TargetLanguage, Visibility},
     };
     use globset::GlobSet;
 
@@ -212,15 +206,7 @@ mod tests {
             };
             let mut languages: Vec<_> = (0..30_000).map(target).collect();
             languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
-            ledger.succeeded(
-                id,
-                LanguageList {
-                    languages,
-                    ..LanguageList::default()
-                },
-                100.0,
-                now,
-            );
+            ledger.succeeded(id, languages, 100.0, now);
             ledger.forget_departed(now.wall);
             interner.forget_unused();
         }

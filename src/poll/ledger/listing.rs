@@ -1,6 +1,6 @@
 //! What a listing changes: which repositories there are, and which of them are polled.
 
-use super::{Known, Ledger};
+use super::{Ledger, Polled, depart};
 use crate::{
     config::FilterConfig,
     model::{Defect, Defects, Page, Repository, RepositoryId, Timestamp},
@@ -57,24 +57,26 @@ impl Listing {
     }
 }
 
-/// What a listing changed about the repositories that are polled.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::poll) struct Changes {
-    pub appeared: Vec<(RepositoryId, Arc<str>)>,
-    pub left: Vec<(RepositoryId, Arc<str>)>,
-    /// With the name before and the name now.
-    pub renamed: Vec<(RepositoryId, Arc<str>, Arc<str>)>,
+/// What a listing changed about a repository that is, or was, polled.
+#[derive(Debug)]
+pub(in crate::poll) enum Change {
+    Appeared,
+    Left,
+    /// With the name before.
+    Renamed(Arc<str>),
 }
 
+/// The changes of a listing, with the names of the repositories.
+pub(in crate::poll) type Changes = Vec<(RepositoryId, Arc<str>, Change)>;
+
 impl Ledger {
-    /// Applies a listing that reached its end: what it lacks leaves. Returns what it changed, and what is bad in it.
+    /// Applies a listing that reached its end: what it lacks leaves. Returns what is bad in it.
     pub fn apply_complete(
         &mut self,
         listing: Listing,
         filter: &FilterConfig,
         now: Timestamp,
-    ) -> (Changes, Defects) {
-        let before = self.names();
+    ) -> Defects {
         self.remove_missing(&listing, now);
         self.unnamed = listing.nameless.len();
         for (id, repository) in listing.repositories {
@@ -87,7 +89,7 @@ impl Ledger {
         for repository in self.reselect(filter, now) {
             add_duplicate(&mut bad, &repository, Defect::DuplicateName);
         }
-        (self.changes_since(before), bad)
+        bad
     }
 
     /// Takes over what is new in a listing that broke off; what was known stays as it was. A new repository with the name of
@@ -99,8 +101,7 @@ impl Ledger {
         max_repositories: usize,
         filter: &FilterConfig,
         now: Timestamp,
-    ) -> Changes {
-        let before = self.names();
+    ) {
         let known: HashSet<Arc<str>> = self
             .listed
             .values()
@@ -112,7 +113,6 @@ impl Ledger {
             }
         }
         self.reselect(filter, now);
-        self.changes_since(before)
     }
 
     fn remove_missing(&mut self, listing: &Listing, now: Timestamp) {
@@ -137,15 +137,15 @@ impl Ledger {
     /// Applies the filters to all that is listed, and returns those with the same name as another.
     pub fn reselect(&mut self, filter: &FilterConfig, now: Timestamp) -> Vec<Arc<Repository>> {
         let Selection { polled, duplicates } = select(&self.listed, filter);
-        let known: Vec<_> = self.known.keys().copied().collect();
+        let known: Vec<_> = self.polled.keys().copied().collect();
         for id in known {
             if !polled.contains_key(&id) {
                 self.leave(id, now);
             }
         }
         for (id, repository) in polled {
-            match self.known.entry(id) {
-                Entry::Vacant(entry) => drop(entry.insert(Known::new(repository))),
+            match self.polled.entry(id) {
+                Entry::Vacant(entry) => drop(entry.insert(Polled::new(repository))),
                 Entry::Occupied(mut entry) => entry.get_mut().repository = repository,
             }
         }
@@ -156,7 +156,7 @@ impl Ledger {
     /// Takes languages away; their clocks are kept like those of what left.
     pub fn exclude(&mut self, languages: &GlobSet, now: Timestamp) {
         let is_excluded = |reading: &Reading| languages.is_match(&*reading.language.code);
-        for (id, known) in &mut self.known {
+        for (id, known) in &mut self.polled {
             let Some(read) = &known.languages else {
                 continue;
             };
@@ -165,11 +165,10 @@ impl Ledger {
             }
             let mut kept = Vec::new();
             for reading in read.readings.iter() {
-                if !is_excluded(reading) {
+                if is_excluded(reading) {
+                    depart(&mut self.departed, *id, reading, self.time.record(now));
+                } else {
                     kept.push(reading.clone());
-                } else if let Some(progress) = reading.progress() {
-                    let key = (*id, Arc::clone(&reading.language.code));
-                    self.departed.insert(key, (progress, self.time.record(now)));
                 }
             }
             known.languages = Some(Arc::new(Languages {
@@ -179,23 +178,29 @@ impl Ledger {
         }
     }
 
-    fn names(&self) -> BTreeMap<RepositoryId, Arc<str>> {
-        self.known
+    /// The names of those that are polled.
+    pub fn names(&self) -> BTreeMap<RepositoryId, Arc<str>> {
+        self.polled
             .iter()
             .map(|(id, known)| (*id, Arc::clone(&known.repository.name)))
             .collect()
     }
 
-    fn changes_since(&self, mut before: BTreeMap<RepositoryId, Arc<str>>) -> Changes {
-        let mut changes = Changes::default();
+    /// What changed since they had these names.
+    pub fn changes_since(&self, mut before: BTreeMap<RepositoryId, Arc<str>>) -> Changes {
+        let mut changes = Changes::new();
         for (id, name) in self.names() {
             match before.remove(&id) {
-                None => changes.appeared.push((id, name)),
-                Some(before) if before != name => changes.renamed.push((id, before, name)),
+                None => changes.push((id, name, Change::Appeared)),
+                Some(before) if before != name => changes.push((id, name, Change::Renamed(before))),
                 Some(_) => {}
             }
         }
-        changes.left = before.into_iter().collect();
+        changes.extend(
+            before
+                .into_iter()
+                .map(|(id, name)| (id, name, Change::Left)),
+        );
         changes
     }
 }

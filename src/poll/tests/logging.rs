@@ -60,13 +60,13 @@ impl Log {
 /// An account of so many repositories.
 fn account(repositories: u64) -> Bench {
     let bench = bench();
-    bench.change(|world| {
-        world.pages = vec![
+    bench.change(|answers| {
+        answers.pages = vec![
             (1..=repositories)
                 .map(|id| (id, &*format!("o/{id:03}").leak()))
                 .collect(),
         ];
-        world.completions = (1..=repositories).map(|id| (id, 50.0)).collect();
+        answers.completions = (1..=repositories).map(|id| (id, 50.0)).collect();
     });
     bench
 }
@@ -103,13 +103,13 @@ async fn a_poll_like_the_one_before_logs_nothing() {
 async fn bad_entries_are_logged_once_in_whatever_order_they_come() {
     let mut bench = account(1);
     let log = Log::collect();
-    bench.change(|world| world.bad = vec![(1, vec![bad(1, "de"), bad(2, "fr"), bad(3, "")])]);
+    bench.change(|answers| answers.bad = vec![(1, vec![bad(1, "de"), bad(2, "fr"), bad(3, "")])]);
     bench.poll().await;
     assert_eq!(count(&log.take(), "bad entries"), 1);
-    bench.change(|world| world.bad = vec![(1, vec![bad(1, ""), bad(7, "fr"), bad(9, "de")])]);
+    bench.change(|answers| answers.bad = vec![(1, vec![bad(1, ""), bad(7, "fr"), bad(9, "de")])]);
     bench.poll().await;
     assert_eq!(log.take(), [""; 0]);
-    bench.change(|world| world.bad = vec![(1, vec![bad(1, ""), bad(7, "fr")])]);
+    bench.change(|answers| answers.bad = vec![(1, vec![bad(1, ""), bad(7, "fr")])]);
     bench.poll().await;
     assert_eq!(count(&log.take(), "bad entries"), 1);
 }
@@ -119,9 +119,9 @@ async fn no_kind_of_line_about_single_repositories_is_logged_more_than_ten_times
     let mut bench = account(40);
     bench.poll().await;
     let log = Log::collect();
-    bench.change(|world| {
-        world.bad = (1..=20).map(|id| (id, vec![bad(1, "de")])).collect();
-        world.completions.truncate(20);
+    bench.change(|answers| {
+        answers.bad = (1..=20).map(|id| (id, vec![bad(1, "de")])).collect();
+        answers.completions.truncate(20);
     });
     bench.poll().await;
     let lines = log.take();
@@ -135,9 +135,9 @@ async fn no_kind_of_line_about_single_repositories_is_logged_more_than_ten_times
         1
     );
     assert_eq!(lines.len(), 22, "{lines:#?}");
-    bench.change(|world| {
-        world.bad.clear();
-        world.completions = (1..=40).map(|id| (id, 50.0)).collect();
+    bench.change(|answers| {
+        answers.bad.clear();
+        answers.completions = (1..=40).map(|id| (id, 50.0)).collect();
     });
     bench.poll().await;
     let lines = log.take();
@@ -165,11 +165,11 @@ async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_
     observe(&bench);
     let log = Log::collect();
     for minute in 0..24 {
-        bench.change(|world| {
-            world.completions.clear();
-            world.is_in_trouble = true;
+        bench.change(|answers| {
+            answers.completions.clear();
+            answers.is_in_trouble = true;
             // What fails before the poll ends is a matter of luck.
-            world.stop_after = Some((10 + minute % 7, PollFailure::Unavailable));
+            answers.stop_after = Some((10 + minute % 7, PollFailure::Unavailable));
         });
         bench.poll().await;
         observe(&bench);
@@ -185,9 +185,9 @@ async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_
         "after an hour"
     );
     assert_eq!(begin.len(), 3, "{begin:#?}");
-    bench.change(|world| {
-        world.completions = (1..=500).map(|id| (id, 50.0)).collect();
-        world.stop_after = None;
+    bench.change(|answers| {
+        answers.completions = (1..=500).map(|id| (id, 50.0)).collect();
+        answers.stop_after = None;
     });
     bench.poll().await;
     observe(&bench);
@@ -232,12 +232,12 @@ async fn what_an_outage_hides_is_not_said_to_be_over() {
         let mut bench = account(repositories);
         let mut watch = crate::health::Watch::default();
         let log = Log::collect();
-        bench.change(|world| world.completions.truncate(readable));
+        bench.change(|answers| answers.completions.truncate(readable));
         bench.poll().await;
         observe(&mut watch, &bench);
-        bench.change(|world| {
-            (world.listing_breaks, world.is_in_trouble) = (true, true);
-            world.completions.clear();
+        bench.change(|answers| {
+            (answers.listing_breaks, answers.is_in_trouble) = (true, true);
+            answers.completions.clear();
         });
         bench.poll().await;
         observe(&mut watch, &bench);
@@ -247,8 +247,8 @@ async fn what_an_outage_hides_is_not_said_to_be_over() {
             [1, 1, 0],
             "{lines:#?}"
         );
-        let healed = account(4).world;
-        bench.change(|world| std::mem::swap(world, &mut healed.0.lock().unwrap()));
+        let healed = account(4).api;
+        bench.change(|answers| std::mem::swap(answers, &mut healed.0.lock().unwrap()));
         bench.poll().await;
         observe(&mut watch, &bench);
         let lines = log.take();
@@ -312,13 +312,13 @@ async fn a_failure_of_its_own_is_logged_once_even_with_an_outage_in_between() {
     let mut bench = account(3);
     bench.poll().await;
     let log = Log::collect();
-    bench.change(|world| world.completions.retain(|(id, _)| *id != 2));
+    bench.change(|answers| answers.completions.retain(|(id, _)| *id != 2));
     for is_in_trouble in [false, true, false] {
-        bench.change(|world| world.is_in_trouble = is_in_trouble);
+        bench.change(|answers| answers.is_in_trouble = is_in_trouble);
         bench.poll().await;
     }
     assert_eq!(count(&log.take(), "cannot read languages"), 1);
-    bench.change(|world| world.completions.push((2, 50.0)));
+    bench.change(|answers| answers.completions.push((2, 50.0)));
     bench.poll().await;
     assert_eq!(count(&log.take(), "languages can be read again"), 1);
 }
@@ -328,15 +328,17 @@ async fn each_repository_that_appears_leaves_or_is_renamed_is_logged() {
     let mut bench = account(3);
     bench.poll().await;
     let log = Log::collect();
-    bench.change(|world| world.pages = vec![vec![(1, "o/001"), (2, "o/new-name"), (4, "o/004")]]);
-    bench.change(|world| world.completions.push((4, 50.0)));
+    bench.change(|answers| {
+        answers.pages = vec![vec![(1, "o/001"), (2, "o/new-name"), (4, "o/004")]];
+        answers.completions.push((4, 50.0));
+    });
     bench.poll().await;
     assert_eq!(
         log.take(),
         [
+            "a repository was renamed repo=\"o/new-name\" before=\"o/002\" id=2",
             "a repository appeared repo=\"o/004\" id=4",
             "a repository left repo=\"o/003\" id=3",
-            "a repository was renamed repo=\"o/new-name\" before=\"o/002\" id=2",
         ]
     );
 }
@@ -346,8 +348,8 @@ async fn at_most_ten_repositories_that_appear_are_logged_one_by_one() {
     let mut bench = account(3);
     bench.poll().await;
     let log = Log::collect();
-    let more = account(30).world;
-    bench.change(|world| std::mem::swap(world, &mut more.0.lock().unwrap()));
+    let more = account(30).api;
+    bench.change(|answers| std::mem::swap(answers, &mut more.0.lock().unwrap()));
     bench.poll().await;
     let lines = log.take();
     assert_eq!(count(&lines, "a repository appeared"), 10);
@@ -358,12 +360,12 @@ async fn at_most_ten_repositories_that_appear_are_logged_one_by_one() {
 #[tokio::test(start_paused = true)]
 async fn a_hold_shows_until_it_is_over() {
     let Bench {
-        world,
+        api,
         poller,
         _settings,
     } = account(1);
     let published = Arc::new(Mutex::new(Vec::new()));
-    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let (_sender, receiver) = watch::channel(Arc::new(settings(&api)));
     let log_of_holds = Arc::clone(&published);
     let publish = move |snapshot: Arc<Snapshot>, status: PollStatus| {
         let change = (
@@ -388,9 +390,9 @@ async fn a_hold_shows_until_it_is_over() {
     let hold = async {
         pass(4).await;
         // While nothing is requested: the next poll, a minute later, notices it.
-        let mut world = world.0.lock().unwrap();
-        world.held_until = Some(Instant::now() + Duration::from_secs(120));
-        world.takes = Duration::from_secs(60);
+        let mut answers = api.0.lock().unwrap();
+        answers.held_until = Some(Instant::now() + Duration::from_secs(120));
+        answers.takes = Duration::from_secs(60);
     };
     tokio::join!(poller.run(pass(9)), hold);
     let published = published.lock().unwrap().clone();

@@ -7,7 +7,7 @@ use crate::snapshot::Shown;
 async fn failing_data_are_shown_until_they_are_stale_and_the_clock_goes_on() {
     let mut bench = bench();
     bench.poll().await;
-    bench.change(|world| world.completions.retain(|(id, _)| *id != 2));
+    bench.change(|answers| answers.completions.retain(|(id, _)| *id != 2));
     bench.poll().await;
     assert_eq!(bench.shown(), "1:fresh 2:failing 3:fresh");
     pass(60).await;
@@ -19,7 +19,7 @@ async fn failing_data_are_shown_until_they_are_stale_and_the_clock_goes_on() {
     tokio::time::sleep(Duration::from_millis(2)).await;
     bench.poll().await;
     assert_eq!(bench.shown(), "1:fresh 2:stale 3:fresh");
-    bench.change(|world| world.completions.push((2, 20.0)));
+    bench.change(|answers| answers.completions.push((2, 20.0)));
     bench.poll().await;
     let snapshot = bench.poller.snapshot();
     let Condition::Fresh(languages) = &snapshot.repositories[1].condition else {
@@ -32,8 +32,7 @@ async fn failing_data_are_shown_until_they_are_stale_and_the_clock_goes_on() {
 /// after a poll in which each repository took so long.
 async fn growing_stale(takes: Duration) -> Vec<(u64, usize)> {
     let published = Arc::new(Mutex::new(Vec::new()));
-    let world = bench().world;
-    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let api = bench().api;
     let log = Arc::clone(&published);
     let publish = move |snapshot: Arc<Snapshot>, _| {
         let stale = snapshot
@@ -47,17 +46,9 @@ async fn growing_stale(takes: Duration) -> Vec<(u64, usize)> {
                 .push((snapshot.taken_at.since(START).as_secs(), stale));
         }
     };
-    let clock = Clock::following_tokio(START);
-    let poller = Poller::new(
-        receiver,
-        None,
-        None,
-        clock,
-        Arc::new(Instruments::new("/metrics")),
-        Some(publish),
-    );
-    world.0.lock().unwrap().held_until = Some(Instant::now() + Duration::from_secs(86_400));
-    world.0.lock().unwrap().takes = takes;
+    let poller = polling(&api, None, publish);
+    api.0.lock().unwrap().held_until = Some(Instant::now() + Duration::from_secs(86_400));
+    api.0.lock().unwrap().takes = takes;
     poller.run(pass(90)).await;
     let published = published.lock().unwrap();
     published.clone()
@@ -80,8 +71,7 @@ async fn what_turns_stale_bit_by_bit_is_not_published_bit_by_bit() {
 /// the other.
 async fn most_stale(polls: &[Duration]) -> usize {
     let most = Arc::new(Mutex::new(0));
-    let world = bench().world;
-    let (_sender, receiver) = watch::channel(Arc::new(settings(&world)));
+    let api = bench().api;
     let counter = Arc::clone(&most);
     let publish = move |snapshot: Arc<Snapshot>, _| {
         let is_stale = |shown: &&Shown| shown.condition.label() == "stale";
@@ -89,17 +79,9 @@ async fn most_stale(polls: &[Duration]) -> usize {
         let mut most = counter.lock().unwrap();
         *most = now.max(*most);
     };
-    let clock = Clock::following_tokio(START);
-    let mut poller = Poller::new(
-        receiver,
-        None,
-        None,
-        clock,
-        Arc::new(Instruments::new("/metrics")),
-        Some(publish),
-    );
+    let mut poller = polling(&api, None, publish);
     for takes in polls {
-        world.0.lock().unwrap().takes = *takes;
+        api.0.lock().unwrap().takes = *takes;
         assert!(poller.poll().await.is_success());
     }
     *most.lock().unwrap()
@@ -120,9 +102,9 @@ async fn while_polls_follow_each_other_nothing_becomes_stale_however_long_they_t
 async fn an_outage_makes_data_stale_as_a_failure_of_a_repository_does() {
     let mut bench = bench();
     bench.poll().await;
-    bench.change(|world| world.stop_after = Some((1, PollFailure::Unavailable)));
+    bench.change(|answers| answers.stop_after = Some((1, PollFailure::Unavailable)));
     pass(61).await;
-    bench.change(|world| world.completions.clear());
+    bench.change(|answers| answers.completions.clear());
     bench.poll().await;
     assert_eq!(bench.shown(), "1:stale 2:stale 3:stale");
 }

@@ -6,13 +6,13 @@ use crate::poll::ledger::{Ledger, MOST_LANGUAGES};
 /// An account of so many repositories of which only these cannot be read, for a reason of their own.
 fn broken(ids: std::ops::RangeInclusive<u64>, all: u64) -> Bench {
     let bench = bench();
-    bench.change(|world| {
-        world.pages = vec![
+    bench.change(|answers| {
+        answers.pages = vec![
             (1..=all)
                 .map(|id| (id, &*format!("o/{id}").leak()))
                 .collect(),
         ];
-        world.completions = (1..=all)
+        answers.completions = (1..=all)
             .filter(|id| !ids.contains(id))
             .map(|id| (id, 50.0))
             .collect();
@@ -36,7 +36,7 @@ async fn with_100_of_140_forbidden_the_others_stay_fresh_through_a_blip_and_a_re
     for poll in 0..50 {
         let is_blip = poll == 20;
         if is_blip {
-            bench.change(|world| world.completions.retain(|(id, _)| *id != 7));
+            bench.change(|answers| answers.completions.retain(|(id, _)| *id != 7));
         }
         if poll == 30 {
             bench.restart(bench.poller.clock.now());
@@ -44,7 +44,7 @@ async fn with_100_of_140_forbidden_the_others_stay_fresh_through_a_blip_and_a_re
         }
         bench.poll().await;
         if is_blip {
-            bench.change(|world| world.completions.push((7, 50.0)));
+            bench.change(|answers| answers.completions.push((7, 50.0)));
         }
         let asked = bench.asked();
         assert!(poll == 0 || asked.len() <= 60, "{} requests", asked.len());
@@ -74,13 +74,13 @@ async fn each_of_those_that_fail_is_tried_again_within_a_few_polls() {
 #[tokio::test(start_paused = true)]
 async fn what_hangs_at_the_end_of_many_requests_at_once_is_told_from_an_outage_in_three_polls() {
     let mut bench = broken(41..=140, 140);
-    bench.change(|world| {
-        world.is_in_trouble = true;
-        world.takes = Duration::from_secs(3);
+    bench.change(|answers| {
+        answers.is_in_trouble = true;
+        answers.takes = Duration::from_secs(3);
     });
     let settings = Settings {
         concurrency: 50,
-        ..settings(&bench.world)
+        ..settings(&bench.api)
     };
     let (_sender, receiver) = watch::channel(Arc::new(settings));
     bench.poller.settings = receiver;
@@ -97,8 +97,8 @@ async fn what_hangs_at_the_end_of_many_requests_at_once_is_told_from_an_outage_i
 async fn trouble_of_the_whole_api_is_no_failure_of_a_repository() {
     let mut bench = broken(401..=401, 400);
     bench.poll().await;
-    let world = std::mem::take(&mut bench.world.0.lock().unwrap().completions);
-    bench.change(|world| world.is_in_trouble = true);
+    let completions = std::mem::take(&mut bench.api.0.lock().unwrap().completions);
+    bench.change(|answers| answers.is_in_trouble = true);
     bench.asked();
     for _ in 0..30 {
         let outcome = bench.poll().await;
@@ -106,17 +106,17 @@ async fn trouble_of_the_whole_api_is_no_failure_of_a_repository() {
         let asked = bench.asked().len();
         assert!(asked <= 20, "{asked} requests");
     }
-    bench.change(|now| now.completions = world);
+    bench.change(|now| now.completions = completions);
     bench.poll().await;
     assert_eq!((bench.asked().len(), bench.count("fresh")), (400, 400));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_api_that_is_late_is_tried_again_after_a_second_doubling_to_a_minute() {
-    let world = bench().world;
-    world.0.lock().unwrap().listing_breaks = true;
-    world.0.lock().unwrap().is_in_trouble = true;
-    world.0.lock().unwrap().pages.clear();
+    let api = bench().api;
+    api.0.lock().unwrap().listing_breaks = true;
+    api.0.lock().unwrap().is_in_trouble = true;
+    api.0.lock().unwrap().pages.clear();
     let begun = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&begun);
     let publish = move |_: Arc<Snapshot>, status: PollStatus| {
@@ -126,7 +126,7 @@ async fn an_api_that_is_late_is_tried_again_after_a_second_doubling_to_a_minute(
                 .push(last.ended_at.since(START).as_secs());
         }
     };
-    polling(&world, None, publish).run(pass(5)).await;
+    polling(&api, None, publish).run(pass(5)).await;
     begun.lock().unwrap().dedup();
     assert_eq!(
         begun.lock().unwrap()[..9],
@@ -138,10 +138,10 @@ async fn an_api_that_is_late_is_tried_again_after_a_second_doubling_to_a_minute(
 async fn a_failure_that_lasts_keeps_the_time_of_its_first_poll() {
     let mut bench = bench();
     bench.poll().await;
-    bench.change(|world| {
-        world.listing_breaks = true;
-        world.completions.retain(|(id, _)| *id != 2);
-        world.stop_after = Some((2, PollFailure::Held));
+    bench.change(|answers| {
+        answers.listing_breaks = true;
+        answers.completions.retain(|(id, _)| *id != 2);
+        answers.stop_after = Some((2, PollFailure::Held));
     });
     let first = bench.poll().await;
     let since = Some(first.ended_at);
@@ -154,7 +154,7 @@ async fn a_failure_that_lasts_keeps_the_time_of_its_first_poll() {
     assert_eq!(second.listing.map(|failure| failure.since), since);
     let stop = second.ended_early.map(|stop| stop.failure.since);
     assert_eq!(stop, since);
-    bench.change(|world| world.stop_after = None);
+    bench.change(|answers| answers.stop_after = None);
     bench.poll().await;
     let snapshot = bench.poller.snapshot();
     let failure = snapshot.repositories[1].condition.failure().unwrap();
@@ -163,14 +163,14 @@ async fn a_failure_that_lasts_keeps_the_time_of_its_first_poll() {
 
 #[tokio::test(start_paused = true)]
 async fn each_end_of_a_poll_is_published_once_with_the_time_of_the_next() {
-    let world = bench().world;
+    let api = bench().api;
     let published = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&published);
     let publish = move |_: Arc<Snapshot>, status: PollStatus| {
         let next = status.next_poll_at().map(|at| at.since(START).as_secs());
         log.lock().unwrap().push(next);
     };
-    polling(&world, None, publish).run(pass(9)).await;
+    polling(&api, None, publish).run(pass(9)).await;
     assert_eq!(*published.lock().unwrap(), [None, Some(300), Some(600)]);
 }
 

@@ -20,7 +20,7 @@ impl Bench {
 
     /// The next process, with the state of this one.
     pub(super) fn restart(&mut self, now: Timestamp) {
-        let (_, receiver) = watch::channel(Arc::new(settings(&self.world)));
+        let (_, receiver) = watch::channel(Arc::new(settings(&self.api)));
         let memory = Some(self.poller.memory());
         let (clock, instruments) = (
             Clock::following_tokio(now),
@@ -66,7 +66,7 @@ async fn a_clock_that_is_behind_at_the_start_destroys_nothing() {
         bench.poll().await;
         bench.restart(wrong);
         assert!(bench.has_finding());
-        bench.change(|world| world.completions[0].1 += 1.0);
+        bench.change(|answers| answers.completions[0].1 += 1.0);
         bench.poll().await;
         assert_eq!(bench.kept(), [START; 3], "a rise too");
         assert_eq!(bench.latest_shown(), wrong);
@@ -74,7 +74,7 @@ async fn a_clock_that_is_behind_at_the_start_destroys_nothing() {
         assert_eq!(bench.kept(), [START; 3], "whatever the number of restarts");
         bench.set_clock(LATER);
         assert!(!bench.has_finding());
-        bench.change(|world| world.completions[0].1 += 1.0);
+        bench.change(|answers| answers.completions[0].1 += 1.0);
         bench.poll().await;
         assert_eq!(bench.kept(), [LATER, START, START]);
     }
@@ -85,7 +85,7 @@ async fn a_clock_that_was_ahead_is_never_shown_ahead_and_harms_only_what_rose_me
     let mut bench = bench();
     bench.poll().await;
     bench.restart(AHEAD);
-    bench.change(|world| world.completions[0].1 += 1.0);
+    bench.change(|answers| answers.completions[0].1 += 1.0);
     bench.poll().await;
     bench.set_clock(LATER);
     assert!(bench.has_finding());
@@ -105,7 +105,7 @@ async fn a_step_back_of_an_hour_is_no_finding_any_more_once_it_is_made_up_for() 
     let mut bench = bench();
     bench.poll().await;
     bench.set_clock(before(HOUR));
-    bench.change(|world| world.completions[0].1 += 1.0);
+    bench.change(|answers| answers.completions[0].1 += 1.0);
     bench.poll().await;
     assert!(bench.has_finding());
     assert_eq!(bench.kept(), [START; 3]);
@@ -118,7 +118,7 @@ async fn a_clock_that_is_ahead_for_an_hour_does_not_forget_what_left() {
     for restarts in 0..3 {
         let mut bench = bench();
         bench.poll().await;
-        bench.change(|world| drop(world.pages.pop()));
+        bench.change(|answers| drop(answers.pages.pop()));
         bench.poll().await;
         let departed = bench.poller.memory().departed;
         assert_eq!(departed.len(), 1);
@@ -143,7 +143,7 @@ async fn a_clock_that_was_ahead_at_the_start_is_no_finding_where_nothing_was_rec
             bench.poll().await;
         }
         bench.restart(AHEAD);
-        let settings = watch::channel(Arc::new(settings(&bench.world)));
+        let settings = watch::channel(Arc::new(settings(&bench.api)));
         bench.poller.settings = settings.1;
         bench.poller.follow_settings();
         bench.set_clock(LATER);
@@ -156,7 +156,7 @@ async fn restored_data_are_as_old_as_the_clock_says_once_it_is_right() {
     let mut bench = bench();
     bench.poll().await;
     bench.restart(before(4 * YEAR));
-    bench.change(|world| world.completions.clear());
+    bench.change(|answers| answers.completions.clear());
     bench.poll().await;
     assert_eq!(bench.shown(), "1:failing 2:failing 3:failing");
     bench.set_clock(LATER.saturating_add(HOUR));
@@ -171,7 +171,7 @@ async fn restored_data_are_as_old_as_the_clock_says_once_it_is_right() {
 async fn a_clock_that_is_behind_for_a_day_sets_the_clocks_of_what_left_too() {
     let mut bench = bench();
     bench.poll().await;
-    bench.change(|world| drop(world.pages.pop()));
+    bench.change(|answers| drop(answers.pages.pop()));
     bench.poll().await;
     bench.set_clock(before(YEAR));
     bench.has_finding();
