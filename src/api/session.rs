@@ -155,15 +155,8 @@ impl Session for PollSession {
             url.query_pairs_mut()
                 .append_pair("after", &after.to_string());
         }
-        let page = self
-            .get(operation, Attempts::Several, &url, wire::decode_page)
-            .await?;
-        if !page.follows(after) {
-            self.client
-                .instruments
-                .api_failure(operation, Reason::Cursor);
-        }
-        Ok(page)
+        self.get(operation, Attempts::Several, &url, wire::decode_page)
+            .await
     }
 
     async fn list_languages(

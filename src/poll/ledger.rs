@@ -159,10 +159,10 @@ impl Ledger {
             .map(|(id, known)| (known.failures, known.last_attempt, *id))
             .collect();
         order.sort_unstable();
-        let (first, failed_before): (Vec<_>, Vec<_>) =
-            order.into_iter().partition(|(failures, ..)| *failures == 0);
-        let ids = |order: Vec<(u32, u64, RepositoryId)>| order.into_iter().map(|(.., id)| id);
-        Queue::new(ids(first).collect(), ids(failed_before).collect())
+        let never_failed = order.partition_point(|(failures, ..)| *failures == 0);
+        let mut first: Vec<_> = order.into_iter().map(|(.., id)| id).collect();
+        let failed_before = first.split_off(never_failed);
+        Queue::new(first, failed_before)
     }
 
     /// The name of a repository that is polled; empty for any other.

@@ -126,12 +126,27 @@ where
                     "the listing has more than {most} repositories, or no end: it is not read any further"
                 );
                 let hint = "raise api.max_repositories if the account has that many, or report it to the API's operators";
-                return Err(self.too_large(Operation::ListRepositories, what, hint));
+                return Err(self.unusable(
+                    Operation::ListRepositories,
+                    Reason::TooLarge,
+                    what,
+                    hint,
+                ));
             }
             match next {
                 Next::End => return Ok(()),
                 Next::After(id) if follows => after = Some(id),
-                _ => return Err(ApiError::Failed(self.broken_cursor(after))),
+                _ => {
+                    let page = after.map_or_else(
+                        || "the first page".to_owned(),
+                        |after| format!("the page after id {after}"),
+                    );
+                    let what = format!(
+                        "{page} of the listing has no id to continue from: its last id cannot be read, or does not rise"
+                    );
+                    let (operation, reason) = (Operation::ListRepositories, Reason::Cursor);
+                    return Err(self.unusable(operation, reason, what, CURSOR_HINT));
+                }
             }
         }
     }
@@ -257,11 +272,12 @@ where
         }
         let what = format!("with it, all repositories have more than {MOST_LANGUAGES} languages");
         let hint = "leave out some with filter.exclude, or poll them with another process";
-        Err(self.too_large(operation, what, hint))
+        Err(self.unusable(operation, Reason::TooLarge, what, hint))
     }
 
-    fn too_large(&self, operation: Operation, what: String, hint: &str) -> ApiError {
-        self.instruments.api_failure(operation, Reason::TooLarge);
+    /// An answer that was decoded, but cannot be used.
+    fn unusable(&self, operation: Operation, reason: Reason, what: String, hint: &str) -> ApiError {
+        self.instruments.api_failure(operation, reason);
         ApiError::Failed(Failure::new(self.clock.now(), what, hint))
     }
 
@@ -324,16 +340,5 @@ where
         if let Activity::Polling(running) = &mut self.status.activity {
             running.step = step;
         }
-    }
-
-    fn broken_cursor(&self, after: Option<RepositoryId>) -> Failure {
-        let page = after.map_or_else(
-            || "the first page".to_owned(),
-            |after| format!("the page after id {after}"),
-        );
-        let what = format!(
-            "{page} of the listing has no id to continue from: its last id cannot be read, or does not rise"
-        );
-        Failure::new(self.clock.now(), what, CURSOR_HINT)
     }
 }
