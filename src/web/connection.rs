@@ -20,7 +20,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
 };
-use std::{convert::Infallible, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
@@ -86,10 +86,7 @@ async fn serve_requests(
 ) -> Result<(), ConnectionError> {
     let service = {
         let activity = Arc::clone(&activity);
-        service_fn(move |request| {
-            let under_way = UnderWay::new(&activity, &request);
-            respond(app.clone(), activity.peer, under_way, request)
-        })
+        service_fn(move |request| respond(app.clone(), Arc::clone(&activity), request))
     };
     let builder = auto::Builder::new(TokioExecutor::new());
     let mut builder = if http2 {
@@ -127,15 +124,15 @@ async fn serve_requests(
 
 async fn respond(
     app: App,
-    peer: SocketAddr,
-    under_way: UnderWay,
+    activity: Arc<Activity>,
     request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
+    let under_way = UnderWay::new(&activity, &request);
     // A client that pipelines gets behind all others with each of its requests.
     tokio::task::yield_now().await;
     let (mut head, body) = request.into_parts();
     tokio::spawn(timeout(DRAIN_TIMEOUT, discard(body)));
-    head.extensions.insert(ConnectInfo(peer));
+    head.extensions.insert(ConnectInfo(activity.peer));
     let request = Request::from_parts(head, Body::empty());
     // Looked up for each request, so that a reload takes effect on open connections too.
     let Current { site, router, .. } = app.current();
