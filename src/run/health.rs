@@ -56,12 +56,13 @@ fn where_to_ask(options: &Options) -> anyhow::Result<(Vec<String>, bool)> {
 /// One healthy address is enough: those that this machine lacks are not served.
 async fn ask_any(addresses: &[String], is_tls: bool) -> anyhow::Result<()> {
     let asked = addresses.iter().map(|address| {
-        let (host, port) = address.rsplit_once(':').unwrap_or(("", address));
-        let address = match host {
-            "" | "0.0.0.0" => format!("127.0.0.1:{port}"),
-            "[::]" => format!("[::1]:{port}"),
-            _ => address.clone(),
+        // Linux takes 0.0.0.0 and [::] for loopback; without a host it is the first.
+        let host = if address.starts_with(':') {
+            "0.0.0.0"
+        } else {
+            ""
         };
+        let address = format!("{host}{address}");
         Box::pin(async move {
             let answered = timeout(LIMIT, ask(&address, is_tls)).await;
             answered

@@ -200,6 +200,33 @@ fn filters_and_a_scale_that_cannot_be_meant_are_pointed_out_before_the_start() {
 }
 
 #[test]
+fn a_listing_without_names_is_pointed_out_before_the_start() {
+    let api = Api::of(1);
+    api.fault(Target::Listing, Reply::json("[{\"id\": 1}]"));
+    let check = Setup::for_api(&api).arguments(&["check-config", "--online"]);
+    let output = check.run();
+    for words in [
+        "it has bad entries or fields, such as entry 1 (id 1): ",
+        "No entry of the listing has a name that can be read, 1 in all",
+    ] {
+        assert!(output.stdout.contains(words), "{}", output.stdout);
+    }
+}
+
+#[test]
+fn the_web_configuration_is_described_where_there_is_one() {
+    let check = Setup::for_url("http://127.0.0.1:1").arguments(&["check-config"]);
+    let words = "\nweb.config_file: ";
+    let without = check.run();
+    assert_eq!(without.code, Some(0), "{}", without.stderr);
+    assert!(!without.stdout.contains(words), "{}", without.stdout);
+    let file = check.file("web.yml", "rate_limit: {interval: 1s, burst: 7}\n");
+    let with = check.set("web.config_file", &file).run().stdout;
+    let line = with.split(words).nth(1).unwrap_or_default();
+    assert!(line.contains("no TLS") && line.contains('7'), "{with}");
+}
+
+#[test]
 fn a_proxy_that_works_is_used() {
     let api = Api::start_tls(Certificate::Good);
     let proxy = proxy("200 OK", Some(api.address));
@@ -313,6 +340,15 @@ fn a_name_cannot_steer_the_terminal() {
         let raw = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
         assert!(!text.contains(raw), "{text:?}");
     }
+}
+
+#[test]
+fn the_demo_prints_where_it_is_served() {
+    let demo = Setup::new(&["demo"])
+        .set("web.listen_addresses", "127.0.0.1:0")
+        .start();
+    let url = format!("http://{}/ ", demo.address);
+    demo.wait_for_line(&["The demo is served at ", &url]);
 }
 
 #[test]

@@ -45,6 +45,18 @@ fn a_whole_poll_is_printed_and_ends_with_0() {
 }
 
 #[test]
+fn a_stdout_that_nobody_reads_any_more_is_no_error_and_a_full_one_is() {
+    let api = two();
+    let closed = "mkfifo pipe; : < pipe & exec > pipe; wait";
+    for format in ["openmetrics", "table"] {
+        let output = once(&api, format).after(closed).run();
+        assert_eq!(output.code, Some(0), "{format}: {}", output.stderr);
+        let output = once(&api, format).after("exec > /dev/full").run();
+        output.assert_failed(1, &["cannot print the result"]);
+    }
+}
+
+#[test]
 fn the_table_is_coloured_only_on_a_terminal_and_without_no_color() {
     let api = two();
     let in_a_file = once(&api, "table").variable("TERM", "xterm").run().stdout;

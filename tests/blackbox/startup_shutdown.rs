@@ -56,13 +56,13 @@ fn systemd_is_notified_and_its_watchdog_is_fed_only_where_there_is_one() {
             setup = setup.variable("WATCHDOG_USEC", limit);
         }
         let mut exporter = setup.start();
-        let notified = |wanted: &str| {
+        let notified = |wanted: &str| -> Vec<String> {
             let (mut before, mut buffer) = (Vec::new(), [0; 500]);
             loop {
                 let length = socket.recv(&mut buffer).unwrap();
                 let text = String::from_utf8_lossy(&buffer[..length]).trim().to_owned();
                 before.push(text.clone());
-                if text == wanted {
+                if text.lines().next() == Some(wanted) {
                     return before;
                 }
             }
@@ -74,6 +74,9 @@ fn systemd_is_notified_and_its_watchdog_is_fed_only_where_there_is_one() {
         } else {
             notified("READY=1");
         }
+        exporter.signal("HUP");
+        notified("RELOADING=1");
+        notified("READY=1");
         exporter.end("TERM");
         let before = notified("STOPPING=1");
         assert!(
