@@ -1,4 +1,4 @@
-//! The one source of wall-clock time, except for the API client and the log, which always use the system's.
+//! The one source of wall-clock time; the log writes the system's.
 //!
 //! Durations are measured with tokio's monotonic clock; this one is for timestamps, which are shown and compared across
 //! restarts. Under a paused tokio clock, [`Clock::following_tokio`] moves with it.

@@ -1,4 +1,4 @@
-//! Configuration: figment merges the layers and knows where each value came from; the sections extract and validate
+//! Configuration: figment merges the layers, the reader notes where each value came from, and the sections extract and validate
 //! them into a [`Config`]. Every error names its key, its source and what to do.
 //!
 //! [`load`] may be called at any time: it reads everything again and changes nothing. No error, warning or description

@@ -2,17 +2,16 @@
 //!
 //! Data flow one way, with one hand-off:
 //!
-//! 1. [`api`] polls the translation service, politely, and turns its bytes into the types of [`model`], which cannot hold
-//!    an impossible value.
+//! 1. [`api`] polls the translation service, politely, and turns its bytes into the types of [`model`].
 //! 2. [`poll`] reads all repositories ([`select`] says which) and their languages at an interval, remembers what was
-//!    read, runs the [`progress`] clock, and builds a [`snapshot`]. `poll/queue.rs` decides in which order, and when a poll
-//!    gives up. [`state`] preserves what is known across restarts.
+//!    read, runs the [`progress`] clock, and builds a [`snapshot`]. The ledger queues the repositories, and `poll/queue.rs`
+//!    gives up where the API fails; `api/session.rs` says what else ends a poll. [`state`] preserves what is known across restarts.
 //! 3. [`exposition`] encodes each snapshot once; a scrape ([`web`]) adds the exporter's own [`instruments`] to those
 //!    bytes. A scrape never waits for a poll, nor a poll for a scrape.
 //!
 //! [`health`] finds what is wrong, and page, readiness, log and `once` take their words from it. Around these are [`cli`] and
 //! [`config`] (what the user wants), [`telemetry`] (the log), [`report`] (what `once` prints), [`demo`] (an API to try it with)
-//! and [`clock`] (the time). [`run()`] wires them together.
+//! and [`clock`] (the time). [`run()`] wires them together; `run/reload.rs` is what a reload does.
 //!
 //! [`targets`] says when a language is ready: exposition, page, table and `once` ask it.
 //!
@@ -23,6 +22,9 @@
 //! A gauge of a repository or language: `exposition/translations.rs`; `deploy/metrics.md`; the expected text in
 //! `exposition/tests/golden.rs`; the number of such families in `tests/blackbox/exposition_roundtrip.rs`; a panel in
 //! `grafana/generate`, or a line among what is deliberately unused in `tests/grafana/test_live.py`.
+//!
+//! A gauge of the exporter's own: `instruments/polling.rs` if polls determine it, otherwise `instruments/facts.rs`; then as for a
+//! counter.
 //!
 //! A counter of the exporter's own: its field, its registration and its method in `instruments.rs`; where it happens;
 //! `exposition/tests/first_scrape.txt`, if it starts at 0; `deploy/metrics.md`; a panel or a line as above.

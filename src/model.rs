@@ -1,7 +1,7 @@
-//! What the API's answers mean, in types that cannot hold an impossible value.
+//! What the API's answers mean, and the kinds of what can go wrong, with their labels.
 //!
-//! Nothing here knows JSON, HTTP or metrics. Bytes become these types in [`crate::api`]: from then on, an id is positive
-//! and fits 63 bits, a completion is finite, a name is not empty.
+//! Bytes become these types in [`crate::api`]: from then on, an id is positive and fits 63 bits, a completion is finite, a
+//! name is not empty.
 
 mod answer;
 mod interner;
@@ -174,7 +174,7 @@ impl fmt::Display for Timestamp {
 pub enum Scope {
     /// Only what was asked for or attempted.
     Request,
-    /// The API as a whole, the way to it, or the key.
+    /// The API as a whole, or the way to it.
     Api,
 }
 
@@ -211,7 +211,7 @@ impl Failure {
     }
 }
 
-/// Why a poll ended before it had asked for everything.
+/// Why a poll ended before it had asked for everything, or could read nothing of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
     pub reason: PollFailure,

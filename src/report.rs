@@ -18,7 +18,8 @@
 //! | `listing.complete` | boolean | whether all repositories could be listed |
 //! | `listing.error` | error or null | why not; an error is an object of `what` and `hint`, both text for people |
 //! | `poll.duration_seconds` | number | |
-//! | `poll.read`, `.failed`, `.unreached` | integer | repositories read in full; failed; not requested |
+//! | `poll.read`, `.failed`, `.unreached` | integer | repositories read in full; failed; not read because the poll ended early |
+//! | `poll.postponed` | integer | repositories that failed before and were left to a later poll |
 //! | `poll.error` | error or null | why the poll was ended before everything was requested |
 //! | `filtered` | integer | repositories left out by the filters, or for a duplicate name |
 //! | `repositories` | array | in the order of their names |
@@ -26,7 +27,7 @@
 //! | `repositories[].name` | text | owner/repo |
 //! | `repositories[].private` | boolean or null | null if the API did not say |
 //! | `repositories[].created_at` | time or null | |
-//! | `repositories[].state` | text | `fresh`: read in full; `failing`, `stale`: an earlier read was; `pending`: never read |
+//! | `repositories[].state` | text | `fresh`: read in full; `failing`, `stale`: an earlier read was; `pending`: not read by this process |
 //! | `repositories[].error` | error or null | why it could not be read |
 //! | `repositories[].languages` | array or null | in the order of their codes; null if they could not be read |
 //! | `repositories[].languages[].code` | text | |

@@ -1,4 +1,4 @@
-//! The only place that wires the parts together and starts tasks: one file for each command.
+//! Wires the parts together: a file for each command, and what `serve` and `demo` share.
 
 mod check_config;
 mod demo;

@@ -1,4 +1,4 @@
-//! Which repositories are polled, and under which name.
+//! Which repositories are polled: those that the filters let through, and of two with one name that of the higher id.
 
 use crate::{
     config::FilterConfig,

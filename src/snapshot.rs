@@ -151,7 +151,7 @@ pub struct Snapshot {
     pub repositories: Vec<Shown>,
     /// How many repositories of the listing are left out, by the filters or because another one has the same name.
     pub filtered: usize,
-    /// How many entries of the last complete listing are not shown, as they have no name that can be read.
+    /// How many entries of the last complete listing have no name that can be read. Those that had one before keep it.
     pub unnamed: usize,
     /// How many repositories the last complete listing lacked, if so many that the next one must confirm it.
     pub unconfirmed: usize,
@@ -257,18 +257,18 @@ pub struct PollOutcome {
     pub read: usize,
     /// How many repositories failed.
     pub failed: usize,
-    /// How many repositories were not requested, because the poll ended early.
+    /// How many repositories were not requested, or their request came to nothing, because the poll ended early.
     pub unreached: usize,
     /// How many repositories that failed before were left to later polls.
     pub postponed: usize,
 }
 
 impl PollOutcome {
-    /// Why not everything was listed and requested, if so.
+    /// Why not everything was listed and requested, if so: what ended the poll, or else what ended the listing.
     #[must_use]
     pub fn cut_short(&self) -> Option<&Failure> {
         let stop = self.ended_early.as_ref().map(|stop| &stop.failure);
-        self.listing.as_ref().or(stop)
+        stop.or(self.listing.as_ref())
     }
 
     /// Why the poll did not read everything, if it did not: the first of its reasons.
@@ -310,7 +310,7 @@ pub enum Step {
         is_listed: bool,
         /// How many repositories there are to request.
         of: usize,
-        /// How many were requested, successfully or not.
+        /// How many requests have ended, successfully or not.
         requested: usize,
         /// How many were read in full.
         read: usize,
@@ -370,7 +370,7 @@ impl PollStatus {
         }
     }
 
-    /// Whether there are data to serve: a listing was complete, or data came from the state file.
+    /// Whether all data are there to serve: a listing was complete, or data came from the state file.
     #[must_use]
     pub fn has_data(&self) -> bool {
         self.data != DataSource::None

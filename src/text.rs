@@ -9,8 +9,8 @@ pub(crate) fn is_unprintable(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Text for a terminal: what it would interpret or hide is escaped, except the ends of lines. All that is printed or logged
-/// passes here.
+/// Text for a terminal: what it would interpret or hide is escaped, except the ends of lines. All messages and
+/// log lines pass here; the table of `once` replaces such characters, and its JSON and metrics escape what their formats ask for.
 pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {

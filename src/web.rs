@@ -3,8 +3,7 @@
 //! It only reads what was published: no request here ever waits for a poll or calls the API. Connections and responses are
 //! bounded in number, size and time, and where there are too many, those of the client that has most are ended
 //! ([`fair_share`]). A client can delay others by the work that it asks for, such as verifying passwords, and no longer than
-//! that takes; the shutdown by 4 seconds
-//! at most.
+//! that takes; the shutdown by 4 seconds at most.
 
 mod accept;
 mod activity;

@@ -112,7 +112,7 @@ pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList
     )?;
     if is_full {
         return Err(DecodeError::TooMany(
-            "1,000 languages, or all repositories together have more than 100,000",
+            "1,000 languages, or all repositories have more than 100,000 different ones",
         ));
     }
     Ok(list)

@@ -66,6 +66,7 @@ pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
             "read": poll.read,
             "failed": poll.failed,
             "unreached": poll.unreached,
+            "postponed": poll.postponed,
             "error": poll.ended_early.as_ref().map(|stop| error(&stop.failure)),
         }),
         filtered: snapshot.filtered,

@@ -353,6 +353,7 @@ fn the_json_keeps_its_schema() {
     "duration_seconds": 1.5,
     "error": null,
     "failed": 1,
+    "postponed": 0,
     "read": 2,
     "unreached": 0
   },

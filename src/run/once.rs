@@ -92,8 +92,7 @@ async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Step>) -> anyhow::
     bar.set_style(ProgressStyle::with_template(
         "{spinner} listing repositories: {pos}",
     )?);
-    let reading =
-        ProgressStyle::with_template("{bar:40} {pos}/{len} repositories read, {eta} left")?;
+    let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories, {eta} left")?;
     while progress.changed().await.is_ok() {
         match *progress.borrow_and_update() {
             Step::Listing { shown } => bar.set_position(shown as u64),
@@ -102,7 +101,7 @@ async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Step>) -> anyhow::
                     bar.set_style(reading.clone());
                     bar.reset_eta();
                 }
-                // Both in one step, so that listed repositories are never shown as read.
+                // Both in one step, so that listed repositories are never shown as done.
                 bar.update(|state| {
                     state.set_len(of as u64);
                     state.set_pos(requested as u64);

@@ -34,7 +34,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 const MAX_AGE: Duration = Duration::from_secs(600);
 
-/// How long an idle connection may take to close.
+/// How long an idle connection may take to close, and the body of a request to arrive that is thrown away.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is read and written at once over HTTP/1, in bytes. A head may be as large, and no larger than twice that.
