@@ -4,6 +4,8 @@ The API is the tests' own, which this script controls. The shipped files are use
 replaced in their text; it is an error if there is nothing to replace. Later they get the teams of the README's recipe, and are reloaded.
 
     delivery.py PROGRAM FAKE_API FOLDER      the exporter, the API, and an empty folder for files and logs
+
+The first `prometheus` and `prometheus-alertmanager` on the PATH are used: Debian's, or newer ones.
 """
 
 import contextlib
