@@ -202,14 +202,14 @@ pub fn parse_from(
         None => ("serve", typed(&matches), Command::Serve),
         Some((name, behind)) => (name, typed(behind), Command::from_arg_matches(&matches)?),
     };
-    let unused = options
-        .flags
-        .keys()
-        .filter_map(|path| Key::find(path))
-        .find(|key| !uses(name, key));
-    if let Some(flag) = unused.and_then(|key| key.flag.as_ref()) {
-        let message = format!("`{name}` cannot use {}; leave it out", flag.name);
-        return Err(parser.error(ErrorKind::ArgumentConflict, message));
+    for key in KEYS {
+        if options.flags.contains_key(key.path)
+            && !uses(name, key)
+            && let Some(flag) = &key.flag
+        {
+            let message = format!("`{name}` cannot use {}; leave it out", flag.name);
+            return Err(parser.error(ErrorKind::ArgumentConflict, message));
+        }
     }
     Ok(Cli { options, command })
 }

@@ -85,8 +85,8 @@ pub struct PollConfig {
 /// Which repositories are polled.
 #[derive(Debug, Clone)]
 pub struct FilterConfig {
-    /// `None` means all.
-    pub include: Option<GlobSet>,
+    /// Empty means all.
+    pub include: GlobSet,
     pub exclude: GlobSet,
     /// On codes of languages, which then appear nowhere.
     pub exclude_languages: GlobSet,

@@ -43,10 +43,7 @@ pub fn select(
 fn passes(filter: &FilterConfig, repository: &Repository) -> bool {
     let name = &*repository.name;
     (filter.private || repository.visibility == Visibility::Public)
-        && filter
-            .include
-            .as_ref()
-            .is_none_or(|include| include.is_match(name))
+        && (filter.include.is_empty() || filter.include.is_match(name))
         && !filter.exclude.is_match(name)
 }
 
@@ -90,7 +87,7 @@ mod tests {
     #[test]
     fn of_one_name_the_higher_id_is_shown() {
         let all = FilterConfig {
-            include: None,
+            include: GlobSet::empty(),
             exclude: GlobSet::empty(),
             exclude_languages: GlobSet::empty(),
             private: true,
@@ -101,7 +98,7 @@ mod tests {
     #[test]
     fn the_filters_come_first_and_a_repository_that_does_not_say_counts_as_private() {
         let public = FilterConfig {
-            include: None,
+            include: GlobSet::empty(),
             exclude: GlobSet::empty(),
             exclude_languages: GlobSet::empty(),
             private: false,
@@ -112,14 +109,14 @@ mod tests {
     #[test]
     fn exclude_wins_over_include() {
         let filter = FilterConfig {
-            include: Some(globs(&["acme/*"])),
+            include: globs(&["acme/*"]),
             exclude: globs(&["*/app"]),
             exclude_languages: GlobSet::empty(),
             private: true,
         };
         assert_eq!(selected(&filter), (vec![2], vec![]));
         let none = FilterConfig {
-            include: Some(globs(&["*"])),
+            include: globs(&["*"]),
             exclude: GlobSet::empty(),
             exclude_languages: GlobSet::empty(),
             private: true,

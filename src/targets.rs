@@ -72,10 +72,10 @@ pub fn parse_due(text: &str) -> Option<Timestamp> {
 pub struct Entry {
     /// Where it stands, for people: file and line.
     pub source: String,
-    /// On owner/repo; `None` matches all.
-    pub repositories: Option<GlobSet>,
-    /// On codes; `None` matches all.
-    pub languages: Option<GlobSet>,
+    /// On owner/repo; empty matches all.
+    pub repositories: GlobSet,
+    /// On codes; empty matches all.
+    pub languages: GlobSet,
     pub target: Target,
 }
 
@@ -90,7 +90,7 @@ impl Targets {
         let entries = self.0.iter();
         RepositoryTargets(
             entries
-                .filter(|entry| matches(entry.repositories.as_ref(), name))
+                .filter(|entry| matches(&entry.repositories, name))
                 .collect(),
         )
     }
@@ -106,7 +106,7 @@ impl<'a> RepositoryTargets<'a> {
     pub fn entry(&self, code: &str) -> Option<&'a Entry> {
         let mut entries = self.0.iter();
         entries
-            .find(|entry| matches(entry.languages.as_ref(), code))
+            .find(|entry| matches(&entry.languages, code))
             .copied()
     }
 
@@ -122,8 +122,8 @@ impl<'a> RepositoryTargets<'a> {
     }
 }
 
-fn matches(globs: Option<&GlobSet>, text: &str) -> bool {
-    globs.is_none_or(|globs| globs.is_match(text))
+fn matches(globs: &GlobSet, text: &str) -> bool {
+    globs.is_empty() || globs.is_match(text)
 }
 
 #[cfg(test)]

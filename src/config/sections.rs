@@ -19,9 +19,8 @@ const LONGEST: Duration = Duration::from_secs(100 * 31_557_600);
 /// The configuration, if nothing is wrong with it.
 pub(super) fn config(mut read: Reader) -> Result<Config, ConfigError> {
     let (api, poll) = (api(&mut read), poll(&mut read));
-    let include = globs(&mut read, "filter.include");
     let filter = FilterConfig {
-        include: (!include.is_empty()).then_some(include),
+        include: globs(&mut read, "filter.include"),
         exclude: globs(&mut read, "filter.exclude"),
         exclude_languages: globs(&mut read, EXCLUDE_LANGUAGES),
         private: read.switch("filter.private"),

@@ -35,8 +35,8 @@ pub(super) fn read(
         let first = members.keys().map(|name| name.line).min();
         let mut entry = Entry {
             source: source(first.unwrap_or(line)).to_string(),
-            repositories: None,
-            languages: None,
+            repositories: GlobSet::empty(),
+            languages: GlobSet::empty(),
             target: Target::default(),
         };
         let mut written = Vec::new();
@@ -84,11 +84,7 @@ fn set(entry: &mut Entry, member: &str, value: &Value, mut wrong: impl FnMut(Str
     }
 }
 
-fn globs_of(
-    value: &Value,
-    of_repositories: bool,
-    mut wrong: impl FnMut(String, &str),
-) -> Option<GlobSet> {
+fn globs_of(value: &Value, of_repositories: bool, mut wrong: impl FnMut(String, &str)) -> GlobSet {
     let items = match value {
         Value::Array(items) => items.as_slice(),
         one => std::slice::from_ref(one),
@@ -96,11 +92,9 @@ fn globs_of(
     match texts(items).as_deref() {
         Err(kind) => wrong(format!("holds {kind}"), GLOBS),
         Ok([]) => wrong("is empty, so that it matches nothing".to_owned(), GLOBS),
-        Ok(patterns) => {
-            return Some(globs(patterns, of_repositories, GLOBS, wrong));
-        }
+        Ok(patterns) => return globs(patterns, of_repositories, GLOBS, wrong),
     }
-    None
+    GlobSet::empty()
 }
 
 /// Globs of which `*` stays within a segment: on owner/repo, or on codes. What is wrong with them is said with a hint, which is

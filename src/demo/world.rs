@@ -111,7 +111,7 @@ impl Repository {
 
     /// How far a language is, in percent: some are complete, some stalled. To the others new text comes from time to time,
     /// which takes two thirds of the time to translate.
-    fn completion(&self, place: u64, elapsed: Duration) -> f64 {
+    fn completion(&self, place: u64, elapsed: Duration) -> u64 {
         let mix = self.id % 1009 * 31 + place * 17;
         let lowest = 40 + mix % 56;
         let cycle = 120 + mix % 13 * 40;
@@ -121,8 +121,7 @@ impl Repository {
             3 => 25,
             _ => (second * 150 / cycle).min(100),
         };
-        let hundredths = u32::try_from(lowest * 100 + (100 - lowest) * share).unwrap_or(u32::MAX);
-        f64::from(hundredths) / 100.0
+        lowest + (100 - lowest) * share / 100
     }
 
     /// Whether it cannot be read: one repository cannot for 12 seconds of every five minutes.

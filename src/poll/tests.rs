@@ -183,7 +183,7 @@ fn settings(api: &FakeApi) -> Settings<FakeApi> {
         interval: Duration::from_secs(300),
         stale_after: Duration::from_secs(3600),
         filter: FilterConfig {
-            include: None,
+            include: GlobSet::empty(),
             exclude: GlobSet::empty(),
             exclude_languages: GlobSet::empty(),
             private: true,

@@ -13,7 +13,6 @@ pub fn globs(patterns: &[&str]) -> GlobSet {
 
 /// An entry of these globs, on repositories and on languages; none match all.
 pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> Entry {
-    let globs = |patterns: &[&str]| (!patterns.is_empty()).then(|| globs(patterns));
     Entry {
         source: "config.yml:7".to_owned(),
         repositories: globs(repositories),

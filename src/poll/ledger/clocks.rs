@@ -178,7 +178,7 @@ mod tests {
         let mut listing = Listing::default();
         listing.add(page);
         let filter = FilterConfig {
-            include: None,
+            include: GlobSet::empty(),
             exclude: GlobSet::empty(),
             exclude_languages: GlobSet::empty(),
             private: true,

@@ -182,7 +182,7 @@ fn poll(world: World) -> (Snapshot, PollOutcome) {
             interval: Duration::from_secs(3600),
             stale_after: Duration::from_secs(7200),
             filter: FilterConfig {
-                include: None,
+                include: GlobSet::empty(),
                 exclude: GlobSet::empty(),
                 exclude_languages: GlobSet::empty(),
                 private: true,
