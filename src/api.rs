@@ -25,7 +25,7 @@ use crate::{
 use error::RequestError;
 use key::KeyReader;
 use pacing::Pacer;
-use reqwest::{StatusCode, Url};
+use reqwest::{StatusCode, Url, header::ACCEPT};
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     sync::Arc,
@@ -151,7 +151,11 @@ impl Client {
         decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
     ) -> Result<T, RequestError> {
         let started = Instant::now();
-        let request = self.http.get(url.clone()).bearer_auth(key.expose_secret());
+        let request = self
+            .http
+            .get(url.clone())
+            .header(ACCEPT, "application/json")
+            .bearer_auth(key.expose_secret());
         let deadline = started + self.timeout;
         let (status, answer) = match before(deadline, request.send()).await {
             Ok(response) => (

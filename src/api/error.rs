@@ -97,13 +97,10 @@ impl RequestError {
             _ => Reason::Decode,
         };
         let retry = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
-        let how = format!("the answer has status {status}");
         Self {
-            reason,
-            how,
-            hint: hint(reason),
             retry,
             retry_after,
+            ..Self::new(reason, format!("the answer has status {status}"))
         }
     }
 

@@ -1,7 +1,7 @@
 //! The HTTP client: certificates, proxy, timeouts.
 
 use crate::config::ApiConfig;
-use reqwest::{NoProxy, Proxy, header, redirect::Policy};
+use reqwest::{NoProxy, Proxy, redirect::Policy};
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
@@ -48,14 +48,6 @@ pub(super) fn http_client(config: &ApiConfig) -> Result<reqwest::Client, BuildEr
             "/",
             env!("CARGO_PKG_VERSION")
         ))
-        .default_headers(
-            [(
-                header::ACCEPT,
-                header::HeaderValue::from_static("application/json"),
-            )]
-            .into_iter()
-            .collect(),
-        )
         .redirect(Policy::none())
         // Only HTTPS_PROXY is honoured: a proxy for http would see the key.
         .no_proxy()

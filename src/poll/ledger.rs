@@ -83,17 +83,14 @@ impl Ledger {
             missed: memory.missed,
             ..Self::default()
         };
-        let mut order = memory.repositories;
-        order.sort_by_key(|remembered| remembered.last_attempt);
         for Remembered {
             repository,
             last_attempt,
             failures,
             languages,
-        } in order
+        } in memory.repositories
         {
-            ledger.attempts += u64::from(last_attempt > 0);
-            let last_attempt = if last_attempt > 0 { ledger.attempts } else { 0 };
+            ledger.attempts = ledger.attempts.max(last_attempt);
             ledger.listed.insert(repository.id, Arc::clone(&repository));
             let what = "its last read before the restart failed";
             let hint = "nothing to do: it is read again soon";
@@ -242,7 +239,7 @@ impl Ledger {
     pub fn failed(
         &mut self,
         id: RepositoryId,
-        failure: Failure,
+        failure: &Failure,
         comes_last: bool,
         now: Timestamp,
     ) -> bool {
@@ -253,20 +250,17 @@ impl Ledger {
         known.last_attempt = self.attempts;
         known.failures = (known.failures + u32::from(comes_last)).min(MOST_FAILURES);
         let is_own = |failure: &Failure| failure.scope == Scope::Request;
-        let before = known.failure.take();
-        let since = before.as_ref().map_or(now, |before| before.since);
-        match before.filter(is_own) {
-            Some(before) if !is_own(&failure) => {
-                known.failure = Some(before);
-                false
-            }
-            before => {
-                let is_new = before.is_none_or(|before| before.what != failure.what);
-                let is_logged = is_own(&failure) && is_new;
-                known.failure = Some(Failure { since, ..failure });
-                is_logged
-            }
+        let before = known.failure.as_ref();
+        let own_before = before.filter(|before| is_own(before));
+        if own_before.is_some() && !is_own(failure) {
+            return false;
         }
+        let is_new = is_own(failure) && own_before.is_none_or(|before| before.what != failure.what);
+        known.failure = Some(Failure {
+            since: before.map_or(now, |before| before.since),
+            ..failure.clone()
+        });
+        is_new
     }
 
     /// Whether the bad entries of a repository's answer differ from last time, by their digest.

@@ -2,7 +2,7 @@
 
 use super::ledger::Change;
 use crate::{
-    model::{BadEntry, RepositoryId},
+    model::{BadEntry, Failure, RepositoryId},
     snapshot::PollOutcome,
 };
 use std::{
@@ -40,9 +40,9 @@ impl PollLog {
     }
 
     /// The languages of a repository cannot be read, for a reason that was not logged yet.
-    pub fn failing(&mut self, repo: &str, id: RepositoryId, error: &str, hint: &str) {
+    pub fn failing(&mut self, repo: &str, id: RepositoryId, failure: &Failure) {
         if self.is_logged("failing") {
-            let id = id.get();
+            let (id, error, hint) = (id.get(), &*failure.what, &*failure.hint);
             tracing::warn!(repo, id, error, hint, "cannot read languages");
         }
     }

@@ -236,7 +236,7 @@ where
             Err(ApiError::Failed(failure)) => {
                 self.book_trouble(round);
                 round.outcome.failed += 1;
-                self.failed(id, failure, round);
+                self.failed(id, &failure, round);
                 Verdict::Answers { is_read: false }
             }
             Err(ApiError::Trouble { failure, requests }) => {
@@ -289,20 +289,17 @@ where
                 Some(_) => failure.of_the_api(),
                 None => failure,
             };
-            self.failed(id, failure, round);
+            self.failed(id, &failure, round);
         }
     }
 
-    fn failed(&mut self, id: RepositoryId, failure: Failure, round: &mut Round) {
+    fn failed(&mut self, id: RepositoryId, failure: &Failure, round: &mut Round) {
         self.unsaved = true;
-        let (what, hint) = (Arc::clone(&failure.what), Arc::clone(&failure.hint));
         // Even in an outage it waits behind the others if any of them could be read: this may be why it looked like one.
         let comes_last = failure.scope == Scope::Request || round.outcome.read > 0;
-        if self
-            .ledger
-            .failed(id, failure, comes_last, self.clock.now())
-        {
-            round.log.failing(self.ledger.name(id), id, &what, &hint);
+        let now = self.clock.now();
+        if self.ledger.failed(id, failure, comes_last, now) {
+            round.log.failing(self.ledger.name(id), id, failure);
         }
     }
 
