@@ -101,27 +101,23 @@ where
         instruments: Arc<Instruments>,
         publish: Option<P>,
     ) -> Self {
-        // `once` keeps a state even where it could list nothing.
-        let is_restored = memory
-            .as_ref()
-            .is_some_and(|memory| !memory.repositories.is_empty());
+        let memory = memory.unwrap_or_default();
         let status = PollStatus {
             interval: settings.borrow().interval,
             activity: Activity::Waiting(None),
             last: None,
             last_success_at: None,
             held_until: None,
-            data: if is_restored {
-                DataSource::StateFile
-            } else {
+            // `once` keeps a state even where it could list nothing.
+            data: if memory.repositories.is_empty() {
                 DataSource::None
+            } else {
+                DataSource::StateFile
             },
             state_is_kept: saver.is_some(),
         };
-        let last_full_poll = memory.as_ref().and_then(|memory| memory.last_full_poll);
-        let mut ledger = memory.map_or_else(Ledger::default, |memory| {
-            Ledger::restore(memory, clock.now())
-        });
+        let last_full_poll = memory.last_full_poll;
+        let mut ledger = Ledger::restore(memory, clock.now());
         // The filters may differ from those of the process that wrote it.
         ledger.reselect(&settings.borrow().filter, clock.now());
         let in_force = Arc::clone(&settings.borrow());

@@ -44,14 +44,8 @@ impl Ledger {
                 .retain(|_, (_, left_at)| believed.since(*left_at) < DEPARTED_FOR);
             self.last_expiry = Some(Moment { wall, monotonic });
         }
-        let languages = self
-            .polled
-            .values()
-            .filter_map(|known| known.languages.as_ref());
-        let limit = languages
-            .map(|languages| languages.readings.len())
-            .sum::<usize>()
-            .max(DEPARTED_AT_LEAST);
+        let languages: usize = self.polled.values().map(Polled::languages).sum();
+        let limit = languages.max(DEPARTED_AT_LEAST);
         let excess = self.departed.len().saturating_sub(limit);
         if excess == 0 {
             return;
@@ -115,10 +109,9 @@ impl Ledger {
     fn date_restored(&mut self, now: Moment) {
         let counts_as_now = self.time.now(now.wall);
         for known in self.polled.values_mut() {
-            let Some(languages) = &known.languages else {
-                continue;
-            };
-            if known.are_restored {
+            if known.are_restored
+                && let Some(languages) = &known.languages
+            {
                 let age = counts_as_now.since(languages.read_at);
                 known.read_at = now.monotonic.checked_sub(age);
             }
