@@ -87,22 +87,9 @@ impl Verifier {
 
     /// Verifies the credentials of a request of this client.
     pub async fn verify(&self, users: &Users, headers: &HeaderMap, client: IpAddr) -> Verdict {
-        let Some(credentials) = credentials(headers) else {
+        let Some((user, password)) = credentials(headers) else {
             return Verdict::Refused;
         };
-        let verdict = self.verify_password(users, credentials, client).await;
-        if verdict == Verdict::Refused {
-            self.log_refusal(client);
-        }
-        verdict
-    }
-
-    async fn verify_password(
-        &self,
-        users: &Users,
-        (user, password): (String, String),
-        client: IpAddr,
-    ) -> Verdict {
         let known = users.get(&user);
         let Some(PasswordHash(hash)) = known.or(users.values().next()).cloned() else {
             return Verdict::Refused;
@@ -129,6 +116,7 @@ impl Verifier {
         // Awaited for unknown users too, so that both take the same time.
         let is_right = matches!(verified.await, Ok(Ok(true)));
         if known.is_none() || !is_right {
+            self.log_refusal(client);
             return Verdict::Refused;
         }
         lock(&self.verified).insert(user, digest);
@@ -137,7 +125,8 @@ impl Verifier {
 
     /// Once for all requests of a client, which may be a scraper with an old password.
     fn log_refusal(&self, client: IpAddr) {
-        let (mut refused, now) = (lock(&self.refused), Instant::now());
+        let mut refused = lock(&self.refused);
+        let now = Instant::now();
         refused.retain(|_, last| now - *last < REFUSALS_END);
         if refused.len() < MAX_REFUSED && refused.insert(client, now).is_none() {
             tracing::warn!(%client, "refusing the password of a client; correct it there, or basic_auth_users");
