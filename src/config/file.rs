@@ -23,7 +23,7 @@ use std::{collections::BTreeMap, fmt, fs, path::Path};
 pub(super) fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
     let text = fs::read_to_string(path).map_err(|error| {
         Mistake::new(
-            Source::Option("--config.file"),
+            Source::Named("--config.file".to_owned()),
             format!("cannot read {}: {error}", path.display()),
             os_hint(&error).unwrap_or("give a YAML file that exists and can be read"),
         )

@@ -40,7 +40,7 @@ pub(super) fn merge(
         if let Some(key) = Key::find(path)
             && let Some(flag) = &key.flag
         {
-            reader.set(key, text, Source::Option(flag.name));
+            reader.set(key, text, Source::Named(flag.name.to_owned()));
         }
     }
     reader.has_unknown = !reader.mistakes.is_empty();
@@ -49,7 +49,7 @@ pub(super) fn merge(
 
 /// A blank variable is not set.
 fn variable(reader: &mut Reader, name: &str, value: &str) {
-    let source = Source::Variable(name.to_owned());
+    let source = Source::Named(name.to_owned());
     match KEYS.iter().find(|key| key.variable() == name) {
         None => reader.mistakes.extend(unknown(name, source)),
         Some(key) if !value.trim().is_empty() => reader.set(key, value, source),

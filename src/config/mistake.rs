@@ -12,10 +12,8 @@ pub enum Source {
     Default,
     /// The configuration file, and the line of the name.
     File(PathBuf, u64),
-    /// A variable of the environment.
-    Variable(String),
-    /// An option of the command line, with its dashes.
-    Option(&'static str),
+    /// A variable of the environment, or an option of the command line with its dashes.
+    Named(String),
 }
 
 impl Display for Source {
@@ -23,8 +21,7 @@ impl Display for Source {
         match self {
             Self::Default => f.write_str("default"),
             Self::File(path, line) => write!(f, "{}:{line}", path.display()),
-            Self::Variable(name) => f.write_str(name),
-            Self::Option(name) => f.write_str(name),
+            Self::Named(name) => f.write_str(name),
         }
     }
 }
@@ -59,7 +56,7 @@ impl Display for Mistake {
             Some(key) => write!(f, "{} ({source}): {what}; ", key.path),
         }?;
         match (self.key, source) {
-            (Some(key), Source::Variable(_) | Source::Option(_)) if self.hint.is_empty() => {
+            (Some(key), Source::Named(_)) if self.hint.is_empty() => {
                 write!(f, "give {}", without_quotes(key.expected))
             }
             (Some(key), _) if self.hint.is_empty() => write!(f, "give {}", key.expected),
