@@ -58,55 +58,28 @@ impl Completion {
     }
 }
 
-/// Whether a repository is private, as far as the API says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Visibility {
-    Public,
-    Private,
-    Unknown,
-}
-
-impl Visibility {
-    /// `None` means that the API does not say.
-    #[must_use]
-    pub fn from_private(is_private: Option<bool>) -> Self {
-        match is_private {
-            Some(true) => Self::Private,
-            Some(false) => Self::Public,
-            None => Self::Unknown,
-        }
-    }
-
-    /// `None` if the API does not say.
-    #[must_use]
-    pub fn is_private(self) -> Option<bool> {
-        match self {
-            Self::Private => Some(true),
-            Self::Public => Some(false),
-            Self::Unknown => None,
-        }
-    }
-
-    /// The value of the label `private`.
-    #[must_use]
-    pub fn private_label(self) -> &'static str {
-        match self {
-            Self::Public => "false",
-            Self::Private => "true",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
 /// A repository of the listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
     pub id: RepositoryId,
     /// owner/repo as the API spells it; never empty.
     pub name: Arc<str>,
-    pub visibility: Visibility,
+    /// `None` if the API does not say.
+    pub private: Option<bool>,
     /// `None` if the API gave none that can be read.
     pub created_at: Option<Timestamp>,
+}
+
+impl Repository {
+    /// The value of the label `private`.
+    #[must_use]
+    pub fn private_label(&self) -> &'static str {
+        match self.private {
+            Some(false) => "false",
+            Some(true) => "true",
+            None => "unknown",
+        }
+    }
 }
 
 /// A language that repositories are translated into.

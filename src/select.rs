@@ -2,7 +2,7 @@
 
 use crate::{
     config::FilterConfig,
-    model::{Repository, RepositoryId, Visibility},
+    model::{Repository, RepositoryId},
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -42,7 +42,7 @@ pub fn select(
 
 fn passes(filter: &FilterConfig, repository: &Repository) -> bool {
     let name = &*repository.name;
-    (filter.private || repository.visibility == Visibility::Public)
+    (filter.private || repository.private == Some(false))
         && (filter.include.is_empty() || filter.include.is_match(name))
         && !filter.exclude.is_match(name)
 }
@@ -55,19 +55,19 @@ mod tests {
 
     fn selected(filter: &FilterConfig) -> (Vec<u64>, Vec<u64>) {
         let listed = [
-            (1, "acme/app", Visibility::Public),
-            (2, "acme/site", Visibility::Private),
-            (3, "acme/app", Visibility::Unknown),
-            (4, "beta/app", Visibility::Public),
+            (1, "acme/app", Some(false)),
+            (2, "acme/site", Some(true)),
+            (3, "acme/app", None),
+            (4, "beta/app", Some(false)),
         ];
-        let listed = listed.map(|(id, name, visibility)| {
+        let listed = listed.map(|(id, name, private)| {
             let id = RepositoryId::new(id).unwrap();
             (
                 id,
                 Arc::new(Repository {
                     id,
                     name: name.into(),
-                    visibility,
+                    private,
                     created_at: None,
                 }),
             )

@@ -9,7 +9,7 @@
 
 use crate::model::{
     Completion, Defect, Interner, LanguageList, Next, Page, Repository, RepositoryId,
-    TargetLanguage, Timestamp, Visibility,
+    TargetLanguage, Timestamp,
 };
 use serde::{
     Deserialize, Deserializer,
@@ -89,7 +89,7 @@ fn add_repository(page: &mut Page, place: usize, entry: Option<Entry<'_>>) -> Op
         (Some(id), Some(name)) => page.repositories.push(Repository {
             id,
             name: (*name).into(),
-            visibility: Visibility::from_private(private.unwrap_or(None)),
+            private: private.unwrap_or(None),
             created_at,
         }),
         (Some(id), None) => page.nameless.push(id),

@@ -7,7 +7,7 @@ mod own;
 
 use super::*;
 use crate::{
-    model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp},
     progress::Progress,
     snapshot::{Activity, Condition, DataSource, Languages, PollOutcome, Reading, Reported, Shown},
 };
@@ -45,7 +45,7 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
     let repository = Repository {
         id: RepositoryId::new(id).unwrap(),
         name: name.into(),
-        visibility: Visibility::Public,
+        private: Some(false),
         created_at: Some(at(1_700_000_000_000)),
     };
     Shown::new(repository, condition)

@@ -100,7 +100,7 @@ impl Collector for Translations {
             self.repositories().map(|([(_, repo)], shown)| {
                 let (id, private) = (
                     shown.repository.id.to_string(),
-                    shown.repository.visibility.private_label(),
+                    shown.repository.private_label(),
                 );
                 (
                     [

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    model::{Completion, Language, PollFailure, Repository, RepositoryId, Stop, Visibility},
+    model::{Completion, Language, PollFailure, Repository, RepositoryId, Stop},
     progress::Progress,
     snapshot::{
         Activity, DataSource, Languages, PollOutcome, Reading, Reported, Running, Shown, Step,
@@ -31,7 +31,7 @@ fn repository(id: u64, condition: Condition) -> Shown {
         Repository {
             id,
             name,
-            visibility: Visibility::Public,
+            private: Some(false),
             created_at: None,
         },
         condition,

@@ -12,7 +12,7 @@ use crate::{
     api::{ApiError, Attempts, Session},
     model::{
         BadEntry, Completion, Defects, Language, LanguageList, Next, Page, Repository,
-        RepositoryId, TargetLanguage, Visibility,
+        RepositoryId, TargetLanguage,
     },
     snapshot::Condition,
 };
@@ -109,7 +109,7 @@ impl Session for FakeSession {
             .map(|(id, name)| Repository {
                 id: RepositoryId::new(*id).unwrap(),
                 name: (*name).into(),
-                visibility: Visibility::Public,
+                private: Some(false),
                 created_at: None,
             })
             .collect();

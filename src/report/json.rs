@@ -85,7 +85,7 @@ fn entry<'a>(row: &Row<'a>) -> Entry<'a> {
     Entry {
         id: repository.id.to_string(),
         name: &repository.name,
-        private: repository.visibility.is_private(),
+        private: repository.private,
         created_at: repository.created_at.map(|time| time.to_string()),
         state: condition.label(),
         error: condition.failure().map(error),

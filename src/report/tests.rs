@@ -2,7 +2,6 @@ use super::*;
 use crate::{
     model::{
         Completion, Failure, Language, PollFailure, Repository, RepositoryId, Stop, Timestamp,
-        Visibility,
     },
     progress::Progress,
     snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
@@ -17,10 +16,10 @@ fn repository(id: u64, name: &str) -> Arc<Repository> {
     Arc::new(Repository {
         id: RepositoryId::new(id).unwrap(),
         name: name.into(),
-        visibility: if id.is_multiple_of(2) {
-            Visibility::Private
+        private: if id.is_multiple_of(2) {
+            Some(true)
         } else {
-            Visibility::Unknown
+            None
         },
         created_at: (id == 1).then_some(NOW),
     })

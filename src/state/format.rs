@@ -34,7 +34,7 @@
 
 use super::{Memory, Remembered};
 use crate::{
-    model::{Completion, KnownLanguages, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, KnownLanguages, Repository, RepositoryId, Timestamp},
     progress::Progress,
     snapshot::{Languages, Reading, Reported},
 };
@@ -154,7 +154,7 @@ impl From<&Remembered> for RepositoryEntry {
         Self {
             id: repository.id.get(),
             name: Arc::clone(&repository.name),
-            private: repository.visibility.is_private(),
+            private: repository.private,
             created_at: repository.created_at.map(Timestamp::as_millis),
             attempt: remembered.last_attempt,
             failures: remembered.failures,
@@ -236,7 +236,7 @@ impl RepositoryEntry {
         let repository = Repository {
             id: repository_id(self.id)?,
             name: self.name,
-            visibility: Visibility::from_private(self.private),
+            private: self.private,
             created_at: self.created_at.map(Timestamp::from_millis),
         };
         let languages = match self.read {

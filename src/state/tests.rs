@@ -4,7 +4,7 @@ mod formatting;
 
 use super::*;
 use crate::{
-    model::{Completion, Language, Visibility},
+    model::{Completion, Language},
     snapshot::{Reading, Reported},
 };
 use std::os::unix::fs::PermissionsExt;
@@ -38,7 +38,7 @@ fn remembered(id: u64, name: &str, languages: Option<Vec<Reading>>) -> Remembere
     let repository = Repository {
         id: RepositoryId::new(id).unwrap(),
         name: name.into(),
-        visibility: Visibility::Private,
+        private: Some(true),
         created_at: Some(time(1_600_000_000_000)),
     };
     let languages = languages.map(|readings| {

@@ -12,7 +12,7 @@ use translation_exporter::{
     api::wire::{decode_languages, decode_page},
     exposition::{Format, Published},
     instruments::Instruments,
-    model::{Completion, Interner, Language, Repository, RepositoryId, Timestamp, Visibility},
+    model::{Completion, Interner, Language, Repository, RepositoryId, Timestamp},
     progress::Progress,
     snapshot::{
         Activity, Condition, DataSource, Languages, PollStatus, Reading, Reported, Shown, Snapshot,
@@ -50,7 +50,7 @@ fn snapshot(series: usize) -> Snapshot {
             Repository {
                 id: RepositoryId::new(id).expect("above 0"),
                 name: format!("organisation/project-{n:05}").into(),
-                visibility: Visibility::Public,
+                private: Some(false),
                 created_at: Some(Timestamp::from_millis(
                     1_600_000_000_000 + random.i64(0..100_000_000) * 1000,
                 )),

@@ -88,24 +88,24 @@ fn a_bad_entry_costs_itself_alone_and_only_the_last_decides_the_cursor() {
 fn private_may_be_missing_but_not_odd_and_created_at_may_not_be_missing() {
     let shown = |fields: &str| {
         let page = page(&format!(r#"[{{"id":3,"name":"o/r",{fields}}}]"#));
-        (page.repositories[0].visibility, page.bad.all)
+        (page.repositories[0].private, page.bad.all)
     };
     assert_eq!(
         shown(r#""created_at":"2024-05-06T07:08:09Z""#),
-        (Visibility::Unknown, vec![])
+        (None, vec![])
     );
     assert_eq!(
         shown(r#""private":true,"created_at":"2024-05-06T07:08:09Z""#),
-        (Visibility::Private, vec![])
+        (Some(true), vec![])
     );
     assert_eq!(
         shown(r#""private":false"#),
-        (Visibility::Public, vec![Defect::CreatedAt])
+        (Some(false), vec![Defect::CreatedAt])
     );
     let both = vec![Defect::Private, Defect::CreatedAt];
     assert_eq!(
         shown(r#""private":"false","created_at":"yesterday""#),
-        (Visibility::Unknown, both)
+        (None, both)
     );
 }
 

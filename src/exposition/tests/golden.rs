@@ -22,10 +22,10 @@ fn every_condition_shows_what_is_known_and_nothing_else() {
         vec![reading("de", "German", Some(-5.0), 1_795_000_000_007)],
     );
     let mut private = shown(42, "acme/app", Condition::Fresh(known));
-    Arc::make_mut(&mut private.repository).visibility = Visibility::Private;
+    Arc::make_mut(&mut private.repository).private = Some(true);
     let mut unclear = shown(44, "acme/cli", Condition::Pending(None));
     let repository = Arc::make_mut(&mut unclear.repository);
-    (repository.visibility, repository.created_at) = (Visibility::Unknown, None);
+    (repository.private, repository.created_at) = (None, None);
     let stale = Condition::Stale {
         read_at: at(1_795_210_000_000),
         failure: Some(failure()),

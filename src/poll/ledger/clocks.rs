@@ -149,7 +149,7 @@ mod tests {
     use super::{super::Listing, *};
     use crate::{
         config::FilterConfig,
-        model::{Completion, Interner, Next, Page, Repository, TargetLanguage, Visibility},
+        model::{Completion, Interner, Next, Page, Repository, TargetLanguage},
     };
     use globset::GlobSet;
 
@@ -159,7 +159,7 @@ mod tests {
         let repository = Repository {
             id,
             name: "o/a".into(),
-            visibility: Visibility::Public,
+            private: Some(false),
             created_at: None,
         };
         let page = Page {

@@ -204,14 +204,10 @@ fn any_languages() -> impl Strategy<Value = Arc<Languages>> {
 }
 
 fn any_memory() -> impl Strategy<Value = Memory> {
-    let visibility = prop_oneof![
-        Just(Visibility::Public),
-        Just(Visibility::Private),
-        Just(Visibility::Unknown)
-    ];
+    let private = prop_oneof![Just(Some(false)), Just(Some(true)), Just(None)];
     let repository = (
         any_text(),
-        visibility,
+        private,
         option::of(any_time()),
         any::<u64>(),
         any::<u32>(),
@@ -232,12 +228,12 @@ fn any_memory() -> impl Strategy<Value = Memory> {
             repositories: repositories
                 .into_iter()
                 .map(
-                    |(id, (name, visibility, created_at, last_attempt, failures, languages))| {
+                    |(id, (name, private, created_at, last_attempt, failures, languages))| {
                         let id = RepositoryId::new(id).unwrap();
                         let repository = Repository {
                             id,
                             name: name.into(),
-                            visibility,
+                            private,
                             created_at,
                         };
                         Remembered {

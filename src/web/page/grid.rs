@@ -7,7 +7,7 @@ use super::{
     when::{ago, moment},
 };
 use crate::{
-    model::{Timestamp, Visibility},
+    model::Timestamp,
     report::summary::{Deadline, Percent, Row, Totals, Translation, day},
     snapshot::Condition,
     words::{Rough, grouped},
@@ -137,7 +137,7 @@ fn means_heading(table: &Table<'_>) -> String {
 fn repository(row: &Row<'_>, now: Timestamp) -> Markup {
     html! {
         (name(&row.shown.repository.name))
-        @if row.shown.repository.visibility == Visibility::Private { " " span.tag { "private" } }
+        @if row.shown.repository.private == Some(true) { " " span.tag { "private" } }
         (condition(&row.shown.condition, now))
         @if row.totals.stalled > 0 { " " span.tag.stalls { (row.totals.stalled) " stalled" } }
         @if let (Some(due), true) = (row.totals.due, row.totals.all > 1) {

@@ -7,7 +7,6 @@ use super::{
 use crate::{
     model::{
         Completion, Failure, Language, PollFailure, Repository, RepositoryId, Stop, Timestamp,
-        Visibility,
     },
     progress::Progress,
     report::summary::rows,
@@ -55,7 +54,7 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
     let repository = Repository {
         id,
         name: name.into(),
-        visibility: Visibility::Public,
+        private: Some(false),
         created_at: None,
     };
     Shown::new(repository, condition)
