@@ -66,7 +66,6 @@ impl PollSession {
             Attempts::One => 1,
             Attempts::Several => client.max_attempts,
         };
-        let mut attempt = 1;
         let mut requests = 0;
         let mut has_new_key = false;
         loop {
@@ -77,6 +76,8 @@ impl PollSession {
                 client.instruments.api_retry(operation);
             }
             requests += 1;
+            // A request with a newer key is none of the attempts.
+            let attempt = requests - u32::from(has_new_key);
             let error = match client
                 .send(operation, url, &key.secret, attempt, &decode)
                 .await
@@ -99,7 +100,6 @@ impl PollSession {
                 }
                 let wait = sleep(retry::backoff(attempt));
                 self.budget.unless_stopped(wait).await?;
-                attempt += 1;
             }
         }
     }

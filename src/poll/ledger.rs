@@ -183,10 +183,10 @@ impl Ledger {
         scale: f64,
         now: Moment,
     ) -> bool {
-        let at = self.time.record(now.wall);
         let Some(known) = self.polled.get_mut(&id) else {
             return false;
         };
+        let at = self.time.record(now.wall);
         self.attempts += 1;
         known.last_attempt = self.attempts;
         self.languages = self.languages - known.languages() + languages.len();
@@ -216,7 +216,7 @@ impl Ledger {
         }
         for reading in previous {
             if find(&readings, &reading.language.code).is_none() {
-                depart(&mut self.departed, id, reading, at);
+                depart(&mut self.departed, &mut self.time, id, reading, at);
             }
         }
         let readings = match &before {
@@ -358,10 +358,17 @@ impl Polled {
     }
 }
 
-/// Keeps the clock of a language that left.
-fn depart(departed: &mut Departed, id: RepositoryId, reading: &Reading, at: Timestamp) {
+/// Keeps the clock of a language that left, if it has one.
+fn depart(
+    departed: &mut Departed,
+    time: &mut RecordedTime,
+    id: RepositoryId,
+    reading: &Reading,
+    now: Timestamp,
+) {
     if let Some(progress) = reading.progress() {
-        departed.insert((id, Arc::clone(&reading.language.code)), (progress, at));
+        let key = (id, Arc::clone(&reading.language.code));
+        departed.insert(key, (progress, time.record(now)));
     }
 }
 

@@ -27,7 +27,7 @@ impl Ledger {
             return;
         };
         for reading in &*languages.readings {
-            depart(&mut self.departed, id, reading, self.time.record(now));
+            depart(&mut self.departed, &mut self.time, id, reading, now);
         }
     }
 

@@ -166,7 +166,7 @@ impl Ledger {
             let mut kept = Vec::new();
             for reading in read.readings.iter() {
                 if is_excluded(reading) {
-                    depart(&mut self.departed, *id, reading, self.time.record(now));
+                    depart(&mut self.departed, &mut self.time, *id, reading, now);
                 } else {
                     kept.push(reading.clone());
                 }
