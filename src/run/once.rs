@@ -14,7 +14,7 @@ use crate::{
     snapshot::{PollStatus, Snapshot, Step},
     telemetry,
 };
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{io::Write as _, sync::Arc};
 use tokio::sync::watch;
@@ -25,8 +25,7 @@ pub(super) async fn once(
     require_targets: bool,
 ) -> Result<(), RunError> {
     let config = load(options)?;
-    // It draws nothing if stderr is not a terminal.
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let bar = progress_bar()?;
     telemetry::init(&config.log, Some(bar.clone()));
     let instruments = Arc::new(Instruments::of_one_poll());
     instruments.config_loaded(Ok(()), Clock::system().now());
@@ -66,18 +65,7 @@ pub(super) async fn once(
     })?;
     let facts = instruments.facts();
     let findings = health::findings(&snapshot, &status, &facts, outcome.ended_at);
-    for Finding {
-        kind, what, hint, ..
-    } in &findings
-    {
-        if *kind == Kind::TargetUnused {
-            tracing::warn!(hint = &**hint, "{what}");
-        }
-    }
-    if !outcome.is_success() {
-        let worst = findings.first().context("not every repository was read")?;
-        return Err(anyhow!(worst.line()).into());
-    }
+    check_read(&findings, outcome.is_success())?;
     saved.map_err(|error| anyhow!("what was read is printed, and not saved: {error}"))?;
     if require_targets
         && let Some(list) = report::not_ready(&snapshot).map_err(anyhow::Error::new)?
@@ -87,11 +75,28 @@ pub(super) async fn once(
     Ok(())
 }
 
+/// Says which targets are of no use, and fails if not everything was read.
+fn check_read(findings: &[Finding], is_everything: bool) -> anyhow::Result<()> {
+    for finding in findings {
+        if finding.kind == Kind::TargetUnused {
+            tracing::warn!(hint = &*finding.hint, "{}", finding.what);
+        }
+    }
+    if is_everything {
+        return Ok(());
+    }
+    let worst = findings.first().context("not every repository was read")?;
+    bail!(worst.line())
+}
+
+/// Draws nothing if stderr is not a terminal.
+fn progress_bar() -> anyhow::Result<ProgressBar> {
+    let style = ProgressStyle::with_template("{spinner} listing repositories: {pos}")?;
+    Ok(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style))
+}
+
 /// Shows the progress of the poll.
 async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Step>) -> anyhow::Result<()> {
-    bar.set_style(ProgressStyle::with_template(
-        "{spinner} listing repositories: {pos}",
-    )?);
     let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories, {eta} left")?;
     while progress.changed().await.is_ok() {
         match *progress.borrow_and_update() {

@@ -218,7 +218,7 @@ fn on_a_terminal_the_bar_begins_at_0_and_is_drawn_once_after_a_line_of_the_log()
     let output = setup.variable("TERM", "xterm").after(terminal).run().stdout;
     let frames = output
         .split(['\r', '\n'])
-        .filter(|frame| frame.contains(" repositories read"));
+        .filter(|frame| frame.contains("/4 repositories"));
     let mut positions: Vec<_> = frames
         .filter_map(|frame| frame.split_once("/4")?.0.split(' ').next_back())
         .collect();
