@@ -10,7 +10,7 @@ use clap::{
     error::{ContextKind, ErrorKind},
     value_parser,
 };
-use std::{ffi::OsString, iter, path::PathBuf};
+use std::{ffi::OsString, iter};
 
 /// What the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +93,7 @@ pub fn command() -> clap::Command {
         // The help is wrapped by hand to fit 80 columns; with a narrower width, clap would wrap it elsewhere.
         .term_width(100)
         .after_help("Each key of the file has a variable: TRANSLATION_EXPORTER_<SECTION>__<KEY>.")
-        .args(options("serve").map(|option| option.global(true)));
+        .args(options("serve"));
     // After the commands, which overwrite it with the doc of their type.
     let about = "Prometheus exporter for the translation progress of code repositories";
     let command = Command::augment_subcommands(command).about(about);
@@ -162,17 +162,26 @@ fn uses(command: &str, key: &Key) -> bool {
 
 /// What was typed before or after the command; an empty option means none.
 fn typed(matches: &ArgMatches) -> Options {
-    let file = matches.get_one::<OsString>(CONFIG_FILE);
-    let mut options = Options {
-        config_file: file.filter(|file| !file.is_empty()).map(PathBuf::from),
-        ..Options::default()
-    };
-    for key in KEYS {
-        if let Ok(Some(typed)) = matches.try_get_many::<String>(key.path) {
-            let typed: Vec<_> = typed.map(String::as_str).collect();
+    let mut options = Options::default();
+    let behind = matches.subcommand().map(|(_, behind)| behind);
+    for matches in iter::once(matches).chain(behind) {
+        if let Some(file) = matches.get_one::<OsString>(CONFIG_FILE) {
+            options.config_file = Some(file.into());
+        }
+        for key in KEYS {
+            let Ok(Some(typed)) = matches.try_get_many::<String>(key.path) else {
+                continue;
+            };
+            let mut typed: Vec<_> = typed.cloned().collect();
+            if key.takes == Takes::List {
+                typed.splice(..0, options.flags.remove(key.path));
+            }
             options.flags.insert(key.path, typed.join(","));
         }
     }
+    options.config_file = options
+        .config_file
+        .filter(|path| !path.as_os_str().is_empty());
     options
 }
 
@@ -198,9 +207,10 @@ pub fn parse_from(
                 None => error,
             }
         })?;
-    let (name, options, command) = match matches.subcommand() {
-        None => ("serve", typed(&matches), Command::Serve),
-        Some((name, behind)) => (name, typed(behind), Command::from_arg_matches(&matches)?),
+    let options = typed(&matches);
+    let (name, command) = match matches.subcommand() {
+        None => ("serve", Command::Serve),
+        Some((name, _)) => (name, Command::from_arg_matches(&matches)?),
     };
     for key in KEYS {
         if options.flags.contains_key(key.path)

@@ -155,8 +155,15 @@ impl File<'_> {
 
 /// The items of a list of texts, or what one of them is instead.
 pub(super) fn texts(items: &[Value]) -> Result<Vec<&str>, &'static str> {
-    let items = items.iter();
-    items.map(|item| item.as_str().ok_or(kind(item))).collect()
+    let mut texts = Vec::new();
+    for item in items {
+        match item.as_str() {
+            Some(text) if text.trim().is_empty() => return Err("an empty item"),
+            Some(text) => texts.push(text),
+            None => return Err(kind(item)),
+        }
+    }
+    Ok(texts)
 }
 
 /// What a value is that is not what its key takes.

@@ -93,7 +93,7 @@ fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     let all = snapshot.repositories.len();
     let read = with_languages(snapshot);
     let progress = if status.data == DataSource::StateFile && read > 0 {
-        ": the data shown are from before the restart".to_owned()
+        ": what it has not read yet is shown as before the restart".to_owned()
     } else if all > 0 {
         format!(": {} of {} read", grouped(read), repositories(all))
     } else {

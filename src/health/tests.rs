@@ -323,7 +323,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
                 (known.status.last, known.status.data) = (None, DataSource::StateFile);
                 known.status.activity = running(NOW, false, 0);
             }),
-            &["from before the restart"],
+            &["as before the restart"],
         ),
         (
             Kind::Undecided,
@@ -441,7 +441,7 @@ fn a_restart_with_nothing_to_show_is_a_first_poll() {
         (known.status.last, known.status.data) = (None, DataSource::StateFile);
         known.status.activity = running(NOW, true, 0);
     });
-    assert!(headline(&known.findings()).contains("from before the restart"));
+    assert!(headline(&known.findings()).contains("as before the restart"));
     for shown in &mut known.snapshot.repositories {
         shown.condition = Condition::Pending(None);
     }

@@ -10,6 +10,9 @@ use std::{
 /// The most languages that are kept: an API that invents languages cannot fill the memory.
 const CAPACITY: usize = 100_000;
 
+/// The most bytes of their codes and names.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
 /// Returns the one copy of a language.
 #[derive(Debug, Default)]
 pub struct Interner(Mutex<KnownLanguages>);
@@ -19,7 +22,7 @@ impl Interner {
     #[must_use]
     pub fn language(&self, code: &str, name: &str) -> Option<Arc<Language>> {
         let mut known = lock(&self.0);
-        if known.count < CAPACITY {
+        if known.count < CAPACITY && known.bytes < MOST_BYTES {
             Some(known.intern(code, name))
         } else {
             known.find(code, name)
@@ -29,10 +32,12 @@ impl Interner {
     /// Forgets what is no longer used.
     pub fn forget_unused(&self) {
         let known = &mut *lock(&self.0);
-        known.count = 0;
+        (known.count, known.bytes) = (0, 0);
         known.languages.retain(|_, by_name| {
             by_name.retain(|_, language| Arc::strong_count(language) > 1);
             known.count += by_name.len();
+            let bytes = by_name.values().map(|language| size(language));
+            known.bytes += bytes.sum::<usize>();
             !by_name.is_empty()
         });
     }
@@ -49,6 +54,7 @@ impl Interner {
 pub(crate) struct KnownLanguages {
     languages: BTreeMap<Arc<str>, BTreeMap<Box<str>, Arc<Language>>>,
     count: usize,
+    bytes: usize,
 }
 
 impl KnownLanguages {
@@ -66,11 +72,17 @@ impl KnownLanguages {
             code: code.into(),
             name: name.into(),
         });
+        self.bytes += size(&language);
         let by_name = self.languages.entry(Arc::clone(&language.code));
         let by_name = by_name.or_default();
         by_name.insert(name.into(), Arc::clone(&language));
         language
     }
+}
+
+/// The bytes of its code and name.
+fn size(language: &Language) -> usize {
+    language.code.len() + language.name.len()
 }
 
 #[cfg(test)]

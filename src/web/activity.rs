@@ -31,7 +31,7 @@ const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What hyper takes of a body at once at most, in bytes: so much has to be sent within [`PROGRESS_TIMEOUT`].
-const PIECE: usize = 256 * 1024;
+const PIECE: usize = 128 * 1024;
 
 /// What a scrape holds while it is sent, in bytes: without gzip, a part of the text and what inflates the next.
 const SCRAPE: usize = 160 * 1024;

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use std::{
     collections::{BTreeMap, HashMap},
     net::IpAddr,
-    sync::Mutex,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -67,7 +67,7 @@ pub struct Verifier {
     /// The digest of the last right password of each user.
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
-    queue: PasswordQueue,
+    queue: Arc<PasswordQueue>,
     /// When a password of a client was refused last.
     refused: Mutex<HashMap<IpAddr, Instant>>,
 }
@@ -80,7 +80,7 @@ impl Verifier {
             digest_key: digest_key.expect(
                 "without random numbers of the system no HashMap could have been made either",
             ),
-            queue: PasswordQueue::default(),
+            queue: PasswordQueue::new(),
             refused: Mutex::default(),
         }
     }
@@ -88,6 +88,9 @@ impl Verifier {
     /// Verifies the credentials of a request of this client.
     pub async fn verify(&self, users: &Users, headers: &HeaderMap, client: IpAddr) -> Verdict {
         let Some((user, password)) = credentials(headers) else {
+            if headers.contains_key(header::AUTHORIZATION) {
+                self.log_refusal(client);
+            }
             return Verdict::Refused;
         };
         let known = users.get(&user);
@@ -100,7 +103,7 @@ impl Verifier {
         if is_verified() {
             return Verdict::Admitted;
         }
-        let Some(permits) = self.queue.wait(client).await else {
+        let Some(permit) = self.queue.wait(client).await else {
             return Verdict::Busy;
         };
         // Another request with the same credentials may have been verified in the meantime.
@@ -109,8 +112,8 @@ impl Verifier {
         }
         let verified = tokio::task::spawn_blocking(move || {
             let is_right = bcrypt::verify(password, &hash);
-            // They last as long as the work, even if the client is gone.
-            drop(permits);
+            // It lasts as long as the work, even if the client is gone.
+            drop(permit);
             is_right
         });
         // Awaited for unknown users too, so that both take the same time.
@@ -340,9 +343,9 @@ mod tests {
                 })
             })
             .collect();
-        while lock(&verifier.queue.fronts)
+        while lock(&verifier.queue.clients)
             .get(&HERE)
-            .is_none_or(|front| Arc::strong_count(front) <= MAX_WAITING)
+            .is_none_or(|client| client.waiting < MAX_WAITING)
         {
             tokio::task::yield_now().await;
         }
@@ -360,7 +363,7 @@ mod tests {
                     .await
             })
         };
-        while !lock(&verifier.queue.fronts).contains_key(&ELSEWHERE) {
+        while !lock(&verifier.queue.clients).contains_key(&ELSEWHERE) {
             tokio::task::yield_now().await;
         }
         drop(busy);

@@ -106,19 +106,24 @@ async fn serve_requests(
         .initial_stream_window_size(WINDOW)
         .max_concurrent_streams(MAX_STREAMS);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    // A client may send a request before it learns that its idle connection ends.
     let drain_timeout = tokio::select! {
         ended = connection.as_mut() => return ended,
         expiry = activity.expired() => match expiry {
             Expiry::Idle => DRAIN_TIMEOUT,
             Expiry::Late => return Ok(()),
         },
-        () = sleep(MAX_AGE) => RESPONSE_TIMEOUT,
-        () = drain.cancelled() => RESPONSE_TIMEOUT,
+        () = sleep(MAX_AGE) => Duration::ZERO,
+        () = drain.cancelled() => Duration::ZERO,
     };
     connection.as_mut().graceful_shutdown();
+    let over = async {
+        activity.expired().await;
+        sleep(drain_timeout).await;
+    };
     tokio::select! {
-        ended = timeout(drain_timeout, connection) => ended.unwrap_or(Ok(())),
-        _ = activity.expired() => Ok(()),
+        ended = timeout(RESPONSE_TIMEOUT, connection) => ended.unwrap_or(Ok(())),
+        () = over => Ok(()),
     }
 }
 

@@ -19,7 +19,7 @@ pub struct BindError {
     error: io::Error,
 }
 
-/// Listens on all `addresses`. One that those before it serve adds nothing.
+/// Listens on all `addresses`. One that another serves adds nothing.
 ///
 /// An address without a host (`:10018`) means all addresses, IPv6 and IPv4, or only IPv4 if there is no IPv6. A name means
 /// all its addresses; one that this machine lacks is skipped if there is another.
@@ -27,14 +27,22 @@ pub struct BindError {
 /// # Panics
 /// Outside of a tokio runtime.
 pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, BindError> {
-    let mut listeners = Vec::new();
+    let mut resolved = Vec::new();
     for address in addresses {
-        resolve(address)
-            .and_then(|resolved| bind_all(resolved, &mut listeners))
-            .map_err(|error| BindError {
-                address: address.clone(),
-                error,
-            })?;
+        let failed = |error| BindError {
+            address: address.clone(),
+            error,
+        };
+        resolved.push((resolve(address).map_err(failed)?, failed));
+    }
+    // A wildcard serves the others, but cannot be bound after them.
+    resolved.sort_by_key(|(addresses, _)| {
+        let first = addresses.first();
+        first.map(|first| (!first.ip().is_unspecified(), first.is_ipv4()))
+    });
+    let mut listeners = Vec::new();
+    for (addresses, failed) in resolved {
+        bind_all(addresses, &mut listeners).map_err(failed)?;
     }
     Ok(listeners)
 }
@@ -136,9 +144,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_that_those_before_it_serve_adds_nothing() {
+    async fn addresses_that_overlap_are_one_in_any_order() {
         for addresses in [
-            [":P", "127.0.0.1:P", "localhost:P"],
+            ["127.0.0.1:P", ":P", "localhost:P"],
+            ["0.0.0.0:P", "[::]:P", "127.0.0.1:P"],
             ["[::]:P", ":P", "0.0.0.0:P"],
             ["0.0.0.0:P", "127.0.0.1:P", "127.0.0.1:P"],
         ] {

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{AcquireError, OwnedSemaphorePermit, Semaphore},
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
 
@@ -25,38 +25,74 @@ pub const MAX_WAITING: usize = 100;
 pub struct PasswordQueue {
     /// One permit: one verification at a time.
     pub verification: Arc<Semaphore>,
-    /// The front of each client's queue, one permit each. Every request in it holds its semaphore.
-    pub fronts: Mutex<HashMap<IpAddr, Arc<Semaphore>>>,
+    /// Holds a client for as long as there is a [`Queued`] of it.
+    pub clients: Mutex<HashMap<IpAddr, Client>>,
 }
 
-impl Default for PasswordQueue {
-    fn default() -> Self {
-        Self {
-            verification: Arc::new(Semaphore::new(1)),
-            fronts: Mutex::default(),
-        }
-    }
+#[derive(Debug)]
+pub struct Client {
+    /// How many requests of this client are in the queue: one for each [`Queued`], above 0.
+    pub waiting: usize,
+    /// One permit: one request of this client waits for the verification.
+    front: Arc<Semaphore>,
+}
+
+/// A request in the queue, and then the permit to verify its password.
+#[derive(Debug)]
+pub struct Queued {
+    queue: Arc<PasswordQueue>,
+    client: IpAddr,
+    permits: Vec<OwnedSemaphorePermit>,
 }
 
 impl PasswordQueue {
-    /// The permits to verify a password, which keep the others waiting; `None` if too many wait, or for too long.
-    pub async fn wait(&self, client: IpAddr) -> Option<[OwnedSemaphorePermit; 2]> {
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            verification: Arc::new(Semaphore::new(1)),
+            clients: Mutex::default(),
+        })
+    }
+
+    /// `None` if too many wait, or for too long.
+    pub async fn wait(self: &Arc<Self>, client: IpAddr) -> Option<Queued> {
         let front = self.join(client)?;
-        let permits = async {
-            let front = front.acquire_owned().await?;
-            let verification = Arc::clone(&self.verification).acquire_owned().await?;
-            Ok::<_, AcquireError>([front, verification])
+        let mut queued = Queued {
+            queue: Arc::clone(self),
+            client,
+            permits: Vec::new(),
         };
-        timeout(WAIT_TIMEOUT, permits).await.ok()?.ok()
+        let waiting = async {
+            for semaphore in [front, Arc::clone(&self.verification)] {
+                queued.permits.push(semaphore.acquire_owned().await.ok()?);
+            }
+            Some(())
+        };
+        timeout(WAIT_TIMEOUT, waiting).await.ok()??;
+        Some(queued)
     }
 
     fn join(&self, client: IpAddr) -> Option<Arc<Semaphore>> {
-        let mut fronts = lock(&self.fronts);
-        // Those without a request in their queue.
-        fronts.retain(|_, front| Arc::strong_count(front) > 1);
-        let front = fronts
-            .entry(client)
-            .or_insert_with(|| Arc::new(Semaphore::new(1)));
-        (Arc::strong_count(front) <= MAX_WAITING).then(|| Arc::clone(front))
+        let mut clients = lock(&self.clients);
+        let own = clients.entry(client).or_insert_with(|| Client {
+            waiting: 0,
+            front: Arc::new(Semaphore::new(1)),
+        });
+        if own.waiting >= MAX_WAITING {
+            return None;
+        }
+        own.waiting += 1;
+        Some(Arc::clone(&own.front))
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        let mut clients = lock(&self.queue.clients);
+        if let Some(own) = clients.get_mut(&self.client) {
+            own.waiting -= 1;
+            if own.waiting == 0 {
+                clients.remove(&self.client);
+            }
+        }
     }
 }

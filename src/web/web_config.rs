@@ -127,14 +127,14 @@ impl WebConfigFile {
         let next = next.protection();
         let mut weakened = Vec::new();
         for (key, before) in self.protection() {
-            if before > next.get(key).copied().unwrap_or_default() {
+            if before & !next.get(key).copied().unwrap_or_default() != 0 {
                 weakened.push(key);
             }
         }
         weakened
     }
 
-    /// How much each key protects, more being higher; what is absent does not.
+    /// How each key protects: a bit for each way; what is absent does not.
     fn protection(&self) -> BTreeMap<&'static str, u8> {
         let mut protection = BTreeMap::from([
             ("basic_auth_users", u8::from(!self.users.is_empty())),

@@ -22,17 +22,17 @@ use x509_parser::{
     prelude::{FromDer, X509Certificate},
 };
 
-/// Whether a client is asked for a certificate, and what becomes of it. The later ones protect more.
+/// Whether a client is asked for a certificate, and what becomes of it. Each has a bit for: asks, requires, verifies.
 #[derive(Debug, Deserialize, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     #[default]
     #[serde(alias = "")]
-    NoClientCert,
-    RequestClientCert,
+    NoClientCert = 0,
+    RequestClientCert = 0b001,
     #[serde(alias = "RequireClientCert")]
-    RequireAnyClientCert,
-    VerifyClientCertIfGiven,
-    RequireAndVerifyClientCert,
+    RequireAnyClientCert = 0b011,
+    VerifyClientCertIfGiven = 0b101,
+    RequireAndVerifyClientCert = 0b111,
 }
 
 /// Requests and verifies client certificates.

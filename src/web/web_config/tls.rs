@@ -102,7 +102,7 @@ impl Tls {
     }
 }
 
-/// How much each key protects.
+/// How each key protects: a bit for each way.
 fn protection(keys: &TlsSection, own_authorities: bool) -> [(&'static str, u8); 5] {
     let policy = keys.client_auth_type.unwrap_or_default();
     let only_some_names = !keys.client_allowed_sans.is_empty();
