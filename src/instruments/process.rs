@@ -4,13 +4,14 @@
 //! left out.
 
 use super::{Number, gauges};
-use procfs::process::{Limit, LimitValue, Process};
+use procfs::process::Process;
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric as _},
     metrics::{MetricType, counter::ConstCounter},
     registry::Unit,
 };
+use rustix::process::{Resource, getrlimit};
 use std::fmt;
 
 /// Reads what the system knows about this process at each scrape.
@@ -30,16 +31,14 @@ impl ProcessCollector {
 
 impl Collector for ProcessCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let process = Process::myself().ok();
-        let stat = process.as_ref().and_then(|process| process.stat().ok());
-        let limits = process.as_ref().and_then(|process| process.limits().ok());
+        let stat = Process::myself().and_then(|process| process.stat()).ok();
         if let Some(stat) = &stat {
             let help = "Total user and system CPU time spent in seconds.";
             let unit = Some(&Unit::Seconds);
             let cpu = encoder.encode_descriptor("process_cpu", help, unit, MetricType::Counter)?;
             ConstCounter::new(seconds(stat.utime + stat.stime)).encode(cpu)?;
         }
-        let (stat, limits) = (stat.as_ref(), limits.as_ref());
+        let stat = stat.as_ref();
         let started = stat.zip(self.booted_at);
         let open = std::fs::read_dir("/proc/self/fd").ok();
         gauges(
@@ -54,12 +53,12 @@ impl Collector for ProcessCollector {
                 (
                     "process_max_fds",
                     "Maximum number of open file descriptors.",
-                    limits.map(|limits| limit(limits.max_open_files)),
+                    Some(limit(Resource::Nofile)),
                 ),
                 (
                     "process_virtual_memory_max_bytes",
                     "Maximum amount of virtual memory available in bytes.",
-                    limits.map(|limits| limit(limits.max_address_space)),
+                    Some(limit(Resource::As)),
                 ),
                 (
                     "process_virtual_memory_bytes",
@@ -98,9 +97,7 @@ fn seconds(ticks: u64) -> f64 {
 }
 
 /// No limit is the largest number, as in the Go client.
-fn limit(limit: Limit) -> Number {
-    match limit.soft_limit {
-        LimitValue::Unlimited => Number::Whole(u64::MAX),
-        LimitValue::Value(value) => Number::Whole(value),
-    }
+fn limit(resource: Resource) -> Number {
+    let limit = getrlimit(resource).current;
+    Number::Whole(limit.unwrap_or(u64::MAX))
 }
