@@ -49,6 +49,15 @@ impl Reading {
     }
 }
 
+/// The reading with this code, among readings in the order of their codes.
+#[must_use]
+pub fn find<'a>(readings: &'a [Reading], code: &str) -> Option<&'a Reading> {
+    let index = readings
+        .binary_search_by(|reading| (*reading.language.code).cmp(code))
+        .ok()?;
+    readings.get(index)
+}
+
 /// All languages of one repository, read in full at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Languages {

@@ -13,7 +13,7 @@ use crate::{
     clock::{Moment, RecordedTime},
     model::{Failure, Repository, RepositoryId, Scope, TargetLanguage, Timestamp},
     progress::{Progress, advance},
-    snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot},
+    snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot, find},
     state::{Memory, Remembered},
     targets::Targets,
 };
@@ -370,12 +370,4 @@ fn depart(
         let key = (id, Arc::clone(&reading.language.code));
         departed.insert(key, (progress, time.record(now)));
     }
-}
-
-/// The reading with this code, among readings in the order of their codes.
-fn find<'r>(readings: &'r [Reading], code: &str) -> Option<&'r Reading> {
-    let index = readings
-        .binary_search_by(|reading| (*reading.language.code).cmp(code))
-        .ok()?;
-    readings.get(index)
 }

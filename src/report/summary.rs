@@ -2,7 +2,7 @@
 
 use crate::{
     model::{Failure, Timestamp},
-    snapshot::{Reading, Shown, Snapshot},
+    snapshot::{Reading, Shown, Snapshot, find},
     targets::{Readiness, RepositoryTargets, Target},
     words::{Rough, counted},
 };
@@ -230,13 +230,6 @@ impl<'a> Row<'a> {
             target: target.unwrap_or_default(),
         }
     }
-}
-
-fn find<'a>(readings: &'a [Reading], code: &str) -> Option<&'a Reading> {
-    let index = readings
-        .binary_search_by(|reading| (*reading.language.code).cmp(code))
-        .ok()?;
-    readings.get(index)
 }
 
 /// All repositories, or with a code those that have this language, with this language alone; in the order of their names.

@@ -1,5 +1,6 @@
 //! The one owner of what is in force: it decides about a signal, a request and a changed web configuration file alike, one
-//! after the other. What can change while the exporter runs changes together, or nothing does.
+//! after the other. What can change while the exporter runs changes together, or nothing does; only a web configuration file
+//! that changes comes into force even while something else is refused.
 
 use super::{load, notify, off_the_runtime, poll_settings};
 use crate::{
@@ -39,11 +40,11 @@ enum ReloadError {
 /// Why something is read again, and so what is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
-    /// A signal or a request: everything is.
+    /// A signal or a request: everything is read.
     Asked,
-    /// What was asked for was refused, and the web configuration file has changed, which may put it right: everything is.
+    /// What was asked for was refused, and the web configuration file has changed, which may put it right: everything is read.
     Refused,
-    /// The web configuration file, or one that it names, has changed: these are.
+    /// The web configuration file, or one that it names, has changed: these are read.
     WebFileChanged,
 }
 
@@ -68,7 +69,7 @@ impl Reloader {
         mut requests: mpsc::Receiver<ReloadRequest>,
     ) -> Infallible {
         loop {
-            // Both may be cancelled: neither takes anything before it is done.
+            // Both are safe to cancel: a signal or a request that is not taken yet stays where it is.
             let request = tokio::select! {
                 Some(()) = hangup.recv() => None,
                 Some(request) = requests.recv() => Some(request),
