@@ -14,12 +14,12 @@ mod sections;
 mod targets;
 
 use crate::targets::Targets;
-use globset::GlobSet;
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 pub use key::{KeyError, KeySource, read_key};
 pub use keys::{Flag, KEYS, Key, PREFIX, Takes};
 pub use mistake::{ConfigError, Mistake, Source};
+pub use sections::{ApiConfig, FilterConfig, LogConfig, PollConfig, WebConfig};
 
 /// What is set besides file and environment: by the options of the command line, and by the command itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,70 +46,6 @@ pub struct Config {
     pub log: LogConfig,
     /// Every key once, in the order of [`KEYS`], and the targets.
     pub settings: Vec<Setting>,
-}
-
-/// How the API is called.
-#[derive(Debug, Clone)]
-pub struct ApiConfig {
-    /// Root of the API: http or https, no user, query or fragment; its path ends with a slash.
-    pub base_url: url::Url,
-    pub key: KeySource,
-    /// 1 to 1000.
-    pub page_size: u16,
-    /// 1 to 1024.
-    pub concurrency: usize,
-    /// `None` is unlimited; otherwise finite and above 0.
-    pub requests_per_second: Option<f64>,
-    pub connect_timeout: Duration,
-    pub timeout: Duration,
-    /// 1 to 10.
-    pub max_attempts: u32,
-    /// The longest Retry-After that is obeyed: 1 second to 24 hours.
-    pub max_retry_after: Duration,
-    /// Bytes.
-    pub max_response_size: u64,
-    /// 1 to 10,000,000.
-    pub max_repositories: usize,
-    pub ca_file: Option<PathBuf>,
-    /// Finite, at least 1.
-    pub completion_scale: f64,
-}
-
-/// When the API is polled, and how long data are shown.
-#[derive(Debug, Clone)]
-pub struct PollConfig {
-    pub interval: Duration,
-    pub stale_after: Duration,
-}
-
-/// Which repositories are polled.
-#[derive(Debug, Clone)]
-pub struct FilterConfig {
-    /// Empty means all.
-    pub include: GlobSet,
-    pub exclude: GlobSet,
-    /// On codes of languages, which then appear nowhere.
-    pub exclude_languages: GlobSet,
-    pub private: bool,
-}
-
-/// How the metrics are served.
-#[derive(Debug, Clone)]
-pub struct WebConfig {
-    /// host:port each; without a host all addresses.
-    pub listen_addresses: Vec<String>,
-    pub telemetry_path: String,
-    pub config_file: Option<PathBuf>,
-    pub enable_lifecycle: bool,
-    /// At least 1.
-    pub max_requests: usize,
-}
-
-#[derive(Debug, Clone)]
-pub struct LogConfig {
-    pub level: tracing::Level,
-    /// JSON instead of logfmt.
-    pub json: bool,
 }
 
 /// A value in force.

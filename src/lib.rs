@@ -33,7 +33,7 @@
 //! is none, and the function that finds it; a case in `health/tests.rs`; its alert in `deploy/prometheus/alerts.yaml`.
 //!
 //! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one (which
-//! commands can use that is in `cli.rs`); its field in `config.rs`; its bounds in `config/sections.rs`; where it is used;
+//! commands can use that is in `cli.rs`); its field and its bounds in `config/sections.rs`; where it is used;
 //! `deploy/configuration.md`; `check-config`'s output in `tests/config/main.rs`.
 //!
 //! An operation of the API: `model.rs` ([`model::Operation`]) and `model/answer.rs`; `api/wire.rs` for its JSON;

@@ -2,11 +2,10 @@
 //! message quotes a value only if that can hold no secret.
 
 use super::{
-    ApiConfig, Config, ConfigError, FilterConfig, KeySource, LogConfig, PollConfig, WebConfig,
-    key::read_key, mistake::Source, reader::Reader, targets,
+    Config, ConfigError, KeySource, key::read_key, mistake::Source, reader::Reader, targets,
 };
 use globset::GlobSet;
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tracing::Level;
 use url::{Host, Position, Url};
 
@@ -15,6 +14,70 @@ const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 /// No duration is longer: beyond it, arithmetic on clocks would overflow.
 const LONGEST: Duration = Duration::from_secs(100 * 31_557_600);
+
+/// How the API is called.
+#[derive(Debug, Clone)]
+pub struct ApiConfig {
+    /// Root of the API: http or https, no user, query or fragment; its path ends with a slash.
+    pub base_url: url::Url,
+    pub key: KeySource,
+    /// 1 to 1000.
+    pub page_size: u16,
+    /// 1 to 1024.
+    pub concurrency: usize,
+    /// `None` is unlimited; otherwise finite and above 0.
+    pub requests_per_second: Option<f64>,
+    pub connect_timeout: Duration,
+    pub timeout: Duration,
+    /// 1 to 10.
+    pub max_attempts: u32,
+    /// The longest Retry-After that is obeyed: 1 second to 24 hours.
+    pub max_retry_after: Duration,
+    /// Bytes.
+    pub max_response_size: u64,
+    /// 1 to 10,000,000.
+    pub max_repositories: usize,
+    pub ca_file: Option<PathBuf>,
+    /// Finite, at least 1.
+    pub completion_scale: f64,
+}
+
+/// When the API is polled, and how long data are shown.
+#[derive(Debug, Clone)]
+pub struct PollConfig {
+    pub interval: Duration,
+    pub stale_after: Duration,
+}
+
+/// Which repositories are polled.
+#[derive(Debug, Clone)]
+pub struct FilterConfig {
+    /// Empty means all.
+    pub include: GlobSet,
+    pub exclude: GlobSet,
+    /// On codes of languages, which then appear nowhere.
+    pub exclude_languages: GlobSet,
+    pub private: bool,
+}
+
+/// How the metrics are served.
+#[derive(Debug, Clone)]
+pub struct WebConfig {
+    /// host:port each; without a host all addresses.
+    pub listen_addresses: Vec<String>,
+    pub telemetry_path: String,
+    pub config_file: Option<PathBuf>,
+    pub enable_lifecycle: bool,
+    /// At least 1.
+    pub max_requests: usize,
+}
+
+#[derive(Debug, Clone)]
+pub struct LogConfig {
+    pub level: tracing::Level,
+    /// JSON instead of logfmt.
+    pub json: bool,
+}
 
 /// The configuration, if nothing is wrong with it.
 pub(super) fn config(mut read: Reader) -> Result<Config, ConfigError> {

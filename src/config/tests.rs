@@ -2,6 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use secrecy::ExposeSecret;
 use std::path::Path;
+use std::time::Duration;
 
 const KEY: &str = "not-a-real-key-0001";
 
