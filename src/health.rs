@@ -122,7 +122,7 @@ impl Kind {
         self.traits().severity
     }
 
-    /// Whether the last poll could not list or request everything because of it.
+    /// Whether it keeps polls from listing or requesting everything, or may have.
     fn stops_polls(self) -> bool {
         matches!(self.traits().origin, Origin::Outage | Origin::Listing)
     }

@@ -2,7 +2,7 @@
 //!
 //! A poll lists all repositories and then reads each one's languages, the oldest attempt first. What was read is
 //! published while the poll continues, and what was known stays until something newer is known: see `ledger`.
-//! Nothing here knows HTTP or metrics; requests go through [`Api`].
+//! Nothing here knows HTTP; requests go through [`Api`].
 
 mod ledger;
 mod log;
@@ -38,8 +38,8 @@ const PUBLISH_EVERY: Duration = Duration::from_secs(5);
 /// How far behind the clock must be to be reported.
 const JUMP: Duration = Duration::from_secs(1);
 
-/// What a poll does. Replaced by a reload; in force from the next poll, except the targets and the languages that are
-/// excluded, which the next publication shows.
+/// What a poll does. Replaced by a reload: the interval, the targets and the languages that are excluded are in force at once,
+/// the others from the next poll.
 #[derive(Debug)]
 pub struct Settings<A> {
     pub api: A,
@@ -156,7 +156,7 @@ where
         self.alive.subscribe()
     }
 
-    /// Polls once. What it read last is not published yet: that waits for the time of the next poll.
+    /// Polls once. What it read last is published afterwards, together with the time of the next poll.
     pub async fn poll(&mut self) -> PollOutcome {
         let settings = Arc::clone(&self.settings.borrow_and_update());
         self.in_force = Arc::clone(&settings);

@@ -62,7 +62,7 @@ pub struct Remembered {
     pub repository: Arc<Repository>,
     /// Which attempt to read it was the last, counted over all repositories: larger is later; 0 where there was none.
     pub last_attempt: u64,
-    /// How many attempts in a row have failed since the last success.
+    /// How many attempts in a row have failed since the last success, as the ledger counts them.
     pub failures: u32,
     pub languages: Option<Arc<Languages>>,
 }

@@ -44,7 +44,7 @@ impl PollSession {
     /// Waits until a request may be sent, and returns the key to send.
     async fn permit(&self) -> Key {
         loop {
-            // What waits for the key after it got its permit would leave without one, together with all others that do.
+            // Before the permit: requests that waited for the key after theirs would all leave at once.
             drop(self.key.read().await);
             self.client.pacer.permit().await;
             if let Ok(key) = self.key.try_read() {

@@ -43,7 +43,8 @@ struct Polled {
     failure: Option<Failure>,
     /// Larger is later; 0 is never.
     last_attempt: u64,
-    /// How many reads in a row failed, up to [`MOST_FAILURES`]; those in an outage of the API do not count.
+    /// How many reads in a row failed, up to [`MOST_FAILURES`]; those of polls in which nothing could be read for an outage do not
+    /// count.
     failures: u32,
     /// Digest of the bad entries of the last answer, so that they are logged once per change.
     bad_entries: u64,

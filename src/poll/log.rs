@@ -102,7 +102,7 @@ pub(super) fn digest(bad: &[BadEntry]) -> u64 {
     hasher.finish().max(1)
 }
 
-/// Logs how a poll ended: at info level if it read more or less than the one before, otherwise at debug level. The reason
+/// Logs how a poll ended: at info level if another number failed or was not reached than in the one before, otherwise at debug level. The reason
 /// is logged by `health`.
 pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
     // How many were read before a poll was ended is random.

@@ -1,15 +1,16 @@
-//! Which repositories a poll asks for, in which order, and when it gives up: the circuit breaker.
+//! Which repositories a poll asks for next, and when it gives up on the API: the circuit breaker.
 //!
-//! The oldest attempt comes first. Those whose last read failed come after all others, and only until [`FAILED_AGAIN`] of
+//! The ledger puts the oldest attempt first. Those whose last read failed come after all others, and only until [`FAILED_AGAIN`] of
 //! them have failed again: they never keep anything from being read. Where one request after the other fails by trouble,
-//! a sample of what is left decides whether the API fails as a whole or only what was asked for so far.
+//! a sample of what is left decides whether the API fails as a whole or only what was asked for so far; after an incomplete
+//! listing it counts as failing at once.
 
 use crate::{api::Attempts, model::RepositoryId};
 use std::collections::{HashSet, VecDeque};
 
 /// How many requests in a row fail by trouble before the API itself is doubted.
 const ROW: u32 = 10;
-/// Over how many repositories, unless one of them was for the listing.
+/// How many repositories these requests must be for, unless one of them was for the listing.
 const ROW_REPOSITORIES: usize = 5;
 /// How many of the repositories that are left are asked for then.
 const SAMPLE: usize = 10;
@@ -35,7 +36,7 @@ pub(super) enum Verdict {
     Stopped,
 }
 
-/// Whether to go on.
+/// Whether to go on asking.
 #[derive(Debug, PartialEq, Eq)]
 enum Phase {
     Confident,
@@ -49,7 +50,7 @@ enum Phase {
 /// What is left to ask for in one poll.
 #[derive(Debug)]
 pub(super) struct Queue {
-    /// Those that were read last time, or never, the oldest attempt first.
+    /// Those whose last read did not fail by themselves, the oldest attempt first.
     first: VecDeque<RepositoryId>,
     /// Those that failed last time, in the order in which they are asked for.
     failed_before: VecDeque<RepositoryId>,
@@ -182,8 +183,8 @@ impl Queue {
         self.phase = Phase::Doubtful { sample };
     }
 
-    /// Whether the poll ended before it asked for all that it should, or while the API was doubted. What is left otherwise
-    /// failed before, and later polls ask for it.
+    /// Whether the poll ended before it asked for all that it should, or while the API was doubted. If not, all that is left
+    /// has failed before and waits for later polls.
     pub fn gave_up(&self) -> bool {
         self.phase != Phase::Confident
     }

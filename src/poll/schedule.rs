@@ -10,7 +10,7 @@ use crate::{
 use std::{pin::pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, interval, sleep_until};
 
-/// How long to wait after a first poll that found the API failing as a whole; from there the waits double up to the longest.
+/// How long to wait after a poll that found the API failing as a whole while no languages are known; from there the waits double up to the longest.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 

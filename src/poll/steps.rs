@@ -281,8 +281,8 @@ where
         ApiError::Failed(Failure::new(self.clock.now(), what, hint))
     }
 
-    /// Decides whose failure it was that the last repositories failed by trouble: the API's if that ended the poll, otherwise
-    /// their own, since others were read before or after them.
+    /// Decides whose failure it was that the last repositories failed by trouble: the API's if something ended the poll early,
+    /// otherwise their own, since the API answered before or after them.
     fn book_trouble(&mut self, round: &mut Round) {
         for (id, failure) in std::mem::take(&mut round.troubled) {
             let failure = match round.outcome.ended_early {
@@ -303,7 +303,8 @@ where
         }
     }
 
-    /// Whether the API failed as a whole: trouble ended the poll, or nothing was read and all failed by trouble.
+    /// Whether the API failed as a whole: trouble ended the poll, or nothing was read and either the listing or all repositories
+    /// failed by trouble.
     fn outage(
         &self,
         listing: &Result<(), ApiError>,

@@ -19,7 +19,7 @@
 //! | `private`, `created_at` | of the repository; null where the API does not say |
 //! | `created_at`, `at`, `clock`, `left_at` | times, milliseconds since the Unix epoch |
 //! | `attempt` | rises with each attempt to read a repository, so that the oldest comes first; 0 before the first |
-//! | `failures` | how many attempts in a row have failed since the last success |
+//! | `failures` | how many attempts in a row have failed since the last success, as the ledger counts them |
 //! | `read` | when all languages of the repository were last read, and what they were; null before the first time |
 //! | `code` | of the language; languages are in the order of the bytes of their codes, each once in a repository |
 //! | `completion` | as the API reports it; absent where not known |
