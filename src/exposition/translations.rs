@@ -46,11 +46,8 @@ impl Translations {
             })
         })
     }
-}
 
-impl Collector for Translations {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let encoder = &mut encoder;
+    fn encode_languages(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         family(
             encoder,
             "translation_completion_ratio",
@@ -92,7 +89,10 @@ impl Collector for Translations {
                 .language_names()
                 .into_iter()
                 .map(|(code, name)| ([("language", code), ("name", name)], 1_u64)),
-        )?;
+        )
+    }
+
+    fn encode_repositories(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         family(
             encoder,
             "translation_repository_info",
@@ -136,6 +136,13 @@ impl Collector for Translations {
                 Some((repo, shown.condition.last_success()?.as_seconds()))
             }),
         )
+    }
+}
+
+impl Collector for Translations {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        self.encode_languages(&mut encoder)?;
+        self.encode_repositories(&mut encoder)
     }
 }
 
