@@ -51,13 +51,19 @@ impl TryFrom<String> for PasswordHash {
 
     /// The error says what to do, and shows nothing of the hash.
     fn try_from(hash: String) -> Result<Self, String> {
-        match hash.parse::<bcrypt::HashParts>() {
-            Ok(parts) if (4..=MAX_COST).contains(&parts.get_cost()) => Ok(Self(hash)),
-            _ => Err(format!(
-                "not a bcrypt hash with a cost of 4 to {MAX_COST} (with more, a verification takes longer than a scrape); \
-                 make one with: htpasswd -nBC 10 \"\" | tr -d ':\\n'"
-            )),
-        }
+        let what = match hash.parse::<bcrypt::HashParts>() {
+            Ok(parts) if (4..=MAX_COST).contains(&parts.get_cost()) => {
+                return Ok(Self(hash));
+            }
+            Ok(parts) => format!(
+                "a bcrypt hash of cost {}, not of 4 to {MAX_COST}: with more, a verification takes longer than a scrape",
+                parts.get_cost()
+            ),
+            Err(_) => "not a bcrypt hash".to_owned(),
+        };
+        Err(format!(
+            "{what}; make one with: htpasswd -nBC 10 \"\" | tr -d ':\\n'"
+        ))
     }
 }
 
