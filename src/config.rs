@@ -111,7 +111,9 @@ impl Config {
             changes.push(format!("{} ({:?} -> {:?})", old.key, old.value, new.value));
         }
         // Its setting hides it.
-        if self.api.key != new.api.key {
+        if let (KeySource::Inline(_), KeySource::Inline(_)) = (&self.api.key, &new.api.key)
+            && self.api.key != new.api.key
+        {
             changes.push("api.key".to_owned());
         }
         changes

@@ -72,7 +72,7 @@ pub struct Traits {
 /// What shows that something is wrong, and so what can show that it is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// A poll: the API failed as a whole.
+    /// A poll: nothing can be said of single repositories, since the key, the API or the poll under way decides.
     Outage,
     /// A poll: its listing did not reach its end.
     Listing,

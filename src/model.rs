@@ -237,7 +237,7 @@ labels! {
         ClientError = "client_error",
         /// Any 5xx.
         ServerError = "server_error",
-        /// The body is larger than `api.max_response_size`.
+        /// The body is larger than `api.max_response_size`, or holds more repositories or languages than are kept.
         TooLarge = "too_large",
         /// The body was cut short.
         Truncated = "truncated",
@@ -300,7 +300,8 @@ labels! {
         Unauthorized = "unauthorized",
         /// A Retry-After that is longer than a poll waits.
         Held = "held",
-        /// Many requests in a row failed because the API fails as a whole, or the listing did and nothing was read.
+        /// The API fails as a whole: many requests in a row failed by trouble, or nothing was read and the listing, or every
+        /// repository that was asked for, failed by trouble.
         Unavailable = "unavailable",
         /// The listing did not reach its end.
         Listing = "listing",

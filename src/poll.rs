@@ -38,8 +38,8 @@ const PUBLISH_EVERY: Duration = Duration::from_secs(5);
 /// How far behind the clock must be to be reported.
 const JUMP: Duration = Duration::from_secs(1);
 
-/// What a poll does. Replaced by a reload: the interval, the targets and the languages that are excluded are in force at once,
-/// the others from the next poll.
+/// What a poll does. Replaced by a reload: the interval, the targets and the languages that are excluded anew are in force at
+/// once, as is the rate of requests; the others from the next poll.
 #[derive(Debug)]
 pub struct Settings<A> {
     pub api: A,
@@ -269,6 +269,7 @@ where
         let settings = Arc::clone(&self.settings.borrow());
         self.ledger
             .exclude(&settings.filter.exclude_languages, self.clock.now());
+        self.status.interval = settings.interval;
         self.publish();
     }
 
@@ -298,7 +299,7 @@ where
     }
 }
 
-/// Dates a failure of a poll back to the first of the polls in a row that had it.
+/// Dates a failure of a poll back to the first of the polls in a row that failed at this step, for whatever reason.
 fn date_back(failure: Option<&mut Failure>, before: Option<&Failure>, now: Timestamp) {
     if let Some(failure) = failure {
         // A clock that was set back in the meantime must not date it into the future.

@@ -160,7 +160,7 @@ pub struct Snapshot {
     pub repositories: Vec<Shown>,
     /// How many repositories of the listing are left out, by the filters or because another one has the same name.
     pub filtered: usize,
-    /// How many entries of the last complete listing have no name that can be read. Those that had one before keep it.
+    /// How many ids of the last complete listing have no name that can be read. Those that had one before keep it.
     pub unnamed: usize,
     /// How many repositories the last complete listing lacked, if so many that the next one must confirm it.
     pub unconfirmed: usize,
@@ -319,7 +319,7 @@ pub enum Step {
         is_listed: bool,
         /// How many repositories there are to request.
         of: usize,
-        /// How many requests have ended, successfully or not.
+        /// How many of them were read or failed.
         requested: usize,
         /// How many were read in full.
         read: usize,

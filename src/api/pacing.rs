@@ -1,5 +1,5 @@
-//! When a request may be sent: the steady rate, which a reload may change, and the hold that Retry-After asks for. What
-//! waits outlives polls and reloads.
+//! When a request may be sent: the steady rate, which a reload may change, and the hold that Retry-After asks for. The
+//! time of the last request and the hold outlive polls and reloads.
 //!
 //! An exporter that hammers a failing API gets its key revoked, so every request, including retries, waits here.
 

@@ -64,7 +64,7 @@ pub(super) struct Ledger {
     departed: Departed,
     /// Those in `listed` that the last complete listing lacked, so many that the next must confirm it.
     missed: BTreeSet<RepositoryId>,
-    /// How many entries of the last complete listing have no name that can be read.
+    /// How many ids of the last complete listing have no name that can be read.
     unnamed: usize,
     /// How many languages the repositories in `polled` have at the most: exact when a poll begins to read them.
     languages: usize,

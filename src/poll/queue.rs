@@ -1,6 +1,6 @@
 //! Which repositories a poll asks for next, and when it gives up on the API: the circuit breaker.
 //!
-//! The ledger puts the oldest attempt first. Those whose last read failed come after all others, and only until [`FAILED_AGAIN`] of
+//! The ledger puts the oldest attempt first. Those whose last read failed, by itself or while others could be read, come after all others, and only until [`FAILED_AGAIN`] of
 //! them have failed again: they never keep anything from being read. Where one request after the other fails by trouble,
 //! a sample of what is left decides whether the API fails as a whole or only what was asked for so far; after an incomplete
 //! listing it counts as failing at once.
@@ -165,7 +165,7 @@ impl Queue {
 
     fn doubt(&mut self) {
         if !self.is_listed {
-            self.phase = Phase::Over;
+            self.phase = Phase::Doubtful { sample: 0 };
             return;
         }
         let left = self.first.len();
@@ -261,6 +261,21 @@ mod tests {
         let mut queue = Queue::new(ids(1..=9), Vec::new());
         queue.listing_failed(10);
         assert_eq!(ask(&mut queue, |_| true), [0; 0]);
+    }
+
+    #[test]
+    fn after_an_incomplete_listing_an_answer_that_was_under_way_ends_the_doubt() {
+        let mut queue = Queue::new(ids(1..=9), Vec::new());
+        queue.listing_failed(0);
+        let mut under_way: Vec<_> = (0..6).filter_map(|_| queue.next()).collect();
+        let last = under_way.pop().unwrap();
+        for question in under_way {
+            queue.answered(question, Verdict::Trouble { requests: 2 });
+        }
+        assert_eq!((queue.next(), queue.gave_up()), (None, true));
+        queue.answered(last, Verdict::Answers { is_read: true });
+        assert_eq!(ask(&mut queue, |_| true), [7, 8, 9]);
+        assert!(!queue.gave_up());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `check-config --online`: one request of each kind, and a description of the result.
 
 use crate::{
-    api::{Api as _, ApiError, Attempts, Client, Session as _},
+    api::{Api as _, ApiError, Attempts, CURSOR_HINT, Client, Session as _},
     config::Config,
     health,
     model::{Completion, Failure},
@@ -22,6 +22,11 @@ pub(super) async fn check(config: &Config, client: &Client) -> anyhow::Result<Ve
         .list_repositories(None)
         .await
         .map_err(|error| failed("the listing", error))?;
+    if !page.follows(None) {
+        return Err(anyhow!(
+            "the listing cannot be continued: the last id of its first page cannot be read; {CURSOR_HINT}"
+        ));
+    }
     let listed: BTreeMap<_, _> = page
         .repositories
         .into_iter()

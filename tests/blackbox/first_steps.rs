@@ -321,6 +321,20 @@ fn a_repository_without_languages_is_reported_with_a_hint() {
 }
 
 #[test]
+fn a_listing_that_no_poll_could_continue_fails_the_check() {
+    let repository =
+        Repo::new(1, "owner/repo").entry(r#"{"id": "8c6d", "full_name": "owner/repo"}"#);
+    let check = Setup::for_api(&Api::start([repository])).arguments(&["check-config", "--online"]);
+    check.run().assert_failed(
+        1,
+        &[
+            "the listing cannot be continued",
+            "report it to the API's operators",
+        ],
+    );
+}
+
+#[test]
 fn a_name_cannot_steer_the_terminal() {
     let api = Api::start([
         Repo::new(1, "owner/\u{1b}]0;title\u{7}\u{202e}repo\r").languages(&[("de", 0.5)])

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 const DEPARTED_FOR: Duration = Duration::from_secs(30 * DAY.as_secs());
 /// How often it is checked how long they have been kept.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// The least number of them that can be kept; more only while more languages are known.
-const DEPARTED_AT_LEAST: usize = 100_000;
+/// So many of them are kept at most, or as many as languages are known if that is more.
+const MOST_DEPARTED: usize = 100_000;
 
 impl Ledger {
     /// A repository is no longer polled; its clocks are kept.
@@ -45,7 +45,7 @@ impl Ledger {
             self.last_expiry = Some(Moment { wall, monotonic });
         }
         let languages: usize = self.polled.values().map(Polled::languages).sum();
-        let limit = languages.max(DEPARTED_AT_LEAST);
+        let limit = languages.max(MOST_DEPARTED);
         let excess = self.departed.len().saturating_sub(limit);
         if excess == 0 {
             return;

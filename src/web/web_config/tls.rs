@@ -25,7 +25,7 @@ pub struct Tls {
     pub config: Arc<ServerConfig>,
     /// When the served TLS certificate expires; `None` if it cannot be read.
     pub expires: Option<Timestamp>,
-    /// How much each key protects, more being higher.
+    /// How much each key protects, a bit for each way.
     pub protection: [(&'static str, u8); 5],
     /// For people.
     pub description: String,
