@@ -21,8 +21,7 @@
 //! What to change, in this order.
 //!
 //! A gauge of a repository or language: `exposition/translations.rs`; `deploy/metrics.md`; the expected text in
-//! `exposition/tests/golden.rs`; the number of such families in `tests/blackbox/exposition_roundtrip.rs`; a panel in
-//! `grafana/generate`, or a line among what is deliberately unused in `tests/grafana/test_live.py`.
+//! `exposition/tests/golden.rs`; a panel in `grafana/generate`, or a line among what is deliberately unused in `tests/grafana/test_live.py`.
 //!
 //! A gauge of the exporter's own: `instruments/polling.rs` if polls determine it, otherwise `instruments/facts.rs`; then as for a
 //! counter.
@@ -35,7 +34,7 @@
 //!
 //! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one (which
 //! commands can use that is in `cli.rs`); its field and its bounds in `config/sections.rs`; where it is used;
-//! `deploy/configuration.md`; `check-config`'s output in `tests/config/main.rs`.
+//! `deploy/configuration.md`.
 //!
 //! An operation of the API: `model.rs` ([`model::Operation`]) and `model/answer.rs`; `api/wire.rs` for its JSON;
 //! `api/session.rs` for the question ([`api::Session`], which the tests of `poll` implement
