@@ -112,7 +112,7 @@ pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList
     )?;
     if is_full {
         return Err(DecodeError::TooMany(
-            "1,000 languages, or all repositories have more than 100,000 different ones",
+            "1,000 languages, or all repositories have more than 100,000 different ones, or 16 MiB of their codes and names",
         ));
     }
     Ok(list)

@@ -90,6 +90,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn long_names_are_bounded_by_their_bytes() {
+        let interner = Interner::default();
+        let name = "x".repeat(1000);
+        let language = |number: usize| interner.language(&number.to_string(), &name);
+        let kept: Vec<_> = (0..CAPACITY).map_while(language).collect();
+        assert_eq!(kept.len(), 16_705);
+        assert!(interner.language("0", &name).is_some(), "it is known");
+    }
+
+    #[test]
     fn one_language_is_kept_once() {
         let interner = Interner::default();
         let german = interner.language("de", "German").unwrap();
