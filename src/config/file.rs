@@ -61,7 +61,7 @@ fn explain(error: &Error) -> (&'static str, &'static str) {
         ),
         Error::NonFiniteFloat { .. } => ("holds a number that is not finite", "give a finite one"),
         Error::Unexpected { .. } | Error::SerdeInvalidType { .. } => (
-            "is not what belongs here",
+            "is no mapping of keys",
             "write sections, such as `api:`, with their keys below them, indented, each as `key: value`, and targets as \
              a list such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}`",
         ),

@@ -156,7 +156,7 @@ fn each_mistake_in_targets_names_its_line_its_key_and_what_to_do() {
             "because: it is so",
             ":4: targets.because is unknown; an entry has repositories, languages, ratio, due",
         ),
-        ("\n  - de", ":5: is not what belongs here; write sections"),
+        ("\n  - de", ":5: is no mapping of keys; write sections"),
     ] {
         let message = target(entry).unwrap_err();
         assert!(message.contains(expected), "{message}\nis not\n{expected}");

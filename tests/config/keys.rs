@@ -47,7 +47,7 @@ fn an_unknown_name_in_the_file_is_shown_with_its_line_and_the_nearest_name() {
 #[test]
 fn a_key_under_an_unknown_name_is_not_shown() {
     let nearest = r#"exporter.yml:1: unknown key "api.kee"; did you mean "api.key"?"#;
-    let misplaced = "exporter.yml:1: is not what belongs here; write sections, such as `api:`, with their keys below them";
+    let misplaced = "exporter.yml:1: is no mapping of keys; write sections, such as `api:`, with their keys below them";
     refused_files(
         "",
         &[
@@ -170,7 +170,7 @@ fn a_file_that_is_not_yaml_is_refused_without_being_quoted() {
             ),
             (
                 "  ? [s3cret]\n  : s3cret\n",
-                "exporter.yml:3: is not what belongs here; write sections",
+                "exporter.yml:3: is no mapping of keys; write sections",
             ),
         ],
     );
