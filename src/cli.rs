@@ -83,7 +83,6 @@ pub(crate) const DEMO_INTERVAL: &str = "5s";
 const DISPLAY_NAME: &str = "translation-exporter,";
 
 /// The complete command line, also for help, completions and a man page.
-#[must_use]
 pub fn command() -> clap::Command {
     let command = clap::Command::new("translation-exporter")
         .display_name(DISPLAY_NAME)
@@ -187,7 +186,6 @@ fn typed(matches: &ArgMatches) -> Options {
 
 /// Reads the command line of the process. If there is nothing to run, prints help, version or what is wrong, and exits
 /// (0 or 2).
-#[must_use]
 pub fn parse() -> Cli {
     parse_from(std::env::args_os()).unwrap_or_else(|error| error.exit())
 }

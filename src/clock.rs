@@ -1,7 +1,7 @@
 //! The one source of wall-clock time; the log writes the system's.
 //!
 //! Durations are measured with tokio's monotonic clock; this one is for timestamps, which are shown and compared across
-//! restarts. Under a paused tokio clock, [`Clock::following_tokio`] moves with it.
+//! restarts.
 
 use crate::model::Timestamp;
 use std::time::Duration;
@@ -17,6 +17,8 @@ pub struct Clock(Source);
 #[derive(Debug, Clone, Copy)]
 enum Source {
     System,
+    /// For tests with a paused clock.
+    #[cfg(test)]
     Tokio {
         origin: Instant,
         at_origin: Timestamp,
@@ -53,7 +55,6 @@ pub enum ClockCheck {
 
 impl RecordedTime {
     /// `newest` is the newest time that is known.
-    #[must_use]
     pub fn after(newest: Timestamp) -> Self {
         Self {
             newest,
@@ -62,7 +63,6 @@ impl RecordedTime {
     }
 
     /// Which time counts as now, where the machine's clock shows `machine`.
-    #[must_use]
     pub fn now(&self, machine: Timestamp) -> Timestamp {
         self.newest.max(machine)
     }
@@ -90,30 +90,19 @@ impl RecordedTime {
 
 impl Clock {
     /// The system's clock.
-    #[must_use]
     pub fn system() -> Self {
         Self(Source::System)
     }
 
-    /// A clock that shows `start` now and then moves with tokio's clock.
-    #[must_use]
-    pub fn following_tokio(start: Timestamp) -> Self {
-        Self(Source::Tokio {
-            origin: Instant::now(),
-            at_origin: start,
-        })
-    }
-
-    #[must_use]
-    pub fn now(&self) -> Timestamp {
+    pub fn now(self) -> Timestamp {
         match self.0 {
             Source::System => Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()),
+            #[cfg(test)]
             Source::Tokio { origin, at_origin } => at_origin.saturating_add(origin.elapsed()),
         }
     }
 
-    #[must_use]
-    pub fn moment(&self) -> Moment {
+    pub fn moment(self) -> Moment {
         Moment {
             wall: self.now(),
             monotonic: Instant::now(),
@@ -124,6 +113,16 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Clock {
+        /// A clock that shows `start` now and then moves with tokio's clock, which may be paused.
+        pub fn following_tokio(start: Timestamp) -> Self {
+            Self(Source::Tokio {
+                origin: Instant::now(),
+                at_origin: start,
+            })
+        }
+    }
 
     const HOUR: Duration = Duration::from_secs(3600);
     const NEWEST: Timestamp = Timestamp::from_millis(1_700_000_000_000);

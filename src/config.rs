@@ -17,7 +17,7 @@ use crate::targets::Targets;
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 pub use key::{KeyError, KeySource, read_key};
-pub use keys::{Flag, KEYS, Key, PREFIX, Takes};
+pub use keys::{KEYS, Key, Takes};
 pub use mistake::{ConfigError, Mistake, Source};
 pub use sections::{ApiConfig, FilterConfig, LogConfig, PollConfig, WebConfig};
 

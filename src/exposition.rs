@@ -36,7 +36,6 @@ pub struct Published {
 
 impl Published {
     /// Encodes `snapshot` and `status` for all later scrapes. Costs CPU: call it off the runtime's threads.
-    #[must_use]
     pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {
         Self {
             text: CompressedText::new(&registry(&snapshot, &status)),
@@ -46,14 +45,12 @@ impl Published {
     }
 
     /// The body of a scrape as one gzip member, in the parts to send one after another.
-    #[must_use]
     pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 2] {
         self.text.gzip(&own(format, instruments))
     }
 
     /// The uncompressed body of a scrape, in parts of at most 64 KiB that are inflated on demand, followed by the exporter's
     /// own metrics.
-    #[must_use]
     pub fn uncompressed(&self, format: Format, instruments: &Instruments) -> Uncompressed {
         self.text.uncompressed(own(format, instruments))
     }

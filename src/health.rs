@@ -66,6 +66,10 @@ pub struct Traits {
     /// What the log says when it ends; empty if other messages say enough.
     end: &'static str,
     /// The alert that fires for it; empty if there is none.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "tests compare it with the alerts")
+    )]
     pub alert: &'static str,
 }
 
@@ -85,7 +89,6 @@ pub enum Origin {
 }
 
 impl Kind {
-    #[must_use]
     #[rustfmt::skip] // It is a table.
     pub fn traits(self) -> Traits {
         use Origin::{Event, Exporter, Listing, Outage, Poll};
@@ -117,7 +120,6 @@ impl Kind {
         Traits { severity, origin, end, alert }
     }
 
-    #[must_use]
     pub fn severity(self) -> Severity {
         self.traits().severity
     }
@@ -162,7 +164,6 @@ impl Finding {
     }
 
     /// All of it in one line: what, how, and what to do.
-    #[must_use]
     pub fn line(&self) -> String {
         let Self { what, hint, .. } = self;
         match &self.detail {
@@ -173,7 +174,6 @@ impl Finding {
 }
 
 /// What is wrong now, worst first; empty if nothing is.
-#[must_use]
 pub fn findings(
     snapshot: &Snapshot,
     status: &PollStatus,
@@ -226,7 +226,6 @@ pub fn findings(
 }
 
 /// The worst finding, or that all is well.
-#[must_use]
 pub fn headline(findings: &[Finding]) -> &str {
     match findings.first() {
         Some(worst) => &worst.what,
@@ -235,14 +234,12 @@ pub fn headline(findings: &[Finding]) -> &str {
 }
 
 /// Why there are no data to serve, where there are none: what else is wrong does not keep them away.
-#[must_use]
 pub fn why_not_ready(findings: &[Finding]) -> Option<&Finding> {
     findings.iter().find(|finding| finding.kind.stops_polls())
 }
 
 /// Whether a repository's failure is named besides these findings: while the API fails as a whole, what fails with it is
 /// not.
-#[must_use]
 pub fn is_named(failure: &Failure, findings: &[Finding]) -> bool {
     failure.scope == Scope::Request || !findings.iter().any(is_outage)
 }
@@ -285,7 +282,6 @@ fn failing(snapshot: &Snapshot, is_outage: bool) -> Option<Finding> {
 }
 
 /// Why no repository is shown, if none is.
-#[must_use]
 pub fn nothing_selected(snapshot: &Snapshot) -> Option<Finding> {
     if !snapshot.repositories.is_empty() {
         return None;
@@ -326,7 +322,6 @@ fn unconfirmed(snapshot: &Snapshot) -> Option<Finding> {
 }
 
 /// What is wrong with the completions: the API does not say whether it reports 0 to 100 or 0 to 1.
-#[must_use]
 pub fn scale(scale: f64, completions: impl Iterator<Item = f64> + Clone) -> Option<Finding> {
     let outside = out_of_scale(scale, completions.clone());
     let (what, hint) = if is_scale_suspect(scale, completions) {

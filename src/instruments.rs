@@ -61,7 +61,6 @@ pub struct Instruments {
 
 impl Instruments {
     /// Those of a daemon that is scraped at `telemetry_path`.
-    #[must_use]
     pub fn new(telemetry_path: &str) -> Self {
         let mut instruments = Self::of_one_poll();
         let registry = &mut instruments.registry;
@@ -99,7 +98,6 @@ impl Instruments {
 
     /// Those of a poll whose result is printed: without the web side, and without `process_*`, which would collide with
     /// those of the program that exposes the text, such as the node exporter.
-    #[must_use]
     pub fn of_one_poll() -> Self {
         let mut registry = Registry::default();
         let r = &mut registry;
@@ -268,7 +266,6 @@ impl Instruments {
     }
 
     /// What the exporter knows of itself.
-    #[must_use]
     pub fn facts(&self) -> Facts {
         self.facts.facts()
     }

@@ -45,25 +45,25 @@
 
 pub mod api;
 pub mod cli;
-pub mod clock;
+mod clock;
 pub mod config;
-pub mod demo;
+mod demo;
 pub mod exposition;
-pub mod health;
+mod health;
 pub mod instruments;
 pub mod model;
-pub mod poll;
+mod poll;
 pub mod progress;
-pub mod report;
+mod report;
 mod run;
-pub mod select;
+mod select;
 pub mod snapshot;
 pub mod state;
 mod sync;
 pub mod targets;
-pub mod telemetry;
+mod telemetry;
 mod text;
-pub mod web;
+mod web;
 mod words;
 
 pub use run::{RunError, run};

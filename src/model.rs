@@ -21,14 +21,12 @@ impl RepositoryId {
     pub const MAX: u64 = i64::MAX.unsigned_abs();
 
     /// `None` if `id` is 0 or above [`Self::MAX`].
-    #[must_use]
     pub fn new(id: u64) -> Option<Self> {
         NonZeroU64::new(id)
             .filter(|id| id.get() <= Self::MAX)
             .map(Self)
     }
 
-    #[must_use]
     pub fn get(self) -> u64 {
         self.0.get()
     }
@@ -46,13 +44,11 @@ pub struct Completion(f64);
 
 impl Completion {
     /// `None` if `value` is not finite. Negative values and values above the scale are kept as they are.
-    #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         // Adding 0 turns a negative zero into a positive one.
         value.is_finite().then_some(Self(value + 0.0))
     }
 
-    #[must_use]
     pub fn get(self) -> f64 {
         self.0
     }
@@ -72,7 +68,6 @@ pub struct Repository {
 
 impl Repository {
     /// The value of the label `private`.
-    #[must_use]
     pub fn private_label(&self) -> &'static str {
         match self.private {
             Some(false) => "false",
@@ -96,18 +91,15 @@ pub struct Language {
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    #[must_use]
     pub const fn as_millis(self) -> i64 {
         self.0
     }
 
     /// Seconds since the Unix epoch, exact to the millisecond.
-    #[must_use]
     #[expect(
         clippy::cast_precision_loss,
         reason = "milliseconds of the years -9999 to 9999 stay below 2^53"
@@ -117,13 +109,11 @@ impl Timestamp {
     }
 
     /// The time from `earlier` to this; zero if `earlier` is later.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
     /// This plus `duration`, at most the largest timestamp.
-    #[must_use]
     pub fn saturating_add(self, duration: Duration) -> Self {
         Self(
             self.0
@@ -164,7 +154,6 @@ pub struct Failure {
 }
 
 impl Failure {
-    #[must_use]
     pub fn new(since: Timestamp, what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) -> Self {
         Self {
             since,
@@ -175,7 +164,6 @@ impl Failure {
     }
 
     /// The same, of the API as a whole.
-    #[must_use]
     pub fn of_the_api(self) -> Self {
         Self {
             scope: Scope::Api,
@@ -201,7 +189,6 @@ macro_rules! labels {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The value of the metric label.
-            #[must_use]
             pub fn label(self) -> &'static str {
                 match self { $(Self::$variant => $label),+ }
             }
@@ -267,7 +254,6 @@ labels! {
 
 impl Reason {
     /// Whether a request of this operation can fail for it.
-    #[must_use]
     pub fn can_end(self, operation: Operation) -> bool {
         self != Self::Cursor || operation == Operation::ListRepositories
     }
@@ -275,7 +261,6 @@ impl Reason {
 
 impl Defect {
     /// Whether the answers of this operation can have it.
-    #[must_use]
     pub fn is_of(self, operation: Operation) -> bool {
         match self {
             Self::NotAnObject | Self::Name => true,

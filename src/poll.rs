@@ -12,7 +12,6 @@ mod schedule;
 mod steps;
 
 pub use save::Saver;
-pub use schedule::SIGN_OF_LIFE;
 
 use crate::{
     api::Api,
@@ -92,7 +91,6 @@ where
     P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
 {
     /// `memory` is the content of the state file, if there is any.
-    #[must_use]
     pub fn new(
         settings: watch::Receiver<Arc<Settings<A>>>,
         memory: Option<Memory>,
@@ -150,7 +148,7 @@ where
         self.progress.subscribe()
     }
 
-    /// When the task of [`Self::run`] last ran: at least every [`SIGN_OF_LIFE`], whatever it waits for, unless it is blocked
+    /// When the task of [`Self::run`] last ran: at least every few seconds, whatever it waits for, unless it is blocked
     /// or lost.
     pub fn alive(&self) -> watch::Receiver<Instant> {
         self.alive.subscribe()

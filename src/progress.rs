@@ -17,7 +17,6 @@ pub struct Progress {
 /// The clock after `reading`, taken at `now`; `scale` is the completion that means finished.
 ///
 /// A drop changes nothing, except that of a finished language: new text arrived, and its translators' time begins then.
-#[must_use]
 pub fn advance(
     previous: Option<Progress>,
     reading: Completion,

@@ -44,7 +44,7 @@ pub(crate) mod summary;
 mod table;
 
 pub use json::json;
-pub use table::{NoLanguages, not_ready, table};
+pub use table::{not_ready, table};
 
 /// Where the table is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,6 @@ pub struct Terminal {
 impl Terminal {
     /// What suits stdout: as wide as the terminal, or as COLUMNS says, or 80 columns; coloured only on a terminal that
     /// can, and without `NO_COLOR`.
-    #[must_use]
     pub fn of_stdout() -> Self {
         let terminal = console::Term::stdout();
         let size = terminal

@@ -56,7 +56,6 @@ impl RunError {
         print_on_stderr(&self.to_string());
     }
 
-    #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Running(_) => 1,

@@ -19,7 +19,6 @@ pub struct Selection {
 }
 
 /// Applies the filters, then takes the higher id if two have the same name.
-#[must_use]
 pub fn select(
     listed: &BTreeMap<RepositoryId, Arc<Repository>>,
     filter: &FilterConfig,

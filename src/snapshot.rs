@@ -31,7 +31,6 @@ pub enum Reported {
 
 impl Reading {
     /// `None` if the API gave none that can be read.
-    #[must_use]
     pub fn completion(&self) -> Option<Completion> {
         match self.reported {
             Reported::Now(progress) => Some(progress.completion),
@@ -40,7 +39,6 @@ impl Reading {
     }
 
     /// `None` until the language has reported a completion for the first time.
-    #[must_use]
     pub fn progress(&self) -> Option<Progress> {
         match self.reported {
             Reported::Now(progress) | Reported::Before(progress) => Some(progress),
@@ -50,7 +48,6 @@ impl Reading {
 }
 
 /// The reading with this code, among readings in the order of their codes.
-#[must_use]
 pub fn find<'a>(readings: &'a [Reading], code: &str) -> Option<&'a Reading> {
     let index = readings
         .binary_search_by(|reading| (*reading.language.code).cmp(code))
@@ -86,7 +83,6 @@ pub enum Condition {
 
 impl Condition {
     /// The value of the label `state`.
-    #[must_use]
     pub fn label(&self) -> &'static str {
         match self {
             Self::Pending(_) | Self::Restored(_) => "pending",
@@ -97,7 +93,6 @@ impl Condition {
     }
 
     /// The languages to show, if there are any.
-    #[must_use]
     pub fn languages(&self) -> Option<&Arc<Languages>> {
         match self {
             Self::Restored(languages) | Self::Fresh(languages) | Self::Failing(languages, _) => {
@@ -108,7 +103,6 @@ impl Condition {
     }
 
     /// When the languages were last read in full.
-    #[must_use]
     pub fn last_success(&self) -> Option<Timestamp> {
         match self {
             Self::Stale { read_at, .. } => Some(*read_at),
@@ -116,7 +110,6 @@ impl Condition {
         }
     }
 
-    #[must_use]
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Fresh(_) | Self::Restored(_) => None,
@@ -134,7 +127,6 @@ pub struct Shown {
 }
 
 impl Shown {
-    #[must_use]
     pub fn new(repository: impl Into<Arc<Repository>>, condition: Condition) -> Self {
         Self {
             repository: repository.into(),
@@ -143,7 +135,6 @@ impl Shown {
     }
 
     /// Its languages in the order of their codes; empty if none are shown.
-    #[must_use]
     pub fn readings(&self) -> &[Reading] {
         match self.condition.languages() {
             Some(languages) => &languages.readings,
@@ -193,7 +184,6 @@ impl Snapshot {
 
     /// The codes of all languages, each with the name that most repositories give it: of two as frequent the first in
     /// their order, and an empty one if no repository has a name for it.
-    #[must_use]
     pub fn language_names(&self) -> BTreeMap<&str, &str> {
         let mut codes: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
         for reading in self.readings() {
@@ -214,7 +204,6 @@ impl Snapshot {
     }
 
     /// The entries of `targets` that apply to no language, as far as the languages of all repositories are known.
-    #[must_use]
     pub fn unused_targets(&self) -> Vec<&Entry> {
         let mut unused: Vec<&Entry> = self.targets.0.iter().collect();
         for shown in &self.repositories {
@@ -274,14 +263,12 @@ pub struct PollOutcome {
 
 impl PollOutcome {
     /// Why not everything was listed and requested, if so: what ended the poll, or else what ended the listing.
-    #[must_use]
     pub fn cut_short(&self) -> Option<&Failure> {
         let stop = self.ended_early.as_ref().map(|stop| &stop.failure);
         stop.or(self.listing.as_ref())
     }
 
     /// Why the poll did not read everything, if it did not: the first of its reasons.
-    #[must_use]
     pub fn failure(&self) -> Option<PollFailure> {
         if let Some(stop) = &self.ended_early {
             Some(stop.reason)
@@ -295,7 +282,6 @@ impl PollOutcome {
     }
 
     /// Whether the poll read everything.
-    #[must_use]
     pub fn is_success(&self) -> bool {
         self.failure().is_none()
     }
@@ -362,7 +348,6 @@ pub struct PollStatus {
 
 impl PollStatus {
     /// The poll under way.
-    #[must_use]
     pub fn running(&self) -> Option<Running> {
         match self.activity {
             Activity::Polling(running) => Some(running),
@@ -371,7 +356,6 @@ impl PollStatus {
     }
 
     /// When the next poll begins, while none is under way.
-    #[must_use]
     pub fn next_poll_at(&self) -> Option<Timestamp> {
         match self.activity {
             Activity::Polling(_) => None,
@@ -380,7 +364,6 @@ impl PollStatus {
     }
 
     /// Whether all data are there to serve: a listing was complete, or data came from the state file.
-    #[must_use]
     pub fn has_data(&self) -> bool {
         self.data != DataSource::None
     }
@@ -389,7 +372,6 @@ impl PollStatus {
 /// How old a repository's last good data may be before they are stale: `stale_after`, or twice what the last full poll
 /// took, or twice what the poll under way has taken, whichever is longest. So while polls follow each other, each
 /// repository is read before that.
-#[must_use]
 pub fn staleness_limit(
     stale_after: Duration,
     last_full_poll: Option<Duration>,

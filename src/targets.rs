@@ -34,7 +34,6 @@ pub enum Readiness {
 
 impl Target {
     /// Whether a language with this completion ratio is ready. A target of 0 is always met: such a language rests.
-    #[must_use]
     pub fn readiness(self, ratio: Option<f64>) -> Readiness {
         match ratio {
             _ if self.rests() => Readiness::Ready,
@@ -45,14 +44,12 @@ impl Target {
     }
 
     /// Whether nothing is expected of the language.
-    #[must_use]
     pub fn rests(self) -> bool {
         self.ratio <= 0.0
     }
 }
 
 /// The end of a day in UTC, such as `2026-12-24`, or an RFC 3339 time; `None` if `text` is neither.
-#[must_use]
 pub fn parse_due(text: &str) -> Option<Timestamp> {
     let time = match text.parse::<jiff::Timestamp>() {
         Ok(time) => time,
@@ -85,7 +82,6 @@ pub struct Targets(pub Vec<Entry>);
 
 impl Targets {
     /// The entries that are about a repository.
-    #[must_use]
     pub fn of_repository(&self, name: &str) -> RepositoryTargets<'_> {
         let entries = self.0.iter();
         RepositoryTargets(
@@ -102,7 +98,6 @@ pub struct RepositoryTargets<'a>(pub Vec<&'a Entry>);
 
 impl<'a> RepositoryTargets<'a> {
     /// The entry that applies to a language of the repository: the first that matches.
-    #[must_use]
     pub fn entry(&self, code: &str) -> Option<&'a Entry> {
         let mut entries = self.0.iter();
         entries
@@ -110,13 +105,11 @@ impl<'a> RepositoryTargets<'a> {
             .copied()
     }
 
-    #[must_use]
     pub fn have_dates(&self) -> bool {
         self.0.iter().any(|entry| entry.target.due.is_some())
     }
 
     /// The target of a language of the repository, if an entry applies to it.
-    #[must_use]
     pub fn of(&self, code: &str) -> Option<Target> {
         self.entry(code).map(|entry| entry.target)
     }

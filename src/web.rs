@@ -27,7 +27,7 @@ mod testing;
 mod web_config;
 
 pub use app::App;
-pub use listen::{BindError, bind};
+pub use listen::bind;
 pub use state::{ReloadRequest, Sources};
 pub use web_config::{WebConfigError, WebConfigFile};
 

@@ -19,7 +19,7 @@ const FREE_RETRIES: u32 = 10;
 
 /// What one poll may still request.
 #[derive(Debug, Default)]
-pub(super) struct Budget {
+pub struct Budget {
     counts: Mutex<Counts>,
     /// Why the poll must end.
     stop: OnceLock<Stop>,

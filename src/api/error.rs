@@ -25,7 +25,6 @@ pub enum ApiError {
 }
 
 impl ApiError {
-    #[must_use]
     pub fn into_failure(self) -> Failure {
         match self {
             Self::Failed(failure)
@@ -37,7 +36,7 @@ impl ApiError {
 
 /// How one request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RequestError {
+pub struct RequestError {
     pub reason: Reason,
     /// How it failed, in words: `the answer has status 503 Service Unavailable`.
     pub how: String,

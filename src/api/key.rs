@@ -13,7 +13,7 @@ type Reading = JoinHandle<Result<SecretString, KeyError>>;
 
 /// Reads the key off the runtime: a disk that does not respond blocks only one thread, however often the key is read.
 #[derive(Debug)]
-pub(super) struct KeyReader {
+pub struct KeyReader {
     pub source: KeySource,
     /// The read that has not returned yet.
     pending: Mutex<Option<Reading>>,

@@ -15,7 +15,7 @@ const CATCH_UP: Duration = Duration::from_millis(10);
 
 /// Spaces all requests out, and holds them while the API asks for it.
 #[derive(Debug)]
-pub(super) struct Pacer {
+pub struct Pacer {
     /// The time from one request to the next.
     spacing: watch::Sender<Duration>,
     /// When the last request was due. Requests queue for this lock; a cancelled one leaves the queue and takes no permit.

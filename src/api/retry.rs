@@ -8,7 +8,7 @@ const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 
 /// How long to wait before attempt number `attempt` + 1: exponential, with full jitter.
-pub(super) fn backoff(attempt: u32) -> Duration {
+pub fn backoff(attempt: u32) -> Duration {
     longest_backoff(attempt).mul_f64(fastrand::f64())
 }
 
@@ -22,7 +22,7 @@ fn longest_backoff(attempt: u32) -> Duration {
 ///
 /// A date is measured against the answer's own Date, since the clocks of both sides may differ; against `now` only if
 /// there is none.
-pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let date = |value: &HeaderValue| parse_date(value.to_str().ok()?.trim());
     let value = headers.get(RETRY_AFTER)?;
     let text = value.to_str().ok()?.trim();

@@ -30,7 +30,7 @@ pub struct PollSession {
 }
 
 impl PollSession {
-    pub(super) fn new(client: Client, secret: SecretString) -> Self {
+    pub fn new(client: Client, secret: SecretString) -> Self {
         Self {
             client,
             budget: Budget::default(),

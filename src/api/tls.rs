@@ -39,7 +39,7 @@ fn causes(errors: &[rustls_native_certs::Error]) -> String {
 }
 
 /// A client that trusts the system's roots and `api.ca_file`, follows no redirect, and uses `HTTPS_PROXY`.
-pub(super) fn http_client(config: &ApiConfig) -> Result<reqwest::Client, BuildError> {
+pub fn http_client(config: &ApiConfig) -> Result<reqwest::Client, BuildError> {
     let is_https = config.base_url.scheme() == "https";
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls_config(config, is_https)?)

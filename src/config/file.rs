@@ -20,7 +20,7 @@ use std::{collections::BTreeMap, fmt, fs, path::Path};
 ///
 /// # Errors
 /// It cannot be read or is not YAML.
-pub(super) fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
+pub fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
     let text = fs::read_to_string(path).map_err(|error| {
         Mistake::new(
             Source::Named("--config.file".to_owned()),
@@ -35,7 +35,7 @@ pub(super) fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
 ///
 /// # Errors
 /// It is not YAML.
-pub(super) fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), Mistake> {
+pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), Mistake> {
     let options = serde_saphyr::options! { with_snippet: false };
     with_deserializer_from_str_with_options(text, options, |yaml| {
         yaml.deserialize_any(File { path, reader })
@@ -75,7 +75,7 @@ fn explain(error: &Error) -> (&'static str, &'static str) {
 /// A name in the file.
 #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(from = "Spanned<String>")]
-pub(super) struct Name {
+pub struct Name {
     pub text: String,
     pub line: u64,
 }
@@ -154,7 +154,7 @@ impl File<'_> {
 }
 
 /// The items of a list of texts, or what one of them is instead.
-pub(super) fn texts(items: &[Value]) -> Result<Vec<&str>, &'static str> {
+pub fn texts(items: &[Value]) -> Result<Vec<&str>, &'static str> {
     let mut texts = Vec::new();
     for item in items {
         match item.as_str() {

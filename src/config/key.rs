@@ -25,7 +25,7 @@ pub enum KeySource {
 
 impl KeySource {
     /// The file at `path`, which the configuration names as `written`: maybe the key itself, pasted there by mistake.
-    pub(crate) fn file(written: &str, path: &Path) -> Self {
+    pub fn file(written: &str, path: &Path) -> Self {
         let is_path = [".", "..", "/"]
             .iter()
             .any(|start| Path::new(written).starts_with(start));

@@ -138,17 +138,17 @@ impl Key {
     }
 
     /// The key of this path.
-    pub(crate) fn find(path: &str) -> Option<&'static Self> {
+    pub fn find(path: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.path == path)
     }
 
     /// Its section, and its name there.
-    pub(crate) fn split(&self) -> (&'static str, &'static str) {
+    pub fn split(&self) -> (&'static str, &'static str) {
         self.path.split_once('.').unwrap_or_default()
     }
 
     /// The variable that sets it.
-    pub(crate) fn variable(&self) -> String {
+    pub fn variable(&self) -> String {
         format!(
             "{PREFIX}{}",
             self.path.replace('.', "__").to_ascii_uppercase()
@@ -157,14 +157,14 @@ impl Key {
 }
 
 /// The sections, in the order of the table.
-pub(super) fn sections() -> Vec<&'static str> {
+pub fn sections() -> Vec<&'static str> {
     let mut sections: Vec<_> = KEYS.iter().map(|key| key.split().0).collect();
     sections.dedup();
     sections
 }
 
 /// The names of the keys of a section.
-pub(super) fn keys_of(section: &str) -> Vec<&'static str> {
+pub fn keys_of(section: &str) -> Vec<&'static str> {
     let keys = KEYS.iter().map(Key::split);
     keys.filter(|key| key.0 == section)
         .map(|key| key.1)

@@ -13,7 +13,7 @@ use std::{ffi::OsString, path::Path};
 ///
 /// # Errors
 /// The file cannot be read at all.
-pub(super) fn merge(
+pub fn merge(
     options: &Options,
     environment: &[(OsString, OsString)],
 ) -> Result<Reader, ConfigError> {

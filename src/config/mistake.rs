@@ -38,7 +38,7 @@ pub struct Mistake {
 }
 
 impl Mistake {
-    pub(super) fn new(source: Source, what: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn new(source: Source, what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             key: None,
             source,

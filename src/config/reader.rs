@@ -14,7 +14,7 @@ use std::{
 
 /// The merged layers: a text for each key. What is read from a key with a mistake stands for nothing.
 #[derive(Default)]
-pub(super) struct Reader {
+pub struct Reader {
     figment: Figment,
     sources: HashMap<&'static str, Source>,
     pub targets: Targets,

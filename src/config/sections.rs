@@ -80,7 +80,7 @@ pub struct LogConfig {
 }
 
 /// The configuration, if nothing is wrong with it.
-pub(super) fn config(mut read: Reader) -> Result<Config, ConfigError> {
+pub fn config(mut read: Reader) -> Result<Config, ConfigError> {
     let (api, poll) = (api(&mut read), poll(&mut read));
     let filter = FilterConfig {
         include: globs(&mut read, "filter.include"),
@@ -266,7 +266,7 @@ fn web(read: &mut Reader) -> WebConfig {
     }
 }
 
-pub(super) fn listen_addresses(read: &mut Reader) -> Vec<String> {
+pub fn listen_addresses(read: &mut Reader) -> Vec<String> {
     const PATH: &str = "web.listen_addresses";
     let addresses = read.list(PATH);
     if addresses.is_empty() {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::{collections::BTreeMap, path::Path};
 
 /// The only part of a file that is a list.
-pub(super) const TARGETS: &str = "targets";
+pub const TARGETS: &str = "targets";
 
 const MEMBERS: [&str; 4] = ["repositories", "languages", "ratio", "due"];
 const RATIO: &str = "give a ratio from 0 to 1, such as 0.95";
@@ -23,12 +23,7 @@ const DUE: &str =
 const GLOBS: &str = "give a list of globs in quotes; leave it out to match all";
 
 /// Reads the list that begins in a line of the file at `path`.
-pub(super) fn read(
-    reader: &mut Reader,
-    path: &Path,
-    line: u64,
-    entries: Vec<BTreeMap<Name, Value>>,
-) {
+pub fn read(reader: &mut Reader, path: &Path, line: u64, entries: Vec<BTreeMap<Name, Value>>) {
     let source = |line| Source::File(path.to_owned(), line);
     let (mut targets, mut shown) = (Vec::new(), Vec::new());
     for members in entries {
@@ -99,7 +94,7 @@ fn globs_of(value: &Value, of_repositories: bool, mut wrong: impl FnMut(String, 
 
 /// Globs of which `*` stays within a segment: on owner/repo, or on codes. What is wrong with them is said with a hint, which is
 /// `hint` unless another one helps more.
-pub(super) fn globs(
+pub fn globs(
     patterns: &[impl AsRef<str>],
     of_repositories: bool,
     hint: &str,

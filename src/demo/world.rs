@@ -131,7 +131,6 @@ impl Repository {
 }
 
 /// When the demo's languages are to be ready, as a file says it: one date is missed, one near, one far; one language rests.
-#[must_use]
 pub fn targets(now: Timestamp) -> String {
     let [missed, near, far] = [-3, 9, 40].map(|days| {
         let due = Timestamp::from_millis(now.as_millis() + days * 86_400_000);

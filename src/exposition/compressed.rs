@@ -27,7 +27,7 @@ const CHUNK: usize = 64 * 1024;
 const IN_MEMORY: &str = "all that is written stays in memory";
 
 #[derive(Debug)]
-pub(super) struct CompressedText {
+pub struct CompressedText {
     /// The beginning of a gzip member.
     member: Bytes,
     /// Of the text.
@@ -97,7 +97,6 @@ pub struct Uncompressed {
 
 impl Uncompressed {
     /// How many bytes are still to come.
-    #[must_use]
     pub fn remaining(&self) -> u64 {
         self.length + self.end.len() as u64
     }
@@ -124,7 +123,7 @@ impl Iterator for Uncompressed {
 ///
 /// # Errors
 /// Those of `out`.
-pub(super) fn encode(registry: &Registry, out: &mut impl Write) -> io::Result<()> {
+pub fn encode(registry: &Registry, out: &mut impl Write) -> io::Result<()> {
     // The library writes a label at a time: without the buffer, compressing would take 25 times as long.
     let mut text = TextWriter {
         out: BufWriter::with_capacity(CHUNK, out),

@@ -6,7 +6,7 @@
 /// `open_metrics`, without its `# EOF`, as text 0.0.4.
 ///
 /// Its HELP texts hold no escapes, and no family is of a type that 0.0.4 lacks.
-pub(super) fn from_open_metrics(open_metrics: &str) -> String {
+pub fn from_open_metrics(open_metrics: &str) -> String {
     let mut out = String::with_capacity(open_metrics.len() + 1024);
     let mut help = "";
     for line in open_metrics.split_inclusive('\n') {

@@ -17,7 +17,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 /// Samples come in the order of the repositories' names, then of the languages' codes.
 #[derive(Debug)]
-pub(super) struct Translations(pub Arc<Snapshot>);
+pub struct Translations(pub Arc<Snapshot>);
 
 impl Translations {
     /// Each repository with its labels.

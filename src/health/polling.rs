@@ -12,7 +12,7 @@ use std::time::Duration;
 const WAIT: &str = "nothing to do: wait for the poll to end";
 
 /// Why not everything could be listed and requested, if so.
-pub(super) fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
+pub fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
     let last = status.last.as_ref();
     let held_until = status.held_until.filter(|until| *until > now);
     let (kind, what) = match (last.and_then(PollOutcome::failure), held_until) {
@@ -107,7 +107,7 @@ fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
 }
 
 /// That the last poll took longer than the interval.
-pub(super) fn overrun(status: &PollStatus) -> Option<Finding> {
+pub fn overrun(status: &PollStatus) -> Option<Finding> {
     let last = status.last.as_ref()?;
     if last.duration <= status.interval {
         return None;

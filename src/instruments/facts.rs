@@ -32,7 +32,7 @@ pub struct Facts {
 
 /// Clones share their facts.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SharedFacts(Arc<Mutex<Facts>>);
+pub struct SharedFacts(Arc<Mutex<Facts>>);
 
 impl SharedFacts {
     pub fn facts(&self) -> Facts {
@@ -45,7 +45,7 @@ impl SharedFacts {
 }
 
 /// Notes that something failed; `since` stays if it failed before.
-pub(super) fn fail(known: &mut Option<Failure>, failure: Failure) {
+pub fn fail(known: &mut Option<Failure>, failure: Failure) {
     let since = known
         .as_ref()
         .map_or(failure.since, |known| known.since.min(failure.since));

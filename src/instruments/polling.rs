@@ -14,7 +14,7 @@ use std::{fmt, sync::Arc};
 
 /// What is published about polls besides the translations.
 #[derive(Debug)]
-pub(crate) struct Polling {
+pub struct Polling {
     pub snapshot: Arc<Snapshot>,
     pub status: PollStatus,
 }

@@ -16,13 +16,13 @@ use std::fmt;
 
 /// Reads what the system knows about this process at each scrape.
 #[derive(Debug)]
-pub(super) struct ProcessCollector {
+pub struct ProcessCollector {
     /// When the system was started, in seconds since the Unix epoch: it never changes, and is slow to read.
     booted_at: Option<u64>,
 }
 
 impl ProcessCollector {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             booted_at: procfs::boot_time_secs().ok(),
         }

@@ -89,7 +89,6 @@ pub struct Page {
 
 impl Page {
     /// Whether the listing can continue, or ended properly, if this page was requested with the cursor `after`.
-    #[must_use]
     pub fn follows(&self, after: Option<RepositoryId>) -> bool {
         match self.next {
             Next::End => true,

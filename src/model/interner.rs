@@ -19,7 +19,6 @@ pub struct Interner(Mutex<KnownLanguages>);
 
 impl Interner {
     /// `None` if it is a new one, and there is no room for more.
-    #[must_use]
     pub fn language(&self, code: &str, name: &str) -> Option<Arc<Language>> {
         let mut known = lock(&self.0);
         if known.count < CAPACITY && known.bytes < MOST_BYTES {
@@ -44,14 +43,14 @@ impl Interner {
 
     /// How many languages are kept.
     #[cfg(test)]
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         lock(&self.0).count
     }
 }
 
 /// Languages by code and then by name: a look-up by both at once would have to copy them.
 #[derive(Debug, Default)]
-pub(crate) struct KnownLanguages {
+pub struct KnownLanguages {
     languages: BTreeMap<Arc<str>, BTreeMap<Box<str>, Arc<Language>>>,
     count: usize,
     bytes: usize,

@@ -6,7 +6,7 @@
 mod clocks;
 mod listing;
 
-pub(super) use listing::{Change, Listing};
+pub use listing::{Change, Listing};
 
 use super::queue::Queue;
 use crate::{
@@ -28,7 +28,7 @@ use tokio::time::Instant;
 const MOST_FAILURES: u32 = 10;
 
 /// How many languages all repositories may have in all: two million series, or four with targets.
-pub(super) const MOST_LANGUAGES: usize = 1_000_000;
+pub const MOST_LANGUAGES: usize = 1_000_000;
 
 /// A repository that is polled.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ type Departed = BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>;
 /// A repository is in `listed` from the first listing that shows it until a complete one lacks it. While it also passes the
 /// filters, and no other of the same name has a higher id, it is in `polled`.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub struct Ledger {
     listed: BTreeMap<RepositoryId, Arc<Repository>>,
     polled: BTreeMap<RepositoryId, Polled>,
     /// The clocks of languages that are in `polled` no longer, and when they left.

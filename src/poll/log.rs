@@ -15,7 +15,7 @@ const AT_MOST: usize = 10;
 
 /// How many lines of each kind about single repositories one poll had, logged or not.
 #[derive(Debug, Default)]
-pub(super) struct PollLog(BTreeMap<&'static str, usize>);
+pub struct PollLog(BTreeMap<&'static str, usize>);
 
 impl PollLog {
     /// Counts one more line of a kind, and returns whether to log it.
@@ -91,7 +91,7 @@ impl PollLog {
 }
 
 /// A digest of an answer's defects, wherever in the answer they are; 0 if there are none.
-pub(super) fn digest(bad: &[BadEntry]) -> u64 {
+pub fn digest(bad: &[BadEntry]) -> u64 {
     let mut defects: Vec<_> = bad.iter().map(|bad| (&*bad.identity, bad.defect)).collect();
     if defects.is_empty() {
         return 0;
@@ -104,7 +104,7 @@ pub(super) fn digest(bad: &[BadEntry]) -> u64 {
 
 /// Logs how a poll ended: at info level if another number failed or was not reached than in the one before, otherwise at debug level. The reason
 /// is logged by `health`.
-pub(super) fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
+pub fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
     // How many were read before a poll was ended is random.
     let unread = |outcome: &PollOutcome| match outcome.ended_early {
         Some(_) => None,

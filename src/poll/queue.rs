@@ -15,11 +15,11 @@ const ROW_REPOSITORIES: usize = 5;
 /// How many of the repositories that are left are asked for then.
 const SAMPLE: usize = 10;
 /// How many of those that failed before may fail again in one poll.
-pub(super) const FAILED_AGAIN: usize = 20;
+pub const FAILED_AGAIN: usize = 20;
 
 /// A repository to ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Question {
+pub struct Question {
     pub id: RepositoryId,
     pub attempts: Attempts,
     failed_before: bool,
@@ -27,7 +27,7 @@ pub(super) struct Question {
 
 /// What the requests for a repository say about the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub enum Verdict {
     /// It answers, even if the repository cannot be read.
     Answers { is_read: bool },
     /// So many requests failed by trouble.
@@ -49,7 +49,7 @@ enum Phase {
 
 /// What is left to ask for in one poll.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub struct Queue {
     /// Those whose last read did not fail by themselves, the oldest attempt first.
     first: VecDeque<RepositoryId>,
     /// Those that failed last time, in the order in which they are asked for.

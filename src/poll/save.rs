@@ -30,7 +30,7 @@ impl Saver {
         )
     }
 
-    pub(super) fn save(&self, memory: Memory) {
+    pub fn save(&self, memory: Memory) {
         self.0.send_replace(Arc::new(memory));
     }
 }

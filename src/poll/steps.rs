@@ -27,7 +27,7 @@ const FIRST_PUBLISH: Duration = Duration::from_millis(250);
 
 /// One poll while it is under way.
 #[derive(Debug)]
-pub(super) struct Round {
+pub struct Round {
     pub outcome: PollOutcome,
     pub log: PollLog,
     /// When what was read so far is published: soon at first, so that a start shows something.
@@ -55,11 +55,7 @@ where
     P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
 {
     /// Reads the listing and applies it; the error is why it did not reach its end.
-    pub(super) async fn list(
-        &mut self,
-        session: &A::Session,
-        round: &mut Round,
-    ) -> Result<(), ApiError> {
+    pub async fn list(&mut self, session: &A::Session, round: &mut Round) -> Result<(), ApiError> {
         let mut listing = Listing::default();
         let end = self.read_pages(session, round, &mut listing).await;
         let (settings, now) = (Arc::clone(&self.in_force), self.clock.now());
@@ -152,7 +148,7 @@ where
     }
 
     /// Reads the languages of the repositories.
-    pub(super) async fn read(
+    pub async fn read(
         &mut self,
         session: &A::Session,
         round: &mut Round,

@@ -8,15 +8,15 @@ use crate::text::is_unprintable;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Styles, by their numbers in ECMA-48 (SGR).
-pub(super) const STRONG: &str = "1";
-pub(super) const FAINT: &str = "2";
-pub(super) const RED: &str = "31";
-pub(super) const GREEN: &str = "32";
-pub(super) const YELLOW: &str = "33";
+pub const STRONG: &str = "1";
+pub const FAINT: &str = "2";
+pub const RED: &str = "31";
+pub const GREEN: &str = "32";
+pub const YELLOW: &str = "33";
 
 impl Terminal {
     /// `text` in a style, if there are any.
-    pub(super) fn paint(self, style: &str, text: &str) -> String {
+    pub fn paint(self, style: &str, text: &str) -> String {
         if self.color && !text.trim().is_empty() {
             format!("\x1b[{style}m{text}\x1b[0m")
         } else {
@@ -36,7 +36,7 @@ impl Terminal {
     }
 
     /// A bar of ten columns and a percentage, rounded down so that only what is complete looks so.
-    pub(super) fn bar(self, mean: f64, missing: f64) -> String {
+    pub fn bar(self, mean: f64, missing: f64) -> String {
         let full = (1..=10_u8)
             .filter(|tenth| mean * 10.0 >= f64::from(*tenth))
             .count();
@@ -47,7 +47,7 @@ impl Terminal {
     }
 
     /// A completion in at least `width` columns, `?` if the API reported none.
-    pub(super) fn number(self, translation: &Translation<'_>, width: usize) -> String {
+    pub fn number(self, translation: &Translation<'_>, width: usize) -> String {
         match translation.ratio {
             None => format!("{:>width$}", "?"),
             Some(ratio) => self.graded(
@@ -60,7 +60,7 @@ impl Terminal {
 
 /// A name without control characters, in at most `width` columns; what does not fit is cut off at the front, where owners
 /// repeat.
-pub(super) fn name(text: &str, width: usize) -> String {
+pub fn name(text: &str, width: usize) -> String {
     let shown: String = text
         .chars()
         .map(|c| if is_unprintable(c) { '\u{fffd}' } else { c })
@@ -85,6 +85,6 @@ pub(super) fn name(text: &str, width: usize) -> String {
 }
 
 /// `text`, padded to `width` columns.
-pub(super) fn padded(text: &str, width: usize) -> String {
+pub fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }

@@ -52,7 +52,6 @@ struct Target {
 ///
 /// # Panics
 /// Never: it writes only text, numbers and lists.
-#[must_use]
 pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
     let rows = summary::rows(snapshot, None, snapshot.taken_at);
     let document = Document {

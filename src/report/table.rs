@@ -28,7 +28,6 @@ const MOST_NAMED: usize = 3;
 
 /// Repositories by languages, the furthest behind of both first, and below that what is due, and what could not be read
 /// and why.
-#[must_use]
 pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> String {
     let mut rows = summary::rows(snapshot, None, snapshot.taken_at);
     rows.retain(Row::is_read);

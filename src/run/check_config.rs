@@ -6,7 +6,7 @@ use crate::{
 };
 use std::{io::Write as _, sync::Arc};
 
-pub(super) async fn check(options: &Options, online: bool) -> Result<(), RunError> {
+pub async fn check(options: &Options, online: bool) -> Result<(), RunError> {
     let mut config = load(options)?;
     // Online, one request of each kind is promised.
     config.api.max_attempts = 1;

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use std::io::Write as _;
 use tokio::net::TcpListener;
 
-pub(super) async fn demo(mut options: Options) -> Result<(), RunError> {
+pub async fn demo(mut options: Options) -> Result<(), RunError> {
     let targets = demo::targets(Clock::system().now());
     options.defaults =
         format!("poll: {{interval: {DEMO_INTERVAL}}}\napi: {{key: demo}}\n{targets}");

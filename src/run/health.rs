@@ -31,7 +31,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// How long an exporter may take to refuse a client without a certificate. TLS 1.3 does so only after the client's part.
 const SILENCE: Duration = Duration::from_millis(300);
 
-pub(super) async fn check(options: Options) -> Result<(), RunError> {
+pub async fn check(options: Options) -> Result<(), RunError> {
     let asked = async {
         let (addresses, is_tls) = off_the_runtime(move || where_to_ask(&options)).await?;
         ask_any(&addresses, is_tls).await

@@ -5,12 +5,12 @@ use sd_notify::NotifyState;
 use tokio::{sync::watch, time::Instant};
 
 /// The exporter serves.
-pub(super) fn ready() {
+pub fn ready() {
     send(&[NotifyState::Ready]);
 }
 
 /// The configuration is being read again; [`ready`] must follow, whether it is accepted or refused.
-pub(super) fn reloading() {
+pub fn reloading() {
     // Type=notify-reload needs to know which reload this answers.
     match NotifyState::monotonic_usec_now() {
         Ok(now) => send(&[NotifyState::Reloading, now]),
@@ -21,13 +21,13 @@ pub(super) fn reloading() {
 }
 
 /// The exporter is stopping.
-pub(super) fn stopping() {
+pub fn stopping() {
     send(&[NotifyState::Stopping]);
 }
 
 /// Passes each sign of life of the task that polls, which changes `alive`, on to systemd's watchdog if there is one. To run
 /// on the threads of the web side, which have to live for that. Ends when polling does.
-pub(super) async fn feed_watchdog(mut alive: watch::Receiver<Instant>) {
+pub async fn feed_watchdog(mut alive: watch::Receiver<Instant>) {
     let has_watchdog = sd_notify::watchdog_enabled().is_some();
     while alive.changed().await.is_ok() {
         if has_watchdog {

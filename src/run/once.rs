@@ -19,7 +19,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{io::Write as _, sync::Arc};
 use tokio::sync::watch;
 
-pub(super) async fn once(
+pub async fn once(
     options: &Options,
     output: Output,
     require_targets: bool,

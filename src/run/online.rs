@@ -13,7 +13,7 @@ use anyhow::anyhow;
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Requests the first page of the listing and one repository's languages, each once. Returns what it found, in lines.
-pub(super) async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<String>> {
+pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<String>> {
     let session = client
         .begin()
         .await

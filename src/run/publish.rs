@@ -29,7 +29,7 @@ type Polled = Option<(Arc<Snapshot>, PollStatus)>;
 
 /// Starts to poll, and to save, encode, publish and log what is found. All of it ends after `stop`. Returns what is
 /// published, and when the task that polls last ran.
-pub(super) async fn start(
+pub async fn start(
     settings: watch::Receiver<Arc<Settings<Client>>>,
     (file, memory): (Option<StateFile>, Option<Memory>),
     instruments: &Arc<Instruments>,

@@ -50,7 +50,7 @@ enum Cause {
 
 /// What is in force, and everything that must know of it.
 #[derive(Debug)]
-pub(super) struct Reloader {
+pub struct Reloader {
     pub options: Options,
     pub config: Arc<Config>,
     pub client: Client,

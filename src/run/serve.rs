@@ -27,12 +27,12 @@ use tokio_util::sync::CancellationToken;
 /// How long everything together may take to end: below the promised 5 seconds.
 const SHUTDOWN: Duration = Duration::from_millis(4700);
 
-pub(super) async fn serve(options: Options) -> Result<(), RunError> {
+pub async fn serve(options: Options) -> Result<(), RunError> {
     run(Prepared::new(options, None)).await
 }
 
 /// Everything that is built from the configuration before anything runs.
-pub(super) struct Prepared {
+pub struct Prepared {
     options: Options,
     pub config: Config,
     logs: telemetry::Handle,
@@ -76,7 +76,7 @@ impl Prepared {
 }
 
 /// Runs the exporter until a signal says to stop.
-pub(super) async fn run(
+pub async fn run(
     prepare: impl Future<Output = Result<Prepared, RunError>>,
 ) -> Result<(), RunError> {
     let (asked_to_stop, hangup) = (asked_to_stop()?, listen(SignalKind::hangup())?);

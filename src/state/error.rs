@@ -40,7 +40,7 @@ pub enum StateError {
 }
 
 impl StateError {
-    pub(super) fn io(action: &'static str, path: &Path, error: io::Error) -> Self {
+    pub fn io(action: &'static str, path: &Path, error: io::Error) -> Self {
         Self::Io {
             action,
             path: path.to_owned(),
@@ -51,7 +51,7 @@ impl StateError {
 
 impl DecodeError {
     /// Whether the file stays where it is, and the exporter does not start.
-    pub(super) fn is_left_alone(&self, base_url: &str) -> bool {
+    pub fn is_left_alone(&self, base_url: &str) -> bool {
         base_url == DEMO || matches!(self, Self::Newer(_))
     }
 

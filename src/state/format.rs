@@ -48,7 +48,7 @@ use std::{
 };
 
 /// The version that this program writes, and the last that it reads.
-pub(super) const VERSION: u64 = 2;
+pub const VERSION: u64 = 2;
 
 const FORMAT: &str = "translation-exporter state";
 
@@ -123,7 +123,7 @@ impl<I: Iterator<Item: Serialize> + Clone> Serialize for Each<I> {
 }
 
 /// Writes `memory` to `out` piece by piece, without holding the complete text.
-pub(super) fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()> {
+pub fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()> {
     let nanoseconds = |took: Duration| u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
     let departed = memory.departed.iter();
     let document = Document {
@@ -195,7 +195,7 @@ pub enum DecodeError {
 }
 
 /// Reads the state of the API at `base_url`.
-pub(super) fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, DecodeError> {
+pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, DecodeError> {
     let Header { format, version } = serde_json::from_slice(bytes)?;
     if format == FORMAT && version > VERSION {
         return Err(DecodeError::Newer(version));

@@ -28,11 +28,7 @@ const RECOVERY_TIME: Duration = Duration::from_secs(5);
 
 /// Serves until `shutdown` is done; then accepts nothing more, finishes the requests under way, and returns within 4
 /// seconds.
-pub(super) async fn serve(
-    listeners: Vec<TcpListener>,
-    app: App,
-    shutdown: impl Future<Output = ()>,
-) {
+pub async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<Output = ()>) {
     raise_limit_of_open_files();
     let tasks = TaskTracker::new();
     let connections = FairShare::of(MAX_CONNECTIONS);

@@ -28,7 +28,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a response may take in all.
-pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
+pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What hyper takes of a body at once at most, in bytes: so much has to be sent within [`PROGRESS_TIMEOUT`].
 const PIECE: usize = 128 * 1024;

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What requests and connections are served by since the last reload.
 #[derive(Debug, Clone)]
-pub(super) struct Current {
+pub struct Current {
     pub site: Arc<Site>,
     pub router: Router,
     /// Cancelled when connections can no longer be served as [`Site::file`] says: it has changed, or the exporter stops.
@@ -29,7 +29,6 @@ pub struct App {
 }
 
 impl App {
-    #[must_use]
     pub fn new(sources: Sources, settings: WebConfig, file: WebConfigFile) -> Self {
         let stop = CancellationToken::new();
         let shared = Arc::new(Shared::new(sources));
@@ -56,12 +55,11 @@ impl App {
     }
 
     /// The keys by which `next` would protect less than the present file.
-    #[must_use]
     pub fn weakened_by(&self, next: &WebConfigFile) -> Vec<&'static str> {
         self.current.borrow().site.file.weakened_by(next)
     }
 
-    pub(super) fn current(&self) -> Current {
+    pub fn current(&self) -> Current {
         self.current.borrow().clone()
     }
 }

@@ -52,7 +52,7 @@ const MAX_DISCARDED: usize = 1 << 20;
 type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Serves the connection to its end.
-pub(super) async fn serve(
+pub async fn serve(
     stream: TcpStream,
     app: App,
     activity: Arc<Activity>,

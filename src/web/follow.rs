@@ -14,7 +14,7 @@ use tokio::{task::spawn_blocking, time::sleep};
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// Never ends.
-pub(super) async fn follow(app: App) {
+pub async fn follow(app: App) {
     let mut site = app.current().site;
     // The content that has been reported or is in force, and another that has been seen once.
     let (mut known, mut candidate) = (site.file.files.clone(), None);

@@ -9,11 +9,7 @@ use axum::{
 };
 use std::{net::SocketAddr, sync::Arc};
 
-pub(super) async fn limit_rate(
-    State(site): State<Arc<Site>>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub async fn limit_rate(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     if let Some(limit) = site.file.rate_limit
         && let Err(wait) = site.shared.bucket.admit(limit)
     {
@@ -25,7 +21,7 @@ pub(super) async fn limit_rate(
     next.run(request).await
 }
 
-pub(super) async fn authenticate(
+pub async fn authenticate(
     State(site): State<Arc<Site>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     request: Request,
@@ -53,7 +49,7 @@ pub(super) async fn authenticate(
     }
 }
 
-pub(super) async fn set_headers(State(site): State<Arc<Site>>, mut response: Response) -> Response {
+pub async fn set_headers(State(site): State<Arc<Site>>, mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
@@ -65,7 +61,7 @@ pub(super) async fn set_headers(State(site): State<Arc<Site>>, mut response: Res
     response
 }
 
-pub(super) async fn count(
+pub async fn count(
     State(site): State<Arc<Site>>,
     path: Option<MatchedPath>,
     request: Request,

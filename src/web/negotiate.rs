@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderName, header};
 
 /// The format that `Accept` asks for first, and the value of `Content-Type`, both as the official Go client has it. All names are
 /// valid under every scheme of escaping, so that any that is asked for is in force.
-pub(super) fn format(headers: &HeaderMap) -> (Format, String) {
+pub fn format(headers: &HeaderMap) -> (Format, String) {
     let accept = value(headers, header::ACCEPT);
     let mut ranges: Vec<_> = items(&accept).collect();
     ranges.sort_by(|a, b| b.quality.total_cmp(&a.quality));
@@ -38,7 +38,7 @@ pub(super) fn format(headers: &HeaderMap) -> (Format, String) {
 }
 
 /// Whether `Accept-Encoding` allows gzip.
-pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
+pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let codings = value(headers, header::ACCEPT_ENCODING);
     let quality = |name| {
         items(&codings)

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 /// The routes, as the settings and the web configuration file say.
-pub(super) fn router(site: &Arc<Site>) -> Router {
+pub fn router(site: &Arc<Site>) -> Router {
     let state = || Arc::clone(site);
     // Outside authentication and rate limit, for an orchestrator's probes.
     let probes = Router::new()

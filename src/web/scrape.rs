@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use std::{convert::Infallible, sync::Arc};
 
-pub(super) async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
+pub async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
     // Given back when the body is made, before it is sent: however slowly that goes, it costs no work.
     let Ok(_place) = site.scrapes.try_acquire() else {
         let message = "too many scrapes at once (web.max_requests); try again\n";

@@ -35,7 +35,7 @@ pub enum ReloadRequest {
 
 /// What handlers share, whichever settings are in force.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub struct Shared {
     pub sources: Sources,
     /// Memory for responses that are being sent, in bytes.
     pub responses: Arc<FairShare>,
@@ -45,7 +45,7 @@ pub(super) struct Shared {
 
 /// The state of all handlers: made anew by each reload, except what is shared.
 #[derive(Debug)]
-pub(super) struct Site {
+pub struct Site {
     pub shared: Arc<Shared>,
     pub settings: WebConfig,
     pub file: WebConfigFile,

@@ -10,7 +10,7 @@ mod yaml;
 
 use super::{auth::Users, limit::RateLimit};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-pub(super) use files::Files;
+pub use files::Files;
 use serde_saphyr::Spanned;
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-pub(super) use tls::Tls;
+pub use tls::Tls;
 use yaml::{Interval, Invalid, RateLimitSection};
 
 /// Why a web configuration file cannot be used: the file, line and key, and what to do.
@@ -63,7 +63,7 @@ impl WebConfigFile {
     }
 
     /// As [`Self::load`]; also returns what was read, so that a change of it can be noticed even after a failure.
-    pub(super) fn load_with_files(path: &Path) -> (Result<Self, WebConfigError>, Files) {
+    pub fn load_with_files(path: &Path) -> (Result<Self, WebConfigError>, Files) {
         let mut files = Files::default();
         let loaded = Self::read(path, &mut files).map_err(|reason| WebConfigError {
             path: path.to_owned(),
@@ -117,13 +117,12 @@ impl WebConfigFile {
     }
 
     /// Of the URLs that are served.
-    #[must_use]
     pub fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
     /// The keys by which `next` would protect less than this.
-    pub(super) fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
+    pub fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
         let next = next.protection();
         let mut weakened = Vec::new();
         for (key, before) in self.protection() {

@@ -18,7 +18,7 @@ const MOST_DEPARTED: usize = 100_000;
 
 impl Ledger {
     /// A repository is no longer polled; its clocks are kept.
-    pub(super) fn leave(&mut self, id: RepositoryId, now: Timestamp) {
+    pub fn leave(&mut self, id: RepositoryId, now: Timestamp) {
         let Some(Polled {
             languages: Some(languages),
             ..
@@ -69,7 +69,7 @@ impl Ledger {
     }
 
     /// The newest time that is known, if any is.
-    pub(super) fn newest_time(&self) -> Option<Timestamp> {
+    pub fn newest_time(&self) -> Option<Timestamp> {
         let languages = self
             .polled
             .values()
@@ -129,7 +129,7 @@ impl Languages {
 }
 
 /// Sets times that are later than `now` to it.
-pub(super) fn cut_to(languages: &mut Arc<Languages>, now: Timestamp) {
+pub fn cut_to(languages: &mut Arc<Languages>, now: Timestamp) {
     if languages.newest_time() <= now {
         return;
     }

@@ -15,7 +15,7 @@ use std::{
 
 /// What a listing has shown so far; nothing known changes before it is applied.
 #[derive(Debug, Default)]
-pub(in crate::poll) struct Listing {
+pub struct Listing {
     repositories: BTreeMap<RepositoryId, Arc<Repository>>,
     /// Ids without a name, and names without an id, that can be read: they are listed, though nothing new is known of them.
     nameless: HashSet<RepositoryId>,
@@ -59,7 +59,7 @@ impl Listing {
 
 /// What a listing changed about a repository that is, or was, polled.
 #[derive(Debug)]
-pub(in crate::poll) enum Change {
+pub enum Change {
     Appeared,
     Left,
     /// With the name before.
@@ -67,7 +67,7 @@ pub(in crate::poll) enum Change {
 }
 
 /// The changes of a listing, with the names of the repositories.
-pub(in crate::poll) type Changes = Vec<(RepositoryId, Arc<str>, Change)>;
+pub type Changes = Vec<(RepositoryId, Arc<str>, Change)>;
 
 impl Ledger {
     /// Applies a listing that reached its end: what it lacks leaves. Returns what is bad in it.
