@@ -13,7 +13,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::Value;
-use serde_saphyr::{Error, Spanned, with_deserializer_from_str_with_options};
+use serde_saphyr::{Error, Spanned, from_str, with_deserializer_from_str};
 use std::{collections::BTreeMap, fmt, fs, path::Path};
 
 /// Puts the file at `path` above what was read before.
@@ -36,11 +36,16 @@ pub fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
 /// # Errors
 /// It is not YAML.
 pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), Mistake> {
-    let options = serde_saphyr::options! { with_snippet: false };
-    with_deserializer_from_str_with_options(text, options, |yaml| {
-        yaml.deserialize_any(File { path, reader })
-    })
-    .map_err(|error| {
+    // Twice, since a section of the wrong type would end the reading for lines.
+    let read = from_str(text).and_then(|values| {
+        let file = File {
+            path,
+            reader,
+            values,
+        };
+        with_deserializer_from_str(text, |yaml| yaml.deserialize_any(file))
+    });
+    read.map_err(|error| {
         let line = error.location().map_or(1, |location| location.line());
         let (what, hint) = explain(error.without_snippet());
         Mistake::new(Source::File(path.to_owned(), line), what, hint)
@@ -62,8 +67,7 @@ fn explain(error: &Error) -> (&'static str, &'static str) {
         Error::NonFiniteFloat { .. } => ("holds a number that is not finite", "give a finite one"),
         Error::Unexpected { .. } | Error::SerdeInvalidType { .. } => (
             "is no mapping of keys",
-            "write sections, such as `api:`, with their keys below them, indented, each as `key: value`, and targets as \
-             a list such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}`",
+            "write sections (api, poll, filter, state, web, log, targets) with their keys below them, indented, each as `key: value`",
         ),
         _ => (
             "is not valid YAML: something is malformed",
@@ -89,10 +93,15 @@ impl From<Spanned<String>> for Name {
     }
 }
 
+const ENTRIES: &str =
+    "write entries such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}` below it";
+
 /// Hands what the file says to the reader.
 struct File<'a> {
     path: &'a Path,
     reader: &'a mut Reader,
+    /// By the names at the top.
+    values: BTreeMap<String, Value>,
 }
 
 impl<'de> Visitor<'de> for File<'_> {
@@ -109,19 +118,33 @@ impl<'de> Visitor<'de> for File<'_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(Name { text, line }) = map.next_key()? {
             let source = Source::File(self.path.to_owned(), line);
-            if text == TARGETS {
-                if let Some(entries) = map.next_value()? {
-                    targets::read(self.reader, self.path, line, entries);
+            let is_section = sections().contains(&text.as_str());
+            let mistake = match self.values.get(&text) {
+                Some(Value::Object(_)) if is_section => {
+                    for (name, value) in map.next_value::<BTreeMap<Name, Value>>()? {
+                        self.set(&text, &name, &value);
+                    }
+                    continue;
                 }
-            } else if sections().contains(&text.as_str()) {
-                let keys: Option<BTreeMap<Name, Value>> = map.next_value()?;
-                for (name, value) in keys.into_iter().flatten() {
-                    self.set(&text, &name, &value);
+                Some(Value::Array(entries)) if text == TARGETS => {
+                    let Some(wrong) = entries.iter().position(|entry| !entry.is_object()) else {
+                        targets::read(self.reader, self.path, line, map.next_value()?);
+                        continue;
+                    };
+                    let what = format!("entry {} of targets is no mapping", wrong + 1);
+                    Some(Mistake::new(source, what, ENTRIES))
                 }
-            } else {
-                map.next_value::<IgnoredAny>()?;
-                self.reader.mistakes.push(unknown(source, None, &text));
-            }
+                _ if text != TARGETS && !is_section => Some(unknown(source, None, &text)),
+                None | Some(Value::Null) => None,
+                _ if is_section => Some(Mistake::new(
+                    source,
+                    format!("the section \"{text}\" is no mapping"),
+                    "write its keys below it, indented, each as `key: value`",
+                )),
+                _ => Some(Mistake::new(source, "targets is no list", ENTRIES)),
+            };
+            map.next_value::<IgnoredAny>()?;
+            self.reader.mistakes.extend(mistake);
         }
         Ok(())
     }

@@ -72,7 +72,7 @@ pub const KEYS: &[Key] = &[
     key("api.completion_scale", Number, "100", "the completion that means finished, a number of at least 1"),
     key("poll.interval", Number, "5m", "a time from 1s to 25 years with its unit, such as 30s, 5m or 1h 30m")
         .flag("--poll.interval", "TIME", "Time from poll to poll"),
-    key("poll.stale_after", Number, "", "a time with its unit, such as 30m or 1h 30m, of at most 100 years"),
+    key("poll.stale_after", Number, "", "a time with its unit, such as 30m or 1h 30m, from twice poll.interval to 100 years"),
     key("filter.include", List, "", GLOBS),
     key("filter.exclude", List, "", GLOBS),
     key(

@@ -7,7 +7,10 @@ use super::{
     reader::Reader,
 };
 use crate::text::nearest;
-use std::{ffi::OsString, path::Path};
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+};
 
 /// All layers merged. What is wrong with single values or names is among the mistakes of the reader.
 ///
@@ -26,11 +29,7 @@ pub fn merge(
         read = read.and_then(|()| file::read(&mut reader, path));
     }
     for (name, value) in environment {
-        variable(
-            &mut reader,
-            &name.to_string_lossy(),
-            &value.to_string_lossy(),
-        );
+        variable(&mut reader, &name.to_string_lossy(), value);
     }
     if let Err(mistake) = read {
         reader.mistakes.push(mistake);
@@ -48,12 +47,17 @@ pub fn merge(
 }
 
 /// A blank variable is not set.
-fn variable(reader: &mut Reader, name: &str, value: &str) {
+fn variable(reader: &mut Reader, name: &str, value: &OsStr) {
     let source = Source::Named(name.to_owned());
-    match KEYS.iter().find(|key| key.variable() == name) {
-        None => reader.mistakes.extend(unknown(name, source)),
-        Some(key) if !value.trim().is_empty() => reader.set(key, value, source),
-        Some(_) => {}
+    let key = KEYS.iter().find(|key| key.variable() == name);
+    match (key, value.to_str()) {
+        (None, _) => reader.mistakes.extend(unknown(name, source)),
+        (Some(key), None) => reader.mistakes.push(Mistake {
+            key: Some(key),
+            ..Mistake::new(source, "is not UTF-8", "write it in UTF-8")
+        }),
+        (Some(key), Some(text)) if !text.trim().is_empty() => reader.set(key, text, source),
+        _ => {}
     }
 }
 

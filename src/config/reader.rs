@@ -99,8 +99,10 @@ impl Reader {
             bounds.contains(&duration).then_some(duration)
         });
         // Nobody means a month.
-        if duration.is_some() && self.text(path).contains('M') {
-            self.mistake(path, "is in months", "write a lowercase m for minutes");
+        let text = self.text(path);
+        if duration.is_some() && text.contains('M') {
+            let what = format!("is {}, in months", short(&text));
+            self.mistake(path, what, "write a lowercase m for minutes");
         }
         duration.unwrap_or_default()
     }
@@ -145,7 +147,7 @@ fn items(text: &str) -> Vec<&str> {
 }
 
 /// A single value for people: quoted, unless it is so long that it might contain a key because of wrong indentation.
-fn short(value: &str) -> String {
+pub fn short(value: &str) -> String {
     match value.chars().count() {
         0..=16 => format!("{value:?}"),
         length => format!("a text of {length} characters"),

@@ -2,12 +2,21 @@
 //! message quotes a value only if that can hold no secret.
 
 use super::{
-    Config, ConfigError, KeySource, key::read_key, mistake::Source, reader::Reader, targets,
+    Config, ConfigError, KeySource,
+    key::read_key,
+    mistake::Source,
+    reader::{Reader, short},
+    targets,
 };
 use globset::GlobSet;
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    net::{Ipv6Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 use tracing::Level;
-use url::{Host, Position, Url};
+use url::{Host, ParseError, Position, Url};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -157,6 +166,7 @@ fn base_url(read: &mut Reader) -> Option<Url> {
             "is required, but not set",
             "set it in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url",
         ),
+        Err(ParseError::RelativeUrlWithoutBase) => ("does not begin with https://", ""),
         Err(error) => {
             no_url = format!("is not a URL: {error}");
             (no_url.as_str(), "")
@@ -234,9 +244,11 @@ fn poll(read: &mut Reader) -> PollConfig {
     }
     let stale_after = read.duration(STALE_AFTER, MILLISECOND..=LONGEST);
     if stale_after < interval * 2 && !stale_after.is_zero() {
-        let [interval, least] = [interval, interval * 2].map(humantime::format_duration);
+        let [given, interval, least] =
+            [stale_after, interval, interval * 2].map(humantime::format_duration);
         let source = read.source("poll.interval");
-        let what = format!("is less than twice poll.interval, which is {interval} ({source})");
+        let what =
+            format!("is {given}, less than twice poll.interval, which is {interval} ({source})");
         let hint = format!("give at least {least}, or shorten poll.interval");
         read.mistake(STALE_AFTER, what, hint);
     }
@@ -294,19 +306,31 @@ fn check_address(text: &str) -> Result<(), &'static str> {
     if text.parse::<SocketAddr>().is_ok() || host.bytes().all(of_name) {
         return Ok(());
     }
-    Err("has a host that is neither a name nor an address (IPv6 in brackets)")
+    if host.parse::<Ipv6Addr>().is_ok() {
+        return Err("holds an IPv6 address without brackets");
+    }
+    Err("has a host that is neither a name nor an address")
 }
 
 /// A path at which the metrics can be served: not that of the status page, and none that begins like the exporter's own.
 fn telemetry_path(read: &mut Reader) -> String {
-    let path = read.parsed("web.telemetry_path", |path| {
-        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-        // After two slashes, a browser expects a host.
-        let is_taken = path == "/" || path.starts_with("/-/") || path.starts_with("//");
-        let is_path = path.starts_with('/') && !is_taken && path.bytes().all(is_allowed);
-        is_path.then(|| path.to_owned())
-    });
-    path.unwrap_or_default()
+    const PATH: &str = "web.telemetry_path";
+    let path = read.text(PATH);
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    let broken = if !path.starts_with('/') {
+        "does not begin with a slash"
+    } else if path.starts_with("//") {
+        // A browser expects a host after them.
+        "begins with two slashes"
+    } else if path == "/" || path.starts_with("/-/") {
+        "is a path of the exporter itself"
+    } else if !path.bytes().all(is_allowed) {
+        "holds a character that is not allowed"
+    } else {
+        return path;
+    };
+    read.mistake(PATH, format!("is {}, which {broken}", short(&path)), "");
+    path
 }
 
 fn log(read: &mut Reader) -> LogConfig {

@@ -156,15 +156,20 @@ fn each_mistake_in_targets_names_its_line_its_key_and_what_to_do() {
             "because: it is so",
             ":4: targets.because is unknown; an entry has repositories, languages, ratio, due",
         ),
-        ("\n  - de", ":5: is no mapping of keys; write sections"),
+        (
+            "\n  - de",
+            ":2: entry 2 of targets is no mapping; write entries such as `- {languages: [de, \"pt-*\"], ratio",
+        ),
     ] {
         let message = target(entry).unwrap_err();
         assert!(message.contains(expected), "{message}\nis not\n{expected}");
     }
-    let text = format!("api: {{base_url: \"https://a\", key: {KEY}}}\ntargets: {{ratio: 1}}\n");
+    let text =
+        format!("api: {{base_url: \"https://a\", key: {KEY}}}\ntargets: {{ratio: 1}}\nlog: 5\n");
     let message = load_text(&text).unwrap_err().to_string();
     assert!(
-        message.contains("targets as a list such as `- {languages: [de, \"pt-*\"], ratio: 0.95"),
+        message.contains(":2: targets is no list; write entries such as `- {languages: [de, \"pt-*\"], ratio: 0.95")
+            && message.contains(":3: the section \"log\" is no mapping"),
         "{message}"
     );
 }

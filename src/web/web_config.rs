@@ -147,17 +147,20 @@ impl WebConfigFile {
 }
 
 fn rate_limit(section: &Spanned<RateLimitSection>) -> Result<Option<RateLimit>, Invalid> {
-    match (&section.value.interval, section.value.burst) {
-        (Some(Interval(Duration::ZERO)), _) | (None, 0) => Ok(None),
-        (Some(Interval(interval)), burst @ 1..) => Ok(Some(RateLimit {
-            interval: *interval,
-            burst,
-        })),
-        _ => {
-            let message = "rate_limit needs both an interval, such as 1s, and a burst of 1 or more";
-            Err(Invalid::at(section, message))
+    let message = match (&section.value.interval, section.value.burst) {
+        (Some(Interval(Duration::ZERO)), _) | (None, 0) => return Ok(None),
+        (Some(Interval(interval)), burst @ 1..) => {
+            return Ok(Some(RateLimit {
+                interval: *interval,
+                burst,
+            }));
         }
-    }
+        (Some(_), 0) => "rate_limit.burst must be 1 or more: with 0 every request would be refused",
+        (None, _) => {
+            "rate_limit.burst limits nothing without rate_limit.interval; set it, such as 1s"
+        }
+    };
+    Err(Invalid::at(section, message))
 }
 
 fn headers(given: BTreeMap<String, Spanned<String>>) -> Result<HeaderMap, Invalid> {

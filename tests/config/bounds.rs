@@ -53,15 +53,20 @@ fn durations_outside_their_bounds_are_refused() {
         (
             "poll.interval",
             &["5M"],
-            "is in months; write a lowercase m",
+            "is \"5M\", in months; write a lowercase m",
         ),
         ("api.connect_timeout", &["0ms"], "1ms…\"{}\""),
         ("api.max_retry_after", &["25h"], "1s to 24h…\"{}\""),
         ("poll.interval", &["999ms", "''"], "1s…with its unit…\"{}\""),
         (
             "poll.stale_after",
+            &["0s"],
+            "from twice poll.interval to 100 years…\"{}\"",
+        ),
+        (
+            "poll.stale_after",
             &["9m"],
-            "is less than twice poll.interval, which is 5m (default)…at least 10m",
+            "is 9m, less than twice poll.interval, which is 5m (default)…at least 10m",
         ),
     ]);
 }
@@ -109,7 +114,7 @@ fn an_address_or_path_that_cannot_be_served_is_refused() {
         (
             "web.listen_addresses",
             &["['::1:80']"],
-            "IPv6 in brackets…\"[::1]:10018\"",
+            "\"::1:80\" holds an IPv6 address without brackets…\"[::1]:10018\"",
         ),
         (
             "web.listen_addresses",
@@ -129,18 +134,22 @@ fn an_address_or_path_that_cannot_be_served_is_refused() {
         (
             "web.telemetry_path",
             &["metrics", "''"],
-            "\"{}\"…slash…such as /metrics",
+            "\"{}\", which does not begin with a slash…such as /metrics",
         ),
         (
             "web.telemetry_path",
             &["/", "/-/ready"],
-            "\"{}\"…not a path of the exporter itself",
+            "\"{}\", which is a path of the exporter itself…such as /metrics",
         ),
-        ("web.telemetry_path", &["//metrics"], "\"{}\"…one slash"),
         (
             "web.telemetry_path",
-            &["'/a?b'"],
-            "\"{}\"…letters, digits and -._~/",
+            &["//metrics"],
+            "\"{}\", which begins with two slashes…one slash",
+        ),
+        (
+            "web.telemetry_path",
+            &["'/a?b'", "'/a#b'", "'/{a}'", "'/a b'"],
+            "\"{}\", which holds a character that is not allowed…letters, digits and -._~/",
         ),
     ]);
 }

@@ -47,7 +47,9 @@ fn an_unknown_name_in_the_file_is_shown_with_its_line_and_the_nearest_name() {
 #[test]
 fn a_key_under_an_unknown_name_is_not_shown() {
     let nearest = r#"exporter.yml:1: unknown key "api.kee"; did you mean "api.key"?"#;
-    let misplaced = "exporter.yml:1: is no mapping of keys; write sections, such as `api:`, with their keys below them";
+    let no_section =
+        r#"exporter.yml:1: the section "api" is no mapping; write its keys below it, indented"#;
+    let no_sections = "exporter.yml:1: is no mapping of keys; write sections (api, poll, filter, state, web, log, targets)";
     refused_files(
         "",
         &[
@@ -65,12 +67,21 @@ fn a_key_under_an_unknown_name_is_not_shown() {
                 "api: {s3cretS3CRET0: }\n",
                 "exporter.yml:1: unknown key api.…base_url, allow_http, key",
             ),
-            ("api: s3cret\n", misplaced),
+            ("api: s3cret\n", no_section),
+            ("api: [s3cret]\n", no_section),
+            ("api: 1234567890\n", no_section),
+            (
+                "api: s3cret\npoll:\n  - s3cret\nlog: {level: loud}\n",
+                &format!(
+                    "3 mistakes\n{no_section}\nexporter.yml:2: the section \"poll\" is no mapping\nlog.level (exporter.yml:4)"
+                ),
+            ),
             (
                 "key: s3cret\n",
                 r#"exporter.yml:1: unknown section "key"…below the section "api:""#,
             ),
-            ("s3cret\n", misplaced),
+            ("s3cret\n", no_sections),
+            ("- api: s3cret\n", no_sections),
         ],
     );
 }
@@ -200,7 +211,7 @@ fn a_base_url_that_cannot_be_used_is_refused_without_being_quoted() {
         ("https://api.example.com/#s3cret", "a fragment"),
         ("https://", "not a URL"),
         ("https://[::1", "not a URL"),
-        ("api.example.com", "not a URL"),
+        ("api.example.com", "does not begin with https://"),
         ("localhost:80", "neither an https nor an http URL"),
     ] {
         with(url, &format!("{problem}…{root}"));

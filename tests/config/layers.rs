@@ -1,6 +1,7 @@
 //! Variables and options: what is refused, and what the message says.
 
 use super::{GOOD, HEAD, accepted, refused, row};
+use std::{os::unix::ffi::OsStrExt, process::Command};
 
 #[test]
 fn an_unknown_variable_is_shown_with_the_nearest_name() {
@@ -88,6 +89,20 @@ fn a_mistake_in_a_variable_names_it() {
 }
 
 #[test]
+fn a_variable_that_is_not_utf_8_is_refused() {
+    let value = std::ffi::OsStr::from_bytes(b"/state\xff");
+    let output = Command::new(env!("CARGO_BIN_EXE_translation-exporter"))
+        .env_clear()
+        .env("TRANSLATION_EXPORTER_STATE__FILE", value)
+        .arg("check-config")
+        .output()
+        .unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    let expected = "state.file (TRANSLATION_EXPORTER_STATE__FILE): is not UTF-8; write it in UTF-8";
+    assert!(message.contains(expected), "{message}");
+}
+
+#[test]
 fn a_mistake_in_an_option_names_it() {
     for (flags, expected) in [
         (
@@ -117,7 +132,7 @@ fn a_mistake_in_an_option_names_it() {
         Some(GOOD),
         &[("TRANSLATION_EXPORTER_POLL__STALE_AFTER", "1m")],
         &["--poll.interval=1h"],
-        "poll.stale_after (TRANSLATION_EXPORTER_POLL__STALE_AFTER)…is less than twice poll.interval, which is 1h (--poll.interval)…2h",
+        "poll.stale_after (TRANSLATION_EXPORTER_POLL__STALE_AFTER)…is 1m, less than twice poll.interval, which is 1h (--poll.interval)…2h",
     );
 }
 

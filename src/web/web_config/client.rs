@@ -54,12 +54,22 @@ impl Clients {
         authorities: Option<RootCertStore>,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Self, Invalid> {
-        let policy = section.value.client_auth_type.unwrap_or_default();
-        let allowed_sans = section.value.client_allowed_sans.clone();
-        if policy == Policy::NoClientCert && (authorities.is_some() || !allowed_sans.is_empty()) {
-            let message = "tls_server_config.client_auth_type asks for no certificate, so that client_ca, client_ca_file and \
-                           client_allowed_sans check nothing; set it, such as RequireAndVerifyClientCert";
-            return Err(Invalid::at(section, message));
+        let keys = &section.value;
+        let policy = keys.client_auth_type.unwrap_or_default();
+        for (key, given) in [
+            ("client_ca", keys.client_ca.0.as_ref()),
+            ("client_ca_file", keys.client_ca_file.0.as_ref()),
+            ("client_allowed_sans", keys.client_allowed_sans.first()),
+        ] {
+            if let Some(given) = given
+                && policy == Policy::NoClientCert
+            {
+                let message = format!(
+                    "tls_server_config.{key} checks nothing where client_auth_type asks for no certificate; set it, such as \
+                     RequireAndVerifyClientCert"
+                );
+                return Err(Invalid::at(given, message));
+            }
         }
         let mut chain = None;
         if let Policy::VerifyClientCertIfGiven | Policy::RequireAndVerifyClientCert = policy {
@@ -74,7 +84,11 @@ impl Clients {
         }
         Ok(Self {
             policy,
-            allowed_sans,
+            allowed_sans: keys
+                .client_allowed_sans
+                .iter()
+                .map(|san| san.value.clone())
+                .collect(),
             chain,
             algorithms: provider.signature_verification_algorithms,
         })

@@ -63,7 +63,7 @@ impl Tls {
         let authorities = files.pem("client_ca", &keys.client_ca, &keys.client_ca_file)?;
         let authorities = authorities.as_ref().map(Pem::roots).transpose()?;
         let protection = protection(keys, authorities.is_some());
-        let (versions, version_names) = versions(section)?;
+        let (versions, version_names) = versions(keys)?;
         let provider = Arc::new(provider(keys)?);
         let clients = Clients::new(section, authorities, &provider)?;
         let (protocols, protocol_names): (&[&str], _) = if http2 {
@@ -81,9 +81,11 @@ impl Tls {
             ServerConfig::builder_with_provider(provider).with_protocol_versions(&versions);
         let mut config = config
             .map_err(|_| {
-                let message = "tls_server_config.cipher_suites has none for the TLS versions that are allowed; add one, or \
-                               remove it";
-                Invalid::at(section, message)
+                let message = format!("tls_server_config.cipher_suites has none for TLS {version_names}; add one, or remove it");
+                match keys.cipher_suites.first() {
+                    Some(first) => Invalid::at(first, message),
+                    None => Invalid::at(section, message),
+                }
             })?
             .with_client_cert_verifier(Arc::new(clients))
             .with_single_cert(chain, key.key()?)
@@ -106,7 +108,8 @@ impl Tls {
 fn protection(keys: &TlsSection, own_authorities: bool) -> [(&'static str, u8); 5] {
     let policy = keys.client_auth_type.unwrap_or_default();
     let only_some_names = !keys.client_allowed_sans.is_empty();
-    let min_version = keys.min_version.unwrap_or(Version::Tls12);
+    let min_version = keys.min_version.as_ref();
+    let min_version = min_version.map_or(Version::Tls12, |min| min.value);
     [
         ("tls_server_config", 1),
         ("tls_server_config.client_auth_type", policy as u8),
@@ -130,20 +133,17 @@ fn expiry(chain: &[CertificateDer<'_>]) -> Option<Timestamp> {
 
 /// The versions that are allowed, and their names.
 fn versions(
-    section: &Spanned<TlsSection>,
+    keys: &TlsSection,
 ) -> Result<(Vec<&'static SupportedProtocolVersion>, &'static str), Invalid> {
-    let keys = &section.value;
-    match (
-        keys.min_version.unwrap_or(Version::Tls12),
-        keys.max_version.unwrap_or(Version::Tls13),
-    ) {
-        (Version::Tls12, Version::Tls12) => Ok((vec![&TLS12], "1.2")),
-        (Version::Tls12, Version::Tls13) => Ok((vec![&TLS13, &TLS12], "1.2 and 1.3")),
-        (Version::Tls13, Version::Tls13) => Ok((vec![&TLS13], "1.3")),
-        (Version::Tls13, Version::Tls12) => {
+    let max = keys.max_version.unwrap_or(Version::Tls13);
+    match (&keys.min_version, max) {
+        (Some(min), Version::Tls12) if min.value == Version::Tls13 => {
             let message = "tls_server_config.min_version is above max_version; swap them";
-            Err(Invalid::at(section, message))
+            Err(Invalid::at(min, message))
         }
+        (_, Version::Tls12) => Ok((vec![&TLS12], "1.2")),
+        (Some(min), _) if min.value == Version::Tls13 => Ok((vec![&TLS13], "1.3")),
+        _ => Ok((vec![&TLS13, &TLS12], "1.2 and 1.3")),
     }
 }
 

@@ -56,8 +56,8 @@ pub struct TlsSection {
     pub key_file: Text,
     pub client_ca_file: Text,
     pub client_auth_type: Option<Policy>,
-    pub client_allowed_sans: Vec<String>,
-    pub min_version: Option<Version>,
+    pub client_allowed_sans: Vec<Spanned<String>>,
+    pub min_version: Option<Spanned<Version>>,
     pub max_version: Option<Version>,
     pub cipher_suites: Vec<Spanned<String>>,
     pub prefer_server_cipher_suites: Option<bool>,
@@ -169,8 +169,10 @@ fn message(key: &str, error: &YamlError) -> String {
         YamlError::MultipleDocuments { .. } => {
             "a second YAML document begins here; keep one".to_owned()
         }
+        YamlError::InvalidUtf8Input => "the file is not UTF-8; write it in UTF-8".to_owned(),
+        YamlError::NullIntoString { .. } => format!("{key} lacks a value; write one, or remove it"),
         YamlError::Unexpected { .. }
-        | YamlError::NullIntoString { .. }
+        | YamlError::ExternallyTaggedEnumExpectedScalarOrMapping { .. }
         | YamlError::InvalidScalar { .. }
         | YamlError::InvalidBooleanStrict { .. } => format!("{key} must be {}", expected(key)),
         _ => format!(
@@ -189,7 +191,7 @@ fn expected(key: &str) -> &'static str {
         "cipher_suites" | "curve_preferences" | "client_allowed_sans" => {
             "a list, such as [first, second]"
         }
-        "burst" => "a whole number, such as 20",
+        "burst" => "a whole number from 1 to 4294967295, such as 20",
         _ => "one text",
     }
 }
@@ -197,6 +199,15 @@ fn expected(key: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_not_utf_8_is_refused_as_such() {
+        let message = parse(b"http_server_config: \xff")
+            .err()
+            .unwrap()
+            .to_string();
+        assert_eq!(message, "line 1: the file is not UTF-8; write it in UTF-8");
+    }
 
     #[test]
     fn intervals_are_read_as_go_reads_them() {
