@@ -65,7 +65,7 @@ fn explain(error: &Error) -> (&'static str, &'static str) {
             "put the value in quotes if it begins with an asterisk",
         ),
         Error::NonFiniteFloat { .. } => ("holds a number that is not finite", "give a finite one"),
-        Error::Unexpected { .. } | Error::SerdeInvalidType { .. } => (
+        Error::Unexpected { .. } => (
             "is no mapping of keys",
             "write sections (api, poll, filter, state, web, log, targets) with their keys below them, indented, each as `key: value`",
         ),
