@@ -30,7 +30,7 @@ use std::{
     },
 };
 use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
-use world::{REPOSITORIES, Repository};
+use world::{Repository, WORLD};
 
 /// The most repositories on one page, whatever `limit` asks for.
 const PAGE_CAP: usize = 10;
@@ -102,14 +102,14 @@ struct Listing {
 }
 
 async fn list_repositories(Query(Listing { limit, after }): Query<Listing>) -> Response {
-    let later = REPOSITORIES.iter().filter(|one| one.id > after);
+    let later = WORLD.repositories.iter().filter(|one| one.id > after);
     let page = later.take(limit.unwrap_or(PAGE_CAP).min(PAGE_CAP));
     answer(&page.map(Repository::json).collect())
 }
 
 async fn list_languages(State(api): State<Arc<Api>>, Path(id): Path<u64>) -> Response {
     let elapsed = api.started.elapsed();
-    match REPOSITORIES.iter().find(|one| one.id == id) {
+    match WORLD.repositories.iter().find(|one| one.id == id) {
         None => StatusCode::NOT_FOUND.into_response(),
         Some(one) if one.is_out(elapsed) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
         Some(one) => answer(&one.languages_json(elapsed)),

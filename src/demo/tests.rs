@@ -9,7 +9,7 @@ const POLL: u64 = 5;
 fn completions(second: u64) -> Vec<Option<f64>> {
     let elapsed = Duration::from_secs(second);
     let mut completions = Vec::new();
-    for repository in &REPOSITORIES {
+    for repository in &WORLD.repositories {
         let languages = repository.languages_json(elapsed);
         let languages = languages.as_array().unwrap().iter();
         completions.extend(languages.map(|language| language["completion"].as_f64()));
@@ -19,15 +19,22 @@ fn completions(second: u64) -> Vec<Option<f64>> {
 
 #[test]
 fn shows_two_dozen_repositories_with_ids_that_rise_and_outgrow_a_double() {
-    let ids = REPOSITORIES.map(|repository| repository.id);
+    let ids: Vec<_> = WORLD
+        .repositories
+        .iter()
+        .map(|repository| repository.id)
+        .collect();
     assert_eq!(ids.len(), 24);
     assert!(ids.is_sorted_by(|a, b| a < b));
     assert!(
         ids.iter().any(|id| *id > 1 << 53 && id % 2 == 1),
         "an odd one cannot be a double"
     );
-    let spelled = REPOSITORIES.map(|repository| repository.json()["id"].clone());
-    assert!(spelled.iter().any(Value::is_string) && spelled.iter().any(Value::is_u64));
+    let mut spelled = WORLD
+        .repositories
+        .iter()
+        .map(|repository| repository.json()["id"].clone());
+    assert!(spelled.clone().any(|id| id.is_string()) && spelled.any(|id| id.is_u64()));
 }
 
 #[test]
@@ -69,7 +76,7 @@ fn progress_rises_stalls_falls_back_and_reaches_a_hundred() {
 fn loses_one_repository_for_a_while() {
     let out = |second| {
         let elapsed = Duration::from_secs(second);
-        let out = REPOSITORIES.iter().filter(|one| one.is_out(elapsed));
+        let out = WORLD.repositories.iter().filter(|one| one.is_out(elapsed));
         out.count()
     };
     assert_eq!((0..300).map(out).sum::<usize>(), 12);
@@ -149,7 +156,7 @@ async fn lists_every_repository_on_capped_pages_then_an_empty_one() {
 #[tokio::test]
 async fn lists_the_languages_of_each_repository() {
     let caller = Caller(router());
-    for repository in &REPOSITORIES {
+    for repository in &WORLD.repositories {
         let path = format!("/v1/repositories/{}/languages", repository.id);
         let (status, languages) = caller.ask(&path).await;
         assert_eq!(status, 200);

@@ -1,107 +1,51 @@
 //! What the demo API shows: repositories, how far each language is at any time, and when it is to be ready.
 
 use crate::model::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{sync::LazyLock, time::Duration};
 
-/// A repository of the demo.
-#[derive(Debug, Clone, Copy)]
+/// The common languages come first. The last ids are larger than a double can hold, which reveals clients that read them
+/// as such.
+pub static WORLD: LazyLock<World> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("world.json")).expect("the tests of the demo read it")
+});
+
+#[derive(Debug, Deserialize)]
+pub struct World {
+    /// In the order of their ids.
+    pub repositories: Vec<Repository>,
+    /// Code and name of each.
+    languages: Vec<(String, String)>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Repository {
     pub id: u64,
-    name: &'static str,
-    created_at: &'static str,
-    /// How many target languages it has.
+    name: String,
+    created_at: String,
+    private: bool,
+    /// How many of the languages it has.
+    #[serde(skip_serializing)]
     pub languages: usize,
 }
 
-const fn repository(
-    id: u64,
-    name: &'static str,
-    created_at: &'static str,
-    languages: usize,
-) -> Repository {
-    Repository {
-        id,
-        name,
-        created_at,
-        languages,
-    }
-}
-
-/// In the order of their ids. The last of these are larger than a double can hold, which reveals clients that read them as
-/// such.
-#[rustfmt::skip]
-pub const REPOSITORIES: [Repository; 24] = [
-    repository(3_001, "fernwood/field-guide", "2018-03-12T08:15:00Z", 14),
-    repository(3_405, "fernwood/field-guide-ios", "2018-06-30T11:42:19Z", 12),
-    repository(3_406, "fernwood/field-guide-android", "2018-07-02T09:03:54Z", 12),
-    repository(5_120, "harborlight/tide-tables", "2019-01-21T16:20:00+01:00", 9),
-    repository(5_377, "harborlight/harbor-map", "2019-02-11T10:31:47.250Z", 8),
-    repository(6_210, "harborlight/crew-portal", "2019-05-06T07:00:12Z", 4),
-    repository(8_844, "opal-notes/opal", "2019-11-18T19:27:33Z", 22),
-    repository(9_001, "opal-notes/opal-desktop", "2020-02-03T13:08:25Z", 20),
-    repository(9_002, "opal-notes/opal-mobile", "2020-02-03T13:11:02Z", 20),
-    repository(9_730, "opal-notes/handbook", "2020-04-27T15:55:41Z", 7),
-    repository(11_004, "opal-notes/billing", "2020-09-14T06:44:08Z", 6),
-    repository(14_210, "tinplate/checkout", "2021-01-05T12:00:00Z", 11),
-    repository(14_211, "tinplate/storefront", "2021-01-05T12:00:01Z", 13),
-    repository(15_902, "tinplate/merchant-console", "2021-03-23T17:38:29.500Z", 9),
-    repository(17_640, "tinplate/mail-templates", "2021-08-10T09:49:56Z", 10),
-    repository(20_222, "wayfinder-maps/router", "2022-02-22T22:22:22Z", 5),
-    repository(9_007_199_254_740_993, "wayfinder-maps/web", "2022-02-28T08:12:37-05:00", 16),
-    repository(9_007_199_254_741_207, "wayfinder-maps/docs", "2022-10-17T14:05:03Z", 3),
-    repository(9_007_199_254_742_011, "quiet-garden/planner", "2023-04-04T04:44:00Z", 8),
-    repository(9_007_199_254_742_305, "quiet-garden/almanac", "2023-06-19T18:29:11Z", 6),
-    repository(9_007_199_254_743_117, "lanternfish/reader", "2024-01-09T20:16:48Z", 17),
-    repository(9_007_199_254_743_901, "lanternfish/catalog-admin", "2024-05-31T10:57:05Z", 3),
-    repository(9_007_199_254_744_003, "lanternfish/reader-plugins", "2025-03-07T09:33:20Z", 1),
-    repository(9_007_199_254_745_559, "lanternfish/audiobooks", "2026-09-29T11:02:14Z", 0),
-];
-
-/// The target languages: code and name, the common ones first.
-const LANGUAGES: [(&str, &str); 22] = [
-    ("de", "German"),
-    ("fr", "French"),
-    ("es", "Spanish"),
-    ("ja", "Japanese"),
-    ("pt-BR", "Portuguese (Brazil)"),
-    ("zh-Hans", "Chinese (Simplified)"),
-    ("it", "Italian"),
-    ("ko", "Korean"),
-    ("nl", "Dutch"),
-    ("pl", "Polish"),
-    ("tr", "Turkish"),
-    ("uk", "Ukrainian"),
-    ("sv", "Swedish"),
-    ("cs", "Czech"),
-    ("ar", "Arabic"),
-    ("da", "Danish"),
-    ("fi", "Finnish"),
-    ("he", "Hebrew"),
-    ("nb", "Norwegian Bokmål"),
-    ("el", "Greek"),
-    ("hi", "Hindi"),
-    ("eo", "Esperanto"),
-];
-
 impl Repository {
-    /// The repository as the API spells it, which some do with a text for the id. Those of few languages are private.
+    /// The repository as the API spells it: some ids are texts.
     pub fn json(&self) -> Value {
-        let id = if self.id.is_multiple_of(2) {
-            json!(self.id)
-        } else {
-            json!(self.id.to_string())
-        };
-        let private = self.languages < 7;
-        json!({ "id": id, "name": self.name, "created_at": self.created_at, "private": private })
+        let mut repository = json!(self);
+        if !self.id.is_multiple_of(2) {
+            repository["id"] = self.id.to_string().into();
+        }
+        repository
     }
 
     /// Its languages as the API spells them, so long after the start. One of them is not measured.
     pub fn languages_json(&self, elapsed: Duration) -> Value {
         let mut languages = Vec::new();
-        for (place, (code, name)) in (0..).zip(LANGUAGES).take(self.languages) {
+        for (place, (code, name)) in (0..).zip(&WORLD.languages).take(self.languages) {
             let mut language = json!({ "code": code, "name": name });
-            if (self.id, code) != (REPOSITORIES[0].id, "nl") {
+            if (self.id, &**code) != (3001, "nl") {
                 language["completion"] = self.completion(place, elapsed).into();
             }
             languages.push(language);
