@@ -6,7 +6,7 @@
 mod answer;
 mod interner;
 
-pub use answer::{BadEntry, Defects, LanguageList, Next, Page, TargetLanguage};
+pub use answer::{BadEntry, Defects, LanguageList, Listing, Next, Page, TargetLanguage};
 pub use interner::Interner;
 pub(crate) use interner::KnownLanguages;
 

@@ -8,15 +8,15 @@
 //! Entries are read one by one, so that the bounds below also bound the memory that an answer takes, whatever it is made of.
 
 use crate::model::{
-    Completion, Defect, Interner, LanguageList, Next, Page, Repository, RepositoryId,
+    Completion, Defect, Interner, LanguageList, Listing, Next, Page, Repository, RepositoryId,
     TargetLanguage, Timestamp,
 };
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 /// The longest name and code, in bytes: a longer one is bad.
 const MAX_TEXT: usize = 1000;
@@ -43,34 +43,37 @@ pub enum DecodeError {
 /// # Errors
 /// The body is not a JSON array in UTF-8, or too large to be a page.
 pub fn decode_page(body: &[u8]) -> Result<Page, DecodeError> {
-    let kept =
-        |page: &Page| page.repositories.len() + page.nameless.len() + page.unidentified.len();
-    let page = read_entries(body, |page, place, entry| {
-        if kept(page) <= MAX_REPOSITORIES {
-            page.next = match add_repository(page, place, entry) {
+    let mut page = Page::default();
+    read_entries(body, |place, entry| {
+        if page.listing.count() <= MAX_REPOSITORIES {
+            page.next = match add_repository(&mut page.listing, place, entry) {
                 Some(id) => Next::After(id),
                 None => Next::Unreadable,
             };
         }
     })?;
-    if kept(&page) > MAX_REPOSITORIES {
+    if page.listing.count() > MAX_REPOSITORIES {
         return Err(DecodeError::TooMany("100,000 repositories"));
     }
     Ok(page)
 }
 
-/// Adds one entry to the page, and returns its id if that can be read.
-fn add_repository(page: &mut Page, place: usize, entry: Option<Entry<'_>>) -> Option<RepositoryId> {
+/// Adds one entry to the listing, and returns its id if that can be read.
+fn add_repository(
+    listing: &mut Listing,
+    place: usize,
+    entry: Option<Entry<'_>>,
+) -> Option<RepositoryId> {
     let Some(entry) = entry else {
-        page.bad.add(Defect::NotAnObject, Some(place), "");
+        listing.bad.add(Defect::NotAnObject, Some(place), "");
         return None;
     };
-    let id = entry.id.required(parse_id);
-    let name = entry.name.required(parse_text);
-    let private = entry.private.optional(|raw| raw.parse().ok());
-    let created_at = entry.created_at.required(parse_time);
+    let id = entry.id.and_then(parse_id);
+    let name = entry.name.and_then(parse_nonempty);
+    let private = entry.private.and_then(|raw| raw.parse().ok());
+    let created_at = entry.created_at.and_then(parse_time);
     for (defect, is_found) in [
-        (Defect::Private, private.is_err()),
+        (Defect::Private, is_bad(entry.private, private.is_some())),
         (Defect::CreatedAt, created_at.is_none()),
         (Defect::Id, id.is_none()),
         (Defect::Name, name.is_none()),
@@ -82,18 +85,18 @@ fn add_repository(page: &mut Page, place: usize, entry: Option<Entry<'_>>) -> Op
                 (None, Some(name)) => format!("{name:?}"),
                 (None, None) => String::new(),
             };
-            page.bad.add(defect, Some(place), identity);
+            listing.bad.add(defect, Some(place), identity);
         }
     }
     match (id, name) {
-        (Some(id), Some(name)) => page.repositories.push(Repository {
+        (Some(id), Some(name)) => listing.add(Arc::new(Repository {
             id,
             name: (*name).into(),
-            private: private.unwrap_or(None),
+            private,
             created_at,
-        }),
-        (Some(id), None) => page.nameless.push(id),
-        (None, Some(name)) => page.unidentified.push((*name).into()),
+        })),
+        (Some(id), None) => drop(listing.nameless.insert(id)),
+        (None, Some(name)) => drop(listing.unidentified.insert((*name).into())),
         (None, None) => {}
     }
     id
@@ -104,12 +107,10 @@ fn add_repository(page: &mut Page, place: usize, entry: Option<Entry<'_>>) -> Op
 /// # Errors
 /// The body is not a JSON array in UTF-8, or has more languages than a repository can have.
 pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList, DecodeError> {
-    let (list, is_full) = read_entries(
-        body,
-        |(list, is_full): &mut (LanguageList, bool), place, entry| {
-            *is_full |= !add_language(list, place, entry, interner);
-        },
-    )?;
+    let (mut list, mut is_full) = (LanguageList::default(), false);
+    read_entries(body, |place, entry| {
+        is_full |= !add_language(&mut list, place, entry, interner);
+    })?;
     if is_full {
         return Err(DecodeError::TooMany(
             "1,000 languages, or all repositories have more than 100,000 different ones, or 16 MiB of their codes and names",
@@ -130,7 +131,7 @@ fn add_language(
         bad.add(Defect::NotAnObject, place, "");
         return true;
     };
-    let Some(code) = entry.code.required(parse_text) else {
+    let Some(code) = entry.code.and_then(parse_nonempty) else {
         bad.add(Defect::Code, place, "");
         return true;
     };
@@ -139,20 +140,19 @@ fn add_language(
         bad.add(Defect::DuplicateCode, place, identity);
         return true;
     };
-    let name = entry.name.optional(parse_name);
-    if name.is_err() {
+    let name = entry.name.and_then(parse_string);
+    if is_bad(entry.name, name.is_some()) {
         bad.add(Defect::Name, place, identity);
     }
-    let completion = entry.completion.optional(parse_completion);
-    if completion.is_err() {
+    let completion = entry.completion.and_then(parse_completion);
+    if is_bad(entry.completion, completion.is_some()) {
         bad.add(Defect::Completion, place, identity);
     }
-    let name = name.unwrap_or(None).unwrap_or_default();
+    let name = name.unwrap_or_default();
     let has_room = languages.len() < MAX_LANGUAGES;
     let Some(language) = has_room.then(|| interner.language(&code, &name)).flatten() else {
         return false;
     };
-    let completion = completion.unwrap_or(None);
     languages.insert(
         at,
         TargetLanguage {
@@ -163,10 +163,15 @@ fn add_language(
     true
 }
 
+/// Whether a field that may be missing is there, but without a value that can be used.
+fn is_bad(raw: Option<&str>, has_value: bool) -> bool {
+    !has_value && !matches!(raw, None | Some("null"))
+}
+
 /// An integer, or a string of one in plain decimal digits (API specification 2.1).
 fn parse_id(raw: &str) -> Option<RepositoryId> {
     let digits = if raw.starts_with('"') {
-        parse_name(raw)?
+        parse_string(raw)?
     } else {
         Cow::Borrowed(raw)
     };
@@ -178,13 +183,13 @@ fn parse_id(raw: &str) -> Option<RepositoryId> {
     }
 }
 
-fn parse_text(raw: &str) -> Option<Cow<'_, str>> {
-    parse_name(raw).filter(|text| !text.is_empty())
+fn parse_nonempty(raw: &str) -> Option<Cow<'_, str>> {
+    parse_string(raw).filter(|text| !text.is_empty())
 }
 
 /// The text of a JSON string, which may be empty; `None` if `raw` is another value, or spells no text, such as half a
 /// surrogate pair.
-fn parse_name(raw: &str) -> Option<Cow<'_, str>> {
+fn parse_string(raw: &str) -> Option<Cow<'_, str>> {
     let text = raw.strip_prefix('"')?.strip_suffix('"')?;
     let text = if text.contains('\\') {
         Cow::Owned(serde_json::from_str(raw).ok()?)
@@ -201,47 +206,34 @@ fn parse_completion(raw: &str) -> Option<Completion> {
 
 /// RFC 3339.
 fn parse_time(raw: &str) -> Option<Timestamp> {
-    let time: jiff::Timestamp = parse_name(raw)?.parse().ok()?;
+    let time: jiff::Timestamp = parse_string(raw)?.parse().ok()?;
     Some(Timestamp::from_millis(time.as_millisecond()))
 }
 
 /// Lets `take` take in the entries of a JSON array one by one, counted from 1; `None` for one that is no object.
-fn read_entries<'a, T: Default>(
+fn read_entries<'a>(
     body: &'a [u8],
-    take: impl Fn(&mut T, usize, Option<Entry<'a>>),
-) -> Result<T, DecodeError> {
-    let read = |are_objects| -> serde_json::Result<T> {
-        let mut taken = T::default();
-        let mut place = 0;
-        let mut array = serde_json::Deserializer::from_slice(body);
-        array.deserialize_seq(Entries {
-            are_objects,
-            take: |entry| {
-                place += 1;
-                take(&mut taken, place, entry);
-            },
-        })?;
-        array.end()?;
-        Ok(taken)
-    };
-    // Almost always all are objects; only where they are not is each looked at twice.
-    read(true).or_else(|_| read(false)).map_err(|error| {
-        if body.trim_ascii_start().starts_with(b"<") {
-            DecodeError::Html
-        } else if error.is_eof() {
-            DecodeError::Truncated
-        } else {
-            DecodeError::NotAnArray(error)
-        }
-    })
+    mut take: impl FnMut(usize, Option<Entry<'a>>),
+) -> Result<(), DecodeError> {
+    let mut place = 0;
+    let mut array = serde_json::Deserializer::from_slice(body);
+    let read = array.deserialize_seq(Entries(|entry: &'a RawValue| {
+        place += 1;
+        let mut object = serde_json::Deserializer::from_str(entry.get());
+        let entry = object.deserialize_map(Entry::default());
+        take(place, entry.ok());
+    }));
+    match read.and_then(|()| array.end()) {
+        Ok(()) => Ok(()),
+        Err(_) if body.trim_ascii_start().starts_with(b"<") => Err(DecodeError::Html),
+        Err(error) if error.is_eof() => Err(DecodeError::Truncated),
+        Err(error) => Err(DecodeError::NotAnArray(error)),
+    }
 }
 
-struct Entries<F> {
-    are_objects: bool,
-    take: F,
-}
+struct Entries<F>(F);
 
-impl<'de, F: FnMut(Option<Entry<'de>>)> Visitor<'de> for Entries<F> {
+impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Entries<F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -249,91 +241,47 @@ impl<'de, F: FnMut(Option<Entry<'de>>)> Visitor<'de> for Entries<F> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<(), A::Error> {
-        if self.are_objects {
-            while let Some(entry) = array.next_element()? {
-                (self.take)(Some(entry));
-            }
-        } else {
-            while let Some(entry) = array.next_element::<&RawValue>()? {
-                (self.take)(serde_json::from_str(entry.get()).ok());
-            }
+        while let Some(entry) = array.next_element()? {
+            (self.0)(entry);
         }
         Ok(())
     }
 }
 
-/// The fields of one object that the specification names.
+/// The raw text of the fields of one object that the specification names; `None` if one is missing. That of one that appears twice is empty,
+/// which is no value of any kind.
 #[derive(Default)]
 struct Entry<'a> {
-    id: Field<'a>,
-    name: Field<'a>,
-    private: Field<'a>,
-    created_at: Field<'a>,
-    code: Field<'a>,
-    completion: Field<'a>,
-}
-
-#[derive(Default)]
-enum Field<'a> {
-    #[default]
-    Missing,
-    Once(&'a str),
-    Repeated,
-}
-
-/// A field that is present but not as it should be.
-struct Bad;
-
-impl<'a> Field<'a> {
-    /// `None` if the field is missing or bad.
-    fn required<T>(&self, parse: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
-        self.optional(parse).unwrap_or(None)
-    }
-
-    /// `Ok(None)` if the field is missing.
-    fn optional<T>(&self, parse: impl FnOnce(&'a str) -> Option<T>) -> Result<Option<T>, Bad> {
-        match *self {
-            Self::Missing | Self::Once("null") => Ok(None),
-            Self::Once(raw) => parse(raw).map(Some).ok_or(Bad),
-            Self::Repeated => Err(Bad),
-        }
-    }
+    id: Option<&'a str>,
+    name: Option<&'a str>,
+    private: Option<&'a str>,
+    created_at: Option<&'a str>,
+    code: Option<&'a str>,
+    completion: Option<&'a str>,
 }
 
 /// By hand, since a derived struct refuses an object in which a key is repeated, or is no text.
-impl<'de> Deserialize<'de> for Entry<'de> {
-    fn deserialize<D: Deserializer<'de>>(entry: D) -> Result<Self, D::Error> {
-        entry.deserialize_map(Fields)
-    }
-}
-
-struct Fields;
-
-impl<'de> Visitor<'de> for Fields {
-    type Value = Entry<'de>;
+impl<'de> Visitor<'de> for Entry<'de> {
+    type Value = Self;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Entry<'de>, A::Error> {
-        let mut entry = Entry::default();
+    fn visit_map<A: MapAccess<'de>>(mut self, mut object: A) -> Result<Self, A::Error> {
         while let Some((key, value)) = object.next_entry::<&RawValue, &RawValue>()? {
-            let field = match parse_name(key.get()).as_deref() {
-                Some("id") => &mut entry.id,
-                Some("name") => &mut entry.name,
-                Some("private") => &mut entry.private,
-                Some("created_at") => &mut entry.created_at,
-                Some("code") => &mut entry.code,
-                Some("completion") => &mut entry.completion,
+            let field = match parse_string(key.get()).as_deref() {
+                Some("id") => &mut self.id,
+                Some("name") => &mut self.name,
+                Some("private") => &mut self.private,
+                Some("created_at") => &mut self.created_at,
+                Some("code") => &mut self.code,
+                Some("completion") => &mut self.completion,
                 _ => continue,
             };
-            *field = match field {
-                Field::Missing => Field::Once(value.get()),
-                Field::Once(_) | Field::Repeated => Field::Repeated,
-            };
+            *field = Some(field.map_or(value.get(), |_| ""));
         }
-        Ok(entry)
+        Ok(self)
     }
 }
 

@@ -1,7 +1,11 @@
 //! What an answer of the API means: pages of the listing, lists of languages, and their defects.
 
 use super::{Completion, Defect, Language, Repository, RepositoryId};
-use std::{fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet, btree_map::Entry},
+    fmt,
+    sync::Arc,
+};
 
 /// How many defects are described.
 const MAX_DESCRIBED: usize = 100;
@@ -54,6 +58,11 @@ impl Defects {
         }
     }
 
+    /// Adds a repository that cannot be used because of another one in the listing.
+    pub fn add_duplicate(&mut self, defect: Defect, Repository { id, name, .. }: &Repository) {
+        self.add(defect, None, format_args!("id {id}, {name:?}"));
+    }
+
     /// Adds those of another answer.
     pub fn append(&mut self, mut other: Self) {
         self.all.append(&mut other.all);
@@ -74,28 +83,54 @@ pub enum Next {
     Unreadable,
 }
 
+/// What a listing has shown so far, or one page of it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Listing {
+    pub repositories: BTreeMap<RepositoryId, Arc<Repository>>,
+    /// Ids of entries whose name cannot be read: they are listed, though nothing new is known of them.
+    pub nameless: HashSet<RepositoryId>,
+    /// Names of entries whose id cannot be read: likewise.
+    pub unidentified: HashSet<Arc<str>>,
+    pub bad: Defects,
+}
+
+impl Listing {
+    /// Adds a repository; the first of an id counts.
+    pub fn add(&mut self, repository: Arc<Repository>) {
+        match self.repositories.entry(repository.id) {
+            Entry::Vacant(entry) => drop(entry.insert(repository)),
+            Entry::Occupied(_) => self.bad.add_duplicate(Defect::DuplicateId, &repository),
+        }
+    }
+
+    /// Adds the next page.
+    pub fn append(&mut self, page: Self) {
+        for repository in page.repositories.into_values() {
+            self.add(repository);
+        }
+        self.bad.append(page.bad);
+        self.nameless.extend(page.nameless);
+        self.unidentified.extend(page.unidentified);
+    }
+
+    /// How many repositories it has shown.
+    pub fn count(&self) -> usize {
+        self.repositories.len() + self.nameless.len() + self.unidentified.len()
+    }
+
+    /// Whether it shows this repository, even if only its id or only its name can be read.
+    pub fn shows(&self, repository: &Repository) -> bool {
+        self.repositories.contains_key(&repository.id)
+            || self.nameless.contains(&repository.id)
+            || self.unidentified.contains(&repository.name)
+    }
+}
+
 /// One page of the listing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Page {
-    /// In the order of the page; an id may appear more than once.
-    pub repositories: Vec<Repository>,
-    /// Ids of entries whose name cannot be read: they are listed, though nothing new is known of them.
-    pub nameless: Vec<RepositoryId>,
-    /// Names of entries whose id cannot be read: likewise.
-    pub unidentified: Vec<Arc<str>>,
-    pub bad: Defects,
+    pub listing: Listing,
     pub next: Next,
-}
-
-impl Page {
-    /// Whether the listing can continue, or ended properly, if this page was requested with the cursor `after`.
-    pub fn follows(&self, after: Option<RepositoryId>) -> bool {
-        match self.next {
-            Next::End => true,
-            Next::After(id) => after.is_none_or(|after| id > after),
-            Next::Unreadable => false,
-        }
-    }
 }
 
 /// One target language of a repository.

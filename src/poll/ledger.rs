@@ -6,7 +6,7 @@
 mod clocks;
 mod listing;
 
-pub use listing::{Change, Listing};
+pub use listing::Change;
 
 use super::queue::Queue;
 use crate::{

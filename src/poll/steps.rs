@@ -2,15 +2,15 @@
 
 use super::{
     PUBLISH_EVERY, Poller,
-    ledger::{Listing, MOST_LANGUAGES},
+    ledger::MOST_LANGUAGES,
     log::{self, PollLog},
     queue::Verdict,
 };
 use crate::{
     api::{Api, ApiError, CURSOR_HINT, Session},
     model::{
-        Defects, Failure, LanguageList, Next, Operation, PollFailure, Reason, RepositoryId, Scope,
-        Stop,
+        Defects, Failure, LanguageList, Listing, Next, Operation, PollFailure, Reason,
+        RepositoryId, Scope, Stop,
     },
     snapshot::{Activity, DataSource, PollOutcome, PollStatus, Snapshot, Step},
     words::repositories,
@@ -109,10 +109,9 @@ where
                     Ok(()) = self.settings.changed() => self.follow_settings(),
                 }
             };
-            let (follows, next) = (page.follows(after), page.next);
-            listing.add(page);
+            listing.append(page.listing);
             self.count_defects(Operation::ListRepositories, &mut listing.bad);
-            let shown = listing.len();
+            let shown = listing.count();
             self.came_to(Step::Listing { shown });
             let most = self.in_force.max_repositories;
             if shown > most {
@@ -129,10 +128,10 @@ where
                     hint,
                 ));
             }
-            match next {
+            match page.next {
                 Next::End => return Ok(()),
-                Next::After(id) if follows => after = Some(id),
-                _ => {
+                Next::After(id) if after.is_none_or(|after| id > after) => after = Some(id),
+                Next::After(_) | Next::Unreadable => {
                     let page = after.map_or_else(
                         || "the first page".to_owned(),
                         |after| format!("the page after id {after}"),

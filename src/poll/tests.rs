@@ -11,7 +11,7 @@ mod wrong_clock;
 use crate::{
     api::{ApiError, Attempts, Session},
     model::{
-        BadEntry, Completion, Defects, Language, LanguageList, Next, Page, Repository,
+        BadEntry, Completion, Defects, Language, LanguageList, Listing, Next, Page, Repository,
         RepositoryId, TargetLanguage,
     },
     snapshot::Condition,
@@ -103,24 +103,18 @@ impl Session for FakeSession {
         if page.is_none() && answers.listing_breaks {
             return Err(answers.error("the listing broke"));
         }
-        let repositories: Vec<_> = page
-            .into_iter()
-            .flatten()
-            .map(|(id, name)| Repository {
-                id: RepositoryId::new(*id).unwrap(),
+        let (mut listing, mut next) = (Listing::default(), Next::End);
+        for (id, name) in page.into_iter().flatten() {
+            let id = RepositoryId::new(*id).unwrap();
+            next = Next::After(id);
+            listing.add(Arc::new(Repository {
+                id,
                 name: (*name).into(),
                 private: Some(false),
                 created_at: None,
-            })
-            .collect();
-        let next = repositories
-            .last()
-            .map_or(Next::End, |last| Next::After(last.id));
-        Ok(Page {
-            repositories,
-            next,
-            ..Page::default()
-        })
+            }));
+        }
+        Ok(Page { listing, next })
     }
 
     async fn list_languages(

@@ -4,13 +4,12 @@ use crate::{
     api::{Api as _, ApiError, Attempts, CURSOR_HINT, Client, Session as _},
     config::Config,
     health,
-    model::{Completion, Failure},
+    model::{Completion, Failure, Next},
     select::select,
     snapshot::Snapshot,
     words::{counted, grouped, repositories},
 };
 use anyhow::anyhow;
-use std::{collections::BTreeMap, sync::Arc};
 
 /// Requests the first page of the listing and one repository's languages, each once. Returns what it found, in lines.
 pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<String>> {
@@ -22,30 +21,26 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
         .list_repositories(None)
         .await
         .map_err(|error| failed("the listing", error))?;
-    if !page.follows(None) {
+    if page.next == Next::Unreadable {
         return Err(anyhow!(
             "the listing cannot be continued: the last id of its first page cannot be read; {CURSOR_HINT}"
         ));
     }
-    let listed: BTreeMap<_, _> = page
-        .repositories
-        .into_iter()
-        .map(|one| (one.id, Arc::new(one)))
-        .collect();
+    let listed = page.listing.repositories;
     let polled = select(&listed, &config.filter).polled;
     let (all, left) = (repositories(listed.len()), grouped(polled.len()));
     let mut lines = vec![
         format!("{} answers and accepts the key", config.api.base_url),
         format!("the first page of the listing has {all}, and the filters leave {left} of them"),
     ];
-    if let Some(bad) = page.bad.described.first() {
+    if let Some(bad) = page.listing.bad.described.first() {
         lines.push(format!("it has bad entries or fields, such as {bad}"));
     }
     let mut findings = Vec::new();
     if polled.is_empty() {
         findings.extend(health::nothing_selected(&Snapshot {
             filtered: listed.len(),
-            unnamed: page.nameless.len(),
+            unnamed: page.listing.nameless.len(),
             ..Snapshot::default()
         }));
     }

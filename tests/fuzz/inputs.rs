@@ -16,13 +16,14 @@ pub fn decode_page(bytes: &[u8]) {
     let Ok(page) = wire::decode_page(bytes) else {
         return;
     };
-    for repository in &page.repositories {
+    let listing = page.listing;
+    for repository in listing.repositories.values() {
         assert!(!repository.name.is_empty());
         assert!((1..=i64::MAX.unsigned_abs()).contains(&repository.id.get()));
     }
-    assert!(page.bad.described.len() <= page.bad.all.len().min(100));
-    if let (Next::After(next), Some(last)) = (page.next, page.repositories.last()) {
-        assert!(next == last.id || page.nameless.contains(&next));
+    assert!(listing.bad.described.len() <= listing.bad.all.len().min(100));
+    if let Next::After(next) = page.next {
+        assert!(listing.repositories.contains_key(&next) || listing.nameless.contains(&next));
     }
 }
 

@@ -13,6 +13,10 @@ fn repository(fields: &str) -> Page {
     ))
 }
 
+fn only(page: &Page) -> &Repository {
+    page.listing.repositories.values().next().unwrap()
+}
+
 #[test]
 fn ids_are_integers_or_strings_of_one_and_exact_up_to_63_bits() {
     for (raw, id) in [
@@ -23,7 +27,7 @@ fn ids_are_integers_or_strings_of_one_and_exact_up_to_63_bits() {
         (r#""\u0031""#, 1),
     ] {
         let page = repository(&format!(r#""id":{raw},"name":"o/r""#));
-        assert_eq!(page.repositories[0].id.get(), id, "{raw}");
+        assert_eq!(only(&page).id.get(), id, "{raw}");
         assert_eq!(page.next, Next::After(RepositoryId::new(id).unwrap()));
     }
 }
@@ -50,9 +54,9 @@ fn a_bad_id_costs_the_entry_and_keeps_its_name() {
         "\"\u{661}\"",
     ] {
         let page = repository(&format!(r#""id":{raw},"name":"o/r""#));
-        assert_eq!(page.repositories, [], "{raw}");
-        assert_eq!(page.bad.all, [Defect::Id], "{raw}");
-        assert_eq!(page.unidentified, ["o/r".into()]);
+        assert!(page.listing.repositories.is_empty(), "{raw}");
+        assert_eq!(page.listing.bad.all, [Defect::Id], "{raw}");
+        assert_eq!(page.listing.unidentified, ["o/r".into()].into());
         assert_eq!(page.next, Next::Unreadable);
     }
 }
@@ -62,11 +66,11 @@ fn a_bad_name_keeps_the_id_listed() {
     for raw in ["\"\"", "7", "null", r#""\ud800""#, "[]"] {
         let page = repository(&format!(r#""id":7,"name":{raw}"#));
         assert_eq!(
-            (page.repositories.len(), page.nameless.len()),
+            (page.listing.repositories.len(), page.listing.nameless.len()),
             (0, 1),
             "{raw}"
         );
-        assert_eq!(page.bad.all, [Defect::Name], "{raw}");
+        assert_eq!(page.listing.bad.all, [Defect::Name], "{raw}");
     }
 }
 
@@ -75,9 +79,9 @@ fn a_bad_entry_costs_itself_alone_and_only_the_last_decides_the_cursor() {
     let mixed = page(
         r#"[null, 5, "x", [[[]]], 1e400, "\ud800", {"id":3,"name":"o/r","created_at":"2024-05-06T07:08:09.5+02:00","new":{"a":[{}]}}]"#,
     );
-    assert_eq!(mixed.bad.all, [Defect::NotAnObject; 6]);
+    assert_eq!(mixed.listing.bad.all, [Defect::NotAnObject; 6]);
     assert_eq!(
-        mixed.repositories[0].created_at,
+        only(&mixed).created_at,
         Some(Timestamp::from_millis(1_714_972_089_500))
     );
     assert_eq!(mixed.next, Next::After(RepositoryId::new(3).unwrap()));
@@ -88,7 +92,7 @@ fn a_bad_entry_costs_itself_alone_and_only_the_last_decides_the_cursor() {
 fn private_may_be_missing_but_not_odd_and_created_at_may_not_be_missing() {
     let shown = |fields: &str| {
         let page = page(&format!(r#"[{{"id":3,"name":"o/r",{fields}}}]"#));
-        (page.repositories[0].private, page.bad.all)
+        (only(&page).private, page.listing.bad.all)
     };
     assert_eq!(
         shown(r#""created_at":"2024-05-06T07:08:09Z""#),
@@ -112,17 +116,18 @@ fn private_may_be_missing_but_not_odd_and_created_at_may_not_be_missing() {
 #[test]
 fn keys_may_be_escaped_and_unknown_ones_may_be_anything() {
     let page = repository(r#""":2,"\ud800":1,"Id":9,"\u0069d":3,"name":"o/r""#);
-    assert_eq!((page.repositories[0].id.get(), page.bad.all.len()), (3, 0));
+    assert_eq!((only(&page).id.get(), page.listing.bad.all.len()), (3, 0));
 }
 
 #[test]
 fn a_field_that_stands_twice_is_bad() {
     assert_eq!(
-        repository(r#""id":3,"id":4,"name":"o/r""#).bad.all,
+        repository(r#""id":3,"id":4,"name":"o/r""#).listing.bad.all,
         [Defect::Id]
     );
     assert_eq!(
         repository(r#""id":3,"name":"o/r","private":true,"private":true"#)
+            .listing
             .bad
             .all,
         [Defect::Private]
@@ -233,7 +238,7 @@ fn what_is_no_array_fails_as_a_whole_and_is_named() {
 #[test]
 fn every_defect_is_counted_and_a_hundred_are_described() {
     let body = format!("[{}0]", "0,".repeat(9_999));
-    let bad = [page(&body).bad, languages(&body).bad];
+    let bad = [page(&body).listing.bad, languages(&body).bad];
     for Defects { all, described } in bad {
         assert_eq!((described.len(), all.len()), (100, 10_000));
     }
@@ -259,7 +264,7 @@ fn an_answer_with_more_than_there_can_be_is_refused() {
         let body = array(count, |n| format!(r#"{{"id":{n}}}"#));
         decode_page(body.as_bytes())
     };
-    assert_eq!(page(100_000).unwrap().nameless.len(), 100_000);
+    assert_eq!(page(100_000).unwrap().listing.nameless.len(), 100_000);
     assert!(matches!(page(100_001), Err(DecodeError::TooMany(_))));
 }
 
@@ -271,11 +276,11 @@ fn a_name_of_more_than_a_thousand_bytes_is_bad() {
             r#"[{{"id":1,"name":"{name}","created_at":null}}]"#
         ))
     };
+    assert_eq!(only(&named(&longest)).name, longest.as_str().into());
     assert_eq!(
-        named(&longest).repositories[0].name,
-        longest.as_str().into()
+        named(&format!("{longest}n")).listing.bad.all[1],
+        Defect::Name
     );
-    assert_eq!(named(&format!("{longest}n")).bad.all[1], Defect::Name);
     let list = languages(&format!(
         r#"[{{"code":"de","name":"{longest}n"}},{{"code":"{longest}n"}}]"#
     ));
@@ -286,7 +291,7 @@ fn a_name_of_more_than_a_thousand_bytes_is_bad() {
 #[test]
 fn depth_is_no_danger() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(page(&deep).bad.all, [Defect::NotAnObject]);
+    assert_eq!(page(&deep).listing.bad.all, [Defect::NotAnObject]);
     let list = languages(&format!(
         r#"[{{"code":"de","x":{deep},"completion":{deep}}}]"#
     ));

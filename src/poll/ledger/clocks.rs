@@ -146,10 +146,10 @@ pub fn cut_to(languages: &mut Arc<Languages>, now: Timestamp) {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::Listing, *};
+    use super::*;
     use crate::{
         config::FilterConfig,
-        model::{Completion, Interner, Next, Page, Repository, TargetLanguage},
+        model::{Completion, Interner, Listing, Repository, TargetLanguage},
     };
     use globset::GlobSet;
 
@@ -162,14 +162,9 @@ mod tests {
             private: Some(false),
             created_at: None,
         };
-        let page = Page {
-            repositories: vec![repository],
-            next: Next::After(id),
-            ..Page::default()
-        };
         let mut ledger = Ledger::default();
         let mut listing = Listing::default();
-        listing.add(page);
+        listing.add(Arc::new(repository));
         let filter = FilterConfig {
             include: GlobSet::empty(),
             exclude: GlobSet::empty(),

@@ -3,7 +3,7 @@
 use super::{Ledger, Polled, depart};
 use crate::{
     config::FilterConfig,
-    model::{Defect, Defects, Page, Repository, RepositoryId, Timestamp},
+    model::{Defect, Defects, Listing, Repository, RepositoryId, Timestamp},
     select::{Selection, select},
     snapshot::{Languages, Reading},
 };
@@ -12,50 +12,6 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry},
     sync::Arc,
 };
-
-/// What a listing has shown so far; nothing known changes before it is applied.
-#[derive(Debug, Default)]
-pub struct Listing {
-    repositories: BTreeMap<RepositoryId, Arc<Repository>>,
-    /// Ids without a name, and names without an id, that can be read: they are listed, though nothing new is known of them.
-    nameless: HashSet<RepositoryId>,
-    unidentified: HashSet<Arc<str>>,
-    pub bad: Defects,
-}
-
-/// A repository that cannot be used because of another one in the listing.
-fn add_duplicate(bad: &mut Defects, Repository { id, name, .. }: &Repository, defect: Defect) {
-    bad.add(defect, None, format_args!("id {id}, {name:?}"));
-}
-
-impl Listing {
-    /// Adds a page; the first entry of an id counts.
-    pub fn add(&mut self, page: Page) {
-        for repository in page.repositories {
-            match self.repositories.entry(repository.id) {
-                Entry::Vacant(entry) => drop(entry.insert(Arc::new(repository))),
-                Entry::Occupied(_) => {
-                    add_duplicate(&mut self.bad, &repository, Defect::DuplicateId);
-                }
-            }
-        }
-        self.bad.append(page.bad);
-        self.nameless.extend(page.nameless);
-        self.unidentified.extend(page.unidentified);
-    }
-
-    /// How many repositories it has shown.
-    pub fn len(&self) -> usize {
-        self.repositories.len() + self.nameless.len() + self.unidentified.len()
-    }
-
-    /// Whether it shows this repository, even if only its id or only its name can be read.
-    fn shows(&self, repository: &Repository) -> bool {
-        self.repositories.contains_key(&repository.id)
-            || self.nameless.contains(&repository.id)
-            || self.unidentified.contains(&repository.name)
-    }
-}
 
 /// What a listing changed about a repository that is, or was, polled.
 #[derive(Debug)]
@@ -87,7 +43,7 @@ impl Ledger {
         self.forget_departed(now);
         let mut bad = listing.bad;
         for repository in self.reselect(filter, now) {
-            add_duplicate(&mut bad, &repository, Defect::DuplicateName);
+            bad.add_duplicate(Defect::DuplicateName, &repository);
         }
         bad
     }
