@@ -18,11 +18,11 @@ pub use session::PollSession;
 pub use tls::BuildError;
 
 use crate::{
-    config::ApiConfig,
+    config::{ApiConfig, KeyError},
     instruments::Instruments,
     model::{Failure, Interner, LanguageList, Operation, Page, Reason, RepositoryId},
 };
-use error::RequestError;
+use error::{RequestError, failure_now};
 use key::KeyReader;
 use pacing::Pacer;
 use reqwest::{StatusCode, Url, header::ACCEPT};
@@ -86,12 +86,8 @@ pub trait Session: Send + Sync {
 pub struct Client {
     http: reqwest::Client,
     repositories: Url,
-    page_size: u16,
+    config: ApiConfig,
     key: Arc<KeyReader>,
-    timeout: Duration,
-    max_attempts: u32,
-    max_retry_after: Duration,
-    max_response_size: u64,
     /// Locked while a large body is held.
     large_bodies: Arc<Mutex<()>>,
     pacer: Arc<Pacer>,
@@ -111,12 +107,8 @@ impl Client {
         Ok(Self {
             http: tls::http_client(config)?,
             repositories,
-            page_size: config.page_size,
+            config: config.clone(),
             key: Arc::new(KeyReader::new(config.key.clone())),
-            timeout: config.timeout,
-            max_attempts: config.max_attempts,
-            max_retry_after: config.max_retry_after,
-            max_response_size: config.max_response_size,
             large_bodies: Arc::default(),
             pacer: Arc::new(Pacer::new(spacing(config))),
             interner: Arc::default(),
@@ -134,7 +126,7 @@ impl Client {
         client.pacer = Arc::clone(&self.pacer);
         client.interner = Arc::clone(&self.interner);
         // A key file that hangs occupies a thread of its reader: a new reader at each reload would occupy one more.
-        if config.key == self.key.source {
+        if config.key == self.config.key {
             client.key = Arc::clone(&self.key);
         }
         client.pacer.set_spacing(spacing(config));
@@ -156,7 +148,7 @@ impl Client {
             .get(url.clone())
             .header(ACCEPT, "application/json")
             .bearer_auth(key.expose_secret());
-        let deadline = started + self.timeout;
+        let deadline = started + self.config.timeout;
         let (status, answer) = match before(deadline, request.send()).await {
             Ok(response) => (
                 Some(response.status().as_u16()),
@@ -193,7 +185,7 @@ impl Client {
             drain(response).await;
             return Err(RequestError::status(status, wait));
         }
-        let limit = usize::try_from(self.max_response_size).unwrap_or(usize::MAX);
+        let limit = usize::try_from(self.config.max_response_size).unwrap_or(usize::MAX);
         let too_large = || {
             RequestError::new(
                 Reason::TooLarge,
@@ -202,7 +194,7 @@ impl Client {
         };
         if response
             .content_length()
-            .is_some_and(|length| length > self.max_response_size)
+            .is_some_and(|length| length > self.config.max_response_size)
         {
             return Err(too_large());
         }
@@ -267,8 +259,9 @@ impl Api for Client {
 
     async fn begin(&self) -> Result<PollSession, Failure> {
         self.interner.forget_unused();
-        let secret = self.key.read(self.timeout).await?;
-        Ok(PollSession::new(self.clone(), secret))
+        let key = self.key.read(self.config.timeout).await;
+        let key = key.map_err(|KeyError { what, hint }| failure_now(what, hint))?;
+        Ok(PollSession::new(self.clone(), key))
     }
 
     fn held_until(&self) -> Option<Instant> {

@@ -1,16 +1,15 @@
 //! What one poll may still request: the retry budget, and what ends the poll for all of its requests.
 
-use super::error::{ApiError, RequestError};
+use super::error::{ApiError, RequestError, failure_now};
 use crate::{
-    clock::Clock,
-    model::{Failure, Operation, PollFailure, Reason, Stop},
+    model::{Operation, PollFailure, Reason, Stop},
     sync::lock,
 };
 use std::{
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio_util::sync::CancellationToken;
+use tokio::sync::SetOnce;
 
 /// A hold longer than this ends the poll.
 const LONGEST_HOLD_WITHIN_POLL: Duration = Duration::from_secs(5 * 60);
@@ -22,9 +21,7 @@ const FREE_RETRIES: u32 = 10;
 pub struct Budget {
     counts: Mutex<Counts>,
     /// Why the poll must end.
-    stop: OnceLock<Stop>,
-    /// Cancelled as soon as there is a reason.
-    stopped: CancellationToken,
+    stop: SetOnce<Stop>,
 }
 
 #[derive(Debug, Default)]
@@ -34,30 +31,31 @@ struct Counts {
 }
 
 impl Budget {
-    /// Allows no more requests in this poll. The first reason is kept, and returned.
+    /// Allows no more requests in this poll; the first reason is kept.
     pub fn stop(
         &self,
         reason: PollFailure,
         what: impl Into<Arc<str>>,
         hint: impl Into<Arc<str>>,
     ) -> ApiError {
-        let stop = self.stop.get_or_init(|| Stop {
-            reason,
-            failure: Failure::new(Clock::system().now(), what, hint),
-        });
-        self.stopped.cancel();
-        ApiError::Stopped(stop.clone())
+        let failure = failure_now(what, hint);
+        let stop = Stop { reason, failure };
+        let _ = self.stop.set(stop.clone());
+        ApiError::Stopped(stop)
     }
 
     /// Waits, unless the poll must end before that is over.
     pub async fn unless_stopped<T>(&self, wait: impl Future<Output = T>) -> Result<T, ApiError> {
-        let waited = self.stopped.run_until_cancelled(wait).await;
-        // The wait itself may be what stopped the poll.
-        match (self.stop.get(), waited) {
-            (None, Some(waited)) => Ok(waited),
-            (Some(stop), _) => Err(ApiError::Stopped(stop.clone())),
-            (None, None) => unreachable!("it is cancelled after there is a reason"),
-        }
+        let stop = tokio::select! {
+            biased;
+            stop = self.stop.wait() => stop,
+            waited = wait => match self.stop.get() {
+                None => return Ok(waited),
+                // While it waited.
+                Some(stop) => stop,
+            },
+        };
+        Err(ApiError::Stopped(stop.clone()))
     }
 
     /// A request is sent for the first time.

@@ -7,7 +7,7 @@ use crate::{
     text::os_hint,
 };
 use reqwest::{StatusCode, Url};
-use std::{error::Error, io, iter::successors, time::Duration};
+use std::{error::Error, io, iter::successors, sync::Arc, time::Duration};
 
 /// What to do about a listing that cannot go on.
 pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's operators";
@@ -174,17 +174,17 @@ impl RequestError {
 
     /// Why so many requests for `url` have no answer.
     pub fn into_api_error(self, url: &Url, requests: u32) -> ApiError {
-        let failure = Failure::new(
-            Clock::system().now(),
-            format!("GET {url}: {}", self.how),
-            self.hint,
-        );
+        let failure = failure_now(format!("GET {url}: {}", self.how), self.hint);
         if self.is_trouble() {
             ApiError::Trouble { failure, requests }
         } else {
             ApiError::Failed(failure)
         }
     }
+}
+
+pub fn failure_now(what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) -> Failure {
+    Failure::new(Clock::system().now(), what, hint)
 }
 
 fn hint(reason: Reason) -> &'static str {

@@ -1,10 +1,6 @@
 //! The API key, read again for each poll.
 
-use crate::{
-    clock::Clock,
-    config::{KeyError, KeySource, read_key},
-    model::Failure,
-};
+use crate::config::{KeyError, KeySource, read_key};
 use secrecy::SecretString;
 use std::time::Duration;
 use tokio::{sync::Mutex, task::JoinHandle, time::timeout};
@@ -14,7 +10,7 @@ type Reading = JoinHandle<Result<SecretString, KeyError>>;
 /// Reads the key off the runtime: a disk that does not respond blocks only one thread, however often the key is read.
 #[derive(Debug)]
 pub struct KeyReader {
-    pub source: KeySource,
+    source: KeySource,
     /// The read that has not returned yet.
     pending: Mutex<Option<Reading>>,
 }
@@ -28,7 +24,7 @@ impl KeyReader {
     }
 
     /// Waits at most `limit` for the key.
-    pub async fn read(&self, limit: Duration) -> Result<SecretString, Failure> {
+    pub async fn read(&self, limit: Duration) -> Result<SecretString, KeyError> {
         let source = self.source.clone();
         self.read_by(move || read_key(&source), limit).await
     }
@@ -37,22 +33,20 @@ impl KeyReader {
         &self,
         read: impl FnOnce() -> Result<SecretString, KeyError> + Send + 'static,
         limit: Duration,
-    ) -> Result<SecretString, Failure> {
+    ) -> Result<SecretString, KeyError> {
         let mut pending = self.pending.lock().await;
         // A result that came after its timeout may be out of date.
         let unfinished = pending.take().filter(|reading| !reading.is_finished());
         let mut reading = unfinished.unwrap_or_else(|| tokio::task::spawn_blocking(read));
-        let failure = |what: String, hint: &str| Failure::new(Clock::system().now(), what, hint);
         match timeout(limit, &mut reading).await {
-            Ok(Ok(key)) => key.map_err(|KeyError { what, hint }| failure(what, hint)),
+            Ok(Ok(key)) => key,
             Ok(Err(panic)) => std::panic::resume_unwind(panic.into_panic()),
             Err(_) => {
                 *pending = Some(reading);
-                let what = "the API key file could not be read within api.timeout".to_owned();
-                Err(failure(
-                    what,
-                    "check why the disk that holds it does not respond",
-                ))
+                Err(KeyError {
+                    what: "the API key file could not be read within api.timeout".to_owned(),
+                    hint: "check why the disk that holds it does not respond",
+                })
             }
         }
     }
@@ -84,18 +78,19 @@ mod tests {
             reader
                 .read_by(read, limit)
                 .await
+                .ok()
                 .map(|key| key.expose_secret().to_owned())
         };
         for _ in 0..3 {
-            assert!(read(Duration::from_millis(10)).await.is_err());
+            assert!(read(Duration::from_millis(10)).await.is_none());
         }
         // The read is taken up before it comes back: one that came back in between would count as out of date.
         let (key, ()) = tokio::join!(read(Duration::from_secs(30)), async {
             go_on.send(()).unwrap();
         });
-        assert_eq!(key.as_deref(), Ok("k3y"));
+        assert_eq!(key.as_deref(), Some("k3y"));
         assert_eq!(begun.load(Ordering::SeqCst), 1);
-        assert_eq!(read(Duration::from_secs(30)).await.as_deref(), Ok("k3y"));
+        assert_eq!(read(Duration::from_secs(30)).await.as_deref(), Some("k3y"));
         assert_eq!(begun.load(Ordering::SeqCst), 2, "the next one reads anew");
     }
 }

@@ -7,17 +7,15 @@ use super::{
     retry,
     wire::{self, DecodeError},
 };
-use crate::model::{LanguageList, Operation, Page, PollFailure, Reason, RepositoryId};
+use crate::{
+    config::KeyError,
+    model::{LanguageList, Operation, Page, PollFailure, Reason, RepositoryId},
+};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{sync::RwLock, time::sleep};
 
-/// A key, and how many preceded it in this poll.
-#[derive(Debug, Clone)]
-struct Key {
-    secret: SecretString,
-    generation: u32,
-}
+const REFUSED: &str = "the API refuses the key (status 401 Unauthorized)";
 
 /// One poll of the API.
 #[derive(Debug)]
@@ -26,23 +24,20 @@ pub struct PollSession {
     budget: Budget,
     /// Locked for writing while a newer one is read, for which other requests wait. Not a mutex: requests that only look at
     /// the key must never wait for each other, since `permit` takes a key that is not free for one that is being read.
-    key: RwLock<Key>,
+    key: RwLock<SecretString>,
 }
 
 impl PollSession {
-    pub fn new(client: Client, secret: SecretString) -> Self {
+    pub fn new(client: Client, key: SecretString) -> Self {
         Self {
             client,
             budget: Budget::default(),
-            key: RwLock::new(Key {
-                secret,
-                generation: 0,
-            }),
+            key: RwLock::new(key),
         }
     }
 
     /// Waits until a request may be sent, and returns the key to send.
-    async fn permit(&self) -> Key {
+    async fn permit(&self) -> SecretString {
         loop {
             // Before the permit: requests that waited for the key after theirs would all leave at once.
             drop(self.key.read().await);
@@ -64,7 +59,7 @@ impl PollSession {
         let client = &self.client;
         let max_attempts = match attempts {
             Attempts::One => 1,
-            Attempts::Several => client.max_attempts,
+            Attempts::Several => client.config.max_attempts,
         };
         let mut requests = 0;
         let mut has_new_key = false;
@@ -78,20 +73,15 @@ impl PollSession {
             requests += 1;
             // A request with a newer key is none of the attempts.
             let attempt = requests - u32::from(has_new_key);
-            let error = match client
-                .send(operation, url, &key.secret, attempt, &decode)
-                .await
-            {
+            let error = match client.send(operation, url, &key, attempt, &decode).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error.of(operation),
             };
             self.count_failure(operation, &error)?;
             if error.reason == Reason::Unauthorized {
                 if has_new_key || !self.has_newer_key(&key).await? {
-                    let what = "the API refuses the key (status 401 Unauthorized)";
-                    return Err(self
-                        .budget
-                        .stop(PollFailure::Unauthorized, what, error.hint));
+                    let reason = PollFailure::Unauthorized;
+                    return Err(self.budget.stop(reason, REFUSED, error.hint));
                 }
                 has_new_key = true;
             } else {
@@ -109,7 +99,7 @@ impl PollSession {
         client.instruments.api_failure(operation, error.reason);
         let hold = error
             .retry_after
-            .map(|wait| wait.min(client.max_retry_after));
+            .map(|wait| wait.min(client.config.max_retry_after));
         if let Some(hold) = hold {
             client.pacer.hold(hold);
         }
@@ -117,29 +107,22 @@ impl PollSession {
     }
 
     /// Whether there is another key than `refused`; reads the key file again if necessary.
-    async fn has_newer_key(&self, refused: &Key) -> Result<bool, ApiError> {
+    async fn has_newer_key(&self, refused: &SecretString) -> Result<bool, ApiError> {
+        let is_refused = |key: &SecretString| key.expose_secret() == refused.expose_secret();
         let mut key = self.key.write().await;
-        if key.generation > refused.generation {
+        if !is_refused(&key) {
             return Ok(true);
         }
-        match self.client.key.read(self.client.timeout).await {
-            Ok(secret) if secret.expose_secret() != refused.secret.expose_secret() => {
+        match self.client.key.read(self.client.config.timeout).await {
+            Ok(read) if is_refused(&read) => Ok(false),
+            Ok(read) => {
                 tracing::info!("the API refused the key; trying a newer one");
-                *key = Key {
-                    secret,
-                    generation: refused.generation + 1,
-                };
+                *key = read;
                 Ok(true)
             }
-            Ok(_) => Ok(false),
-            Err(failure) => {
-                let what = format!(
-                    "the API refuses the key (status 401 Unauthorized), and {}",
-                    failure.what
-                );
-                Err(self
-                    .budget
-                    .stop(PollFailure::Unauthorized, what, failure.hint))
+            Err(KeyError { what, hint }) => {
+                let what = format!("{REFUSED}, and {what}");
+                Err(self.budget.stop(PollFailure::Unauthorized, what, hint))
             }
         }
     }
@@ -150,7 +133,7 @@ impl Session for PollSession {
         let operation = Operation::ListRepositories;
         let mut url = self.client.repositories.clone();
         url.query_pairs_mut()
-            .append_pair("limit", &self.client.page_size.to_string());
+            .append_pair("limit", &self.client.config.page_size.to_string());
         if let Some(after) = after {
             url.query_pairs_mut()
                 .append_pair("after", &after.to_string());
