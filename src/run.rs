@@ -83,7 +83,7 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
         .context("cannot start the runtime's threads")?;
     let result = runtime.block_on(async {
         match command {
-            Command::Serve => serve::serve(options).await,
+            Command::Serve => serve::serve(options, None).await,
             Command::Demo => demo::demo(options).await,
             Command::Once {
                 output,

@@ -1,10 +1,13 @@
 //! `demo`: serves from the embedded demo API, whatever else is configured.
 
-use super::{
-    RunError, print,
-    serve::{self, Prepared},
+use super::{RunError, print, serve};
+use crate::{
+    cli::DEMO_INTERVAL,
+    clock::Clock,
+    config::{Config, Options},
+    demo,
+    web::WebConfigFile,
 };
-use crate::{cli::DEMO_INTERVAL, clock::Clock, config::Options, demo};
 use anyhow::Context as _;
 use std::io::Write as _;
 use tokio::net::TcpListener;
@@ -13,25 +16,19 @@ pub async fn demo(mut options: Options) -> Result<(), RunError> {
     let targets = demo::targets(Clock::system().now());
     options.defaults =
         format!("poll: {{interval: {DEMO_INTERVAL}}}\napi: {{key: demo}}\n{targets}");
-    serve::run(async {
-        let demo = demo::start().await.context("cannot start the demo API")?;
-        // These win over all layers.
-        options.flags.extend([
-            ("api.base_url", demo.base_url.clone()),
-            ("api.key_file", String::new()),
-        ]);
-        let prepared = Prepared::new(options, Some(demo)).await?;
-        announce(&prepared);
-        Ok(prepared)
-    })
-    .await
+    let demo = demo::start().await.context("cannot start the demo API")?;
+    // These win over all layers.
+    options.flags.extend([
+        ("api.base_url", demo.base_url.clone()),
+        ("api.key_file", String::new()),
+    ]);
+    serve::serve(options, Some(announce)).await
 }
 
-/// Prints where the demo is served.
-fn announce(prepared: &Prepared) {
-    let scheme = prepared.web_config.scheme();
+fn announce(config: &Config, web_file: &WebConfigFile, listeners: &[TcpListener]) {
+    let scheme = web_file.scheme();
     let mut addresses = Vec::new();
-    for address in prepared.listeners.iter().flat_map(TcpListener::local_addr) {
+    for address in listeners.iter().flat_map(TcpListener::local_addr) {
         let host = if address.ip().is_unspecified() {
             format!("localhost:{}", address.port())
         } else {
@@ -47,6 +44,6 @@ fn announce(prepared: &Prepared) {
             "The demo is served at {addresses} (Ctrl-C stops it)"
         )
     });
-    let base_url = &prepared.config.api.base_url;
+    let base_url = &config.api.base_url;
     tracing::info!(%base_url, "serving the demo API; it accepts any key");
 }

@@ -29,7 +29,7 @@ type Polled = Option<(Arc<Snapshot>, PollStatus)>;
 
 /// Starts to poll, and to save, encode, publish and log what is found. All of it ends after `stop`. Returns what is
 /// published, and when the task that polls last ran.
-pub async fn start(
+pub fn start(
     settings: watch::Receiver<Arc<Settings<Client>>>,
     (file, memory): (Option<StateFile>, Option<Memory>),
     instruments: &Arc<Instruments>,
@@ -51,8 +51,8 @@ pub async fn start(
         Arc::clone(instruments),
         Some(hand_over),
     );
-    let first = encoded(Arc::new(poller.snapshot()), poller.status().clone()).await;
-    let (publish, published) = watch::channel(first);
+    let first = Published::new(Arc::new(poller.snapshot()), poller.status().clone());
+    let (publish, published) = watch::channel(Arc::new(first));
     let alive = poller.alive();
     // A poll has one thread of its own: its tasks wake each other hundreds of times a second, which costs twice the CPU
     // across threads. And scrapes do not wait for it.
@@ -75,13 +75,10 @@ async fn encode(mut polled: watch::Receiver<Polled>, publish: watch::Sender<Arc<
     while polled.changed().await.is_ok() {
         let newest = polled.borrow_and_update().clone();
         if let Some((snapshot, status)) = newest {
-            publish.send_replace(encoded(snapshot, status).await);
+            let encoded = off_the_runtime(|| Published::new(snapshot, status)).await;
+            publish.send_replace(Arc::new(encoded));
         }
     }
-}
-
-async fn encoded(snapshot: Arc<Snapshot>, status: PollStatus) -> Arc<Published> {
-    off_the_runtime(move || Arc::new(Published::new(snapshot, status))).await
 }
 
 /// Logs what begins to be wrong and what ends.

@@ -37,48 +37,41 @@ enum ReloadError {
     Client(#[from] BuildError),
 }
 
-/// Why something is read again, and so what is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cause {
-    /// A signal or a request: everything is read.
-    Asked,
-    /// What was asked for was refused, and the web configuration file has changed, which may put it right: everything is read.
-    Refused,
-    /// The web configuration file, or one that it names, has changed: these are read.
-    WebFileChanged,
-}
-
 /// What is in force, and everything that must know of it.
 #[derive(Debug)]
 pub struct Reloader {
     pub options: Options,
-    pub config: Arc<Config>,
+    pub config: Config,
     pub client: Client,
     pub polling: watch::Sender<Arc<Settings<Client>>>,
     pub web: App,
     pub logs: telemetry::Handle,
     pub instruments: Arc<Instruments>,
+    pub requests: mpsc::Receiver<ReloadRequest>,
     /// Whether the last reload that was asked for was refused.
     pub is_refused: bool,
 }
 
 impl Reloader {
-    pub async fn run(
-        mut self,
-        mut hangup: Signal,
-        mut requests: mpsc::Receiver<ReloadRequest>,
-    ) -> Infallible {
+    pub async fn run(mut self, mut hangup: Signal) -> Infallible {
         loop {
             // Both are safe to cancel: a signal or a request that is not taken yet stays where it is.
             let request = tokio::select! {
                 Some(()) = hangup.recv() => None,
-                Some(request) = requests.recv() => Some(request),
+                Some(request) = self.requests.recv() => Some(request),
             };
             notify::reloading();
-            let outcome = match request {
-                Some(ReloadRequest::WebFileChanged) => self.follow_web_file().await,
-                Some(ReloadRequest::Asked(_)) | None => self.reload(Cause::Asked).await,
-            };
+            let is_asked = !matches!(request, Some(ReloadRequest::WebFileChanged));
+            let outcome;
+            (self, outcome) = off_the_runtime(move || {
+                let outcome = if is_asked {
+                    self.reload(true)
+                } else {
+                    self.follow_web_file()
+                };
+                (self, outcome)
+            })
+            .await;
             let now = Clock::system().now();
             let hint = "correct it, then reload again; the web configuration file in force is read again when it changes";
             let outcome = outcome.map_err(|error| Failure::new(now, error.to_string(), hint));
@@ -98,36 +91,40 @@ impl Reloader {
         }
     }
 
-    async fn follow_web_file(&mut self) -> Result<(), ReloadError> {
-        let outcome = if self.is_refused {
-            self.reload(Cause::Refused).await
-        } else {
-            self.apply(Cause::WebFileChanged).await
-        };
+    fn follow_web_file(&mut self) -> Result<(), ReloadError> {
+        // A mistake elsewhere must not hold back a renewed certificate.
+        let outcome = self.apply(None, false);
         if self.is_refused {
-            // A mistake elsewhere must not hold back a renewed certificate. What was asked for stays refused.
-            self.apply(Cause::WebFileChanged).await?;
+            // The change may put right what was refused.
+            return self.reload(false);
         }
         outcome
     }
 
-    async fn reload(&mut self, cause: Cause) -> Result<(), ReloadError> {
-        let outcome = self.apply(cause).await;
+    /// Reads everything.
+    fn reload(&mut self, may_weaken: bool) -> Result<(), ReloadError> {
+        let read = load(&self.options).map_err(ReloadError::from);
+        let outcome = read.and_then(|config| self.apply(Some(config), may_weaken));
         self.is_refused = outcome.is_err();
         outcome
     }
 
-    /// Reads what is to be read, and puts it in force.
-    async fn apply(&mut self, cause: Cause) -> Result<(), ReloadError> {
-        let (options, client) = (self.options.clone(), self.client.clone());
-        let (in_force, web) = (Arc::clone(&self.config), self.web.clone());
-        let read = move || read(cause, &options, &in_force, &client, &web);
-        let (config, client, web_config) = off_the_runtime(read).await?;
-        if cause != Cause::Asked {
-            let description = &web_config.description;
-            tracing::info!(description, "the web configuration has changed");
+    /// Puts in force this configuration, if one was read, and the web configuration file.
+    fn apply(&mut self, read: Option<Config>, may_weaken: bool) -> Result<(), ReloadError> {
+        let config = read.as_ref().unwrap_or(&self.config);
+        let fixed = self.config.restart_needed(config);
+        if !fixed.is_empty() {
+            return Err(ReloadError::Fixed(fixed));
         }
-        if cause != Cause::WebFileChanged {
+        let web_file = WebConfigFile::load(config.web.config_file.as_deref())?;
+        let weakened = self.web.weakened_by(&web_file);
+        // A half-written file must never expose the metrics.
+        if !may_weaken && !weakened.is_empty() {
+            return Err(ReloadError::Weakened(weakened));
+        }
+        if let Some(config) = read {
+            // Last of what can fail, since its rate is in force at once.
+            self.client = self.client.reconfigured(&config.api)?;
             self.logs.apply(&config.log);
             let changed = self.config.changes(&config).join(", ");
             if changed.is_empty() {
@@ -135,48 +132,20 @@ impl Reloader {
             } else {
                 tracing::info!(changed, "the configuration was read again");
             }
-            let settings = poll_settings(&config, client.clone());
+            let settings = poll_settings(&config, self.client.clone());
             self.polling.send_replace(Arc::new(settings));
-            (self.config, self.client) = (config, client);
+            self.config = config;
+        } else {
+            let description = &web_file.description;
+            tracing::info!(description, "the web configuration has changed");
         }
-        self.web.replace(self.config.web.clone(), web_config);
+        if !weakened.is_empty() {
+            tracing::warn!(
+                weakened = weakened.join(", "),
+                "the reload weakens the protection of the web endpoints"
+            );
+        }
+        self.web.replace(self.config.web.clone(), web_file);
         Ok(())
     }
-}
-
-/// Reads the configuration, except if only the web configuration file has changed, and everything that is built from files,
-/// which blocks.
-fn read(
-    cause: Cause,
-    options: &Options,
-    in_force: &Arc<Config>,
-    client: &Client,
-    web: &App,
-) -> Result<(Arc<Config>, Client, WebConfigFile), ReloadError> {
-    let config = match cause {
-        Cause::WebFileChanged => Arc::clone(in_force),
-        Cause::Asked | Cause::Refused => Arc::new(load(options)?),
-    };
-    let fixed = in_force.restart_needed(&config);
-    if !fixed.is_empty() {
-        return Err(ReloadError::Fixed(fixed));
-    }
-    let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
-    let weakened = web.weakened_by(&web_config);
-    // A half-written file must never expose the metrics.
-    if cause != Cause::Asked && !weakened.is_empty() {
-        return Err(ReloadError::Weakened(weakened));
-    }
-    // Last, since its rate is in force at once.
-    let client = match cause {
-        Cause::WebFileChanged => client.clone(),
-        Cause::Asked | Cause::Refused => client.reconfigured(&config.api)?,
-    };
-    if !weakened.is_empty() {
-        tracing::warn!(
-            weakened = weakened.join(", "),
-            "the reload weakens the protection of the web endpoints"
-        );
-    }
-    Ok((config, client, web_config))
 }

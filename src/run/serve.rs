@@ -7,11 +7,9 @@ use crate::{
     api::Client,
     clock::Clock,
     config::{Config, Options},
-    demo::DemoApi,
     instruments::Instruments,
-    state::{Memory, StateFile},
     telemetry,
-    web::{self, App, ReloadRequest, WebConfigFile},
+    web::{self, App, WebConfigFile},
 };
 use anyhow::{Context as _, anyhow};
 use std::{sync::Arc, time::Duration};
@@ -27,74 +25,25 @@ use tokio_util::sync::CancellationToken;
 /// How long everything together may take to end: below the promised 5 seconds.
 const SHUTDOWN: Duration = Duration::from_millis(4700);
 
-pub async fn serve(options: Options) -> Result<(), RunError> {
-    run(Prepared::new(options, None)).await
-}
+/// Prints where the demo is served.
+pub type Announce = fn(&Config, &WebConfigFile, &[TcpListener]);
 
-/// Everything that is built from the configuration before anything runs.
-pub struct Prepared {
-    options: Options,
-    pub config: Config,
-    logs: telemetry::Handle,
-    pub web_config: WebConfigFile,
-    instruments: Arc<Instruments>,
-    state: (Option<StateFile>, Option<Memory>),
-    pub listeners: Vec<TcpListener>,
-    client: Client,
-    /// Stops when this is dropped.
-    demo: Option<DemoApi>,
-}
-
-impl Prepared {
-    /// Files may block forever, such as pipes and network disks: no thread that answers signals waits for them.
-    pub async fn new(options: Options, demo: Option<DemoApi>) -> Result<Self, RunError> {
-        off_the_runtime(move || Self::read(options, demo)).await
-    }
-
-    fn read(options: Options, demo: Option<DemoApi>) -> Result<Self, RunError> {
-        let config = load(&options)?;
-        let logs = telemetry::init(&config.log, None);
-        let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
-        let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
-        // Before the listeners, so that a second process reports the state file, not the port.
-        let state = open_state(&config, demo.is_some(), &instruments)?;
-        let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
-        let client = Client::new(&config.api, Arc::clone(&instruments))?;
-        instruments.config_loaded(Ok(()), Clock::system().now());
-        Ok(Self {
-            options,
-            config,
-            logs,
-            web_config,
-            instruments,
-            state,
-            listeners,
-            client,
-            demo,
-        })
-    }
-}
-
-/// Runs the exporter until a signal says to stop.
-pub async fn run(
-    prepare: impl Future<Output = Result<Prepared, RunError>>,
-) -> Result<(), RunError> {
+/// Runs the exporter until a signal says to stop; as the demo, if there is something to `announce`.
+pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), RunError> {
     let (asked_to_stop, hangup) = (asked_to_stop()?, listen(SignalKind::hangup())?);
     tokio::pin!(asked_to_stop);
-    let mut prepared = tokio::select! {
-        prepared = prepare => prepared?,
+    // Files may block forever, such as pipes and network disks: no thread that answers signals waits for them.
+    let (stop, mut tasks, reloader) = tokio::select! {
+        started = off_the_runtime(move || start(options, announce)) => started?,
         () = &mut asked_to_stop => return Ok(()),
     };
-    let _demo = prepared.demo.take();
-    let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
-    let (reloader, requests) = start(prepared, &stop, &mut tasks).await?;
     notify::ready();
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => {
             Err(anyhow!("a task of the exporter ended unexpectedly; this is a bug: {ended:?}"))
         }
         () = asked_to_stop => Ok(()),
-        never = reloader.run(hangup, requests) => match never {},
+        never = reloader.run(hangup) => match never {},
     };
     notify::stopping();
     stop.cancel();
@@ -107,26 +56,28 @@ pub async fn run(
     Ok(result?)
 }
 
-/// Starts all tasks, which end after `stop`.
-async fn start(
-    prepared: Prepared,
-    stop: &CancellationToken,
-    tasks: &mut JoinSet<()>,
-) -> anyhow::Result<(Reloader, mpsc::Receiver<ReloadRequest>)> {
-    let Prepared {
-        options,
-        config,
-        logs,
-        web_config,
-        instruments,
-        state,
-        listeners,
-        client,
-        ..
-    } = prepared;
+/// Reads and opens everything that the configuration names, and starts all tasks, which end when the token is cancelled.
+fn start(
+    options: Options,
+    announce: Option<Announce>,
+) -> Result<(CancellationToken, JoinSet<()>, Reloader), RunError> {
+    let config = load(&options)?;
+    let logs = telemetry::init(&config.log, None);
+    let web_file = WebConfigFile::load(config.web.config_file.as_deref())?;
+    let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
+    // Before the listeners, so that a second process reports the state file, not the port.
+    let state = open_state(&config, announce.is_some(), &instruments)?;
+    let listeners = web::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
+    let client = Client::new(&config.api, Arc::clone(&instruments))?;
+    instruments.config_loaded(Ok(()), Clock::system().now());
+    if let Some(announce) = announce {
+        announce(&config, &web_file, &listeners);
+    }
+
+    let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
     let (polling, settings) = watch::channel(Arc::new(poll_settings(&config, client.clone())));
     let (published, alive) =
-        publish::start(settings, state, &instruments, stop.clone(), tasks).await?;
+        publish::start(settings, state, &instruments, stop.clone(), &mut tasks)?;
     let (reload, requests) = mpsc::channel(1);
     let sources = web::Sources {
         published,
@@ -134,22 +85,23 @@ async fn start(
         reload,
         clock: Clock::system(),
     };
-    let web = App::new(sources, config.web.clone(), web_config);
+    let web = App::new(sources, config.web.clone(), web_file);
     let stopped = stop.clone().cancelled_owned();
     tasks.spawn(web::serve(listeners, web.clone(), stopped));
     // On the threads of the web side, so that they show a sign of life too.
     tasks.spawn(notify::feed_watchdog(alive));
     let reloader = Reloader {
         options,
-        config: Arc::new(config),
+        config,
         client,
         polling,
         web,
         logs,
         instruments,
+        requests,
         is_refused: false,
     };
-    Ok((reloader, requests))
+    Ok((stop, tasks, reloader))
 }
 
 /// Ends when the process is asked to stop.
