@@ -95,7 +95,7 @@ impl Config {
     /// A line for each key: the value in force and where it came from, secrets hidden.
     pub(crate) fn describe(&self) -> String {
         let row =
-            |key: &str, value: &str, source: &str| format!("{key:23}  {value:28}  {source}\n");
+            |key: &str, value: &str, source: &str| format!("{key:24}  {value:28}  {source}\n");
         let mut table = row("KEY", "VALUE", "SOURCE");
         for Setting { key, value, source } in &self.settings {
             let value = if value.is_empty() { "-" } else { value };

@@ -330,10 +330,10 @@ pub fn scale(scale: f64, completions: impl Iterator<Item = f64> + Clone) -> Opti
             "if the API reports 0 to 1, set api.completion_scale to 1",
         )
     } else if outside > 0 {
-        let languages = counted(outside, "language reports", "languages report");
+        let languages = counted(outside, "translation reports", "translations report");
         (
             format!("{languages} a completion below 0 or above api.completion_scale, {scale}"),
-            "set api.completion_scale to the completion that means finished",
+            "set api.completion_scale to the completion that means finished; one below 0 is the API's own mistake",
         )
     } else {
         return None;

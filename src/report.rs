@@ -33,7 +33,7 @@
 //! | `repositories[].languages[].code` | text | |
 //! | `repositories[].languages[].name` | text | empty if the API gave none |
 //! | `repositories[].languages[].completion` | number or null | as the API reported it; null if it gave none |
-//! | `repositories[].languages[].ratio` | number or null | completion divided by the scale, not clamped |
+//! | `repositories[].languages[].ratio` | number or null | completion divided by the scale, to 12 decimals, not clamped |
 //! | `repositories[].languages[].target.ratio` | number | the ratio at which it is ready: of `targets`, otherwise 1 |
 //! | `repositories[].languages[].target.due` | time or null | when it must be ready |
 //! | `repositories[].languages[].ready` | boolean or null | null if it has no completion, unless its target is 0 |

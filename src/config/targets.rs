@@ -11,6 +11,7 @@ use crate::{
 };
 use globset::{GlobBuilder, GlobSet};
 use serde_json::Value;
+use serde_saphyr::Spanned;
 use std::{collections::BTreeMap, path::Path};
 
 /// The only part of a file that is a list.
@@ -23,19 +24,23 @@ const DUE: &str =
 const GLOBS: &str = "give a list of globs in quotes; leave it out to match all";
 
 /// Reads the list that begins in a line of the file at `path`.
-pub fn read(reader: &mut Reader, path: &Path, line: u64, entries: Vec<BTreeMap<Name, Value>>) {
+pub fn read(
+    reader: &mut Reader,
+    path: &Path,
+    line: u64,
+    entries: Vec<Spanned<BTreeMap<Name, Value>>>,
+) {
     let source = |line| Source::File(path.to_owned(), line);
     let (mut targets, mut shown) = (Vec::new(), Vec::new());
     for members in entries {
-        let first = members.keys().map(|name| name.line).min();
         let mut entry = Entry {
-            source: source(first.unwrap_or(line)).to_string(),
+            source: source(members.referenced.line()).to_string(),
             repositories: GlobSet::empty(),
             languages: GlobSet::empty(),
             target: Target::default(),
         };
         let mut written = Vec::new();
-        for (Name { text, line }, value) in &members {
+        for (Name { text, line }, value) in &members.value {
             written.push(format!("{text}: {value}"));
             set(&mut entry, text, value, |what, hint| {
                 let what = format!("{TARGETS}.{text} {what}");

@@ -53,10 +53,7 @@ impl Translations {
             "translation_completion_ratio",
             "Reported completion of a language divided by api.completion_scale, not clamped",
             self.readings().filter_map(|(labels, reading)| {
-                Some((
-                    labels,
-                    reading.completion()?.get() / self.0.completion_scale,
-                ))
+                Some((labels, reading.completion()?.ratio(self.0.completion_scale)))
             }),
         )?;
         family(

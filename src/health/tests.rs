@@ -256,7 +256,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             Known::with(|known| {
                 known.snapshot.repositories[0].condition = Condition::Fresh(read_at(NOW, 150.0));
             }),
-            &["1 language", "above api.completion_scale, 100"],
+            &["1 translation", "above api.completion_scale, 100"],
         ),
         (
             Kind::TargetUnused,

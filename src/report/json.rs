@@ -61,7 +61,7 @@ pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
         completion_scale: snapshot.completion_scale,
         listing: json!({ "complete": poll.listing.is_none(), "error": poll.listing.as_ref().map(error) }),
         poll: json!({
-            "duration_seconds": poll.duration.as_secs_f64(),
+            "duration_seconds": (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
             "read": poll.read,
             "failed": poll.failed,
             "unreached": poll.unreached,

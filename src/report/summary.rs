@@ -26,7 +26,7 @@ const DAY: u64 = 24 * 3600;
 pub struct Translation<'a> {
     pub repository: &'a str,
     pub reading: &'a Reading,
-    /// Completion divided by the scale, not clamped; `None` if the API reported none.
+    /// See [`crate::model::Completion::ratio`]; `None` if the API reported none.
     pub ratio: Option<f64>,
     pub target: Target,
 }
@@ -226,7 +226,7 @@ impl<'a> Row<'a> {
         Translation {
             repository: &self.shown.repository.name,
             reading,
-            ratio: completion.map(|completion| completion.get() / self.scale),
+            ratio: completion.map(|completion| completion.ratio(self.scale)),
             target: target.unwrap_or_default(),
         }
     }

@@ -203,7 +203,7 @@ fn totals(
         text += "\n";
     }
     let languages = counted(languages.len(), "language", "languages");
-    let _ = write!(text, "{}, {languages}", repositories(rows.len()));
+    let _ = write!(text, "{} read, {languages}", repositories(rows.len()));
     if snapshot.filtered > 0 {
         let _ = write!(text, "; {} left out", snapshot.filtered);
     }
@@ -260,9 +260,9 @@ pub fn not_ready(snapshot: &Snapshot) -> Result<Option<String>, NoLanguages> {
     }
     let behind = totals.behind();
     let text = format!(
-        "{} of {} below the target:{}",
+        "{} of {} not at their targets:{}",
         grouped(behind),
-        counted(totals.all, "language is", "languages are"),
+        counted(totals.all, "translation", "translations"),
         named(&summary::furthest(&rows, MOST), behind)
     );
     Ok(Some(text))

@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::Completion;
 use globset::GlobBuilder;
 
 /// Globs of which `*` stays within a segment.
@@ -43,6 +44,35 @@ fn the_first_entry_that_matches_counts() {
         let target = targets.of_repository(repository).of(language);
         let ratio = target.map(|target| target.ratio);
         assert_eq!(ratio, expected, "{language} of {repository}");
+    }
+}
+
+#[test]
+fn a_language_whose_decimals_are_those_of_its_target_is_ready() {
+    for hundredths in 1..=10_000 {
+        let (whole, decimals) = (hundredths / 100, hundredths % 100);
+        let reported: f64 = format!("{whole}.{decimals:02}").parse().unwrap();
+        let ratio = format!("{hundredths}e-4").parse().unwrap();
+        let target = Target { ratio, due: None };
+        let completion = Completion::new(reported).unwrap();
+        let readiness = target.readiness(Some(completion.ratio(100.0)));
+        assert_eq!(readiness, Readiness::Ready, "{reported} of {ratio}");
+    }
+}
+
+#[test]
+fn a_ratio_has_twelve_decimals_and_an_absurd_one_stays_as_it_is() {
+    for (completion, ratio) in [
+        (92.3, 0.923),
+        (99.999_999_999_999_99, 1.0),
+        (99.999_999_999, 0.999_999_999_99),
+        (-1e-300, 0.0),
+        (-5.0, -0.05),
+        (150.0, 1.5),
+        (1e300, 1e300 / 100.0),
+    ] {
+        let completion = Completion::new(completion).unwrap();
+        assert_eq!(completion.ratio(100.0).to_string(), f64::to_string(&ratio));
     }
 }
 

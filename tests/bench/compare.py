@@ -202,7 +202,7 @@ def compare_polls():
 def measure_memory():
     table("resident memory", "after a poll", "after a second poll and scrapes", "at peak")
     results = []
-    for series, bound in ((100_000, 32), (1_000_000, 150)):
+    for series, bound in ((100_000, 32), (1_000_000, 128)):
         for state in (False, True):
             say(f"memory at {series:,} series, {'with' if state else 'without'} a state file")
             with api(series=series) as root, tempfile.TemporaryDirectory() as folder:

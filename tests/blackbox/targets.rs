@@ -37,7 +37,7 @@ fn a_release_goes_on_where_every_target_is_met_and_ends_with_3_where_one_is_not(
     let missed =
         "targets: [{languages: [fr], ratio: 0.8, due: 2020-02-29}, {languages: [eo], ratio: 0}]\n";
     let not_met = once(&api, missed);
-    let expected = "translation-exporter: 2 of 4 languages are below the target:
+    let expected = "translation-exporter: 2 of 4 translations not at their targets:
     fr of acme/shop: 0.7125, target 0.8, due 2020-02-29T23:59:59Z
     de of acme/shop: 0.95, target 1
 ";

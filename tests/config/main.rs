@@ -126,16 +126,16 @@ fn what_is_in_force_is_shown_with_its_source_and_secrets_hidden() {
         "[::1]:2",
     ];
     let expected = "\
-KEY                      VALUE                         SOURCE
-api.base_url             https://api.example.com/v2    exporter.yml:2
-api.key                  <hidden>                      TRANSLATION_EXPORTER_API__KEY
-api.max_response_size    1024                          exporter.yml:3
-poll.interval            2h                            TRANSLATION_EXPORTER_POLL__INTERVAL
-filter.include           acme/*, other/*               exporter.yml:7
-filter.exclude           {a,b}/*, acme/old             TRANSLATION_EXPORTER_FILTER__EXCLUDE
-web.listen_addresses     :1, [::1]:2                   --web.listen-address
-web.enable_lifecycle     true                          --web.enable-lifecycle
-log.level                warn                          --log.level
+KEY                       VALUE                         SOURCE
+api.base_url              https://api.example.com/v2    exporter.yml:2
+api.key                   <hidden>                      TRANSLATION_EXPORTER_API__KEY
+api.max_response_size     1024                          exporter.yml:3
+poll.interval             2h                            TRANSLATION_EXPORTER_POLL__INTERVAL
+filter.include            acme/*, other/*               exporter.yml:7
+filter.exclude            {a,b}/*, acme/old             TRANSLATION_EXPORTER_FILTER__EXCLUDE
+web.listen_addresses      :1, [::1]:2                   --web.listen-address
+web.enable_lifecycle      true                          --web.enable-lifecycle
+log.level                 warn                          --log.level
 ";
     let table = accepted(Some(file), &environment, &flags);
     let changed: Vec<_> = table

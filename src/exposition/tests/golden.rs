@@ -57,7 +57,7 @@ fn every_condition_shows_what_is_known_and_nothing_else() {
         r#"# HELP translation_completion_ratio Reported completion of a language divided by api.completion_scale, not clamped; read from the API every poll.interval, not at the scrape.
 # TYPE translation_completion_ratio gauge
 # UNIT translation_completion_ratio ratio
-translation_completion_ratio{repo="acme/app",language="de"} 0.7340000000000001
+translation_completion_ratio{repo="acme/app",language="de"} 0.734
 translation_completion_ratio{repo="acme/app",language="ja"} 1.0
 translation_completion_ratio{repo="acme/bot",language="de"} -0.05
 # HELP translation_last_progress_timestamp_seconds When completion was last seen to rise, or first seen, or seen to fall from complete, whichever was last; read from the API every poll.interval, not at the scrape.
