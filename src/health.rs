@@ -9,7 +9,7 @@ mod polling;
 
 use crate::{
     instruments::Facts,
-    model::{Failure, Scope, Timestamp},
+    model::{Failure, Timestamp},
     snapshot::{Condition, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
     words::{Rough, counted, grouped, repositories},
 };
@@ -241,7 +241,7 @@ pub fn why_not_ready(findings: &[Finding]) -> Option<&Finding> {
 /// Whether a repository's failure is named besides these findings: while the API fails as a whole, what fails with it is
 /// not.
 pub fn is_named(failure: &Failure, findings: &[Finding]) -> bool {
-    failure.scope == Scope::Request || !findings.iter().any(is_outage)
+    !failure.is_of_api || !findings.iter().any(is_outage)
 }
 
 fn is_outage(finding: &Finding) -> bool {
@@ -265,7 +265,7 @@ fn failing(snapshot: &Snapshot, is_outage: bool) -> Option<Finding> {
         .repositories
         .iter()
         .filter_map(|shown| shown.condition.failure())
-        .filter(|failure| !is_outage || failure.scope == Scope::Request)
+        .filter(|failure| !is_outage || !failure.is_of_api)
         .collect();
     let longest = failures.iter().min_by_key(|failure| failure.since)?;
     let (failing, all) = (

@@ -145,15 +145,6 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// What a failure says something about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// Only what was asked for or attempted.
-    Request,
-    /// The API as a whole, or the way to it.
-    Api,
-}
-
 /// Something that went wrong, in words for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
@@ -163,7 +154,8 @@ pub struct Failure {
     pub what: Arc<str>,
     /// What to do about it.
     pub hint: Arc<str>,
-    pub scope: Scope,
+    /// Whether it is of the API as a whole, or the way to it, and not only of what was asked for.
+    pub is_of_api: bool,
 }
 
 impl Failure {
@@ -172,16 +164,15 @@ impl Failure {
             since,
             what: what.into(),
             hint: hint.into(),
-            scope: Scope::Request,
+            is_of_api: false,
         }
     }
 
-    /// The same, of the API as a whole.
-    pub fn of_the_api(self) -> Self {
-        Self {
-            scope: Scope::Api,
-            ..self
-        }
+    /// The same, which is there since `before` was first seen, or else since `now`.
+    pub fn lasting(self, before: Option<&Self>, now: Timestamp) -> Self {
+        // A clock that was set back in the meantime must not date it into the future.
+        let since = before.map_or(now, |before| before.since.min(now));
+        Self { since, ..self }
     }
 }
 

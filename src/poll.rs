@@ -19,9 +19,7 @@ use crate::{
     config::FilterConfig,
     instruments::Instruments,
     model::{Failure, PollFailure, Stop, Timestamp},
-    snapshot::{
-        Activity, DataSource, PollOutcome, PollStatus, Running, Snapshot, Step, staleness_limit,
-    },
+    snapshot::{Activity, DataSource, PollOutcome, PollStatus, Running, Snapshot, Step},
     state::Memory,
     targets::Targets,
     words::Rough,
@@ -55,25 +53,30 @@ pub struct Settings<A> {
     pub targets: Arc<Targets>,
 }
 
-/// Polls on an interval, and publishes what it knows through `publish`, which must not block; `None` if only the end of a
-/// poll matters.
+/// Polls on an interval, and publishes what it knows through `publish`, which must not block.
 #[derive(Debug)]
 pub struct Poller<A, P> {
     settings: watch::Receiver<Arc<Settings<A>>>,
     /// Those of the last poll, until the next one begins.
     in_force: Arc<Settings<A>>,
-    publish: Option<P>,
+    publish: P,
     clock: Clock,
     instruments: Arc<Instruments>,
     saver: Option<Saver>,
     ledger: Ledger,
-    status: PollStatus,
+    data: DataSource,
+    /// The last poll that has ended.
+    last: Option<PollOutcome>,
+    last_success_at: Option<Timestamp>,
+    /// How long the last poll took that was not ended early.
     last_full_poll: Option<Duration>,
     /// When the poll under way began.
-    began: Option<Instant>,
+    began: Option<Moment>,
     progress: watch::Sender<Step>,
+    /// When the next poll begins, while it is waited for.
+    next_poll: Option<Instant>,
     /// When it was last published.
-    published: Instant,
+    published: Moment,
     /// When the task of [`Self::run`] last ran.
     alive: watch::Sender<Instant>,
     /// Whether there are unsaved data.
@@ -97,29 +100,21 @@ where
         saver: Option<Saver>,
         clock: Clock,
         instruments: Arc<Instruments>,
-        publish: Option<P>,
+        publish: P,
     ) -> Self {
         let memory = memory.unwrap_or_default();
-        let status = PollStatus {
-            interval: settings.borrow().interval,
-            activity: Activity::Waiting(None),
-            last: None,
-            last_success_at: None,
-            held_until: None,
-            // `once` keeps a state even where it could list nothing.
-            data: if memory.repositories.is_empty() {
-                DataSource::None
-            } else {
-                DataSource::StateFile
-            },
-            state_is_kept: saver.is_some(),
+        // `once` keeps a state even where it could list nothing.
+        let data = if memory.repositories.is_empty() {
+            DataSource::None
+        } else {
+            DataSource::StateFile
         };
         let last_full_poll = memory.last_full_poll;
-        let mut ledger = Ledger::restore(memory, clock.now());
-        // The filters may differ from those of the process that wrote it.
-        ledger.reselect(&settings.borrow().filter, clock.now());
+        let now = clock.moment();
         let in_force = Arc::clone(&settings.borrow());
-        let now = Instant::now();
+        let mut ledger = Ledger::restore(memory, now.wall);
+        // The filters may differ from those of the process that wrote it.
+        ledger.reselect(&in_force.filter, now.wall);
         let mut poller = Self {
             settings,
             in_force,
@@ -128,14 +123,17 @@ where
             instruments,
             saver,
             ledger,
-            status,
+            data,
+            last: None,
+            last_success_at: None,
             last_full_poll,
             began: None,
             progress: watch::Sender::new(Step::Listing { shown: 0 }),
+            next_poll: None,
             published: now,
-            alive: watch::Sender::new(now),
+            alive: watch::Sender::new(now.monotonic),
             unsaved: false,
-            last_save: now,
+            last_save: now.monotonic,
             bad_entries: 0,
             failed_starts: 0,
         };
@@ -158,14 +156,11 @@ where
     pub async fn poll(&mut self) -> PollOutcome {
         let settings = Arc::clone(&self.settings.borrow_and_update());
         self.in_force = Arc::clone(&settings);
-        let (started, since) = (Instant::now(), self.clock.now());
-        self.began = Some(started);
-        self.instruments.poll_under_way(Some(since));
-        self.status.interval = settings.interval;
-        let step = Step::Listing { shown: 0 };
-        self.status.activity = Activity::Polling(Running { since, step });
-        self.progress.send_replace(step);
-        if self.status.last.is_none() {
+        let began = self.clock.moment();
+        self.began = Some(began);
+        self.instruments.poll_under_way(Some(began.wall));
+        self.progress.send_replace(Step::Listing { shown: 0 });
+        if self.last.is_none() {
             self.publish();
         }
         let mut round = Round::begin();
@@ -178,10 +173,10 @@ where
                 round.outcome.unreached = self.ledger.polled();
                 round.outcome.listing = Some(failure.clone());
                 let reason = PollFailure::KeyFile;
-                round.outcome.ended_early = Some(Stop { reason, failure });
+                round.outcome.stop = Some(Stop { reason, failure });
             }
         }
-        self.conclude(round, started.elapsed())
+        self.conclude(round, began.monotonic.elapsed())
     }
 
     /// Reports how a poll ended.
@@ -190,47 +185,49 @@ where
             mut outcome, log, ..
         } = round;
         let now = self.clock.now();
-        self.follow_the_hold();
         self.ledger.forget_departed(now);
         outcome.ended_at = now;
         outcome.duration = duration;
-        let before = self.status.last.as_ref();
+        // A failure lasts since the first of the polls in a row that failed at this step, for whatever reason.
+        let before = self.last.as_ref();
         let listing_before = before.and_then(|before| before.listing.as_ref());
-        date_back(outcome.listing.as_mut(), listing_before, now);
-        let stop_before = before.and_then(|before| before.ended_early.as_ref());
-        date_back(
-            outcome.ended_early.as_mut().map(|stop| &mut stop.failure),
-            stop_before.map(|stop| &stop.failure),
-            now,
-        );
+        let listing = outcome.listing.take();
+        outcome.listing = listing.map(|failure| failure.lasting(listing_before, now));
+        let stop_before = before.and_then(|before| before.stop.as_ref());
+        let stop_before = stop_before.map(|stop| &stop.failure);
+        outcome.stop = outcome.stop.take().map(|stop| Stop {
+            failure: stop.failure.lasting(stop_before, now),
+            ..stop
+        });
         self.instruments.poll_ended(outcome.failure());
         self.instruments.poll_under_way(None);
-        if duration > self.status.interval {
+        if duration > self.settings.borrow().interval {
             self.instruments.poll_overran();
         }
         if outcome.cut_short().is_none() {
             self.last_full_poll = Some(duration);
         }
         if outcome.is_success() {
-            self.status.last_success_at = Some(now);
+            self.last_success_at = Some(now);
         }
         log.end();
         log::outcome(before, &outcome);
         self.began = None;
-        self.status.activity = Activity::Waiting(None);
-        self.status.last = Some(outcome.clone());
+        self.next_poll = None;
+        self.last = Some(outcome.clone());
         if self.unsaved {
             self.save();
         }
         outcome
     }
 
+    /// How old a repository's last good data may be before they are stale: while polls follow each other, each repository is
+    /// read before that, however long they take.
     fn staleness_limit(&self) -> Duration {
-        staleness_limit(
-            self.in_force.stale_after,
-            self.last_full_poll,
-            self.began.map(|began| began.elapsed()),
-        )
+        let under_way = self.began.map(|began| began.monotonic.elapsed());
+        let longest_poll = self.last_full_poll.max(under_way).unwrap_or_default();
+        let limit = longest_poll.saturating_mul(2);
+        self.in_force.stale_after.max(limit)
     }
 
     /// What is known now.
@@ -244,8 +241,22 @@ where
     }
 
     /// The state of polling.
-    pub fn status(&self) -> &PollStatus {
-        &self.status
+    pub fn status(&self) -> PollStatus {
+        let now = self.clock.moment();
+        let at = |moment: Instant| now.wall.saturating_add(moment - now.monotonic);
+        let step = *self.progress.borrow();
+        PollStatus {
+            interval: self.settings.borrow().interval,
+            activity: match self.began {
+                Some(Moment { wall: since, .. }) => Activity::Polling(Running { since, step }),
+                None => Activity::Waiting(self.next_poll.map(at)),
+            },
+            last: self.last.clone(),
+            last_success_at: self.last_success_at,
+            held_until: self.in_force.api.held_until().map(at),
+            data: self.data,
+            state_is_kept: self.saver.is_some(),
+        }
     }
 
     /// What the state file keeps.
@@ -254,12 +265,9 @@ where
     }
 
     fn publish(&mut self) {
-        self.published = Instant::now();
+        self.published = self.clock.moment();
         self.follow_the_clock();
-        self.follow_the_hold();
-        if let Some(publish) = &self.publish {
-            publish(Arc::new(self.snapshot()), self.status.clone());
-        }
+        (self.publish)(Arc::new(self.snapshot()), self.status());
     }
 
     /// Puts what does not wait for the next poll into force: the targets and the languages that are excluded.
@@ -267,7 +275,6 @@ where
         let settings = Arc::clone(&self.settings.borrow());
         self.ledger
             .exclude(&settings.filter.exclude_languages, self.clock.now());
-        self.status.interval = settings.interval;
         self.publish();
     }
 
@@ -282,26 +289,12 @@ where
         }));
     }
 
-    fn follow_the_hold(&mut self) {
-        let Moment { wall, monotonic } = self.clock.moment();
-        let held_until = self.in_force.api.held_until();
-        self.status.held_until = held_until.map(|until| wall.saturating_add(until - monotonic));
-    }
-
     fn save(&mut self) {
         self.unsaved = false;
         self.last_save = Instant::now();
         if let Some(saver) = &self.saver {
             saver.save(self.memory());
         }
-    }
-}
-
-/// Dates a failure of a poll back to the first of the polls in a row that failed at this step, for whatever reason.
-fn date_back(failure: Option<&mut Failure>, before: Option<&Failure>, now: Timestamp) {
-    if let Some(failure) = failure {
-        // A clock that was set back in the meantime must not date it into the future.
-        failure.since = before.map_or(now, |before| before.since.min(now));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The immutable answer to "what do we know now", and the rule that says when its data are stale.
+//! The immutable answer to "what do we know now".
 //!
 //! A new snapshot is built for each publication and replaces the previous one atomically. What did not change is shared
 //! between them, by `Arc`.
@@ -250,7 +250,7 @@ pub struct PollOutcome {
     /// Why the listing did not reach its end, if it did not.
     pub listing: Option<Failure>,
     /// Why the poll ended before everything was requested, or read nothing, if so.
-    pub ended_early: Option<Stop>,
+    pub stop: Option<Stop>,
     /// How many repositories were read in full.
     pub read: usize,
     /// How many repositories failed.
@@ -264,13 +264,13 @@ pub struct PollOutcome {
 impl PollOutcome {
     /// Why not everything was listed and requested, if so: what ended the poll, or else what ended the listing.
     pub fn cut_short(&self) -> Option<&Failure> {
-        let stop = self.ended_early.as_ref().map(|stop| &stop.failure);
+        let stop = self.stop.as_ref().map(|stop| &stop.failure);
         stop.or(self.listing.as_ref())
     }
 
     /// Why the poll did not read everything, if it did not: the first of its reasons.
     pub fn failure(&self) -> Option<PollFailure> {
-        if let Some(stop) = &self.ended_early {
+        if let Some(stop) = &self.stop {
             Some(stop.reason)
         } else if self.listing.is_some() {
             Some(PollFailure::Listing)
@@ -306,7 +306,7 @@ pub enum Step {
         /// How many repositories there are to request.
         of: usize,
         /// How many of them were read or failed.
-        requested: usize,
+        tried: usize,
         /// How many were read in full.
         read: usize,
     },
@@ -367,18 +367,6 @@ impl PollStatus {
     pub fn has_data(&self) -> bool {
         self.data != DataSource::None
     }
-}
-
-/// How old a repository's last good data may be before they are stale: `stale_after`, or twice what the last full poll
-/// took, or twice what the poll under way has taken, whichever is longest. So while polls follow each other, each
-/// repository is read before that.
-pub fn staleness_limit(
-    stale_after: Duration,
-    last_full_poll: Option<Duration>,
-    poll_under_way: Option<Duration>,
-) -> Duration {
-    let longest_poll = last_full_poll.max(poll_under_way).unwrap_or_default();
-    stale_after.max(longest_poll.saturating_mul(2))
 }
 
 #[cfg(test)]

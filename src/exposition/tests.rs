@@ -87,7 +87,7 @@ fn polled() -> PollStatus {
             ended_at: at(1_795_224_645_123),
             duration: Duration::from_millis(1500),
             listing: None,
-            ended_early: None,
+            stop: None,
             read: 1,
             failed: 1,
             unreached: 0,

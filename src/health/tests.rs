@@ -15,13 +15,19 @@ fn ago(hours: u32) -> Timestamp {
     Timestamp::from_millis(NOW.as_millis() - i64::from(hours) * 3_600_000)
 }
 
+fn of_the_api(since: Timestamp, what: &str, hint: &str) -> Failure {
+    Failure {
+        is_of_api: true,
+        ..Failure::new(since, what, hint)
+    }
+}
+
 fn failure() -> Failure {
-    Failure::new(
+    of_the_api(
         ago(2),
         "GET https://api.test/v1/repositories: it failed",
         "do something",
     )
-    .of_the_api()
 }
 
 fn repository(id: u64, condition: Condition) -> Shown {
@@ -62,7 +68,7 @@ fn poll() -> PollOutcome {
         ended_at: NOW,
         duration: Duration::from_secs(10),
         listing: None,
-        ended_early: None,
+        stop: None,
         read: 2,
         failed: 0,
         unreached: 0,
@@ -129,7 +135,7 @@ fn running(since: Timestamp, is_listed: bool, read: usize) -> Activity {
     let step = Step::Reading {
         is_listed,
         of: 2,
-        requested: read,
+        tried: read,
         read,
     };
     Activity::Polling(Running { since, step })
@@ -145,7 +151,7 @@ fn stop(reason: PollFailure) -> Stop {
 fn refused(reason: PollFailure) -> PollOutcome {
     PollOutcome {
         listing: Some(failure()),
-        ended_early: Some(stop(reason)),
+        stop: Some(stop(reason)),
         read: 0,
         unreached: 2,
         ..poll()
@@ -154,7 +160,7 @@ fn refused(reason: PollFailure) -> PollOutcome {
 
 fn ended_early(reason: PollFailure) -> PollOutcome {
     PollOutcome {
-        ended_early: Some(stop(reason)),
+        stop: Some(stop(reason)),
         read: 1,
         failed: 1,
         ..poll()
@@ -473,8 +479,8 @@ fn a_listing_without_names_is_no_empty_account() {
 #[test]
 fn an_outage_with_several_symptoms_is_one() {
     let mut known = Known::ended(ended_early(PollFailure::Unavailable));
-    let timeout = Failure::new(ago(3), "no answer", "raise api.timeout").of_the_api();
-    let status = Failure::new(ago(3), "503", "wait").of_the_api();
+    let timeout = of_the_api(ago(3), "no answer", "raise api.timeout");
+    let status = of_the_api(ago(3), "503", "wait");
     known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), timeout);
     known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), status);
     assert_eq!(known.kinds(), [Kind::ApiUnavailable]);

@@ -46,10 +46,8 @@ impl SharedFacts {
 
 /// Notes that something failed; `since` stays if it failed before.
 pub fn fail(known: &mut Option<Failure>, failure: Failure) {
-    let since = known
-        .as_ref()
-        .map_or(failure.since, |known| known.since.min(failure.since));
-    *known = Some(Failure { since, ..failure });
+    let since = failure.since;
+    *known = Some(failure.lasting(known.as_ref(), since));
 }
 
 /// What is not known is absent.

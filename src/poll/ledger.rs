@@ -6,12 +6,12 @@
 mod clocks;
 mod listing;
 
-pub use listing::Change;
+pub use listing::Names;
 
 use super::queue::Queue;
 use crate::{
     clock::{Moment, RecordedTime},
-    model::{Failure, Repository, RepositoryId, Scope, TargetLanguage, Timestamp},
+    model::{Failure, Repository, RepositoryId, TargetLanguage, Timestamp},
     progress::{Progress, advance},
     snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot, find},
     state::{Memory, Remembered},
@@ -35,10 +35,8 @@ pub const MOST_LANGUAGES: usize = 1_000_000;
 struct Polled {
     repository: Arc<Repository>,
     languages: Option<Arc<Languages>>,
-    /// When they were read, so that their age does not depend on jumps of the wall clock.
+    /// When this process read them, so that their age does not depend on jumps of the wall clock.
     read_at: Option<Instant>,
-    /// Whether an earlier process read them.
-    are_restored: bool,
     /// Why the last read failed, if it did.
     failure: Option<Failure>,
     /// Larger is later; 0 is never.
@@ -97,7 +95,6 @@ impl Ledger {
             let hint = "nothing to do: it is read again soon";
             let known = Polled {
                 languages,
-                are_restored: true,
                 failure: (failures > 0).then(|| Failure::new(now, what, hint)),
                 last_attempt,
                 failures,
@@ -163,30 +160,21 @@ impl Ledger {
         Queue::new(first, failed_before)
     }
 
-    /// The name of a repository that is polled; empty for any other.
-    pub fn name(&self, id: RepositoryId) -> &str {
-        self.polled
-            .get(&id)
-            .map_or("", |known| &*known.repository.name)
-    }
-
     /// Whether a repository may have so many languages: what is kept of all is bounded.
     pub fn has_room(&self, id: RepositoryId, languages: usize) -> bool {
         let before = self.polled.get(&id).map_or(0, Polled::languages);
         self.languages - before + languages <= MOST_LANGUAGES
     }
 
-    /// The languages of a repository were read. Returns whether that ends a failure of its own.
+    /// The languages of a repository were read. Returns its name if that ends a failure of its own.
     pub fn succeeded(
         &mut self,
         id: RepositoryId,
         languages: Vec<TargetLanguage>,
         scale: f64,
         now: Moment,
-    ) -> bool {
-        let Some(known) = self.polled.get_mut(&id) else {
-            return false;
-        };
+    ) -> Option<&str> {
+        let known = self.polled.get_mut(&id)?;
         let at = self.time.record(now.wall);
         self.attempts += 1;
         known.last_attempt = self.attempts;
@@ -229,57 +217,61 @@ impl Ledger {
             readings,
         }));
         known.read_at = Some(now.monotonic);
-        known.are_restored = false;
         known.failures = 0;
-        let before = known.failure.take();
-        before.is_some_and(|failure| failure.scope == Scope::Request)
+        let failure = known.failure.take()?;
+        (!failure.is_of_api).then_some(&*known.repository.name)
     }
 
     /// The languages of a repository could not be read, so that the next poll asks for it after the others, if it
-    /// `comes_last`. Returns whether to log that: not if the API failed as a whole, nor if it was logged before.
+    /// `comes_last`. Returns what to log, with the name: nothing if the API failed as a whole, or if it was logged before.
     pub fn failed(
         &mut self,
         id: RepositoryId,
-        failure: &Failure,
+        failure: Failure,
         comes_last: bool,
         now: Timestamp,
-    ) -> bool {
-        let Some(known) = self.polled.get_mut(&id) else {
-            return false;
-        };
+    ) -> Option<(&str, &Failure)> {
+        let known = self.polled.get_mut(&id)?;
         self.attempts += 1;
         known.last_attempt = self.attempts;
         known.failures = (known.failures + u32::from(comes_last)).min(MOST_FAILURES);
-        let is_own = |failure: &Failure| failure.scope == Scope::Request;
-        let before = known.failure.as_ref();
-        let own_before = before.filter(|before| is_own(before));
-        if own_before.is_some() && !is_own(failure) {
-            return false;
+        let before = known.failure.take();
+        let own_before = before.as_ref().filter(|before| !before.is_of_api);
+        if own_before.is_some() && failure.is_of_api {
+            known.failure = before;
+            return None;
         }
-        let is_new = is_own(failure) && own_before.is_none_or(|before| before.what != failure.what);
-        known.failure = Some(Failure {
-            since: before.map_or(now, |before| before.since),
-            ..failure.clone()
-        });
-        is_new
+        let is_new = own_before.is_none_or(|before| before.what != failure.what);
+        let failure = known.failure.insert(failure.lasting(before.as_ref(), now));
+        (is_new && !failure.is_of_api).then_some((&*known.repository.name, failure))
     }
 
-    /// Whether the bad entries of a repository's answer differ from last time, by their digest.
-    pub fn bad_entries_changed(&mut self, id: RepositoryId, digest: u64) -> bool {
-        self.polled
-            .get_mut(&id)
-            .is_some_and(|known| std::mem::replace(&mut known.bad_entries, digest) != digest)
+    /// The name of a repository if the bad entries of its answer differ from last time, by their digest.
+    pub fn bad_entries_changed(&mut self, id: RepositoryId, digest: u64) -> Option<&str> {
+        let known = self.polled.get_mut(&id)?;
+        let before = std::mem::replace(&mut known.bad_entries, digest);
+        (before != digest).then_some(&*known.repository.name)
     }
 
     /// When, after `now`, the next data become stale.
-    pub fn next_expiry(&self, limit: Duration, now: Instant) -> Option<Instant> {
-        // One past the limit: at the limit itself they are still shown.
-        let limit = limit.saturating_add(Duration::from_millis(1));
-        let expiries = self
+    pub fn next_expiry(&self, limit: Duration, now: Moment) -> Option<Instant> {
+        let ages = self
             .polled
             .values()
-            .filter_map(|known| known.read_at?.checked_add(limit));
-        expiries.filter(|expiry| *expiry > now).min()
+            .filter_map(|known| self.age(known, now));
+        let rest = ages.filter_map(|age| limit.checked_sub(age)).min()?;
+        // At the limit itself they are still shown.
+        now.monotonic.checked_add(rest + Duration::from_millis(1))
+    }
+
+    /// How old the languages of a repository are. Where an earlier process read them, the clock of the machine, which may be set at any
+    /// time, is all that there is to know it by.
+    fn age(&self, known: &Polled, now: Moment) -> Option<Duration> {
+        let languages = known.languages.as_ref()?;
+        Some(match known.read_at {
+            Some(read_at) => now.monotonic - read_at,
+            None => self.time.now(now.wall).since(languages.read_at),
+        })
     }
 
     pub fn snapshot(
@@ -292,7 +284,7 @@ impl Ledger {
         let mut repositories: Vec<_> = self
             .polled
             .values()
-            .map(|known| known.show(limit, now))
+            .map(|known| self.show(known, limit, now))
             .collect();
         repositories.sort_unstable_by(|a, b| a.repository.name.cmp(&b.repository.name));
         Snapshot {
@@ -305,6 +297,30 @@ impl Ledger {
             targets,
         }
     }
+
+    fn show(&self, known: &Polled, limit: Duration, now: Moment) -> Shown {
+        let mut failure = known.failure.clone();
+        let mut languages = known.languages.clone();
+        // Nothing is shown in the future.
+        if let Some(failure) = &mut failure {
+            failure.since = failure.since.min(now.wall);
+        }
+        if let Some(languages) = &mut languages {
+            clocks::cut_to(languages, now.wall);
+        }
+        let is_stale = self.age(known, now) > Some(limit);
+        let condition = match (languages, failure) {
+            (None, failure) => Condition::Pending(failure),
+            (Some(languages), failure) if is_stale => Condition::Stale {
+                read_at: languages.read_at,
+                failure,
+            },
+            (Some(languages), Some(failure)) => Condition::Failing(languages, failure),
+            (Some(languages), None) if known.read_at.is_none() => Condition::Restored(languages),
+            (Some(languages), None) => Condition::Fresh(languages),
+        };
+        Shown::new(Arc::clone(&known.repository), condition)
+    }
 }
 
 impl Polled {
@@ -313,7 +329,6 @@ impl Polled {
             repository,
             languages: None,
             read_at: None,
-            are_restored: false,
             failure: None,
             last_attempt: 0,
             failures: 0,
@@ -325,37 +340,6 @@ impl Polled {
     fn languages(&self) -> usize {
         let languages = self.languages.as_ref();
         languages.map_or(0, |languages| languages.readings.len())
-    }
-
-    fn show(&self, limit: Duration, now: Moment) -> Shown {
-        // Nothing is shown in the future.
-        let shown = |failure: &Failure| Failure {
-            since: failure.since.min(now.wall),
-            ..failure.clone()
-        };
-        let failure = self.failure.as_ref().map(shown);
-        let mut languages = self.languages.clone();
-        if let Some(languages) = &mut languages {
-            clocks::cut_to(languages, now.wall);
-        }
-        let condition = match (languages, failure) {
-            (None, failure) => Condition::Pending(failure),
-            (Some(languages), failure) if self.age(&languages, now) > limit => Condition::Stale {
-                read_at: languages.read_at,
-                failure,
-            },
-            (Some(languages), Some(failure)) => Condition::Failing(languages, failure),
-            (Some(languages), None) if self.are_restored => Condition::Restored(languages),
-            (Some(languages), None) => Condition::Fresh(languages),
-        };
-        Shown::new(Arc::clone(&self.repository), condition)
-    }
-
-    fn age(&self, languages: &Languages, now: Moment) -> Duration {
-        match self.read_at {
-            Some(read_at) => now.monotonic - read_at,
-            None => now.wall.since(languages.read_at),
-        }
     }
 }
 

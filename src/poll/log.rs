@@ -1,6 +1,6 @@
 //! What the poller logs: changes only, not once per poll, and at most a few lines of one kind per poll.
 
-use super::ledger::Change;
+use super::ledger::Names;
 use crate::{
     model::{BadEntry, Failure, RepositoryId},
     snapshot::PollOutcome,
@@ -72,20 +72,23 @@ impl PollLog {
         }
     }
 
-    /// What a listing changed about a repository.
-    pub fn change(&mut self, id: RepositoryId, repo: &str, change: &Change) {
-        let id = id.get();
-        match change {
-            Change::Appeared if self.is_logged("appeared") => {
-                tracing::info!(repo, id, "a repository appeared");
+    /// What a listing changed: the names of the repositories before and after it.
+    pub fn changes(&mut self, mut before: Names, after: Names) {
+        for (id, repo) in after {
+            match before.remove(&id) {
+                None => self.change("appeared", id, &repo, None),
+                Some(before) if before != repo => self.change("renamed", id, &repo, Some(&before)),
+                Some(_) => {}
             }
-            Change::Left if self.is_logged("left") => {
-                tracing::info!(repo, id, "a repository left");
-            }
-            Change::Renamed(before) if self.is_logged("renamed") => {
-                tracing::info!(repo, before = &**before, id, "a repository was renamed");
-            }
-            _ => {}
+        }
+        for (id, repo) in before {
+            self.change("left", id, &repo, None);
+        }
+    }
+
+    fn change(&mut self, kind: &'static str, id: RepositoryId, repo: &str, before: Option<&str>) {
+        if self.is_logged(kind) {
+            tracing::info!(repo, before, id = id.get(), "repository {kind}");
         }
     }
 }
@@ -106,7 +109,7 @@ pub fn digest(bad: &[BadEntry]) -> u64 {
 /// is logged by `health`.
 pub fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
     // How many were read before a poll was ended is random.
-    let unread = |outcome: &PollOutcome| match outcome.ended_early {
+    let unread = |outcome: &PollOutcome| match outcome.stop {
         Some(_) => None,
         None => Some((outcome.listing.is_some(), outcome.failed, outcome.unreached)),
     };

@@ -5,12 +5,15 @@
 //! a sample of what is left decides whether the API fails as a whole or only what was asked for so far; after an incomplete
 //! listing it counts as failing at once.
 
-use crate::{api::Attempts, model::RepositoryId};
+use crate::{
+    api::{ApiError, Attempts},
+    model::RepositoryId,
+};
 use std::collections::{HashSet, VecDeque};
 
 /// How many requests in a row fail by trouble before the API itself is doubted.
 const ROW: u32 = 10;
-/// How many repositories these requests must be for, unless one of them was for the listing.
+/// How many repositories these requests must be for; one for the listing counts as so many.
 const ROW_REPOSITORIES: usize = 5;
 /// How many of the repositories that are left are asked for then.
 const SAMPLE: usize = 10;
@@ -23,17 +26,6 @@ pub struct Question {
     pub id: RepositoryId,
     pub attempts: Attempts,
     failed_before: bool,
-}
-
-/// What the requests for a repository say about the API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It answers, even if the repository cannot be read.
-    Answers { is_read: bool },
-    /// So many requests failed by trouble.
-    Trouble { requests: u32 },
-    /// Nothing more can be asked for.
-    Stopped,
 }
 
 /// Whether to go on asking.
@@ -65,14 +57,13 @@ pub struct Queue {
 #[derive(Debug, Default)]
 struct Row {
     requests: u32,
-    includes_listing: bool,
-    repositories: HashSet<RepositoryId>,
+    /// How many repositories they were for.
+    repositories: usize,
 }
 
 impl Row {
     fn is_full(&self) -> bool {
-        self.requests >= ROW
-            && (self.includes_listing || self.repositories.len() >= ROW_REPOSITORIES)
+        self.requests >= ROW && self.repositories >= ROW_REPOSITORIES
     }
 }
 
@@ -92,8 +83,12 @@ impl Queue {
     /// The listing is incomplete; so many requests for it failed by trouble.
     pub fn listing_failed(&mut self, trouble: u32) {
         self.is_listed = false;
-        self.row.requests = trouble;
-        self.row.includes_listing = trouble > 0;
+        if trouble > 0 {
+            self.row = Row {
+                requests: trouble,
+                repositories: ROW_REPOSITORIES,
+            };
+        }
         if self.row.is_full() {
             self.stop();
         }
@@ -141,25 +136,26 @@ impl Queue {
     }
 
     /// Takes in what a question came to.
-    pub fn answered(&mut self, question: Question, verdict: Verdict) {
-        match verdict {
-            Verdict::Stopped => self.stop(),
-            Verdict::Answers { is_read } => {
+    pub fn answered(&mut self, question: Question, answer: Result<(), &ApiError>) {
+        match answer {
+            // The API answers, even if the repository cannot be read.
+            Ok(()) | Err(ApiError::Failed(_)) => {
                 self.row = Row::default();
                 if self.phase != Phase::Over {
                     self.phase = Phase::Confident;
                 }
-                self.may_fail += usize::from(question.failed_before && is_read);
+                self.may_fail += usize::from(question.failed_before && answer.is_ok());
             }
             // That these fail again says nothing about the others.
-            Verdict::Trouble { .. } if question.failed_before => {}
-            Verdict::Trouble { requests } => {
+            Err(ApiError::Trouble { .. }) if question.failed_before => {}
+            Err(ApiError::Trouble { requests, .. }) => {
                 self.row.requests += requests;
-                self.row.repositories.insert(question.id);
+                self.row.repositories += 1;
                 if self.row.is_full() && self.phase == Phase::Confident {
                     self.doubt();
                 }
             }
+            Err(ApiError::Stopped(_)) => self.stop(),
         }
     }
 
@@ -193,6 +189,18 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Failure, Timestamp};
+
+    const READ: Result<(), &ApiError> = Ok(());
+
+    fn failure() -> Failure {
+        Failure::new(Timestamp::default(), "no answer", "wait")
+    }
+
+    fn trouble(requests: u32) -> ApiError {
+        let failure = failure();
+        ApiError::Trouble { failure, requests }
+    }
 
     fn ids(ids: impl IntoIterator<Item = u64>) -> Vec<RepositoryId> {
         ids.into_iter().filter_map(RepositoryId::new).collect()
@@ -204,12 +212,9 @@ mod tests {
         while let Some(question) = queue.next() {
             let id = question.id.get();
             asked.push(id);
-            let verdict = if answers(id) {
-                Verdict::Answers { is_read: true }
-            } else {
-                Verdict::Trouble { requests: 2 }
-            };
-            queue.answered(question, verdict);
+            let trouble = trouble(2);
+            let answer = if answers(id) { READ } else { Err(&trouble) };
+            queue.answered(question, answer);
         }
         asked
     }
@@ -234,11 +239,11 @@ mod tests {
         let mut queue = Queue::new(ids(1..=30), Vec::new());
         for requests in 1.. {
             let Some(question) = queue.next() else { break };
-            let verdict = match requests % 5 {
-                0 => Verdict::Answers { is_read: false },
-                _ => Verdict::Trouble { requests: 2 },
+            let error = match requests % 5 {
+                0 => ApiError::Failed(failure()),
+                _ => trouble(2),
             };
-            queue.answered(question, verdict);
+            queue.answered(question, Err(&error));
         }
         assert_eq!((queue.gave_up(), queue.len()), (false, 0));
     }
@@ -249,7 +254,7 @@ mod tests {
         let Some(question) = queue.next() else {
             panic!("nothing to ask for")
         };
-        queue.answered(question, Verdict::Trouble { requests: 10 });
+        queue.answered(question, Err(&trouble(10)));
         assert_eq!(
             queue.next().map(|next| next.attempts),
             Some(Attempts::Several)
@@ -270,10 +275,10 @@ mod tests {
         let mut under_way: Vec<_> = (0..6).filter_map(|_| queue.next()).collect();
         let last = under_way.pop().unwrap();
         for question in under_way {
-            queue.answered(question, Verdict::Trouble { requests: 2 });
+            queue.answered(question, Err(&trouble(2)));
         }
         assert_eq!((queue.next(), queue.gave_up()), (None, true));
-        queue.answered(last, Verdict::Answers { is_read: true });
+        queue.answered(last, READ);
         assert_eq!(ask(&mut queue, |_| true), [7, 8, 9]);
         assert!(!queue.gave_up());
     }
@@ -294,8 +299,8 @@ mod tests {
         let mut queue = Queue::new(Vec::new(), ids(1..=100));
         let under_way: Vec<_> = std::iter::from_fn(|| queue.next()).collect();
         assert_eq!(under_way.len(), FAILED_AGAIN);
-        queue.answered(under_way[0], Verdict::Answers { is_read: true });
-        queue.answered(under_way[1], Verdict::Answers { is_read: false });
+        queue.answered(under_way[0], READ);
+        queue.answered(under_way[1], Err(&ApiError::Failed(failure())));
         assert!(queue.next().is_some());
         assert_eq!(queue.next(), None);
     }

@@ -5,9 +5,9 @@ use super::{PUBLISH_EVERY, Poller};
 use crate::{
     api::Api,
     model::PollFailure,
-    snapshot::{Activity, PollOutcome, PollStatus, Snapshot},
+    snapshot::{PollOutcome, PollStatus, Snapshot},
 };
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, interval, sleep_until};
 
 /// How long to wait after a poll that found the API failing as a whole while no languages are known; from there the waits double up to the longest.
@@ -23,32 +23,27 @@ where
     P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
 {
     /// Polls until `shutdown`, then hands over the unsaved data.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+    pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
         let alive = self.alive.clone();
-        let mut polling = pin!(self.poll_on(shutdown));
-        let mut signs = interval(SIGN_OF_LIFE);
-        loop {
-            tokio::select! {
-                () = &mut polling => return,
-                _ = signs.tick() => drop(alive.send_replace(Instant::now())),
+        let polling = async {
+            loop {
+                let started = Instant::now();
+                let outcome = self.poll().await;
+                self.wait(started, &outcome).await;
             }
-        }
-    }
-
-    async fn poll_on(mut self, shutdown: impl Future<Output = ()>) {
-        let mut shutdown = pin!(shutdown);
-        loop {
-            let started = Instant::now();
-            let outcome = tokio::select! {
-                biased;
-                () = &mut shutdown => break,
-                outcome = self.poll() => outcome,
-            };
-            tokio::select! {
-                biased;
-                () = &mut shutdown => break,
-                () = self.wait(started, &outcome) => {}
+        };
+        let signs = async {
+            let mut signs = interval(SIGN_OF_LIFE);
+            loop {
+                signs.tick().await;
+                alive.send_replace(Instant::now());
             }
+        };
+        tokio::select! {
+            biased;
+            () = shutdown => {}
+            () = signs => {}
+            () = polling => {}
         }
         if self.unsaved {
             self.save();
@@ -62,7 +57,6 @@ where
             outcome.failure() == Some(PollFailure::Unavailable) && !self.ledger.has_languages();
         let sooner = is_late.then(|| FIRST_RETRY.saturating_mul(1 << self.failed_starts.min(16)));
         self.failed_starts = if is_late { self.failed_starts + 1 } else { 0 };
-        let mut announced = None;
         loop {
             let interval = self.settings.borrow().interval;
             let next = match sooner {
@@ -72,21 +66,18 @@ where
             };
             let hold_ends = self.in_force.api.held_until();
             let due = hold_ends.map_or(next, |until| until.max(next));
-            let now = Instant::now();
-            if announced != Some(due) {
-                announced = Some(due);
-                self.status.interval = interval;
-                let at = self.clock.now().saturating_add(due - now);
-                self.status.activity = Activity::Waiting(Some(at));
+            if self.next_poll != Some(due) {
+                self.next_poll = Some(due);
                 self.publish();
             }
-            if due <= now {
+            if due <= Instant::now() {
                 return;
             }
             let limit = self.staleness_limit();
             let expiry = self.ledger.next_expiry(limit, self.published);
             // Data that become stale one after another are not published one by one.
-            let stale_at = expiry.map(|expiry| expiry.max(self.published + PUBLISH_EVERY));
+            let soonest = self.published.monotonic + PUBLISH_EVERY;
+            let stale_at = expiry.map(|expiry| expiry.max(soonest));
             tokio::select! {
                 () = sleep_until(due) => return,
                 () = reached(stale_at) => self.publish(),

@@ -4,15 +4,14 @@ use super::{
     PUBLISH_EVERY, Poller,
     ledger::MOST_LANGUAGES,
     log::{self, PollLog},
-    queue::Verdict,
 };
 use crate::{
     api::{Api, ApiError, CURSOR_HINT, Session},
     model::{
         Defects, Failure, LanguageList, Listing, Next, Operation, PollFailure, Reason,
-        RepositoryId, Scope, Stop,
+        RepositoryId, Stop,
     },
-    snapshot::{Activity, DataSource, PollOutcome, PollStatus, Snapshot, Step},
+    snapshot::{DataSource, PollOutcome, PollStatus, Snapshot, Step},
     words::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -33,7 +32,7 @@ pub struct Round {
     /// When what was read so far is published: soon at first, so that a start shows something.
     publications: Interval,
     /// Those that failed by trouble since the last answer: that may be their own failure or that of the API.
-    troubled: Vec<(RepositoryId, Failure)>,
+    doubtful: Vec<(RepositoryId, Failure)>,
 }
 
 impl Round {
@@ -44,7 +43,7 @@ impl Round {
             outcome: PollOutcome::default(),
             log: PollLog::default(),
             publications,
-            troubled: Vec::new(),
+            doubtful: Vec::new(),
         }
     }
 }
@@ -61,7 +60,7 @@ where
         let (settings, now) = (Arc::clone(&self.in_force), self.clock.now());
         let filter = &settings.filter;
         let before = self.ledger.names();
-        let is_first = !self.status.has_data();
+        let is_first = self.data == DataSource::None;
         let mut bad = Defects::default();
         if end.is_ok() {
             bad = self.ledger.apply_complete(listing, filter, now);
@@ -70,14 +69,12 @@ where
             self.ledger.apply_incomplete(listing, most, filter, now);
         }
         if !is_first {
-            for (id, name, change) in self.ledger.changes_since(before) {
-                round.log.change(id, &name, &change);
-            }
+            round.log.changes(before, self.ledger.names());
         }
         end?;
         self.count_defects(Operation::ListRepositories, &mut bad);
         if is_first {
-            self.status.data = DataSource::Api;
+            self.data = DataSource::Api;
             let (repositories, filtered) = (self.ledger.polled(), self.ledger.filtered());
             tracing::info!(
                 repositories,
@@ -112,7 +109,7 @@ where
             listing.append(page.listing);
             self.count_defects(Operation::ListRepositories, &mut listing.bad);
             let shown = listing.count();
-            self.came_to(Step::Listing { shown });
+            self.progress.send_replace(Step::Listing { shown });
             let most = self.in_force.max_repositories;
             if shown > most {
                 // It may have no end: nothing of it is taken over.
@@ -160,19 +157,21 @@ where
             Err(ApiError::Failed(_)) => queue.listing_failed(0),
             Err(ApiError::Stopped(stop)) => {
                 queue.stop();
-                round.outcome.ended_early = Some(stop.clone());
+                round.outcome.stop = Some(stop.clone());
             }
         }
         let (of, is_listed) = (queue.len(), listing.is_ok());
         let mut requests = FuturesUnordered::new();
         loop {
             let PollOutcome { read, failed, .. } = round.outcome;
-            self.came_to(Step::Reading {
+            let step = Step::Reading {
                 is_listed,
                 of,
-                requested: read + failed,
+                tried: read + failed,
                 read,
-            });
+            };
+            self.progress
+                .send_if_modified(|before| std::mem::replace(before, step) != step);
             while requests.len() < self.in_force.concurrency
                 && let Some(question) = queue.next()
             {
@@ -184,8 +183,9 @@ where
             tokio::select! {
                 answer = requests.next() => {
                     let Some((question, answer)) = answer else { break };
-                    let verdict = self.take_in(question.id, answer, round);
-                    queue.answered(question, verdict);
+                    let answer = answer.and_then(|list| self.to_keep(question.id, list));
+                    queue.answered(question, answer.as_ref().map(|_| ()));
+                    self.take_in(question.id, answer, round);
                 }
                 _ = round.publications.tick() => self.publish(),
                 Ok(()) = self.settings.changed() => self.follow_settings(),
@@ -199,50 +199,46 @@ where
         } else {
             round.outcome.postponed = queue.len();
         }
-        if round.outcome.ended_early.is_none() {
-            round.outcome.ended_early = self.outage(&listing, queue.gave_up(), round);
+        if round.outcome.stop.is_none() {
+            round.outcome.stop = self.outage(&listing, queue.gave_up(), round);
         }
         round.outcome.listing = listing.err().map(ApiError::into_failure);
-        self.book_trouble(round);
+        self.settle_doubtful(round);
     }
 
-    /// Handles the result of the request for one repository's languages.
+    /// Takes in the result of the request for one repository's languages.
     fn take_in(
         &mut self,
         id: RepositoryId,
         answer: Result<LanguageList, ApiError>,
         round: &mut Round,
-    ) -> Verdict {
-        match answer.and_then(|list| self.to_keep(id, list)) {
+    ) {
+        match answer {
             Ok(list) => {
-                self.book_trouble(round);
+                self.settle_doubtful(round);
                 round.outcome.read += 1;
                 self.unsaved = true;
                 let bad = &list.bad.described;
-                if self.ledger.bad_entries_changed(id, log::digest(bad)) {
-                    round.log.bad_entries(self.ledger.name(id), bad);
+                if let Some(repo) = self.ledger.bad_entries_changed(id, log::digest(bad)) {
+                    round.log.bad_entries(repo, bad);
                 }
                 let (scale, now) = (self.in_force.completion_scale, self.clock.moment());
-                if self.ledger.succeeded(id, list.languages, scale, now) {
-                    round.log.recovered(self.ledger.name(id), id);
+                if let Some(repo) = self.ledger.succeeded(id, list.languages, scale, now) {
+                    round.log.recovered(repo, id);
                 }
-                Verdict::Answers { is_read: true }
             }
             Err(ApiError::Failed(failure)) => {
-                self.book_trouble(round);
+                self.settle_doubtful(round);
                 round.outcome.failed += 1;
-                self.failed(id, &failure, round);
-                Verdict::Answers { is_read: false }
+                self.failed(id, failure, round);
             }
-            Err(ApiError::Trouble { failure, requests }) => {
+            Err(ApiError::Trouble { failure, .. }) => {
                 round.outcome.failed += 1;
-                round.troubled.push((id, failure));
-                Verdict::Trouble { requests }
+                round.doubtful.push((id, failure));
             }
             Err(ApiError::Stopped(stop)) => {
                 round.outcome.unreached += 1;
-                round.outcome.ended_early.get_or_insert(stop);
-                Verdict::Stopped
+                round.outcome.stop.get_or_insert(stop);
             }
         }
     }
@@ -278,23 +274,20 @@ where
 
     /// Decides whose failure it was that the last repositories failed by trouble: the API's if something ended the poll early,
     /// otherwise their own, since the API answered before or after them.
-    fn book_trouble(&mut self, round: &mut Round) {
-        for (id, failure) in std::mem::take(&mut round.troubled) {
-            let failure = match round.outcome.ended_early {
-                Some(_) => failure.of_the_api(),
-                None => failure,
-            };
-            self.failed(id, &failure, round);
+    fn settle_doubtful(&mut self, round: &mut Round) {
+        for (id, mut failure) in std::mem::take(&mut round.doubtful) {
+            failure.is_of_api = round.outcome.stop.is_some();
+            self.failed(id, failure, round);
         }
     }
 
-    fn failed(&mut self, id: RepositoryId, failure: &Failure, round: &mut Round) {
+    fn failed(&mut self, id: RepositoryId, failure: Failure, round: &mut Round) {
         self.unsaved = true;
         // Even in an outage it waits behind the others if any of them could be read: this may be why it looked like one.
-        let comes_last = failure.scope == Scope::Request || round.outcome.read > 0;
+        let comes_last = !failure.is_of_api || round.outcome.read > 0;
         let now = self.clock.now();
-        if self.ledger.failed(id, failure, comes_last, now) {
-            round.log.failing(self.ledger.name(id), id, failure);
+        if let Some((repo, failure)) = self.ledger.failed(id, failure, comes_last, now) {
+            round.log.failing(repo, id, failure);
         }
     }
 
@@ -305,16 +298,16 @@ where
         listing: &Result<(), ApiError>,
         gave_up: bool,
         Round {
-            outcome, troubled, ..
+            outcome, doubtful, ..
         }: &Round,
     ) -> Option<Stop> {
-        let nothing_else = outcome.read == 0 && outcome.failed == troubled.len();
-        let failure = match (listing, troubled.last()) {
+        let nothing_else = outcome.read == 0 && outcome.failed == doubtful.len();
+        let failure = match (listing, doubtful.last()) {
             (Err(ApiError::Trouble { failure, .. }), _) if outcome.read == 0 || gave_up => {
                 failure.clone()
             }
             (_, Some((_, last))) if gave_up || listing.is_ok() && nothing_else => {
-                let failed = repositories(troubled.len());
+                let failed = repositories(doubtful.len());
                 let what = format!("{failed} in a row cannot be read, the last: {}", last.what);
                 Failure::new(self.clock.now(), what, Arc::clone(&last.hint))
             }
@@ -324,14 +317,5 @@ where
             reason: PollFailure::Unavailable,
             failure,
         })
-    }
-
-    /// Shows how far the poll under way has come.
-    fn came_to(&mut self, step: Step) {
-        self.progress
-            .send_if_modified(|before| std::mem::replace(before, step) != step);
-        if let Activity::Polling(running) = &mut self.status.activity {
-            running.step = step;
-        }
     }
 }

@@ -163,6 +163,8 @@ impl Session for FakeSession {
 
 type Publish = fn(Arc<Snapshot>, PollStatus);
 
+fn discard(_: Arc<Snapshot>, _: PollStatus) {}
+
 struct Bench {
     api: FakeApi,
     poller: Poller<FakeApi, Publish>,
@@ -199,7 +201,7 @@ fn bench() -> Bench {
         None,
         clock,
         Arc::new(Instruments::new("/metrics")),
-        None::<Publish>,
+        discard as Publish,
     );
     Bench {
         api,
@@ -219,7 +221,7 @@ where
         None,
         Clock::following_tokio(START),
         Arc::new(Instruments::new("/metrics")),
-        Some(publish),
+        publish,
     )
 }
 
@@ -463,7 +465,7 @@ async fn what_changed_nothing_is_not_saved() {
         Some(saver),
         clock,
         instruments,
-        None::<Publish>,
+        discard as Publish,
     );
     tokio::join!(poller.run(pass(60)), saving);
     assert!(!path.exists());
@@ -519,7 +521,7 @@ async fn what_the_filters_leave_out_is_not_shown_after_a_restart_either() {
         None,
         clock,
         instruments,
-        None::<Publish>,
+        discard as Publish,
     );
     let names = poller
         .snapshot()

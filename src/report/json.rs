@@ -66,7 +66,7 @@ pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
             "failed": poll.failed,
             "unreached": poll.unreached,
             "postponed": poll.postponed,
-            "error": poll.ended_early.as_ref().map(|stop| error(&stop.failure)),
+            "error": poll.stop.as_ref().map(|stop| error(&stop.failure)),
         }),
         filtered: snapshot.filtered,
         repositories: rows.iter().map(entry).collect(),

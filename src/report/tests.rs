@@ -69,7 +69,7 @@ fn poll(failed: usize) -> PollOutcome {
         ended_at: NOW,
         duration: Duration::from_millis(1500),
         listing: None,
-        ended_early: None,
+        stop: None,
         read: 2,
         failed,
         unreached: 0,
@@ -273,7 +273,7 @@ fn a_listing_that_failed_is_reported_once_and_not_taken_for_an_empty_account() {
     let failure = Failure::new(NOW, "status 401", "wait");
     let refused = PollOutcome {
         listing: Some(failure.clone()),
-        ended_early: Some(Stop {
+        stop: Some(Stop {
             reason: PollFailure::Unauthorized,
             failure,
         }),

@@ -11,7 +11,7 @@ use crate::{
     instruments::Instruments,
     poll::Poller,
     report::{self, Terminal},
-    snapshot::{PollStatus, Snapshot, Step},
+    snapshot::Step,
     telemetry,
 };
 use anyhow::{Context as _, anyhow, bail};
@@ -39,11 +39,11 @@ pub async fn once(
         None,
         Clock::system(),
         Arc::clone(&instruments),
-        None::<fn(Arc<Snapshot>, PollStatus)>,
+        |_, _| {},
     );
     let drawn = tokio::spawn(draw(bar, poller.progress()));
     let outcome = poller.poll().await;
-    let (snapshot, status) = (poller.snapshot(), poller.status().clone());
+    let (snapshot, status) = (poller.snapshot(), poller.status());
     let saved = file.map_or(Ok(()), |file| file.write(&poller.memory()));
     drop(poller);
     drawn.await.context("the progress bar failed")??;
@@ -101,7 +101,7 @@ async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Step>) -> anyhow::
     while progress.changed().await.is_ok() {
         match *progress.borrow_and_update() {
             Step::Listing { shown } => bar.set_position(shown as u64),
-            Step::Reading { of, requested, .. } => {
+            Step::Reading { of, tried, .. } => {
                 if bar.length().is_none() {
                     bar.set_style(reading.clone());
                     bar.reset_eta();
@@ -109,7 +109,7 @@ async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Step>) -> anyhow::
                 // Both in one step, so that listed repositories are never shown as done.
                 bar.update(|state| {
                     state.set_len(of as u64);
-                    state.set_pos(requested as u64);
+                    state.set_pos(tried as u64);
                 });
             }
         }

@@ -49,9 +49,9 @@ pub fn start(
         saver,
         Clock::system(),
         Arc::clone(instruments),
-        Some(hand_over),
+        hand_over,
     );
-    let first = Published::new(Arc::new(poller.snapshot()), poller.status().clone());
+    let first = Published::new(Arc::new(poller.snapshot()), poller.status());
     let (publish, published) = watch::channel(Arc::new(first));
     let alive = poller.alive();
     // A poll has one thread of its own: its tasks wake each other hundreds of times a second, which costs twice the CPU

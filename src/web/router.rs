@@ -230,7 +230,7 @@ mod tests {
                 ended_at: Timestamp::from_millis(1000),
                 duration: Duration::from_secs(1),
                 listing: Some(failure.clone()),
-                ended_early: Some(Stop {
+                stop: Some(Stop {
                     reason: PollFailure::Unauthorized,
                     failure,
                 }),

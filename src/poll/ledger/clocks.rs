@@ -82,40 +82,22 @@ impl Ledger {
 
     /// Compares the machine's clock with what is known, and returns by how much it is behind.
     pub fn follow_clock(&mut self, now: Moment) -> Option<Duration> {
-        let check = self.time.check(now);
-        if check == ClockCheck::Believed {
-            tracing::warn!(
-                "the clock was behind for 24 hours: times that are later are set to now"
-            );
-            for known in self.polled.values_mut() {
-                if let Some(languages) = &mut known.languages {
-                    cut_to(languages, now.wall);
-                }
-            }
-            for (progress, left_at) in self.departed.values_mut() {
-                progress.at = progress.at.min(now.wall);
-                *left_at = (*left_at).min(now.wall);
-            }
+        match self.time.check(now) {
+            ClockCheck::Agrees => return None,
+            ClockCheck::Behind(by) => return Some(by),
+            ClockCheck::Believed => {}
         }
-        self.date_restored(now);
-        match check {
-            ClockCheck::Behind(by) => Some(by),
-            ClockCheck::Agrees | ClockCheck::Believed => None,
-        }
-    }
-
-    /// Dates what was restored, and not read since, by the monotonic clock. The clock of the machine, which may be set at any
-    /// time, is all that there is to know its age by.
-    fn date_restored(&mut self, now: Moment) {
-        let counts_as_now = self.time.now(now.wall);
+        tracing::warn!("the clock was behind for 24 hours: times that are later are set to now");
         for known in self.polled.values_mut() {
-            if known.are_restored
-                && let Some(languages) = &known.languages
-            {
-                let age = counts_as_now.since(languages.read_at);
-                known.read_at = now.monotonic.checked_sub(age);
+            if let Some(languages) = &mut known.languages {
+                cut_to(languages, now.wall);
             }
         }
+        for (progress, left_at) in self.departed.values_mut() {
+            progress.at = progress.at.min(now.wall);
+            *left_at = (*left_at).min(now.wall);
+        }
+        None
     }
 }
 

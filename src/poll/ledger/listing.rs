@@ -13,17 +13,8 @@ use std::{
     sync::Arc,
 };
 
-/// What a listing changed about a repository that is, or was, polled.
-#[derive(Debug)]
-pub enum Change {
-    Appeared,
-    Left,
-    /// With the name before.
-    Renamed(Arc<str>),
-}
-
-/// The changes of a listing, with the names of the repositories.
-pub type Changes = Vec<(RepositoryId, Arc<str>, Change)>;
+/// The names of those that are polled.
+pub type Names = BTreeMap<RepositoryId, Arc<str>>;
 
 impl Ledger {
     /// Applies a listing that reached its end: what it lacks leaves. Returns what is bad in it.
@@ -134,29 +125,10 @@ impl Ledger {
         }
     }
 
-    /// The names of those that are polled.
-    pub fn names(&self) -> BTreeMap<RepositoryId, Arc<str>> {
+    pub fn names(&self) -> Names {
         self.polled
             .iter()
             .map(|(id, known)| (*id, Arc::clone(&known.repository.name)))
             .collect()
-    }
-
-    /// What changed since they had these names.
-    pub fn changes_since(&self, mut before: BTreeMap<RepositoryId, Arc<str>>) -> Changes {
-        let mut changes = Changes::new();
-        for (id, name) in self.names() {
-            match before.remove(&id) {
-                None => changes.push((id, name, Change::Appeared)),
-                Some(before) if before != name => changes.push((id, name, Change::Renamed(before))),
-                Some(_) => {}
-            }
-        }
-        changes.extend(
-            before
-                .into_iter()
-                .map(|(id, name)| (id, name, Change::Left)),
-        );
-        changes
     }
 }

@@ -206,7 +206,7 @@ fn observe(watch: &mut crate::health::Watch, bench: &Bench) {
     let (poller, now) = (&bench.poller, bench.poller.clock.now());
     let findings = crate::health::findings(
         &poller.snapshot(),
-        poller.status(),
+        &poller.status(),
         &poller.instruments.facts(),
         now,
     );
@@ -275,7 +275,7 @@ fn a_certificate_that_expires_after_the_warning_is_not_said_to_be_valid() {
         watch.observe(
             &crate::health::findings(
                 &poller.snapshot(),
-                poller.status(),
+                &poller.status(),
                 &instruments.facts(),
                 now,
             ),
@@ -297,7 +297,7 @@ fn a_refused_reload_is_logged_only_where_it_is_refused() {
     instruments.config_loaded(Err(Failure::new(START, "line 3", "correct it")), START);
     let poller = bench().poller;
     let facts = instruments.facts();
-    let findings = crate::health::findings(&poller.snapshot(), poller.status(), &facts, START);
+    let findings = crate::health::findings(&poller.snapshot(), &poller.status(), &facts, START);
     assert!(
         findings
             .iter()
@@ -336,9 +336,9 @@ async fn each_repository_that_appears_leaves_or_is_renamed_is_logged() {
     assert_eq!(
         log.take(),
         [
-            "a repository was renamed repo=\"o/new-name\" before=\"o/002\" id=2",
-            "a repository appeared repo=\"o/004\" id=4",
-            "a repository left repo=\"o/003\" id=3",
+            "repository renamed repo=\"o/new-name\" before=\"o/002\" id=2",
+            "repository appeared repo=\"o/004\" id=4",
+            "repository left repo=\"o/003\" id=3",
         ]
     );
 }
@@ -352,7 +352,7 @@ async fn at_most_ten_repositories_that_appear_are_logged_one_by_one() {
     bench.change(|answers| std::mem::swap(answers, &mut more.0.lock().unwrap()));
     bench.poll().await;
     let lines = log.take();
-    assert_eq!(count(&lines, "a repository appeared"), 10);
+    assert_eq!(count(&lines, "repository appeared"), 10);
     assert_eq!(count(&lines, "individually more=\"17 appeared\""), 1);
     assert_eq!(lines.len(), 11, "{lines:#?}");
 }
@@ -385,11 +385,11 @@ async fn a_hold_shows_until_it_is_over() {
         None,
         clock,
         Arc::new(Instruments::new("/metrics")),
-        Some(publish),
+        publish,
     );
     let hold = async {
         pass(4).await;
-        // While nothing is requested: the next poll, a minute later, notices it.
+        // While nothing is tried: the next poll, a minute later, notices it.
         let mut answers = api.0.lock().unwrap();
         answers.held_until = Some(Instant::now() + Duration::from_secs(120));
         answers.takes = Duration::from_secs(60);

@@ -195,7 +195,14 @@ fn poll(world: World) -> (Snapshot, PollOutcome) {
             Clock::following_tokio(START),
             Arc::new(Instruments::new("/metrics")),
         );
-        let mut poller = Poller::new(settings, None, None, clock, instruments, None::<Publish>);
+        let mut poller = Poller::new(
+            settings,
+            None,
+            None,
+            clock,
+            instruments,
+            super::discard as Publish,
+        );
         let outcome = poller.poll().await;
         (poller.snapshot(), outcome)
     })

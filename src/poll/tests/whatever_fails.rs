@@ -152,7 +152,7 @@ async fn a_failure_that_lasts_keeps_the_time_of_its_first_poll() {
         Duration::from_secs(3600)
     );
     assert_eq!(second.listing.map(|failure| failure.since), since);
-    let stop = second.ended_early.map(|stop| stop.failure.since);
+    let stop = second.stop.map(|stop| stop.failure.since);
     assert_eq!(stop, since);
     bench.change(|answers| answers.stop_after = None);
     bench.poll().await;

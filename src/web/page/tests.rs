@@ -205,7 +205,7 @@ fn outcome() -> PollOutcome {
         ended_at: NOW,
         duration: Duration::from_secs(2),
         listing: None,
-        ended_early: None,
+        stop: None,
         read: 1,
         failed: 0,
         unreached: 0,
@@ -276,7 +276,10 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
     let snapshot = snapshot(
         (1..=10)
             .map(|id| {
-                let failure = failure(&format!("GET {id}: 503"), 1).of_the_api();
+                let failure = Failure {
+                    is_of_api: true,
+                    ..failure(&format!("GET {id}: 503"), 1)
+                };
                 let languages = fresh(Vec::new()).languages().cloned().unwrap();
                 shown(
                     id,
@@ -289,7 +292,7 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
     let failure = failure("GET /v1/repositories: 503", 1);
     let outcome = PollOutcome {
         listing: Some(failure.clone()),
-        ended_early: Some(Stop {
+        stop: Some(Stop {
             reason: PollFailure::Unavailable,
             failure,
         }),
