@@ -95,33 +95,31 @@ class Links(ForEachDashboard):
                 if item["id"] == "links":
                     yield from item["value"]
 
+    def opened(self, url: str) -> tuple[str, list[str]]:
+        """The dashboard that it opens, at the same time range, and the variables that it sets."""
+        match = re.fullmatch(r"/d/([a-z-]+)\?\$\{__url_time_range\}&(.*)#%", url)
+        self.assertTrue(match, url)
+        given = [
+            re.fullmatch(r"(?:\$\{(\w+):queryparam\}|var-(\w+)=\$\{__\S+:percentencode\})", part) for part in match[2].split("&")
+        ]
+        self.assertNotIn(None, given, url)
+        return match[1], [variable[1] or variable[2] for variable in given]
+
     def test_those_above_the_panels_keep_the_time_and_set_variables_that_exist(self):
         by_uid = {dashboard["uid"]: dashboard for dashboard in DASHBOARDS}
         for dashboard in self.each_dashboard():
-            *others, _ = dashboard["links"]
-            opened = {link["url"].removeprefix("/d/").split("?")[0] for link in others}
-            self.assertEqual(opened, by_uid.keys() - {dashboard["uid"]})
-            for link in others:
-                uid, query = link["url"].removeprefix("/d/").split("?")
-                names = set(re.findall(r"\$\{(\w+):queryparam\}", query))
-                self.assertEqual(len(names), len(query.split("&")))
-                self.assertLessEqual(names, variables(by_uid[uid]).keys() & variables(dashboard).keys())
-                self.assertTrue(link["keepTime"])
+            others = dict(self.opened(link["url"]) for link in dashboard["links"][:-1])
+            self.assertEqual(others.keys(), by_uid.keys() - {dashboard["uid"]})
+            for uid, names in others.items():
+                self.assertLessEqual(set(names), variables(by_uid[uid]).keys() & variables(dashboard).keys())
 
     def test_each_keeps_time_data_source_job_and_instance_and_sets_variables_that_exist(self):
         by_uid = {dashboard["uid"]: dashboard for dashboard in DASHBOARDS}
         seen = set()
         for panel in self.each_panel():
             for link in self.links(panel):
-                uid, first, *rest = re.split("[?&]", link["url"].removeprefix("/d/"))
+                uid, names = self.opened(link["url"])
                 seen.add(uid)
-                self.assertEqual(first, "${__url_time_range}")
-                given = [
-                    re.fullmatch(r"(?:\$\{(\w+):queryparam\}|var-(\w+)=\$\{__\S+:percentencode\})", part)
-                    for part in rest
-                ]
-                names = [match[1] or match[2] for match in given if match]
-                self.assertEqual(len(names), len(rest), link["url"])
                 self.assertEqual(len(names), len(set(names)), "a variable is given twice")
                 self.assertLessEqual({"datasource", "cluster", "namespace", "job", "instance"}, set(names))
                 self.assertLessEqual(set(names), variables(by_uid[uid]).keys())

@@ -12,6 +12,7 @@ import unittest
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import world
 from dashboards import FOLDER, Json
@@ -259,9 +260,9 @@ class Charts(Shown):
 
 
 class Links(Shown):
-    def follow(self, href: str) -> Json:
-        path, _, address = href.partition("?")
-        return seen(path.removeprefix("/d/"), address=address)
+    def follow(self, href: str, where: str = "full") -> Json:
+        target = urlsplit(href)
+        return seen(target.path.removeprefix("/d/"), where, address=target.query)
 
     def test_a_repository_is_chosen_whatever_the_link_brings(self):
         for chosen, arrived in {
@@ -295,6 +296,15 @@ class Links(Shown):
             found = [variables[name]["value"] for name in ("job", "repository", "language")]
             self.assertEqual(found, [["umbrella"], "acme/c++", language])
 
+    def test_a_row_leads_to_its_repository_whatever_its_name_is(self):
+        shown = panels(PROGRESS, "ready")
+        for title in ("Repositories read longest ago", "Repositories by languages: acme"):
+            for row in shown[title]["cells"]:
+                self.place = row["Repository"]
+                arrived = self.follow(row["Repository"]["links"][0], "ready")["variables"]["repository"]
+                self.assertEqual(arrived["value"], row["Repository"]["text"])
+                self.assertEqual(len(arrived["options"]), len(shown[title]["cells"]))
+
 
 class Everywhere(Shown):
     def test_no_query_fails_and_each_panel_shows_something(self):
@@ -326,7 +336,7 @@ class Everywhere(Shown):
         for panel in self.every_panel({"where": "ready"}):
             self.assertFalse(RED & {value["color"] for value in panel.get("values", [])})
             self.assertFalse(RED & {cell["color"] for row in panel.get("cells", []) for cell in row.values()})
-        self.assertEqual(figures(PROGRESS, "ready")["Repositories: ready"], "1")
+        self.assertEqual(figures(PROGRESS, "ready")["Repositories: ready"], "6")
         self.assertEqual(panels(PROGRESS, "ready")["What is due"]["cells"], [])
 
     def test_every_text_has_a_contrast_of_4_5_and_every_title_and_column_that_matters_is_visible(self):

@@ -163,9 +163,10 @@ def without_rules() -> list[Series]:
 
 
 def everything_ready() -> list[Series]:
-    known: Known = {("acme/app", code): (1, DAY, 0.9, 5 * DAY, None) for code in ("de", "fr")}
+    repositories = ("acme/app", "acme/c++", "acme/r&d", "acme/x", "acme/x#y", "acme/50%")
+    known: Known = {(repo, code): (1, DAY, 0.9, 5 * DAY, None) for repo in repositories for code in ("de", "fr")}
     of = REPLICAS[0]
-    return [*translations(known, [of], ACME, {}), *exporter(of, NOW - MINUTE, {"fresh": 1})]
+    return [*translations(known, [of], ACME, {}), *exporter(of, NOW - MINUTE, {"fresh": len(repositories)})]
 
 
 def large() -> list[Series]:

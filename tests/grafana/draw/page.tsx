@@ -1,5 +1,5 @@
 // The page's two functions for draw.mjs: `show` draws a dashboard, `report` says what a person sees of it.
-import { fieldReducers, formattedValueToString, getFieldDisplayName, reduceField, ThemeContext, type DataFrame, type Field } from "@grafana/data";
+import { fieldReducers, formattedValueToString, getFieldDisplayName, reduceField, textUtil, ThemeContext, type DataFrame, type Field } from "@grafana/data";
 import { config } from "@grafana/runtime";
 import { sceneGraph, SceneGridRow, type EmbeddedScene, type VizPanel } from "@grafana/scenes";
 import { GlobalStyles, PortalContainer } from "@grafana/ui";
@@ -58,7 +58,7 @@ async function report() {
     return {
         variables: Object.fromEntries(variables),
         rows: rows.map((row) => sceneGraph.interpolate(row, row.state.title)),
-        links: Object.fromEntries(dashboard.links.map(({ title, url }: any) => [title, sceneGraph.interpolate(scene, url)])),
+        links: Object.fromEntries(dashboard.links.map(({ title, url }: any) => [title, address(url)])),
         events: (scene.state.$data as any).state.layers.map(({ state }: any) => ({
             name: state.name,
             failed: state.data?.errors?.length ?? 0,
@@ -67,6 +67,9 @@ async function report() {
         panels: panelsOf(scene).map(panel),
     };
 }
+
+/** Of a link above the panels, which Grafana's page sanitizes; its libraries do so with those of the cells. */
+const address = (url: string) => textUtil.sanitizeUrl(sceneGraph.interpolate(scene, url));
 
 function panel(one: VizPanel): any {
     const received = sceneGraph.getData(one).state.data!;
