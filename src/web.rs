@@ -28,7 +28,7 @@ mod web_config;
 
 pub use app::App;
 pub use listen::bind;
-pub use state::{ReloadRequest, Sources};
+pub use state::{ReloadRequest, Shared};
 pub use web_config::{WebConfigError, WebConfigFile};
 
 use std::future::Future;

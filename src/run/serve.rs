@@ -79,13 +79,8 @@ fn start(
     let (published, alive) =
         publish::start(settings, state, &instruments, stop.clone(), &mut tasks)?;
     let (reload, requests) = mpsc::channel(1);
-    let sources = web::Sources {
-        published,
-        instruments: Arc::clone(&instruments),
-        reload,
-        clock: Clock::system(),
-    };
-    let web = App::new(sources, config.web.clone(), web_file);
+    let shared = web::Shared::new(published, Arc::clone(&instruments), reload, Clock::system());
+    let web = App::new(shared, config.web.clone(), web_file);
     let stopped = stop.clone().cancelled_owned();
     tasks.spawn(web::serve(listeners, web.clone(), stopped));
     // On the threads of the web side, so that they show a sign of life too.

@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Connections over all listeners. Well below the usual limit of 1024 open files.
-const MAX_CONNECTIONS: usize = 512;
+const MAX_CONNECTIONS: u64 = 512;
 
 /// How long to wait after a failure to accept, whose cause may last.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
@@ -26,12 +26,12 @@ const RETRY_DELAY: Duration = Duration::from_millis(200);
 /// How long accepting must not fail for a shortage to count as over.
 const RECOVERY_TIME: Duration = Duration::from_secs(5);
 
-/// Serves until `shutdown` is done; then accepts nothing more, finishes the requests under way, and returns within 4
-/// seconds.
+/// Serves until `shutdown` is done; then accepts nothing more, lets the requests under way finish, and returns within 4
+/// seconds. What is left then ends with the runtime.
 pub async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<Output = ()>) {
     raise_limit_of_open_files();
     let tasks = TaskTracker::new();
-    let connections = FairShare::of(MAX_CONNECTIONS);
+    let connections = Arc::new(FairShare::of(MAX_CONNECTIONS));
     for listener in listeners {
         let accepting = accept(
             listener,
@@ -46,7 +46,6 @@ pub async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<
     tasks.close();
     if timeout(DRAIN_TIMEOUT, tasks.wait()).await.is_err() {
         tracing::warn!("dropping connections that did not finish in time for the shutdown");
-        connections.end_all();
     }
 }
 
@@ -92,7 +91,12 @@ async fn accept(listener: TcpListener, app: App, tasks: TaskTracker, connections
     }
 }
 
-async fn serve_connection(stream: TcpStream, app: App, activity: Arc<Activity>, _share: Share) {
+async fn serve_connection(
+    stream: TcpStream,
+    app: App,
+    activity: Arc<Activity>,
+    _share: Arc<Share>,
+) {
     tokio::select! {
         served = connection::serve(stream, app, Arc::clone(&activity)) => {
             if let Err(error) = served {

@@ -34,7 +34,7 @@ pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 const PIECE: usize = 128 * 1024;
 
 /// What a scrape holds while it is sent, in bytes: without gzip, a part of the text and what inflates the next.
-const SCRAPE: usize = 160 * 1024;
+const SCRAPE: u64 = 160 * 1024;
 
 /// A connection, for those who decide about its end.
 #[derive(Debug)]
@@ -51,14 +51,8 @@ struct State {
     last_activity: Instant,
     /// How many requests there have been, each of which is known by its number.
     requests: u64,
-    /// The requests under way, with how far the response is that is being sent.
-    under_way: BTreeMap<u64, Option<Sending>>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Sending {
-    since: Instant,
-    last_progress: Instant,
+    /// The requests under way, each with the deadline of its response once that is being sent.
+    under_way: BTreeMap<u64, Option<Instant>>,
 }
 
 /// Why a connection has to end.
@@ -76,12 +70,8 @@ impl State {
         if self.under_way.is_empty() {
             return Some((self.last_activity + IDLE_TIMEOUT, Expiry::Idle));
         }
-        let sending = self.under_way.values().flatten();
-        let ends = sending.map(|sending| {
-            let in_all = sending.since + RESPONSE_TIMEOUT;
-            in_all.min(sending.last_progress + PROGRESS_TIMEOUT)
-        });
-        Some((ends.min()?, Expiry::Late))
+        let deadlines = self.under_way.values().flatten();
+        Some((*deadlines.min()?, Expiry::Late))
     }
 }
 
@@ -119,10 +109,10 @@ impl Activity {
         }
     }
 
-    fn note(&self, change: impl FnOnce(&mut State, Instant)) {
-        let (mut state, now) = (lock(&self.state), Instant::now());
-        change(&mut state, now);
-        state.last_activity = now;
+    fn note<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = lock(&self.state);
+        state.last_activity = Instant::now();
+        change(&mut state)
     }
 }
 
@@ -141,11 +131,10 @@ pub struct UnderWay {
 
 impl UnderWay {
     pub fn new<B>(activity: &Arc<Activity>, request: &Request<B>) -> Self {
-        let mut number = 0;
-        activity.note(|state, _| {
-            number = state.requests;
+        let number = activity.note(|state| {
             state.requests += 1;
-            state.under_way.insert(number, None);
+            state.under_way.insert(state.requests, None);
+            state.requests
         });
         Self {
             activity: Arc::clone(activity),
@@ -159,32 +148,27 @@ impl UnderWay {
     }
 
     /// The response, which takes its share of the memory and has to be sent in time.
-    pub fn answer(mut self, response: Response, memory: &Arc<FairShare>) -> Response {
+    pub fn answer(mut self, response: Response, memory: &FairShare) -> Response {
         self.status = Some(response.status());
-        let held = match response.body().size_hint().exact() {
-            Some(length) => usize::try_from(length).unwrap_or(usize::MAX),
-            None => SCRAPE,
-        };
+        let held = response.body().size_hint().exact().unwrap_or(SCRAPE);
         let share = memory.take(&self.activity, held);
-        self.progressed();
+        let last = Instant::now() + RESPONSE_TIMEOUT;
+        self.progressed(last);
         response.map(|body| {
             let pieces = body.into_data_stream().map_ok(in_pieces).try_flatten();
             Body::from_stream(pieces.inspect_ok(move |piece| {
                 let _held = &share;
                 self.bytes += piece.len();
-                self.progressed();
+                self.progressed(last);
             }))
         })
     }
 
-    fn progressed(&self) {
-        self.activity.note(|state, now| {
-            let sending = state.under_way.entry(self.number).or_default();
-            let since = sending.map_or(now, |sending| sending.since);
-            *sending = Some(Sending {
-                since,
-                last_progress: now,
-            });
+    /// Puts the deadline off, to `last` at most.
+    fn progressed(&self, last: Instant) {
+        self.activity.note(|state| {
+            let deadline = last.min(state.last_activity + PROGRESS_TIMEOUT);
+            state.under_way.insert(self.number, Some(deadline))
         });
     }
 }
@@ -198,9 +182,8 @@ fn in_pieces(mut data: Bytes) -> impl stream::Stream<Item = Result<Bytes, axum::
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.activity.note(|state, _| {
-            state.under_way.remove(&self.number);
-        });
+        self.activity
+            .note(|state| state.under_way.remove(&self.number));
         tracing::debug!(
             method = %self.method,
             path = self.path,
@@ -232,7 +215,7 @@ mod tests {
     {
         for (pause, end) in [(10, 300), (29, 300), (31, 30)] {
             let (activity, begin) = (connection(), Instant::now());
-            let memory = FairShare::of(usize::MAX);
+            let memory = FairShare::of(u64::MAX);
             let response = Response::new(Body::from(vec![0; 40 * PIECE]));
             let response = UnderWay::new(&activity, &request()).answer(response, &memory);
             let mut body = response.into_body().into_data_stream();
@@ -262,7 +245,7 @@ mod tests {
         assert!(activity.importance().0);
         // As one that waits for its password.
         sleep(Duration::from_secs(100)).await;
-        let memory = FairShare::of(usize::MAX);
+        let memory = FairShare::of(u64::MAX);
         let response = under_way.answer(Response::new(Body::from("short")), &memory);
         assert_eq!(response.into_body().into_data_stream().count().await, 1);
         assert_eq!(activity.expired().await, Expiry::Idle);

@@ -2,7 +2,7 @@
 
 use super::{
     router::router,
-    state::{Shared, Site, Sources},
+    state::{Shared, Site},
     web_config::WebConfigFile,
 };
 use crate::config::WebConfig;
@@ -29,10 +29,9 @@ pub struct App {
 }
 
 impl App {
-    pub fn new(sources: Sources, settings: WebConfig, file: WebConfigFile) -> Self {
+    pub fn new(shared: Shared, settings: WebConfig, file: WebConfigFile) -> Self {
         let stop = CancellationToken::new();
-        let shared = Arc::new(Shared::new(sources));
-        let current = Current::new(shared, settings, file, stop.child_token());
+        let current = Current::new(Arc::new(shared), settings, file, stop.child_token());
         Self {
             current: watch::Sender::new(current),
             stop,
@@ -72,7 +71,7 @@ impl Current {
         generation: CancellationToken,
     ) -> Self {
         let expires = file.tls.as_ref().and_then(|tls| tls.expires);
-        shared.sources.instruments.certificate_expires(expires);
+        shared.instruments.certificate_expires(expires);
         let site = Arc::new(Site {
             shared,
             scrapes: Semaphore::new(settings.max_requests),

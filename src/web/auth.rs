@@ -14,7 +14,7 @@ use serde::Deserialize;
 use std::{
     collections::{BTreeMap, HashMap},
     net::IpAddr,
-    sync::{Arc, Mutex},
+    sync::Mutex,
     time::Duration,
 };
 use tokio::time::Instant;
@@ -73,7 +73,7 @@ pub struct Verifier {
     /// The digest of the last right password of each user.
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
-    queue: Arc<PasswordQueue>,
+    queue: PasswordQueue,
     /// When a password of a client was refused last.
     refused: Mutex<HashMap<IpAddr, Instant>>,
 }
@@ -109,7 +109,7 @@ impl Verifier {
         if is_verified() {
             return Verdict::Admitted;
         }
-        let Some(permit) = self.queue.wait(client).await else {
+        let Some(permits) = self.queue.wait(client).await else {
             return Verdict::Busy;
         };
         // Another request with the same credentials may have been verified in the meantime.
@@ -118,8 +118,8 @@ impl Verifier {
         }
         let verified = tokio::task::spawn_blocking(move || {
             let is_right = bcrypt::verify(password, &hash);
-            // It lasts as long as the work, even if the client is gone.
-            drop(permit);
+            // They last as long as the work, even if the client is gone.
+            drop(permits);
             is_right
         });
         // Awaited for unknown users too, so that both take the same time.
@@ -351,7 +351,7 @@ mod tests {
             .collect();
         while lock(&verifier.queue.clients)
             .get(&HERE)
-            .is_none_or(|client| client.waiting < MAX_WAITING)
+            .is_none_or(|client| client.places.available_permits() > 0)
         {
             tokio::task::yield_now().await;
         }

@@ -65,7 +65,7 @@ pub async fn serve(
     let Some(tls) = &site.file.tls else {
         return serve_requests(stream, false, app, generation, activity).await;
     };
-    let (config, instruments) = (Arc::clone(&tls.config), &site.shared.sources.instruments);
+    let (config, instruments) = (Arc::clone(&tls.config), &site.shared.instruments);
     let stream = tokio::select! {
         shaken = handshake::shake_hands(stream, config, instruments) => shaken?,
         () = generation.cancelled() => return Ok(()),

@@ -10,41 +10,36 @@ use std::{
     cmp::Reverse,
     collections::HashMap,
     net::{IpAddr, Ipv6Addr, SocketAddr},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, Weak},
 };
 
 #[derive(Debug)]
 pub struct FairShare {
-    capacity: usize,
-    held: Mutex<Vec<Arc<Held>>>,
+    capacity: u64,
+    /// Of those who have a share; one that was given back is gone at the next look.
+    held: Mutex<Vec<Weak<Share>>>,
 }
 
-/// Who has how much of it.
-#[derive(Debug)]
-struct Held {
-    activity: Arc<Activity>,
-    amount: usize,
-}
-
-/// A share, which is given back when this is dropped.
+/// A connection's share, which is given back when it is dropped.
 #[derive(Debug)]
 pub struct Share {
-    from: Arc<FairShare>,
-    held: Arc<Held>,
+    activity: Arc<Activity>,
+    amount: u64,
 }
 
 impl FairShare {
-    pub fn of(capacity: usize) -> Arc<Self> {
-        Arc::new(Self {
+    pub fn of(capacity: u64) -> Self {
+        Self {
             capacity,
             held: Mutex::default(),
-        })
+        }
     }
 
     /// Gives the connection a share, and ends others until it fits.
-    pub fn take(self: &Arc<Self>, activity: &Arc<Activity>, amount: usize) -> Share {
-        let mut all = lock(&self.held);
-        while all.iter().map(|held| held.amount).sum::<usize>() + amount > self.capacity
+    pub fn take(&self, activity: &Arc<Activity>, amount: u64) -> Arc<Share> {
+        let mut held = lock(&self.held);
+        let mut all: Vec<_> = held.iter().filter_map(Weak::upgrade).collect();
+        while all.iter().map(|share| share.amount).sum::<u64>() + amount > self.capacity
             && let Some(least) = least_important(&all)
         {
             let ended = &all.swap_remove(least).activity;
@@ -52,41 +47,25 @@ impl FairShare {
             ended.end.cancel();
         }
         let activity = Arc::clone(activity);
-        let held = Arc::new(Held { activity, amount });
-        all.push(Arc::clone(&held));
-        Share {
-            from: Arc::clone(self),
-            held,
-        }
-    }
-
-    /// Ends all connections that have a share.
-    pub fn end_all(&self) {
-        for held in lock(&self.held).iter() {
-            held.activity.end.cancel();
-        }
+        let share = Arc::new(Share { activity, amount });
+        all.push(Arc::clone(&share));
+        *held = all.iter().map(Arc::downgrade).collect();
+        share
     }
 }
 
 /// Of the client that has most: a connection without a request under way, or else the one that was last active the longest
 /// ago.
-fn least_important(all: &[Arc<Held>]) -> Option<usize> {
+fn least_important(all: &[Arc<Share>]) -> Option<usize> {
     let client = |index: usize| client_of(all[index].activity.peer);
-    let mut sums = HashMap::<_, usize>::new();
-    for (index, held) in all.iter().enumerate() {
-        *sums.entry(client(index)).or_default() += held.amount;
+    let mut sums = HashMap::<_, u64>::new();
+    for (index, share) in all.iter().enumerate() {
+        *sums.entry(client(index)).or_default() += share.amount;
     }
     (0..all.len()).min_by_key(|index| {
         let importance = all[*index].activity.importance();
         (Reverse(sums[&client(*index)]), importance)
     })
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        // It is gone already if it was taken away.
-        lock(&self.from.held).retain(|held| !Arc::ptr_eq(held, &self.held));
-    }
 }
 
 /// Whom an address counts as: itself, or over IPv6 its network of 64 bits, which one host can have all of.

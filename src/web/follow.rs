@@ -29,7 +29,7 @@ pub async fn follow(app: App) {
             Some(found) if candidate.as_ref() == Some(&found) => {
                 (known, candidate) = (found, None);
                 // If the owner is gone, the exporter stops.
-                let reload = &site.shared.sources.reload;
+                let reload = &site.shared.reload;
                 reload.send(ReloadRequest::WebFileChanged).await.ok();
             }
             found => candidate = found,

@@ -10,17 +10,15 @@ use axum::http::{HeaderMap, HeaderName, header};
 /// valid under every scheme of escaping, so that any that is asked for is in force.
 pub fn format(headers: &HeaderMap) -> (Format, String) {
     let accept = value(headers, header::ACCEPT);
-    let mut ranges: Vec<_> = items(&accept).collect();
-    ranges.sort_by(|a, b| b.quality.total_cmp(&a.quality));
+    let mut ranges: Vec<_> = accept.split(',').filter(|one| quality(one) > 0.0).collect();
+    ranges.sort_by(|a, b| quality(b).total_cmp(&quality(a)));
     let (mut format, mut escaping) = (Format::Text, "underscores");
     for range in ranges {
-        if range.quality <= 0.0 {
-            break;
+        let asked = parameter(range, "escaping");
+        if ["allow-utf-8", "underscores", "dots", "values"].contains(&asked) {
+            escaping = asked;
         }
-        if ["allow-utf-8", "underscores", "dots", "values"].contains(&range.escaping) {
-            escaping = range.escaping;
-        }
-        match (range.name, range.version) {
+        match (name(range), parameter(range, "version")) {
             ("application/openmetrics-text", "" | "1.0.0") => format = Format::OpenMetrics,
             ("text/plain", "" | "0.0.4") => {}
             _ => continue,
@@ -40,23 +38,10 @@ pub fn format(headers: &HeaderMap) -> (Format, String) {
 /// Whether `Accept-Encoding` allows gzip.
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let codings = value(headers, header::ACCEPT_ENCODING);
-    let quality = |name| {
-        items(&codings)
-            .find(|coding| coding.name == name)
-            .map(|coding| coding.quality)
-    };
-    quality("gzip")
-        .or(quality("*"))
-        .is_some_and(|quality| quality > 0.0)
-}
-
-/// An item of a list. A quality that cannot be read counts as 0, so that readable ones are preferred.
-struct Item<'a> {
-    name: &'a str,
-    quality: f32,
-    /// Empty if there is none, as `escaping`.
-    version: &'a str,
-    escaping: &'a str,
+    let find = |wanted| codings.split(',').find(|coding| name(coding) == wanted);
+    find("gzip")
+        .or_else(|| find("*"))
+        .is_some_and(|coding| quality(coding) > 0.0)
 }
 
 /// The value of a header in lower case, of all its lines.
@@ -66,25 +51,24 @@ fn value(headers: &HeaderMap, name: HeaderName) -> String {
     lines.join(",").to_ascii_lowercase()
 }
 
-fn items(list: &str) -> impl Iterator<Item = Item<'_>> {
-    list.split(',').map(|text| {
-        let mut parts = text.split(';').map(str::trim);
-        let mut item = Item {
-            name: parts.next().unwrap_or_default(),
-            quality: 1.0,
-            version: "",
-            escaping: "",
-        };
-        for part in parts {
-            match part.split_once('=') {
-                Some(("q", value)) => item.quality = value.parse().unwrap_or(0.0),
-                Some(("version", value)) => item.version = value.trim_matches('"'),
-                Some(("escaping", value)) => item.escaping = value.trim_matches('"'),
-                _ => {}
-            }
-        }
-        item
-    })
+/// The name of an item of a list.
+fn name(item: &str) -> &str {
+    item.split(';').next().unwrap_or_default().trim()
+}
+
+/// A parameter of an item; empty if there is none.
+fn parameter<'a>(item: &'a str, name: &str) -> &'a str {
+    let mut parts = item.split(';').filter_map(|one| one.trim().split_once('='));
+    let found = parts.find(|(given, _)| *given == name);
+    found.map_or("", |(_, value)| value.trim_matches('"'))
+}
+
+/// One that cannot be read counts as 0, so that readable ones are preferred.
+fn quality(item: &str) -> f32 {
+    match parameter(item, "q") {
+        "" => 1.0,
+        quality => quality.parse().unwrap_or(0.0),
+    }
 }
 
 #[cfg(test)]

@@ -25,74 +25,46 @@ pub const MAX_WAITING: usize = 100;
 pub struct PasswordQueue {
     /// One permit: one verification at a time.
     pub verification: Arc<Semaphore>,
-    /// Holds a client for as long as there is a [`Queued`] of it.
+    /// All that have a request in the queue. One that has none any more is forgotten when the next request comes.
     pub clients: Mutex<HashMap<IpAddr, Client>>,
 }
 
 #[derive(Debug)]
 pub struct Client {
-    /// How many requests of this client are in the queue: one for each [`Queued`], above 0.
-    pub waiting: usize,
+    /// [`MAX_WAITING`] permits, one for each request in the queue, which holds it longest.
+    pub places: Arc<Semaphore>,
     /// One permit: one request of this client waits for the verification.
     front: Arc<Semaphore>,
 }
 
-/// A request in the queue, and then the permit to verify its password.
-#[derive(Debug)]
-pub struct Queued {
-    queue: Arc<PasswordQueue>,
-    client: IpAddr,
-    permits: Vec<OwnedSemaphorePermit>,
-}
-
 impl PasswordQueue {
-    pub fn new() -> Arc<Self> {
-        Arc::new(Self {
+    pub fn new() -> Self {
+        Self {
             verification: Arc::new(Semaphore::new(1)),
             clients: Mutex::default(),
-        })
+        }
     }
 
-    /// `None` if too many wait, or for too long.
-    pub async fn wait(self: &Arc<Self>, client: IpAddr) -> Option<Queued> {
-        let front = self.join(client)?;
-        let mut queued = Queued {
-            queue: Arc::clone(self),
-            client,
-            permits: Vec::new(),
-        };
+    /// The permits to verify a password, for as long as that takes. `None` if too many wait, or for too long.
+    pub async fn wait(&self, client: IpAddr) -> Option<[OwnedSemaphorePermit; 3]> {
+        let (place, front) = self.join(client)?;
         let waiting = async {
-            for semaphore in [front, Arc::clone(&self.verification)] {
-                queued.permits.push(semaphore.acquire_owned().await.ok()?);
-            }
-            Some(())
+            let front = front.acquire_owned().await.ok()?;
+            let verification = Arc::clone(&self.verification).acquire_owned().await.ok()?;
+            // They are given back in this order.
+            Some([verification, front, place])
         };
-        timeout(WAIT_TIMEOUT, waiting).await.ok()??;
-        Some(queued)
+        timeout(WAIT_TIMEOUT, waiting).await.ok()?
     }
 
-    fn join(&self, client: IpAddr) -> Option<Arc<Semaphore>> {
+    fn join(&self, client: IpAddr) -> Option<(OwnedSemaphorePermit, Arc<Semaphore>)> {
         let mut clients = lock(&self.clients);
+        clients.retain(|_, client| client.places.available_permits() < MAX_WAITING);
         let own = clients.entry(client).or_insert_with(|| Client {
-            waiting: 0,
+            places: Arc::new(Semaphore::new(MAX_WAITING)),
             front: Arc::new(Semaphore::new(1)),
         });
-        if own.waiting >= MAX_WAITING {
-            return None;
-        }
-        own.waiting += 1;
-        Some(Arc::clone(&own.front))
-    }
-}
-
-impl Drop for Queued {
-    fn drop(&mut self) {
-        let mut clients = lock(&self.queue.clients);
-        if let Some(own) = clients.get_mut(&self.client) {
-            own.waiting -= 1;
-            if own.waiting == 0 {
-                clients.remove(&self.client);
-            }
-        }
+        let place = Arc::clone(&own.places).try_acquire_owned().ok()?;
+        Some((place, Arc::clone(&own.front)))
     }
 }

@@ -58,7 +58,7 @@ async fn reload(State(site): State<Arc<Site>>) -> Response {
     let (answer, answered) = oneshot::channel();
     // If the request cannot be sent, neither can an answer.
     let request = ReloadRequest::Asked(answer);
-    site.shared.sources.reload.send(request).await.ok();
+    site.shared.reload.send(request).await.ok();
     match answered.await {
         Ok(Ok(())) => "reloaded\n".into_response(),
         Ok(Err(message)) => {

@@ -23,7 +23,7 @@ pub async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) -> Respon
         (header::VARY, "Accept, Accept-Encoding".to_owned()),
         (header::CONTENT_TYPE, content_type),
     ];
-    let (published, instruments) = (site.published(), &site.shared.sources.instruments);
+    let (published, instruments) = (site.published(), &site.shared.instruments);
     if gzip {
         let chunks = published.gzip(format, instruments);
         let length: usize = chunks.iter().map(Bytes::len).sum();

@@ -12,17 +12,7 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 /// What responses that are being sent may hold in memory, in bytes. Of hundreds that nobody takes, some are ended.
-const MAX_RESPONSES: usize = 32 * 1024 * 1024;
-
-/// What the web side reads, and where it sends requests for a reload.
-#[derive(Debug)]
-pub struct Sources {
-    pub published: watch::Receiver<Arc<Published>>,
-    pub instruments: Arc<Instruments>,
-    /// Takes the requests to `/-/reload`, and what the follower of files finds.
-    pub reload: mpsc::Sender<ReloadRequest>,
-    pub clock: Clock,
-}
+const MAX_RESPONSES: u64 = 32 * 1024 * 1024;
 
 /// What the owner of what is in force is asked for.
 #[derive(Debug)]
@@ -36,9 +26,13 @@ pub enum ReloadRequest {
 /// What handlers share, whichever settings are in force.
 #[derive(Debug)]
 pub struct Shared {
-    pub sources: Sources,
+    pub published: watch::Receiver<Arc<Published>>,
+    pub instruments: Arc<Instruments>,
+    /// Takes the requests to `/-/reload`, and what the follower of files finds.
+    pub reload: mpsc::Sender<ReloadRequest>,
+    pub clock: Clock,
     /// Memory for responses that are being sent, in bytes.
-    pub responses: Arc<FairShare>,
+    pub responses: FairShare,
     pub bucket: Bucket,
     pub verifier: Verifier,
 }
@@ -54,9 +48,17 @@ pub struct Site {
 }
 
 impl Shared {
-    pub fn new(sources: Sources) -> Self {
+    pub fn new(
+        published: watch::Receiver<Arc<Published>>,
+        instruments: Arc<Instruments>,
+        reload: mpsc::Sender<ReloadRequest>,
+        clock: Clock,
+    ) -> Self {
         Self {
-            sources,
+            published,
+            instruments,
+            reload,
+            clock,
             responses: FairShare::of(MAX_RESPONSES),
             bucket: Bucket::default(),
             verifier: Verifier::new(),
@@ -67,19 +69,13 @@ impl Shared {
 impl Site {
     /// What was published last.
     pub fn published(&self) -> Arc<Published> {
-        Arc::clone(&self.shared.sources.published.borrow())
+        Arc::clone(&self.shared.published.borrow())
     }
 
     /// What is wrong now, worst first.
     pub fn findings(&self, published: &Published) -> Vec<Finding> {
-        let Sources {
-            instruments, clock, ..
-        } = &self.shared.sources;
-        health::findings(
-            &published.snapshot,
-            &published.status,
-            &instruments.facts(),
-            clock.now(),
-        )
+        let facts = self.shared.instruments.facts();
+        let now = self.shared.clock.now();
+        health::findings(&published.snapshot, &published.status, &facts, now)
     }
 }

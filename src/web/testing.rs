@@ -2,7 +2,7 @@
 
 use super::{
     app::App,
-    state::{ReloadRequest, Sources},
+    state::{ReloadRequest, Shared},
     web_config::WebConfigFile,
 };
 use crate::{
@@ -64,13 +64,13 @@ impl Fixture {
             targets: Arc::default(),
         };
         let published = watch::Sender::new(published(&snapshot, &status));
-        let sources = Sources {
-            published: published.subscribe(),
-            instruments: Arc::new(Instruments::new("/metrics")),
+        let shared = Shared::new(
+            published.subscribe(),
+            Arc::new(Instruments::new("/metrics")),
             reload,
-            clock: Clock::following_tokio(NOW),
-        };
-        let app = App::new(sources, settings.clone(), WebConfigFile::default());
+            Clock::following_tokio(NOW),
+        );
+        let app = App::new(shared, settings.clone(), WebConfigFile::default());
         let folder = TempDir::new().unwrap();
         Self {
             app,

@@ -30,7 +30,7 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
     %3Crect width='6' height='4' y='11' rx='1.5' fill='%23f09a78'/%3E%3C/svg%3E";
 
 pub fn render(site: &Site, query: &Query) -> Markup {
-    let (published, now) = (site.published(), site.shared.sources.clock.now());
+    let (published, now) = (site.published(), site.shared.clock.now());
     let (snapshot, status) = (&published.snapshot, &published.status);
     let findings = site.findings(&published);
     let worst = findings.iter().map(|finding| finding.kind.severity()).min();
