@@ -9,7 +9,7 @@ use crate::{
 use anyhow::{Context as _, anyhow, bail};
 use futures_util::future::select_ok;
 use rustls::{
-    ClientConfig, DigitallySignedStruct, SignatureScheme,
+    AlertDescription, ClientConfig, DigitallySignedStruct, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     crypto::ring,
     pki_types::{CertificateDer, ServerName, UnixTime},
@@ -42,8 +42,8 @@ pub async fn check(options: Options) -> Result<(), RunError> {
     }
 }
 
-/// The addresses of the exporter, and whether it speaks TLS. It does if the web configuration file cannot be used now,
-/// since the previous one is still in force.
+/// The addresses of the exporter, and whether it probably speaks TLS, as its web configuration file says. If that cannot be
+/// used now, the previous one is still in force.
 fn where_to_ask(options: &Options) -> anyhow::Result<(Vec<String>, bool)> {
     let (addresses, web_file) = config::load_address(options, &environment())?;
     let is_tls = match web::WebConfigFile::load(web_file.as_deref()) {
@@ -56,15 +56,15 @@ fn where_to_ask(options: &Options) -> anyhow::Result<(Vec<String>, bool)> {
 /// One healthy address is enough: those that this machine lacks are not served.
 async fn ask_any(addresses: &[String], is_tls: bool) -> anyhow::Result<()> {
     let asked = addresses.iter().map(|address| {
-        // Linux takes 0.0.0.0 and [::] for loopback; without a host it is the first.
-        let host = if address.starts_with(':') {
-            "0.0.0.0"
-        } else {
-            ""
+        let asked = async move {
+            // The file may say otherwise than what is in force.
+            match ask(address, is_tls).await {
+                Err(error) => ask(address, !is_tls).await.or(Err(error)),
+                healthy => healthy,
+            }
         };
-        let address = format!("{host}{address}");
         Box::pin(async move {
-            let answered = timeout(LIMIT, ask(&address, is_tls)).await;
+            let answered = timeout(LIMIT, asked).await;
             answered
                 .unwrap_or_else(|_| Err(anyhow!("no answer in time")))
                 .with_context(|| format!("the exporter at {address} is not healthy"))
@@ -76,9 +76,16 @@ async fn ask_any(addresses: &[String], is_tls: bool) -> anyhow::Result<()> {
 }
 
 async fn ask(address: &str, is_tls: bool) -> anyhow::Result<()> {
-    let stream = TcpStream::connect(address).await?;
+    // Linux takes 0.0.0.0 and [::] for loopback; without a host it is the first.
+    let host = if address.starts_with(':') {
+        "0.0.0.0"
+    } else {
+        ""
+    };
+    let address = format!("{host}{address}");
+    let stream = TcpStream::connect(&address).await?;
     if !is_tls {
-        return request(stream, address).await;
+        return request(stream, &address).await;
     }
     let answered = async {
         // Its name does not matter, as its certificate does not.
@@ -88,11 +95,10 @@ async fn ask(address: &str, is_tls: bool) -> anyhow::Result<()> {
         if let Ok(read) = timeout(SILENCE, stream.read_u8()).await {
             read?;
         }
-        request(stream, address).await
+        request(stream, &address).await
     };
     match answered.await {
-        // An exporter that requires client certificates says so; one that hangs, or another program, would not.
-        Err(error) if is_alert(&error) => Ok(()),
+        Err(error) if requires_certificate(&error) => Ok(()),
         answered => answered,
     }
 }
@@ -116,10 +122,11 @@ async fn request(
     }
 }
 
-fn is_alert(error: &anyhow::Error) -> bool {
+/// Whether it is the alert of an exporter that requires client certificates, which one that hangs would not send.
+fn requires_certificate(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref().and_then(io::Error::get_ref);
-    let error = error.and_then(|error| error.downcast_ref());
-    matches!(error, Some(rustls::Error::AlertReceived(_)))
+    let required = rustls::Error::AlertReceived(AlertDescription::CertificateRequired);
+    error.and_then(|error| error.downcast_ref()) == Some(&required)
 }
 
 fn connector() -> Result<TlsConnector, rustls::Error> {

@@ -77,6 +77,9 @@ fn no_answer_no_listener_and_another_answer_than_200_are_not_healthy() {
     health(&refusing, None, 1).assert_failed(1, &[&refusing, "refused"]);
     let something_else = Api::of(1);
     health(&something_else.address.to_string(), None, 1);
+    let by_port = format!(":{}", something_else.address.port());
+    let named = format!("the exporter at {by_port} is not healthy");
+    health(&by_port, None, 1).assert_failed(1, &[&named]);
     Setup::new(&["health", "--config.file=none.yaml"])
         .run()
         .assert_failed(1, &["none.yaml"]);
@@ -96,6 +99,17 @@ fn passwords_and_a_certificate_for_another_name_do_not_matter() {
     // Among many.
     let address = exporter.address.to_string();
     health(&[&*address; 12].join(","), Some(&file), 0);
+}
+
+#[test]
+fn a_web_configuration_file_that_is_not_in_force_yet_or_no_longer_does_not_matter() {
+    let tls = "tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n";
+    for (in_force, file) in [(tls, ""), ("", tls), ("", "torn: [")] {
+        let exporter = protected(in_force);
+        let path = exporter.folder.path().join("changed.yaml");
+        fs::write(&path, file).unwrap();
+        health(&exporter.address.to_string(), Some(&path), 0);
+    }
 }
 
 /// A server that does this with each connection, and a web configuration file that says that the exporter speaks TLS.
@@ -124,8 +138,17 @@ fn a_port_of_another_program_is_not_taken_for_an_exporter_with_tls() {
         1,
         "hangs"
     );
-    let plain = |mut stream: TcpStream| drop(stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n"));
+    let answer = |answer: &'static [u8]| {
+        move |mut stream: TcpStream| {
+            let _ = stream.read(&mut [0; 10_000]);
+            let _ = stream.write_all(answer);
+        }
+    };
+    let plain = answer(b"HTTP/1.1 404 Not Found\r\n\r\n");
     assert_eq!(other_program(plain), 1, "speaks no TLS");
+    // RFC 8446, 6: a record of an alert, fatal, protocol_version.
+    let alert = answer(&[21, 3, 3, 0, 2, 2, 70]);
+    assert_eq!(other_program(alert), 1, "speaks another TLS");
     let handshake = |then: fn(&mut StreamOwned<ServerConnection, TcpStream>)| {
         let (identity, _) = tls::identity(Certificate::Good, "localhost");
         move |stream: TcpStream| {
