@@ -367,14 +367,15 @@ def alerts(helm, chart):
 
 
 def misses_its_job(rules):
-    """Of two namespaces with one name of a job, one gets its target late, within the patience of the alert, and loses it later."""
+    """Of two namespaces with one name of a job, one gets its target late, within the patience of the alert, and loses it later. It
+    comes back with a target that cannot be scraped, as from an exporter that crashes."""
     (rule,) = rules
     down = {"exp_labels": rule["labels"] | {"job": "translation-exporter", "namespace": "here"}, "exp_annotations": rule["annotations"]}
     series = [
         {"series": 'up{job="translation-exporter", namespace="there"}', "values": "1x180"},
-        {"series": 'up{job="translation-exporter", namespace="here"}', "values": "_x10 1x50 stale"},
+        {"series": 'up{job="translation-exporter", namespace="here"}', "values": "_x10 1x50 stale _x60 0x60"},
     ]
-    expected = [{"eval_time": time, "alertname": "TranslationExporterDown", "exp_alerts": alerts} for time, alerts in (("59m", []), ("90m", [down]))]
+    expected = [{"eval_time": time, "alertname": "TranslationExporterDown", "exp_alerts": alerts} for time, alerts in (("59m", []), ("90m", [down]), ("160m", [down]))]
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "rules.yaml").write_text(yaml.safe_dump({"groups": [{"name": "absent", "rules": rules}]}))
         tests = {"rule_files": ["rules.yaml"], "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": expected}]}

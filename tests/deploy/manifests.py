@@ -112,7 +112,8 @@ def own(own, second):
     assert len(of_kind(seconds, "ConfigMap")) == 1
     (absent,) = of_kind(seconds, "PrometheusRule")
     (rule,) = absent["spec"]["groups"][0]["rules"]
-    assert rule["expr"] == 'absent(up{job="translation-exporter", namespace="translation-globex"})', rule
+    up = 'up{job="translation-exporter", namespace="translation-globex"}'
+    assert rule["expr"] == f"absent({up}) or max by (cluster, namespace, job) ({up}) == 0", rule
 
 
 def native(folder, into):

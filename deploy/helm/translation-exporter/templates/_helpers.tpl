@@ -101,7 +101,7 @@ The job of this release's series: the Service's name, or what the label that ser
 {{- end }}
 
 {{/*
-No series tells of an exporter that never came up, so the alert names the job.
+No other series tells of an exporter that never came up, so the alert names the job: no target, or none that can be scraped.
 */}}
 {{- define "translation-exporter.absentGroup" -}}
 {{- $job := include "translation-exporter.job" . }}
@@ -109,12 +109,13 @@ No series tells of an exporter that never came up, so the alert names the job.
 name: {{ include "translation-exporter.fullname" . }}-absent
 rules:
   - alert: TranslationExporterDown
-    expr: absent(up{job="{{ $job }}", namespace="{{ $namespace }}"})
+    {{- $up := printf "up{job=%q, namespace=%q}" $job $namespace }}
+    expr: absent({{ $up }}) or max by (cluster, namespace, job) ({{ $up }}) == 0
     for: 15m
     labels:
       severity: warning
     annotations:
-      summary: The exporter of job {{ $job }} is absent
-      description: Prometheus has no target of job {{ $job }}. Translations are not being watched.
+      summary: The exporter of job {{ $job }} is down
+      description: Prometheus has no target of job {{ $job }}, or cannot scrape it. Translations are not being watched.
       runbook_url: https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/README.md#translationexporterdown
 {{- end }}
