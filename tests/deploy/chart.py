@@ -228,12 +228,12 @@ def changes(helm, chart):
 
 
 def leaves(values, known, prefix=""):
+    found = {}
     for key, value in values.items():
         name = prefix + key
-        if isinstance(value, dict) and value and name not in known:
-            yield from leaves(value, known, f"{name}.")
-        else:
-            yield name
+        inner = isinstance(value, dict) and value and name not in known
+        found |= leaves(value, known, f"{name}.") if inner else {name: value}
+    return found
 
 
 def shown(objects, kind):
@@ -295,6 +295,35 @@ def refuses(helm, chart):
     print(f"note: {len(REFUSED) + 2} kinds of wrong values")
 
 
+# Without these, nothing sensible could be rendered. A value that is new since the last release must not be among them.
+NEEDED = {
+    "config", "apiKey", "apiKey.existingSecret", "apiKey.key", "webConfig", "webConfig.key", "webConfig.tls", "webConfig.clientCertificates",
+    "image", "image.repository", "persistence", "persistence.enabled", "persistence.size", "serviceAccount", "serviceAccount.create",
+    "service", "service.port", "serviceMonitor", "prometheusRule", "dashboards", "networkPolicy", "networkPolicy.egress",
+}
+
+
+def lacks(helm, chart):
+    """A value that is null, or unknown to the older chart whose values `helm upgrade --reuse-values` keeps, is either not needed or missed by name."""
+    defaults = yaml.safe_load((pathlib.Path(chart) / "values.yaml").read_text())
+    needed = set()
+    for name in [*defaults, *leaves(defaults, ())]:
+        try:
+            template(helm, chart, merged(ALL_ON, nested(name, None)))
+        except Refused as refusal:
+            missed = "config.api.base_url is required" if name == "config" else f"missing property '{name.rpartition('.')[2]}'"
+            assert missed in str(refusal), f"{name}: {refusal}"
+            needed.add(name)
+    assert needed == NEEDED, needed ^ NEEDED
+    with tempfile.TemporaryDirectory() as folder:
+        # The links lead out of the chart.
+        shutil.copytree(chart, f"{folder}/chart")
+        old = merged(*(nested(name, value) for name, value in leaves(defaults, ()).items() if name in NEEDED))
+        (pathlib.Path(folder) / "chart/values.yaml").write_text(yaml.safe_dump(old))
+        template(helm, f"{folder}/chart", ALL_ON)
+    print(f"note: {len(needed)} values are needed")
+
+
 def names(helm, chart):
     """A release name of any length gives valid names, which begin with it; the cluster may choose the user."""
     release = "r" * 53
@@ -306,6 +335,34 @@ def names(helm, chart):
     ids = dict.fromkeys(("runAsUser", "runAsGroup", "fsGroup"))
     pod = the(template(helm, chart, merged(BASE_URL, {"podSecurityContext": ids})), "StatefulSet")["spec"]["template"]["spec"]
     assert not ids.keys() & pod["securityContext"].keys() and pod["securityContext"]["runAsNonRoot"], pod["securityContext"]
+
+
+    # What YAML would take for a number, a truth or nothing stays text.
+    texts = [
+        "fullnameOverride", "nameOverride", "namespaceOverride", "apiKey.existingSecret", "apiKey.key", "webConfig.existingSecret",
+        "serviceAccount.name", "priorityClassName", "persistence.size", "persistence.storageClassName", "serviceMonitor.namespace",
+        "serviceMonitor.interval", "serviceMonitor.scrapeTimeout", "serviceMonitor.jobLabel", "prometheusRule.namespace",
+        "dashboards.namespace", "config.web.telemetry_path",
+    ]
+    for odd in ("on", "null", "2024"):
+        set_to = [merged(ALL_ON, *(nested(name, text) for name in texts)) for text in (odd, "ordinary")]
+        if odd == "2024":
+            # No Service has such a name.
+            set_to = [merged(values, {"fullnameOverride": "true"}) for values in set_to]
+        rendered = [template(helm, chart, values, release) for values, release in zip(set_to, (odd, "ordinary"))]
+        assert kinds(rendered[0]) == kinds(rendered[1]), f"{odd}:\n{difference(*rendered)}"
+        claims = [template(helm, chart, merged(BASE_URL, {"persistence": {"existingClaim": text}})) for text in (odd, "ordinary")]
+        assert kinds(claims[0]) == kinds(claims[1]), odd
+
+
+def kinds(value):
+    """The same with the types of its values."""
+    match value:
+        case dict():
+            return {key: kinds(one) for key, one in value.items()}
+        case list():
+            return [kinds(one) for one in value]
+    return type(value)
 
 
 def rolls(helm, chart):

@@ -87,6 +87,7 @@ check "the PrometheusRules are generated from deploy/prometheus" rules_are_those
 check "the chart is the base and each overlay, object by object" "$python" "$here/chart.py" same "$helm" "$chart" "$rendered"
 check "every value of the chart shows in its objects" "$python" "$here/chart.py" changes "$helm" "$chart"
 check "the chart refuses wrong values and names them" "$python" "$here/chart.py" refuses "$helm" "$chart"
+check "the chart does without values that are null or new, or names them" "$python" "$here/chart.py" lacks "$helm" "$chart"
 check "the chart takes a release name of any length, and leaves the user to the cluster" "$python" "$here/chart.py" names "$helm" "$chart"
 check "a changed configuration rolls the chart's pod, and an upgrade is possible" "$python" "$here/chart.py" rolls "$helm" "$chart"
 check "the chart's alerts and thresholds can be changed, and its own job is missed" "$python" "$here/chart.py" alerts "$helm" "$chart"

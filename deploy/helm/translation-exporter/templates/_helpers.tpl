@@ -22,8 +22,8 @@ The name of the objects: at most 52 characters, as the StatefulSet's controller 
 Labels that never change, for selectors and the claim's template.
 */}}
 {{- define "translation-exporter.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "translation-exporter.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "translation-exporter.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{/*
@@ -71,7 +71,7 @@ A released chart names its image's digest in an annotation. That digest is no ot
 {{- end }}
 
 {{- define "translation-exporter.telemetryPath" -}}
-{{ (.Values.config.web | default dict).telemetry_path | default "/metrics" }}
+{{ ((.Values.config | default dict).web | default dict).telemetry_path | default "/metrics" }}
 {{- end }}
 
 {{/*
@@ -97,7 +97,7 @@ The job of this release's series: the Service's name, or what the label that ser
 */}}
 {{- define "translation-exporter.job" -}}
 {{- $labels := fromYaml (include "translation-exporter.labels" (list .)) }}
-{{- index $labels .Values.serviceMonitor.jobLabel | default (include "translation-exporter.fullname" .) }}
+{{- get $labels (.Values.serviceMonitor.jobLabel | default "") | default (include "translation-exporter.fullname" .) }}
 {{- end }}
 
 {{/*
