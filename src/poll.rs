@@ -57,8 +57,8 @@ pub struct Settings<A> {
 #[derive(Debug)]
 pub struct Poller<A, P> {
     settings: watch::Receiver<Arc<Settings<A>>>,
-    /// Those of the last poll, until the next one begins.
-    in_force: Arc<Settings<A>>,
+    /// Those of the poll under way, or else of the last one.
+    poll_settings: Arc<Settings<A>>,
     publish: P,
     clock: Clock,
     instruments: Arc<Instruments>,
@@ -111,13 +111,13 @@ where
         };
         let last_full_poll = memory.last_full_poll;
         let now = clock.moment();
-        let in_force = Arc::clone(&settings.borrow());
+        let poll_settings = Arc::clone(&settings.borrow());
         let mut ledger = Ledger::restore(memory, now.wall);
         // The filters may differ from those of the process that wrote it.
-        ledger.reselect(&in_force.filter, now.wall);
+        ledger.reselect(&poll_settings.filter, now.wall);
         let mut poller = Self {
             settings,
-            in_force,
+            poll_settings,
             publish,
             clock,
             instruments,
@@ -155,7 +155,7 @@ where
     /// Polls once. What it read last is published afterwards, together with the time of the next poll.
     pub async fn poll(&mut self) -> PollOutcome {
         let settings = Arc::clone(&self.settings.borrow_and_update());
-        self.in_force = Arc::clone(&settings);
+        self.poll_settings = Arc::clone(&settings);
         let began = self.clock.moment();
         self.began = Some(began);
         self.instruments.poll_under_way(Some(began.wall));
@@ -227,13 +227,13 @@ where
         let under_way = self.began.map(|began| began.monotonic.elapsed());
         let longest_poll = self.last_full_poll.max(under_way).unwrap_or_default();
         let limit = longest_poll.saturating_mul(2);
-        self.in_force.stale_after.max(limit)
+        self.poll_settings.stale_after.max(limit)
     }
 
     /// What is known now.
     pub fn snapshot(&self) -> Snapshot {
         self.ledger.snapshot(
-            self.in_force.completion_scale,
+            self.poll_settings.completion_scale,
             Arc::clone(&self.settings.borrow().targets),
             self.staleness_limit(),
             self.clock.moment(),
@@ -253,7 +253,7 @@ where
             },
             last: self.last.clone(),
             last_success_at: self.last_success_at,
-            held_until: self.in_force.api.held_until().map(at),
+            held_until: self.poll_settings.api.held_until().map(at),
             data: self.data,
             state_is_kept: self.saver.is_some(),
         }

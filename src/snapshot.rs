@@ -8,7 +8,7 @@ use crate::{
     progress::Progress,
     targets::{Entry, Targets},
 };
-use std::{cmp::Reverse, collections::BTreeMap, ptr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ptr, sync::Arc, time::Duration};
 
 /// One language of a repository as it was last read, with its clock. Kept small, as there is one for every two series.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,13 +127,6 @@ pub struct Shown {
 }
 
 impl Shown {
-    pub fn new(repository: impl Into<Arc<Repository>>, condition: Condition) -> Self {
-        Self {
-            repository: repository.into(),
-            condition,
-        }
-    }
-
     /// Its languages in the order of their codes; empty if none are shown.
     pub fn readings(&self) -> &[Reading] {
         match self.condition.languages() {
@@ -185,22 +178,21 @@ impl Snapshot {
     /// The codes of all languages, each with the name that most repositories give it: of two as frequent the first in
     /// their order, and an empty one if no repository has a name for it.
     pub fn language_names(&self) -> BTreeMap<&str, &str> {
-        let mut codes: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
-        for reading in self.readings() {
-            let names = codes.entry(&reading.language.code).or_default();
-            let name = &*reading.language.name;
-            if !name.is_empty() {
-                *names.entry(name).or_default() += 1;
+        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for Reading { language, .. } in self.readings() {
+            *counts.entry((&language.code, &language.name)).or_default() += 1;
+        }
+        let mut names = BTreeMap::new();
+        for ((code, name), count) in counts {
+            let most_frequent = names.entry(code).or_insert((0, ""));
+            if !name.is_empty() && count > most_frequent.0 {
+                *most_frequent = (count, name);
             }
         }
-        let mut most_frequent = BTreeMap::new();
-        for (code, names) in codes {
-            let name = names
-                .into_iter()
-                .max_by_key(|(name, count)| (*count, Reverse(*name)));
-            most_frequent.insert(code, name.map_or("", |(name, _)| name));
-        }
-        most_frequent
+        names
+            .into_iter()
+            .map(|(code, (_, name))| (code, name))
+            .collect()
     }
 
     /// The entries of `targets` that apply to no language, as far as the languages of all repositories are known.

@@ -46,11 +46,11 @@ const MODE: u32 = 0o600;
 /// Everything that survives a restart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Memory {
-    /// How long the last full poll took.
+    /// How long the last poll took that was not ended early.
     pub last_full_poll: Option<Duration>,
-    /// The listed repositories that pass the filters, each id once.
+    /// Those that are polled, each id once.
     pub repositories: Vec<Remembered>,
-    /// Those of them that the last complete listing lacked, and that the next has to confirm are gone.
+    /// Those that the last complete listing lacked, and that the next has to confirm are gone.
     pub missed: BTreeSet<RepositoryId>,
     /// The clocks of languages that left, or whose repository left, and when they did.
     pub departed: BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>,
@@ -193,10 +193,7 @@ fn take_lock(path: &Path) -> Result<File, StateError> {
         Ok(file)
     };
     take().map_err(|error: io::Error| match error.kind() {
-        ErrorKind::WouldBlock => StateError::Held {
-            path: path.to_owned(),
-            lock: lock.clone(),
-        },
+        ErrorKind::WouldBlock => StateError::Held(path.to_owned()),
         _ => StateError::io("lock the state file with", &lock, error),
     })
 }

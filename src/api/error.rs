@@ -71,15 +71,14 @@ impl RequestError {
         let reason = match error {
             DecodeError::Html | DecodeError::NotAnArray(_) => Reason::Decode,
             DecodeError::Truncated => Reason::Truncated,
-            DecodeError::TooMany(_) => {
-                let hint = "report it to the API's operators, or leave repositories out with filter.exclude";
-                return Self {
-                    hint,
-                    ..Self::new(Reason::TooLarge, error.to_string())
-                };
-            }
+            DecodeError::TooMany(_) => Reason::TooLarge,
         };
-        Self::new(reason, error.to_string())
+        let mut failed = Self::new(reason, error.to_string());
+        if reason == Reason::TooLarge {
+            failed.hint =
+                "report it to the API's operators, or leave repositories out with filter.exclude";
+        }
+        failed
     }
 
     /// An answer whose status is not 200.

@@ -48,7 +48,10 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
         private: Some(false),
         created_at: Some(at(1_700_000_000_000)),
     };
-    Shown::new(repository, condition)
+    Shown {
+        repository: Arc::new(repository),
+        condition,
+    }
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {

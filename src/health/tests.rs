@@ -33,15 +33,16 @@ fn failure() -> Failure {
 fn repository(id: u64, condition: Condition) -> Shown {
     let id = RepositoryId::new(id).unwrap();
     let name = format!("o/{id}").as_str().into();
-    Shown::new(
-        Repository {
-            id,
-            name,
-            private: Some(false),
-            created_at: None,
-        },
+    let repository = Repository {
+        id,
+        name,
+        private: Some(false),
+        created_at: None,
+    };
+    Shown {
+        repository: Arc::new(repository),
         condition,
-    )
+    }
 }
 
 fn read_at(at: Timestamp, completion: f64) -> Arc<Languages> {

@@ -116,16 +116,10 @@ impl Ledger {
             languages: known.languages.clone(),
         };
         let repositories = self.polled.values().map(remember).collect();
-        let missed = self
-            .missed
-            .iter()
-            .filter(|id| self.polled.contains_key(id))
-            .copied()
-            .collect();
         Memory {
             last_full_poll,
             repositories,
-            missed,
+            missed: self.missed.clone(),
             departed: self.departed.clone(),
         }
     }
@@ -319,7 +313,10 @@ impl Ledger {
             (Some(languages), None) if known.read_at.is_none() => Condition::Restored(languages),
             (Some(languages), None) => Condition::Fresh(languages),
         };
-        Shown::new(Arc::clone(&known.repository), condition)
+        Shown {
+            repository: Arc::clone(&known.repository),
+            condition,
+        }
     }
 }
 

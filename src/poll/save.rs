@@ -24,10 +24,9 @@ impl Saver {
         instruments: Arc<Instruments>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (newest, memories) = watch::channel(Arc::default());
-        (
-            Self(newest),
-            write_all(move |memory| file.write(memory), memories, instruments),
-        )
+        let file = Arc::new(file);
+        let write = move |memory: &Memory| file.write(memory);
+        (Self(newest), write_all(write, memories, instruments))
     }
 
     pub fn save(&self, memory: Memory) {
@@ -36,7 +35,7 @@ impl Saver {
 }
 
 async fn write_all(
-    mut write: impl FnMut(&Memory) -> Result<(), StateError> + Send + 'static,
+    write: impl Fn(&Memory) -> Result<(), StateError> + Clone + Send + 'static,
     mut memories: watch::Receiver<Arc<Memory>>,
     instruments: Arc<Instruments>,
 ) {
@@ -51,14 +50,9 @@ async fn write_all(
             return;
         }
         let memory = Arc::clone(&memories.borrow_and_update());
-        let written = tokio::task::spawn_blocking(move || {
-            let result = write(&memory);
-            (write, result)
-        });
-        let result;
-        (write, result) = written
-            .await
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        let write = write.clone();
+        let written = tokio::task::spawn_blocking(move || write(&memory)).await;
+        let result = written.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
         failing = result.is_err();
         if let Err(error) = &result
             && is_last

@@ -64,7 +64,7 @@ where
                 None if outcome.cut_short().is_some() => ended + interval,
                 None => (started + interval).max(ended),
             };
-            let hold_ends = self.in_force.api.held_until();
+            let hold_ends = self.poll_settings.api.held_until();
             let due = hold_ends.map_or(next, |until| until.max(next));
             if self.next_poll != Some(due) {
                 self.next_poll = Some(due);

@@ -46,6 +46,33 @@ impl Round {
             doubtful: Vec::new(),
         }
     }
+
+    /// Whether the API failed as a whole: trouble ended the poll, or nothing was read and either the listing or all repositories
+    /// failed by trouble.
+    fn outage(&self, listing: &Result<(), ApiError>, gave_up: bool) -> Option<Stop> {
+        let Self {
+            outcome, doubtful, ..
+        } = self;
+        let nothing_else = outcome.read == 0 && outcome.failed == doubtful.len();
+        let failure = match (listing, doubtful.last()) {
+            (Err(ApiError::Trouble { failure, .. }), _) if outcome.read == 0 || gave_up => {
+                failure.clone()
+            }
+            (_, Some((_, last))) if gave_up || listing.is_ok() && nothing_else => {
+                let failed = repositories(doubtful.len());
+                let what = format!("{failed} in a row cannot be read, the last: {}", last.what);
+                Failure {
+                    what: what.into(),
+                    ..last.clone()
+                }
+            }
+            _ => return None,
+        };
+        Some(Stop {
+            reason: PollFailure::Unavailable,
+            failure,
+        })
+    }
 }
 
 impl<A, P> Poller<A, P>
@@ -57,7 +84,7 @@ where
     pub async fn list(&mut self, session: &A::Session, round: &mut Round) -> Result<(), ApiError> {
         let mut listing = Listing::default();
         let end = self.read_pages(session, round, &mut listing).await;
-        let (settings, now) = (Arc::clone(&self.in_force), self.clock.now());
+        let (settings, now) = (Arc::clone(&self.poll_settings), self.clock.now());
         let filter = &settings.filter;
         let before = self.ledger.names();
         let is_first = self.data == DataSource::None;
@@ -110,7 +137,7 @@ where
             self.count_defects(Operation::ListRepositories, &mut listing.bad);
             let shown = listing.count();
             self.progress.send_replace(Step::Listing { shown });
-            let most = self.in_force.max_repositories;
+            let most = self.poll_settings.max_repositories;
             if shown > most {
                 // It may have no end: nothing of it is taken over.
                 *listing = Listing::default();
@@ -172,7 +199,7 @@ where
             };
             self.progress
                 .send_if_modified(|before| std::mem::replace(before, step) != step);
-            while requests.len() < self.in_force.concurrency
+            while requests.len() < self.poll_settings.concurrency
                 && let Some(question) = queue.next()
             {
                 requests.push(async move {
@@ -200,7 +227,7 @@ where
             round.outcome.postponed = queue.len();
         }
         if round.outcome.stop.is_none() {
-            round.outcome.stop = self.outage(&listing, queue.gave_up(), round);
+            round.outcome.stop = round.outage(&listing, queue.gave_up());
         }
         round.outcome.listing = listing.err().map(ApiError::into_failure);
         self.settle_doubtful(round);
@@ -222,7 +249,7 @@ where
                 if let Some(repo) = self.ledger.bad_entries_changed(id, log::digest(bad)) {
                     round.log.bad_entries(repo, bad);
                 }
-                let (scale, now) = (self.in_force.completion_scale, self.clock.moment());
+                let (scale, now) = (self.poll_settings.completion_scale, self.clock.moment());
                 if let Some(repo) = self.ledger.succeeded(id, list.languages, scale, now) {
                     round.log.recovered(repo, id);
                 }
@@ -289,33 +316,5 @@ where
         if let Some((repo, failure)) = self.ledger.failed(id, failure, comes_last, now) {
             round.log.failing(repo, id, failure);
         }
-    }
-
-    /// Whether the API failed as a whole: trouble ended the poll, or nothing was read and either the listing or all repositories
-    /// failed by trouble.
-    fn outage(
-        &self,
-        listing: &Result<(), ApiError>,
-        gave_up: bool,
-        Round {
-            outcome, doubtful, ..
-        }: &Round,
-    ) -> Option<Stop> {
-        let nothing_else = outcome.read == 0 && outcome.failed == doubtful.len();
-        let failure = match (listing, doubtful.last()) {
-            (Err(ApiError::Trouble { failure, .. }), _) if outcome.read == 0 || gave_up => {
-                failure.clone()
-            }
-            (_, Some((_, last))) if gave_up || listing.is_ok() && nothing_else => {
-                let failed = repositories(doubtful.len());
-                let what = format!("{failed} in a row cannot be read, the last: {}", last.what);
-                Failure::new(self.clock.now(), what, Arc::clone(&last.hint))
-            }
-            _ => return None,
-        };
-        Some(Stop {
-            reason: PollFailure::Unavailable,
-            failure,
-        })
     }
 }

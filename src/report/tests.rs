@@ -44,12 +44,19 @@ fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
         read_at: NOW,
         readings: languages.iter().map(reading).collect(),
     };
-    Shown::new(repository(id, name), Condition::Fresh(Arc::new(languages)))
+    in_condition(repository(id, name), Condition::Fresh(Arc::new(languages)))
+}
+
+fn in_condition(repository: Arc<Repository>, condition: Condition) -> Shown {
+    Shown {
+        repository,
+        condition,
+    }
 }
 
 fn unread(id: u64, name: &str, what: &str, hint: &str) -> Shown {
     let failure = Failure::new(NOW, what, hint);
-    Shown::new(repository(id, name), Condition::Pending(Some(failure)))
+    in_condition(repository(id, name), Condition::Pending(Some(failure)))
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
@@ -237,7 +244,7 @@ fn what_could_not_be_read_is_listed_by_cause() {
         unread(2, "acme/gone", "GET 2: 404", "terminal"),
         unread(3, "acme/one", "GET 3: timeout", "wait"),
         unread(4, "acme/two", "GET 4: timeout", "wait"),
-        Shown::new(repository(5, "acme/three"), Condition::Pending(None)),
+        in_condition(repository(5, "acme/three"), Condition::Pending(None)),
     ];
     let text = table(&snapshot(repositories), &poll(3), plain(80));
     let (_, failures) = text.split_once("1 language\n").unwrap();

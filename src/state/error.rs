@@ -12,11 +12,11 @@ use std::{
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     #[error(
-        "state.file {} is in use by another process, which holds the lock {}: end that process, or give each its own \
+        "state.file {path} is in use by another process, which holds the lock {path}.lock: end that process, or give each its own \
          state file; `once --state.file=` does without one",
-        path.display(), lock.display()
+        path = .0.display()
     )]
-    Held { path: PathBuf, lock: PathBuf },
+    Held(PathBuf),
     #[error("state.file {} is not a file: name a file in a folder that the exporter may write to", path.display())]
     NotAFile { path: PathBuf },
     #[error("cannot use the state file {}: {why}; {}", path.display(), why.hint())]

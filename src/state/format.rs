@@ -15,7 +15,7 @@
 //! | field | meaning |
 //! |---|---|
 //! | `base_url` | the API that everything was read from |
-//! | `last_full_poll_ns` | nanoseconds that the last full poll took; null before there was one |
+//! | `last_full_poll_ns` | nanoseconds that the last poll took that was not ended early; null before there was one |
 //! | `private`, `created_at` | of the repository; null where the API does not say |
 //! | `created_at`, `at`, `clock`, `left_at` | times, milliseconds since the Unix epoch |
 //! | `attempt` | rises with each attempt to read a repository, so that the oldest comes first; 0 before the first |

@@ -247,7 +247,7 @@ fn a_second_opening_is_refused_and_names_the_file() {
     let folder = Folder::new();
     let first = folder.open();
     let error = open(&folder.path("state")).unwrap_err();
-    assert!(matches!(error, StateError::Held { .. }));
+    assert!(matches!(error, StateError::Held(_)));
     assert!(
         error
             .to_string()
@@ -310,5 +310,5 @@ fn a_symbolic_link_stays_and_its_target_is_replaced() {
     assert!(folder.path("state").is_symlink() && folder.path("hop").is_symlink());
     assert_eq!(folder.content("real/target"), encoded(&small()));
     let by_another_way = open(&folder.path("real/target"));
-    assert!(matches!(by_another_way, Err(StateError::Held { .. })));
+    assert!(matches!(by_another_way, Err(StateError::Held(_))));
 }

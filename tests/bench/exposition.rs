@@ -46,20 +46,20 @@ fn snapshot(series: usize) -> Snapshot {
             })
             .collect();
         let id = n as u64;
-        Shown::new(
-            Repository {
+        Shown {
+            repository: Arc::new(Repository {
                 id: RepositoryId::new(id).expect("above 0"),
                 name: format!("organisation/project-{n:05}").into(),
                 private: Some(false),
                 created_at: Some(Timestamp::from_millis(
                     1_600_000_000_000 + random.i64(0..100_000_000) * 1000,
                 )),
-            },
-            Condition::Fresh(Arc::new(Languages {
+            }),
+            condition: Condition::Fresh(Arc::new(Languages {
                 read_at: Timestamp::from_millis(1_795_224_600_000 + random.i64(0..300_000)),
                 readings: readings.into(),
             })),
-        )
+        }
     });
     Snapshot {
         taken_at: Timestamp::from_millis(1_795_224_645_123),

@@ -57,7 +57,10 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
         private: Some(false),
         created_at: None,
     };
-    Shown::new(repository, condition)
+    Shown {
+        repository: Arc::new(repository),
+        condition,
+    }
 }
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
