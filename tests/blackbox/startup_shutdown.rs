@@ -58,14 +58,13 @@ fn systemd_is_notified_and_its_watchdog_is_fed_only_where_there_is_one() {
         let mut exporter = setup.start();
         let notified = |wanted: &str| -> Vec<String> {
             let (mut before, mut buffer) = (Vec::new(), [0; 500]);
-            loop {
+            until(wanted, || {
                 let length = socket.recv(&mut buffer).unwrap();
                 let text = String::from_utf8_lossy(&buffer[..length]).trim().to_owned();
-                before.push(text.clone());
-                if text.lines().next() == Some(wanted) {
-                    return before;
-                }
-            }
+                before.push(text);
+                before.last().unwrap().lines().next() == Some(wanted)
+            });
+            before
         };
         if fed {
             notified("WATCHDOG=1");

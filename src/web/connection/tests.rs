@@ -188,6 +188,19 @@ async fn a_head_larger_than_32_kib_is_refused() {
     assert_eq!(&answer, b"HTTP/1.1 431");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_body_that_nobody_reads_is_taken_up_to_a_mebibyte() {
+    for (size, is_taken) in [(1_000_000, true), (2_000_000, false)] {
+        let pipe = duplex(64 * 1024);
+        let mut stream = connected_through(pipe, Fixture::new().app, false).stream;
+        let head = format!(
+            "GET /-/healthy HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: {size}\r\n\r\n"
+        );
+        let request = [head.into_bytes(), vec![b'x'; size]].concat();
+        assert_eq!(stream.write_all(&request).await.is_ok(), is_taken, "{size}");
+    }
+}
+
 #[tokio::test]
 async fn a_reload_takes_effect_on_an_open_connection() {
     let mut fixture = Fixture::new();
