@@ -71,12 +71,8 @@ impl RunError {
 /// Says what is wrong and how to fix it; the caller prints it and exits with [`RunError::exit_code`].
 pub fn run(cli: Cli) -> Result<(), RunError> {
     let Cli { options, command } = cli;
-    let mut builder = match command {
-        Command::Serve | Command::Demo => Builder::new_multi_thread(),
-        _ => Builder::new_current_thread(),
-    };
     // Two threads, so that scrapes do not wait for each other. Polls, and everything slow, run on other threads.
-    let runtime = builder
+    let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()

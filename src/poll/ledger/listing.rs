@@ -107,7 +107,7 @@ impl Ledger {
             let Some(read) = &known.languages else {
                 continue;
             };
-            if languages.is_empty() || !read.readings.iter().any(is_excluded) {
+            if !read.readings.iter().any(is_excluded) {
                 continue;
             }
             let mut kept = Vec::new();

@@ -126,10 +126,9 @@ pub fn language_link(
 }
 
 fn means_heading(table: &Table<'_>) -> String {
-    match (table.found, table.read) {
-        (1, _) => "Mean".to_owned(),
-        (found, read) if found == read => format!("Mean of all {}", grouped(found)),
-        (_, read) => format!("Mean of the {} read", grouped(read)),
+    match table.found {
+        1 => "Mean".to_owned(),
+        _ => format!("Mean of the {} read", grouped(table.read)),
     }
 }
 
