@@ -82,20 +82,21 @@ def versions(folder, version):
 def readme(file, folder, root):
     """Writes the README's overlays of one's own into FOLDER/NAME, with this tree in place of the repository's address."""
     blocks = re.findall(r"(?ms)^```yaml\n(.*?)^```", pathlib.Path(file).read_text())
-    overlays = [block for block in blocks if "kind: Kustomization\n" in block]
+    (overlay,) = (block for block in blocks if "kind: Kustomization\n" in block)
     (more,) = (block for block in blocks if block.startswith("images:"))
+    (less,) = (block for block in blocks if block.startswith("patches:"))
     (config,) = (block for block in blocks if block.startswith("api:"))
-    for name, overlay, added in zip(("own", "second"), overlays, (more, ""), strict=True):
+    overlay, found = re.subn(r"https://github.com/[^/]+/[^/]+//(\S+)[?]ref=v\S+", rf"{root}/\1", overlay)
+    assert found == 1, overlay
+    for name, namespace, added in (("own", "translation-exporter", more), ("second", "translation-globex", less + "namePrefix: globex-\n")):
         into = pathlib.Path(folder) / name
         into.mkdir(parents=True)
-        overlay, found = re.subn(r"https://github.com/[^/]+/[^/]+//(\S+)[?]ref=v\S+", rf"{root}/\1", overlay)
-        assert found == 1, overlay
-        (into / "kustomization.yaml").write_text(overlay + added)
+        (into / "kustomization.yaml").write_text(overlay.replace("namespace: translation-exporter\n", f"namespace: {namespace}\n") + added)
         (into / "config.yaml").write_text(config + "  page_size: 500\n")
 
 
 def own(own, second):
-    """What those overlays render: all that was changed, and for the second account its own absence, but neither rules nor dashboards again."""
+    """What those overlays render: all that was changed, each with its own absence, and for the second account neither rules nor dashboards again."""
     objects, seconds = (list(yaml.safe_load_all(pathlib.Path(file).read_text())) for file in (own, second))
     (stateful_set,) = of_kind(objects, "StatefulSet")
     spec = stateful_set["spec"]["template"]["spec"]
@@ -109,11 +110,13 @@ def own(own, second):
     assert "observability" in str(policy["spec"]["ingress"]), policy
     assert {one["metadata"].get("namespace") for one in seconds} == {None, "translation-globex"}
     assert [one["kind"] for one in seconds].count("ServiceMonitor") == 1
-    assert len(of_kind(seconds, "ConfigMap")) == 1
-    (absent,) = of_kind(seconds, "PrometheusRule")
-    (rule,) = absent["spec"]["groups"][0]["rules"]
-    up = 'up{job="translation-exporter", namespace="translation-globex"}'
-    assert rule["expr"] == f"absent({up}) or max by (cluster, namespace, job) ({up}) == 0", rule
+    assert len(of_kind(seconds, "ConfigMap")) == 1 and len(of_kind(seconds, "PrometheusRule")) == 1
+    for rendered in (objects, seconds):
+        (service,) = (one["metadata"] for one in of_kind(rendered, "Service"))
+        (absent,) = (one for one in of_kind(rendered, "PrometheusRule") if one["metadata"]["name"].endswith("-absent"))
+        (rule,) = absent["spec"]["groups"][0]["rules"]
+        up = f'up{{job="{service["name"]}", namespace="{service["namespace"]}"}}'
+        assert rule["expr"] == f"absent({up}) or max by (cluster, namespace, job) ({up}) == 0", rule
 
 
 def native(folder, into):
