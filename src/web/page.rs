@@ -61,13 +61,12 @@ pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -
     ];
     let gzip = negotiate::accepts_gzip(&headers);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
-    let refresh = query.refresh.then_some([(header::REFRESH, query::REFRESH)]);
     let rendered = with_permit(&RENDERING, move || {
         let text = html::render(&site, &query).into_string().into_bytes();
         if gzip { compressed(&text) } else { Ok(text) }
     });
     match rendered.await {
-        Some(Ok(body)) => (fixed, encoding, refresh, body).into_response(),
+        Some(Ok(body)) => (fixed, encoding, body).into_response(),
         _ => (
             StatusCode::INTERNAL_SERVER_ERROR,
             "the page could not be rendered; the log says why\n",

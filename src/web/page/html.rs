@@ -46,7 +46,7 @@ pub fn render(site: &Site, query: &Query) -> Markup {
         section class={ "state " (class) } aria-labelledby="state" {
             span.mark aria-hidden="true" { (mark) }
             h2 #state { (health::headline(&findings)) "." }
-            (polls(status, query, now))
+            (polls(status, now))
         }
         (attention(&findings, snapshot, now))
     };
@@ -114,7 +114,7 @@ fn top(telemetry_path: &str) -> Markup {
     }
 }
 
-fn polls(status: &PollStatus, query: &Query, now: Timestamp) -> Markup {
+fn polls(status: &PollStatus, now: Timestamp) -> Markup {
     html! {
         dl {
             div { dt { "Last poll" } dd { (last_poll(status, now)) } }
@@ -122,21 +122,7 @@ fn polls(status: &PollStatus, query: &Query, now: Timestamp) -> Markup {
             div { dt { "Last full poll" } dd {
                 @match status.last_success_at { Some(at) => (moment(at, &ago(at, now))), None => "not yet" }
             } }
-            // A refresh would discard a search that is being typed.
-            @if query.search.is_empty() { div { dt { "This page" } dd { (refreshing(query)) } } }
         }
-    }
-}
-
-fn refreshing(query: &Query) -> Markup {
-    let link = Query {
-        refresh: !query.refresh,
-        ..query.clone()
-    }
-    .link();
-    html! {
-        @if query.refresh { "refreshes every minute" span.detail { a href=(link) { "stop" } } }
-        @else { a href=(link) { "Refresh every minute" } }
     }
 }
 

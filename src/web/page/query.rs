@@ -1,4 +1,4 @@
-//! What the page is asked to show: `q`, `sort`, `page`, `refresh`. What cannot be read is ignored.
+//! What the page is asked to show: `q`, `language`, `sort`, `page`. What cannot be read is ignored.
 
 use axum::http::Uri;
 
@@ -80,9 +80,6 @@ impl Sort {
     }
 }
 
-/// The only value of `refresh` that is accepted: seconds until the browser reloads the page.
-pub const REFRESH: &str = "60";
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Part of a repository's name; empty for all.
@@ -92,8 +89,6 @@ pub struct Query {
     pub sort: Sort,
     /// From 1; may be beyond the last.
     pub page: usize,
-    /// Whether the browser reloads the page by itself; never during a search.
-    pub refresh: bool,
 }
 
 impl Query {
@@ -103,7 +98,6 @@ impl Query {
             language: String::new(),
             sort: Sort::ALL[0].0,
             page: 1,
-            refresh: false,
         };
         for (name, value) in url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
         {
@@ -112,22 +106,19 @@ impl Query {
                 "language" => query.language = value.into(),
                 "sort" => query.sort = Sort::parse(&value).unwrap_or(query.sort),
                 "page" => query.page = value.parse().unwrap_or(1).max(1),
-                "refresh" => query.refresh = value == REFRESH,
                 _ => {}
             }
         }
-        query.refresh &= query.search.is_empty();
         query
     }
 
-    /// What is shown of one language in all repositories; the page reloads itself as before.
+    /// What is shown of one language in all repositories.
     pub fn of_language(&self, code: &str) -> Self {
         Self {
             search: String::new(),
             language: code.to_owned(),
             sort: Sort::ALL[0].0,
             page: 1,
-            refresh: self.refresh,
         }
     }
 
@@ -145,9 +136,6 @@ impl Query {
         }
         if self.page > 1 {
             parameters.append_pair("page", &self.page.to_string());
-        }
-        if self.refresh {
-            parameters.append_pair("refresh", REFRESH);
         }
         parameters.finish().replacen("?&", "?", 1)
     }
@@ -168,7 +156,6 @@ mod tests {
             language: String::new(),
             sort: Sort::by(Column::Behind, false),
             page: 1,
-            refresh: false,
         };
         for uri in [
             "/",
@@ -178,7 +165,6 @@ mod tests {
             "/?page=0",
             "/?q=%20",
             "/?&&=&",
-            "/?refresh=1",
         ] {
             assert_eq!(query(uri), default, "{uri}");
         }
@@ -191,15 +177,6 @@ mod tests {
         assert_eq!(asked.search, "a&b=\"<c> d");
         let again = format!("/{}", asked.link());
         assert_eq!(Query::of(&again.parse().unwrap()), asked);
-    }
-
-    #[test]
-    fn refreshing_goes_with_an_order_and_a_page_but_not_with_a_search() {
-        assert_eq!(
-            query("/?refresh=60&sort=name&page=2").link(),
-            "?sort=name&page=2&refresh=60"
-        );
-        assert!(!query("/?refresh=60&q=a").refresh && !query("/?q=a&refresh=60").refresh);
     }
 
     #[test]
