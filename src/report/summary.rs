@@ -327,10 +327,13 @@ pub struct Cause<'a> {
 }
 
 /// Why repositories fail, the most frequent cause first; failures with the same hint count as one cause.
-pub fn causes(snapshot: &Snapshot) -> Vec<Cause<'_>> {
+///
+/// Of the failures that `is_named` chooses.
+pub fn causes(snapshot: &Snapshot, is_named: impl Fn(&Failure) -> bool) -> Vec<Cause<'_>> {
     let mut causes: BTreeMap<&str, Cause<'_>> = BTreeMap::new();
     for shown in &snapshot.repositories {
-        let Some(failure) = shown.condition.failure() else {
+        let failure = shown.condition.failure();
+        let Some(failure) = failure.filter(|failure| is_named(failure)) else {
             continue;
         };
         let cause = causes.entry(&failure.hint).or_insert(Cause {

@@ -314,7 +314,7 @@ fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Stri
     for Cause {
         repositories,
         failure,
-    } in summary::causes(snapshot)
+    } in summary::causes(snapshot, |_| true)
     {
         if let [only] = repositories[..] {
             lines.push(say(format!("{only}: "), failure));

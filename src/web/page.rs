@@ -3,11 +3,9 @@
 //! Rendered on the server, without a script, off the runtime's threads. Everything is in one response, so that it works
 //! under a policy that lets it load nothing.
 
-mod grid;
-mod html;
-mod lead;
 mod query;
 mod table;
+mod view;
 mod when;
 
 #[cfg(test)]
@@ -16,12 +14,13 @@ mod tests;
 use super::{negotiate, state::Site};
 use axum::{
     extract::State,
-    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, StatusCode, Uri, header},
+    response::{Html, IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::GzEncoder};
 use query::Query;
+use ring::digest::{SHA256, digest};
 use std::{
     io::{self, Write},
     sync::{Arc, LazyLock},
@@ -29,16 +28,13 @@ use std::{
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
 /// Nothing may be loaded, run or framed; the styles in the page are known by their hashes, the icon is in the page too.
-static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
-    let hashes = [html::STYLE, html::WRAPPED].map(|style| {
-        let hash = ring::digest::digest(&ring::digest::SHA256, style.as_bytes());
-        format!("'sha256-{}'", STANDARD.encode(hash))
-    });
-    let policy = format!(
-        "default-src 'none'; style-src {}; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-        hashes.join(" ")
-    );
-    HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let [style, wrapped] = [view::STYLE, view::WRAPPED]
+        .map(|style| STANDARD.encode(digest(&SHA256, style.as_bytes())));
+    format!(
+        "default-src 'none'; style-src 'sha256-{style}' 'sha256-{wrapped}'; img-src data:; form-action 'self'; \
+         base-uri 'none'; frame-ancestors 'none'"
+    )
 });
 
 /// How many pages are rendered at once: people may wait a moment, scrapes may not.
@@ -47,26 +43,23 @@ static RENDERING: Semaphore = Semaphore::const_new(2);
 /// The handler of the page.
 pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -> Response {
     let query = Query::of(&uri);
-    let fixed = [
-        (
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("text/html; charset=utf-8"),
-        ),
-        (header::VARY, HeaderValue::from_static("Accept-Encoding")),
-        (
-            header::REFERRER_POLICY,
-            HeaderValue::from_static("no-referrer"),
-        ),
-        (header::CONTENT_SECURITY_POLICY, POLICY.clone()),
-    ];
     let gzip = negotiate::accepts_gzip(&headers);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
+    let headers = [
+        (header::VARY, "Accept-Encoding"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_SECURITY_POLICY, &*POLICY),
+    ];
     let rendered = with_permit(&RENDERING, move || {
-        let text = html::render(&site, &query).into_string().into_bytes();
-        if gzip { compressed(&text) } else { Ok(text) }
+        let text = view::render(&site, &query).map_err(askama::Error::into_io_error)?;
+        if gzip {
+            compressed(text.as_bytes())
+        } else {
+            Ok(text.into_bytes())
+        }
     });
     match rendered.await {
-        Some(Ok(body)) => (fixed, encoding, body).into_response(),
+        Some(Ok(body)) => (headers, encoding, Html(body)).into_response(),
         _ => (
             StatusCode::INTERNAL_SERVER_ERROR,
             "the page could not be rendered; the log says why\n",

@@ -1,143 +1,137 @@
 //! What the page is asked to show: `q`, `language`, `sort`, `page`. What cannot be read is ignored.
 
 use axum::http::Uri;
+use url::form_urlencoded::{Serializer, parse};
 
-/// The order of the rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the rows can be sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Column {
-    Name,
     /// How much is missing until all languages are ready.
+    #[default]
     Behind,
     Completion,
     Progress,
+    Name,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sort {
-    pub column: Column,
-    pub descending: bool,
-}
-
-impl Sort {
-    /// All orders, each with its parameter and its name for people; the first is the default.
-    pub const ALL: [(Self, &'static str, &'static str); 8] = [
+impl Column {
+    /// In the order above: each with its name in links, and what its order and the reverse one are called.
+    pub const ALL: [(Self, &'static str, &'static str, &'static str); 4] = [
         (
-            Self::by(Column::Behind, false),
+            Self::Behind,
             "behind",
             "furthest behind first",
-        ),
-        (
-            Self::by(Column::Behind, true),
-            "-behind",
             "nearest to ready first",
         ),
         (
-            Self::by(Column::Completion, false),
+            Self::Completion,
             "completion",
             "least complete first",
-        ),
-        (
-            Self::by(Column::Completion, true),
-            "-completion",
             "most complete first",
         ),
         (
-            Self::by(Column::Progress, false),
+            Self::Progress,
             "progress",
             "longest without progress first",
-        ),
-        (
-            Self::by(Column::Progress, true),
-            "-progress",
             "latest progress first",
         ),
-        (Self::by(Column::Name, false), "name", "by name, A to Z"),
-        (Self::by(Column::Name, true), "-name", "by name, Z to A"),
+        (Self::Name, "name", "by name, A to Z", "by name, Z to A"),
     ];
-
-    const fn by(column: Column, descending: bool) -> Self {
-        Self { column, descending }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .find(|(_, parameter, _)| *parameter == text)
-            .map(|(sort, ..)| *sort)
-    }
-
-    /// The value of the parameter.
-    pub fn parameter(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(sort, ..)| *sort == self)
-            .map_or("", |(_, parameter, _)| parameter)
-    }
-
-    /// The order that the heading of `column` links to: by that column, or reversed if it is already by that column.
-    pub fn toggled(self, column: Column) -> Self {
-        Self::by(column, self.column == column && !self.descending)
-    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
     /// Part of a repository's name; empty for all.
     pub search: String,
-    /// The code of the only language to show; empty for all.
-    pub language: String,
-    pub sort: Sort,
-    /// From 1; may be beyond the last.
+    /// The code of the only language to show.
+    pub language: Option<String>,
+    pub column: Column,
+    pub descending: bool,
+    /// How many pages precede it; may be beyond the last.
     pub page: usize,
 }
 
 impl Query {
     pub fn of(uri: &Uri) -> Self {
-        let mut query = Self {
-            search: String::new(),
-            language: String::new(),
-            sort: Sort::ALL[0].0,
-            page: 1,
-        };
-        for (name, value) in url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
-        {
+        let mut query = Self::default();
+        for (name, value) in parse(uri.query().unwrap_or_default().as_bytes()) {
             match &*name {
                 "q" => query.search = value.trim().into(),
-                "language" => query.language = value.into(),
-                "sort" => query.sort = Sort::parse(&value).unwrap_or(query.sort),
-                "page" => query.page = value.parse().unwrap_or(1).max(1),
+                "language" => {
+                    query.language = Some(value.into_owned()).filter(|code| !code.is_empty());
+                }
+                "sort" => {
+                    let column = value.strip_prefix('-').unwrap_or(&value);
+                    let known = Column::ALL.iter().find(|(_, name, ..)| *name == column);
+                    if let Some((column, ..)) = known {
+                        query.column = *column;
+                        query.descending = value.starts_with('-');
+                    }
+                }
+                "page" => query.page = value.parse().unwrap_or(1_usize).saturating_sub(1),
                 _ => {}
             }
         }
         query
     }
 
-    /// What is shown of one language in all repositories.
-    pub fn of_language(&self, code: &str) -> Self {
+    /// The link to one language in all repositories.
+    pub fn of_language(code: &str) -> String {
+        let language = Some(code.to_owned());
         Self {
-            search: String::new(),
-            language: code.to_owned(),
-            sort: Sort::ALL[0].0,
-            page: 1,
+            language,
+            ..Self::default()
         }
+        .link()
+    }
+
+    pub fn without_search(&self) -> String {
+        let search = String::new();
+        Self {
+            search,
+            page: 0,
+            ..self.clone()
+        }
+        .link()
+    }
+
+    /// The link to the order by `column`, or to the reverse order if it is already by that column.
+    pub fn sorted_by(&self, column: Column) -> String {
+        Self {
+            column,
+            descending: self.column == column && !self.descending,
+            page: 0,
+            ..self.clone()
+        }
+        .link()
+    }
+
+    pub fn on_page(&self, page: usize) -> String {
+        Self {
+            page,
+            ..self.clone()
+        }
+        .link()
     }
 
     /// The link to this, relative to the page, without defaults.
-    pub fn link(&self) -> String {
-        let mut parameters = url::form_urlencoded::Serializer::new("?".to_owned());
+    fn link(&self) -> String {
+        let mut parameters = Serializer::for_suffix("?".to_owned(), 1);
         if !self.search.is_empty() {
             parameters.append_pair("q", &self.search);
         }
-        if !self.language.is_empty() {
-            parameters.append_pair("language", &self.language);
+        if let Some(code) = &self.language {
+            parameters.append_pair("language", code);
         }
-        if self.sort != Sort::ALL[0].0 {
-            parameters.append_pair("sort", self.sort.parameter());
+        if self.descending || self.column != Column::default() {
+            let (_, name, ..) = Column::ALL[self.column as usize];
+            let sign = if self.descending { "-" } else { "" };
+            parameters.append_pair("sort", &format!("{sign}{name}"));
         }
-        if self.page > 1 {
-            parameters.append_pair("page", &self.page.to_string());
+        if self.page > 0 {
+            parameters.append_pair("page", &(self.page + 1).to_string());
         }
-        parameters.finish().replacen("?&", "?", 1)
+        parameters.finish()
     }
 }
 
@@ -151,24 +145,18 @@ mod tests {
 
     #[test]
     fn what_is_not_given_or_not_readable_is_the_default() {
-        let default = Query {
-            search: String::new(),
-            language: String::new(),
-            sort: Sort::by(Column::Behind, false),
-            page: 1,
-        };
         for uri in [
             "/",
             "/?",
-            "/?q=&sort=&page=",
+            "/?q=&language=&sort=&page=",
             "/?sort=size&page=-1&x=y",
             "/?page=0",
             "/?q=%20",
             "/?&&=&",
         ] {
-            assert_eq!(query(uri), default, "{uri}");
+            assert_eq!(query(uri), Query::default(), "{uri}");
         }
-        assert_eq!(default.link(), "?");
+        assert_eq!(Query::default().link(), "?");
     }
 
     #[test]
@@ -181,15 +169,17 @@ mod tests {
 
     #[test]
     fn a_heading_sorts_by_its_column_and_then_the_other_way_round() {
-        let default = query("/").sort;
-        assert_eq!(default.toggled(Column::Name).parameter(), "name");
-        assert_eq!(
-            default
-                .toggled(Column::Name)
-                .toggled(Column::Name)
-                .parameter(),
-            "-name"
-        );
-        assert_eq!(default.toggled(Column::Behind).parameter(), "-behind");
+        let default = query("/?page=2");
+        for (column, first, then) in [
+            (Column::Behind, "?sort=-behind", "?"),
+            (Column::Completion, "?sort=completion", "?sort=-completion"),
+            (Column::Progress, "?sort=progress", "?sort=-progress"),
+            (Column::Name, "?sort=name", "?sort=-name"),
+        ] {
+            let link = default.sorted_by(column);
+            assert_eq!(link, first);
+            let sorted = Query::of(&format!("/{link}").parse().unwrap());
+            assert_eq!(sorted.sorted_by(column), then);
+        }
     }
 }

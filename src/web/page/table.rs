@@ -1,11 +1,11 @@
 //! Which repositories the table shows, in which order, and which languages.
 
-use super::query::{Column, Query, Sort};
+use super::query::{Column, Query};
 use crate::{
     model::Timestamp,
     report::summary::{self, Row, Totals},
 };
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::cmp::Reverse;
 
 /// Rows of one page.
 pub const ROWS: usize = 200;
@@ -18,15 +18,15 @@ pub struct Table<'a> {
     pub rows: Vec<Row<'a>>,
     /// Of all repositories that were found, in the order of their codes.
     pub languages: Vec<(&'a str, Totals)>,
-    /// What every code means; empty if nothing says so.
-    pub names: BTreeMap<&'a str, &'a str>,
     /// Languages of these repositories that are not shown.
     pub left_out: usize,
     /// Repositories that the search found.
     pub found: usize,
     /// How many of them have been read.
     pub read: usize,
-    /// From 1.
+    /// The number of the first row, from 1.
+    pub first: usize,
+    /// How many pages precede this one.
     pub page: usize,
     pub pages: usize,
     /// Of all languages of the repositories that were found.
@@ -35,17 +35,12 @@ pub struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// The requested rows, of all rows in the order of their names.
-    pub fn new(
-        mut rows: Vec<Row<'a>>,
-        names: BTreeMap<&'a str, &'a str>,
-        query: &Query,
-        now: Timestamp,
-    ) -> Self {
+    pub fn new(mut rows: Vec<Row<'a>>, query: &Query, now: Timestamp) -> Self {
         if !query.search.is_empty() {
             let wanted = query.search.to_lowercase();
             rows.retain(|row| row.shown.repository.name.to_lowercase().contains(&wanted));
         }
-        sort(&mut rows, query.sort);
+        sort(&mut rows, query);
         let mut languages = summary::languages(&rows, now);
         let left_out = languages.len().saturating_sub(MOST_LANGUAGES);
         if left_out > 0 {
@@ -56,16 +51,16 @@ impl<'a> Table<'a> {
         let (found, read) = (rows.len(), rows.iter().filter(|row| row.is_read()).count());
         let totals = Totals::of(&rows);
         let pages = found.div_ceil(ROWS).max(1);
-        let page = query.page.min(pages);
-        rows.drain(..(page - 1) * ROWS);
+        let page = query.page.min(pages - 1);
+        rows.drain(..page * ROWS);
         rows.truncate(ROWS);
         Self {
             rows,
             languages,
-            names,
             left_out,
             found,
             read,
+            first: page * ROWS + 1,
             page,
             pages,
             totals,
@@ -74,19 +69,19 @@ impl<'a> Table<'a> {
 }
 
 /// Equal rows stay in the order of their names.
-fn sort(rows: &mut [Row<'_>], sort: Sort) {
-    let value = |row: &Row<'_>| match sort.column {
+fn sort(rows: &mut [Row<'_>], query: &Query) {
+    let value = |row: &Row<'_>| match query.column {
         Column::Name => None,
         // The furthest behind first.
         Column::Behind => row.totals.missing.get().map(|missing| -missing),
         Column::Completion => row.totals.mean.get(),
         Column::Progress => row.totals.last_progress.map(Timestamp::as_seconds),
     };
-    let sign = if sort.descending { -1.0 } else { 1.0 };
+    let sign = if query.descending { -1.0 } else { 1.0 };
     // Unknown values come last in either direction.
     let key = |row: &Row<'_>| value(row).map_or(f64::INFINITY, |value| sign * value);
     rows.sort_by(|one, other| key(one).total_cmp(&key(other)));
-    if sort.column == Column::Name && sort.descending {
+    if query.column == Column::Name && query.descending {
         rows.reverse();
     }
 }

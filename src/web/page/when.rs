@@ -1,12 +1,6 @@
 //! Times for people: how long ago, and in how long.
 
 use crate::{model::Timestamp, words::Rough};
-use maud::{Markup, html};
-
-/// A time in words, with the exact time as its title.
-pub fn moment(at: Timestamp, words: &str) -> Markup {
-    html! { time datetime=(at) title=(at) { (words) } }
-}
 
 /// How long `then` is before `now`.
 pub fn ago(then: Timestamp, now: Timestamp) -> String {

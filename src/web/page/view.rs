@@ -1,0 +1,142 @@
+//! What page.html and the templates that it includes show.
+
+use super::{
+    super::state::Site,
+    query::{Column, Query},
+    table::Table,
+    when,
+};
+use crate::{
+    health::{self, Finding, Kind, Severity},
+    model::Timestamp,
+    report::summary::{self, Cause, Deadline, Due, Totals, Translation},
+    snapshot::{Activity, Condition, PollStatus, Snapshot},
+    words,
+};
+use askama::Template;
+use std::collections::BTreeMap;
+
+/// The stylesheet, which is part of the page.
+pub const STYLE: &str = include_str!("style.css");
+
+/// The stylesheet for windows in which the languages do not fit side by side; also part of the page.
+pub const WRAPPED: &str = include_str!("wrapped.css");
+
+/// How many translations are named for each date.
+const MOST_NAMED: usize = 3;
+
+#[derive(Template)]
+#[template(path = "page.html", config = "src/web/page/askama.toml")]
+struct Page<'a> {
+    query: &'a Query,
+    now: Timestamp,
+    telemetry_path: &'a str,
+    snapshot: &'a Snapshot,
+    status: &'a PollStatus,
+    findings: &'a [Finding],
+    /// How bad it is.
+    class: &'static str,
+    mark: &'static str,
+    /// What every code means; empty if nothing says so.
+    names: BTreeMap<&'a str, &'a str>,
+    /// Of all pages, whatever is searched for: repositories, those with languages, those that are ready.
+    rows: usize,
+    with_languages: usize,
+    ready: usize,
+    totals: Totals,
+    dates: BTreeMap<Timestamp, Due<'a>>,
+    table: Table<'a>,
+}
+
+pub fn render(site: &Site, query: &Query) -> askama::Result<String> {
+    let (published, now) = (site.published(), site.shared.clock.now());
+    let (snapshot, status) = (&published.snapshot, &published.status);
+    let findings = &site.findings(&published);
+    let (class, mark) = match findings.first().map(|worst| worst.kind.severity()) {
+        None => ("well", "\u{2713}"),
+        Some(Severity::Notice) => ("waiting", "\u{2026}"),
+        Some(Severity::Warning) => ("degraded", "!"),
+        Some(Severity::Error) => ("failing", "\u{2717}"),
+    };
+    let rows = summary::rows(snapshot, query.language.as_deref(), now);
+    let page = Page {
+        query,
+        now,
+        telemetry_path: &site.settings.telemetry_path,
+        snapshot,
+        status,
+        findings,
+        class,
+        mark,
+        names: snapshot.language_names(),
+        rows: rows.len(),
+        with_languages: rows.iter().filter(|row| row.totals.all > 0).count(),
+        ready: rows.iter().filter(|row| row.totals.is_ready()).count(),
+        totals: Totals::of(&rows),
+        dates: summary::dates(&rows, MOST_NAMED, now),
+        table: Table::new(rows, query, now),
+    };
+    page.render()
+}
+
+impl Page<'_> {
+    /// What is wrong, the worst first; the headline covers a notice.
+    fn attention(&self) -> Vec<&Finding> {
+        let mut findings: Vec<_> = self.findings.iter().collect();
+        findings.retain(|finding| finding.kind.severity() != Severity::Notice);
+        findings
+    }
+
+    /// Why repositories fail, if that is what is wrong.
+    fn causes(&self, finding: &Finding) -> Vec<Cause<'_>> {
+        if finding.kind != Kind::RepositoriesFailing {
+            return Vec::new();
+        }
+        summary::causes(self.snapshot, |failure| {
+            health::is_named(failure, self.findings)
+        })
+    }
+
+    /// How many repositories are in this state.
+    fn count(&self, label: &str) -> usize {
+        self.snapshot.count(|condition| condition.label() == label)
+    }
+
+    /// The name of a language with its code; the code alone if nothing names it.
+    fn language_name(&self, code: &str) -> String {
+        match self.names.get(code) {
+            None | Some(&"") => code.to_owned(),
+            Some(name) => format!("{name} ({code})"),
+        }
+    }
+
+    /// What there is to say of a translation besides its completion: as classes, and in words.
+    fn marks(&self, translation: &Translation<'_>) -> Vec<(&'static str, &'static str)> {
+        let mut marks = Vec::new();
+        if translation.is_ready() {
+            marks.push(("ready", "ready"));
+        }
+        match translation.deadline(self.now) {
+            Some(Deadline::Missed) => marks.push(("missed", "date missed")),
+            Some(Deadline::AtRisk) => marks.push(("risk", "due soon")),
+            _ => {}
+        }
+        if translation.is_stalled(self.now) {
+            marks.push(("stalled", "stalled"));
+        }
+        marks
+    }
+}
+
+fn percent(ratio: Option<f64>) -> String {
+    ratio.map_or("?".to_owned(), |ratio| summary::Percent(ratio).to_string())
+}
+
+/// The class of a tile by how much is missing: one for every tenth, and another for nothing.
+fn heat(missing: Option<f64>) -> String {
+    let Some(missing) = missing else {
+        return "unknown".to_owned();
+    };
+    let step = 10.0 - (missing * 10.0 - 1e-9).ceil().clamp(0.0, 10.0);
+    format!("h{step}")
+}
