@@ -116,11 +116,11 @@ impl Client {
         })
     }
 
-    /// A client of the same API with another configuration. A hold continues. The new rate is in force at once, also for
-    /// the poll under way, so this must be the last step of a reload that can fail.
+    /// A client of the same API with another configuration. A hold continues, and so does the rate until
+    /// [`Self::put_rate_in_force`].
     ///
     /// # Errors
-    /// As [`Self::new`]; nothing has changed then.
+    /// As [`Self::new`].
     pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, BuildError> {
         let mut client = Self::new(config, Arc::clone(&self.instruments))?;
         client.pacer = Arc::clone(&self.pacer);
@@ -129,8 +129,12 @@ impl Client {
         if config.key == self.config.key {
             client.key = Arc::clone(&self.key);
         }
-        client.pacer.set_spacing(spacing(config));
         Ok(client)
+    }
+
+    /// At once, also for the poll under way.
+    pub fn put_rate_in_force(&self) {
+        self.pacer.set_spacing(spacing(&self.config));
     }
 
     /// Sends one request, and reads and decodes its answer.

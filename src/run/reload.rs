@@ -13,11 +13,18 @@ use crate::{
     telemetry,
     web::{App, ReloadRequest, WebConfigError, WebConfigFile},
 };
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::{
     signal::unix::Signal,
-    sync::{mpsc, watch},
+    sync::{Semaphore, mpsc, watch},
+    time::timeout,
 };
+
+/// How long the files of a reload may take to be read.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Those who read files: as long as one hangs, its thread is lost.
+static READERS: Semaphore = Semaphore::const_new(16);
 
 /// Why the previous configuration stays in force.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +42,11 @@ enum ReloadError {
     Weakened(Vec<&'static str>),
     #[error(transparent)]
     Client(#[from] BuildError),
+    #[error(
+        "the files could not be read within {LIMIT:?}; look for a pipe, or a disk that does not respond, among --config.file, \
+         api.key_file, api.ca_file, web.config_file and what that names"
+    )]
+    Hangs,
 }
 
 /// What is in force, and everything that must know of it.
@@ -62,16 +74,11 @@ impl Reloader {
             };
             notify::reloading();
             let is_asked = !matches!(request, Some(ReloadRequest::WebFileChanged));
-            let outcome;
-            (self, outcome) = off_the_runtime(move || {
-                let outcome = if is_asked {
-                    self.reload(true)
-                } else {
-                    self.follow_web_file()
-                };
-                (self, outcome)
-            })
-            .await;
+            let outcome = if is_asked {
+                self.reload(true).await
+            } else {
+                self.follow_web_file().await
+            };
             let now = Clock::system().now();
             let hint = "correct it, then reload again; the web configuration file in force is read again when it changes";
             let outcome = outcome.map_err(|error| Failure::new(now, error.to_string(), hint));
@@ -91,40 +98,55 @@ impl Reloader {
         }
     }
 
-    fn follow_web_file(&mut self) -> Result<(), ReloadError> {
+    async fn follow_web_file(&mut self) -> Result<(), ReloadError> {
+        let path = self.config.web.config_file.clone();
+        let read = in_time(move || Ok(WebConfigFile::load(path.as_deref())?)).await;
         // A mistake elsewhere must not hold back a renewed certificate.
-        let outcome = self.apply(None, false);
+        let outcome = read.and_then(|web_file| self.apply(None, web_file, false));
         if self.is_refused {
             // The change may put right what was refused.
-            return self.reload(false);
+            return self.reload(false).await;
         }
         outcome
     }
 
     /// Reads everything.
-    fn reload(&mut self, may_weaken: bool) -> Result<(), ReloadError> {
-        let read = load(&self.options).map_err(ReloadError::from);
-        let outcome = read.and_then(|config| self.apply(Some(config), may_weaken));
+    async fn reload(&mut self, may_weaken: bool) -> Result<(), ReloadError> {
+        let (options, client) = (self.options.clone(), self.client.clone());
+        let read = in_time(move || {
+            let config = load(&options)?;
+            let web_file = WebConfigFile::load(config.web.config_file.as_deref())?;
+            let client = client.reconfigured(&config.api)?;
+            Ok((config, client, web_file))
+        });
+        let outcome = read.await.and_then(|(config, client, web_file)| {
+            self.apply(Some((config, client)), web_file, may_weaken)
+        });
         self.is_refused = outcome.is_err();
         outcome
     }
 
-    /// Puts in force this configuration, if one was read, and the web configuration file.
-    fn apply(&mut self, read: Option<Config>, may_weaken: bool) -> Result<(), ReloadError> {
-        let config = read.as_ref().unwrap_or(&self.config);
-        let fixed = self.config.restart_needed(config);
-        if !fixed.is_empty() {
-            return Err(ReloadError::Fixed(fixed));
+    /// Puts in force what was read: a configuration and its client, if there are new ones, and the web configuration file.
+    fn apply(
+        &mut self,
+        read: Option<(Config, Client)>,
+        web_file: WebConfigFile,
+        may_weaken: bool,
+    ) -> Result<(), ReloadError> {
+        if let Some((config, _)) = &read {
+            let fixed = self.config.restart_needed(config);
+            if !fixed.is_empty() {
+                return Err(ReloadError::Fixed(fixed));
+            }
         }
-        let web_file = WebConfigFile::load(config.web.config_file.as_deref())?;
         let weakened = self.web.weakened_by(&web_file);
         // A half-written file must never expose the metrics.
         if !may_weaken && !weakened.is_empty() {
             return Err(ReloadError::Weakened(weakened));
         }
-        if let Some(config) = read {
-            // Last of what can fail, since its rate is in force at once.
-            self.client = self.client.reconfigured(&config.api)?;
+        if let Some((config, client)) = read {
+            client.put_rate_in_force();
+            self.client = client;
             self.logs.apply(&config.log);
             let changed = self.config.changes(&config).join(", ");
             if changed.is_empty() {
@@ -148,4 +170,21 @@ impl Reloader {
         self.web.replace(self.config.web.clone(), web_file);
         Ok(())
     }
+}
+
+/// Reads files, which may hang. What is read too late is dropped.
+async fn in_time<T: Send + 'static>(
+    read: impl FnOnce() -> Result<T, ReloadError> + Send + 'static,
+) -> Result<T, ReloadError> {
+    let read = async {
+        let reader = READERS.acquire().await;
+        off_the_runtime(move || {
+            let _reader = reader;
+            read()
+        })
+        .await
+    };
+    timeout(LIMIT, read)
+        .await
+        .unwrap_or(Err(ReloadError::Hangs))
 }

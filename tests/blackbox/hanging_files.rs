@@ -1,10 +1,10 @@
 //! A file that never responds, such as a pipe without a writer or a lost network disk: signals end the program all the
-//! same, at the start and in a reload.
+//! same, at the start and in a reload, and a reload that hangs is refused.
 
 use crate::support::{Api, Setup, api::KEY, eventually, http};
 use std::{
     fs::{self, File},
-    io::Read,
+    io::{Read, Write},
     os::unix::fs::OpenOptionsExt,
     path::Path,
     process::{Command, Stdio},
@@ -69,6 +69,47 @@ fn a_signal_ends_a_reload_that_hangs() {
         assert_eq!(exporter.status("/-/healthy"), 200, "it serves meanwhile");
         exporter.end(signal);
     }
+}
+
+#[test]
+fn a_reload_that_hangs_is_refused_and_later_ones_are_not() {
+    const RELOADED: &str = "the configuration was read again";
+    let api = Api::of(1);
+    let setup = Setup::for_api(&api)
+        .set("web.enable_lifecycle", "true")
+        .set("web.config_file", "web.yaml");
+    setup.file("web.yaml", "rate_limit: {interval: 1ms, burst: 1000}\n");
+    let config = setup.file("config.yaml", "{}\n");
+    let exporter = setup.arguments(&["--config.file", &config]).start();
+    let path = exporter.folder.path().join("config.yaml");
+    fs::remove_file(&path).unwrap();
+    make_pipe(&path);
+    let reload = || http::request("POST", exporter.address, "/-/reload", &[]).unwrap();
+    let refused = reload();
+    assert_eq!(refused.status, 500);
+    assert!(refused.text().contains("--config.file"), "{refused:?}");
+    exporter.wait_for_line(&["level=error", "--config.file"]);
+    let successful = "translation_exporter_config_last_reload_successful";
+    assert_eq!(exporter.metrics().value(successful, &[]), Some(0.0));
+
+    let web_file = exporter.folder.path().join("web.yaml");
+    fs::write(web_file, "rate_limit: {interval: 1ms, burst: 2000}\n").unwrap();
+    exporter.wait_for_line(&["the web configuration has changed", "2000"]);
+    let mut pipe = wait_until_it_hangs(&path);
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, "{}\n").unwrap();
+    assert_eq!(reload().status, 200);
+    pipe.write_all(b"log: {level: debug}\n").unwrap();
+    drop(pipe);
+    assert_eq!(reload().status, 200);
+    assert_eq!(exporter.metrics().value(successful, &[]), Some(1.0));
+    let log = exporter.log();
+    assert!(!log.contains("level=debug") && !log.contains("changed="));
+    assert_eq!(
+        log.matches(RELOADED).count(),
+        2,
+        "what came late is dropped"
+    );
 }
 
 #[test]
