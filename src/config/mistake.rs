@@ -67,7 +67,10 @@ impl Display for Mistake {
 
 /// What a key expects as a user would write it in a variable or an option, where neither lists nor quotes are YAML.
 fn without_quotes(expected: &str) -> String {
-    let expected = expected.replace(" in quotes", "").replace("\", \"", ",");
+    let expected = expected
+        .replace(" in quotes,", " separated by commas, without quotes,")
+        .replace(" in quotes", "")
+        .replace("\", \"", ",");
     expected.replace("[\"", "").replace("\"]", "")
 }
 

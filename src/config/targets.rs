@@ -108,7 +108,14 @@ pub fn globs(
     let mut set = GlobSet::builder();
     for pattern in patterns.iter().map(AsRef::as_ref) {
         let holds = format!("holds the glob {pattern:?}");
+        let is_list = pattern.starts_with('[') && pattern.find(']') == Some(pattern.len() - 1);
         match GlobBuilder::new(pattern).literal_separator(true).build() {
+            _ if is_list || pattern.contains([' ', '"', '\'']) => wrong(
+                format!(
+                    "{holds}, which contains a blank, a quote or brackets around it, so it matches nothing"
+                ),
+                hint,
+            ),
             Ok(_) if of_repositories && !pattern.contains('/') && !pattern.contains("**") => wrong(
                 format!("{holds}, which contains no slash, so it matches no owner/repo"),
                 "append /* to match all repositories of an owner",

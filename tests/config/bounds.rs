@@ -89,6 +89,11 @@ fn a_filter_that_is_not_a_list_of_globs_is_refused() {
             &["[acme]", "acme"],
             "\"acme\", which contains no slash, so it matches no owner/repo; append /*",
         ),
+        (
+            "filter.include",
+            &["'\"acme/*\"'", "\"'acme/*'\""],
+            "quote…in quotes, such as [\"acme/*\"]",
+        ),
         ("filter.include", &["[~]"], "holds nothing…[\"acme/*\"]"),
     ]);
 }

@@ -72,6 +72,27 @@ fn a_mistake_in_a_variable_names_it() {
         ),
         (
             GOOD,
+            "FILTER__INCLUDE",
+            "[\"acme/*\"]",
+            "filter.include",
+            "acme/*…quote…separated by commas, without quotes, such as acme/*",
+        ),
+        (
+            GOOD,
+            "FILTER__EXCLUDE",
+            "acme/* other/*",
+            "filter.exclude",
+            "\"acme/* other/*\"…blank…separated by commas",
+        ),
+        (
+            GOOD,
+            "FILTER__EXCLUDE_LANGUAGES",
+            "[de]",
+            "filter.exclude_languages",
+            "\"[de]\"…brackets…separated by commas",
+        ),
+        (
+            GOOD,
             "WEB__LISTEN_ADDRESSES",
             ":1,2",
             "web.listen_addresses",
