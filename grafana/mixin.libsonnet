@@ -30,6 +30,19 @@ local words(expression, change) =
     overrides: {},
   },
   local config = $._config,
+  local groups = files.alerts.groups + files.rules.groups,
+  local known = {
+    thresholds: [rule.record for group in groups if group.name == 'translation-thresholds' for rule in group.rules],
+    overrides: [rule.alert for group in groups for rule in group.rules if std.objectHas(rule, 'alert')],
+  },
+  // A misspelt name would change nothing.
+  local unknown = [
+    '_config.%s: there is no %s; there are %s' % [key, name, std.join(', ', known[key])]
+    for key in std.objectFields(known)
+    for name in std.objectFields(config[key])
+    if !std.member(known[key], name)
+  ],
+  assert unknown == [] : std.join('; ', unknown),
   local isMetric(word) =
     std.startsWith(word, 'translation_') || std.member(['up', 'process_start_time_seconds'], word),
   local rewritten(expression) =
@@ -57,10 +70,10 @@ local words(expression, change) =
     places,
     std.manifestJsonMinified(std.parseJson(text))
   )),
-  local groups(file) = [group { rules: std.flatMap(changed, group.rules) } for group in file.groups],
+  local changedGroups(file) = [group { rules: std.flatMap(changed, group.rules) } for group in file.groups],
 
-  prometheusAlerts+:: { groups+: groups(files.alerts) },
-  prometheusRules+:: { groups+: groups(files.rules) },
+  prometheusAlerts+:: { groups+: changedGroups(files.alerts) },
+  prometheusRules+:: { groups+: changedGroups(files.rules) },
   grafanaDashboards+:: {
     'translation-progress.json': dashboard(importstr 'dashboards/translation-progress.json'),
     'translation-repository.json': dashboard(importstr 'dashboards/translation-repository.json'),

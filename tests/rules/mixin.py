@@ -41,6 +41,15 @@ stalled = changed["TranslationStalled"]
 assert (stalled["for"], stalled["annotations"]["summary"], "description" in stalled["annotations"]) == ("1h", "S", True)
 assert "TranslationPollOverrunning" not in changed
 
+for section, name, value in (("thresholds", "stalledAfter", 5), ("thresholds", "translation:ready", 5), ("overrides", "TranslationStaled", {})):
+    try:
+        rules(json.dumps({section: {name: value}}))
+    except RuntimeError as refusal:
+        assert f"_config.{section}: there is no {name}; there are " in str(refusal), refusal
+    else:
+        raise AssertionError(f"the mixin takes {name}")
+
+
 def dashboards(config):
     source = f"((import 'grafana/mixin.libsonnet') + {{ _config+:: {config} }}).grafanaDashboards"
     return _jsonnet.evaluate_snippet("test", source, jpathdir=[ROOT])
