@@ -19,7 +19,6 @@ use crate::{
     model::Failure,
     poll::Settings,
     state::{DEMO, Memory, StateError, StateFile},
-    targets::Entry,
     text::printable,
     web::WebConfigError,
 };
@@ -156,10 +155,12 @@ fn open_state(
 /// What is valid, but probably not intended.
 fn warnings(config: &Config) -> Vec<String> {
     let (now, mut warnings) = (Clock::system().now(), Vec::new());
-    // The demo has a date in the past on purpose, which is not the user's to change.
-    let own = |entry: &&Entry| !entry.source.starts_with("default:");
-    for entry in config.targets.0.iter().filter(own) {
-        if let Some(due) = entry.target.due.filter(|due| *due < now) {
+    for entry in &config.targets.0 {
+        if let Some(due) = entry.target.due
+            && due < now
+            // The demo has a date in the past on purpose, which is not the user's to change.
+            && !entry.source.starts_with("default:")
+        {
             warnings.push(format!(
                 "{}: targets.due is past: {due}; what is not ready is shown as missed; give a later date, or remove it",
                 entry.source

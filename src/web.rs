@@ -31,18 +31,17 @@ pub use listen::bind;
 pub use state::{ReloadRequest, Shared};
 pub use web_config::{WebConfigError, WebConfigFile};
 
-use std::future::Future;
 use tokio::net::TcpListener;
 
-/// Serves until `shutdown` is done; then stops accepting, finishes the requests under way, and returns, within 4
+/// Serves until the app is to stop; then stops accepting, finishes the requests under way, and returns, within 4
 /// seconds at most.
-pub async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<Output = ()>) {
+pub async fn serve(listeners: Vec<TcpListener>, app: App) {
     let description = app.current().site.file.description.clone();
     if !description.is_empty() {
         tracing::info!(description, "the web configuration is in force");
     }
     tokio::select! {
-        () = accept::serve(listeners, app.clone(), shutdown) => {}
+        () = accept::serve(listeners, app.clone()) => {}
         () = follow::follow(app) => {}
     }
 }

@@ -80,9 +80,8 @@ fn start(
         publish::start(settings, state, &instruments, stop.clone(), &mut tasks)?;
     let (reload, requests) = mpsc::channel(1);
     let shared = web::Shared::new(published, Arc::clone(&instruments), reload, Clock::system());
-    let web = App::new(shared, config.web.clone(), web_file);
-    let stopped = stop.clone().cancelled_owned();
-    tasks.spawn(web::serve(listeners, web.clone(), stopped));
+    let web = App::new(shared, config.web.clone(), web_file, stop.clone());
+    tasks.spawn(web::serve(listeners, web.clone()));
     // On the threads of the web side, so that they show a sign of life too.
     tasks.spawn(notify::feed_watchdog(alive));
     let reloader = Reloader {

@@ -7,7 +7,7 @@ use super::{
     fair_share::{FairShare, Share},
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::{future::Future, io, sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
     time::{Instant, sleep, timeout},
@@ -26,9 +26,9 @@ const RETRY_DELAY: Duration = Duration::from_millis(200);
 /// How long accepting must not fail for a shortage to count as over.
 const RECOVERY_TIME: Duration = Duration::from_secs(5);
 
-/// Serves until `shutdown` is done; then accepts nothing more, lets the requests under way finish, and returns within 4
+/// Serves until the app is to stop; then accepts nothing more, lets the requests under way finish, and returns within 4
 /// seconds. What is left then ends with the runtime.
-pub async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<Output = ()>) {
+pub async fn serve(listeners: Vec<TcpListener>, app: App) {
     raise_limit_of_open_files();
     let tasks = TaskTracker::new();
     let connections = Arc::new(FairShare::of(MAX_CONNECTIONS));
@@ -41,8 +41,7 @@ pub async fn serve(listeners: Vec<TcpListener>, app: App, shutdown: impl Future<
         );
         tasks.spawn(accepting);
     }
-    shutdown.await;
-    app.stop.cancel();
+    app.stop.cancelled().await;
     tasks.close();
     if timeout(DRAIN_TIMEOUT, tasks.wait()).await.is_err() {
         tracing::warn!("dropping connections that did not finish in time for the shutdown");

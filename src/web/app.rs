@@ -24,13 +24,17 @@ pub struct Current {
 #[derive(Debug, Clone)]
 pub struct App {
     current: watch::Sender<Current>,
-    /// Cancelled when the exporter stops.
-    pub(super) stop: CancellationToken,
+    pub stop: CancellationToken,
 }
 
 impl App {
-    pub fn new(shared: Shared, settings: WebConfig, file: WebConfigFile) -> Self {
-        let stop = CancellationToken::new();
+    /// Serves until `stop` is cancelled.
+    pub fn new(
+        shared: Shared,
+        settings: WebConfig,
+        file: WebConfigFile,
+        stop: CancellationToken,
+    ) -> Self {
         let current = Current::new(Arc::new(shared), settings, file, stop.child_token());
         Self {
             current: watch::Sender::new(current),

@@ -57,14 +57,14 @@ impl FairShare {
 /// Of the client that has most: a connection without a request under way, or else the one that was last active the longest
 /// ago.
 fn least_important(all: &[Arc<Share>]) -> Option<usize> {
-    let client = |index: usize| client_of(all[index].activity.peer);
+    let client = |share: &Share| client_of(share.activity.peer);
     let mut sums = HashMap::<_, u64>::new();
-    for (index, share) in all.iter().enumerate() {
-        *sums.entry(client(index)).or_default() += share.amount;
+    for share in all {
+        *sums.entry(client(share)).or_default() += share.amount;
     }
     (0..all.len()).min_by_key(|index| {
-        let importance = all[*index].activity.importance();
-        (Reverse(sums[&client(*index)]), importance)
+        let share = &all[*index];
+        (Reverse(sums[&client(share)]), share.activity.importance())
     })
 }
 

@@ -29,24 +29,23 @@ pub async fn shake_hands(
     let handshake = async {
         let mut first = [0];
         if stream.peek(&mut first).await? == 0 {
-            return Ok(None);
+            return Err(ErrorKind::NotConnected.into());
         }
         if first[0] == HANDSHAKE {
-            return TlsAcceptor::from(tls).accept(stream).await.map(Some);
+            return TlsAcceptor::from(tls).accept(stream).await;
         }
         // Whether it reads the response no longer matters.
         answer_plain(stream).await.ok();
         Err(ErrorKind::Unsupported.into())
     };
     let shaken = timeout(HANDSHAKE_TIMEOUT, handshake).await;
-    match shaken.unwrap_or_else(|late| Err(late.into())) {
-        Ok(Some(stream)) => Ok(stream),
-        Ok(None) => Err(ErrorKind::UnexpectedEof.into()),
-        Err(error) => {
-            instruments.tls_handshake_failed(reason(&error));
-            Err(error)
-        }
+    let shaken = shaken.unwrap_or_else(|late| Err(late.into()));
+    if let Err(error) = &shaken
+        && error.kind() != ErrorKind::NotConnected
+    {
+        instruments.tls_handshake_failed(reason(error));
     }
+    shaken
 }
 
 async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {

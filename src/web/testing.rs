@@ -17,6 +17,7 @@ use axum::{body::Body, extract::ConnectInfo, http::Request, response::Response};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 /// The time at which tests begin.
@@ -70,7 +71,12 @@ impl Fixture {
             reload,
             Clock::following_tokio(NOW),
         );
-        let app = App::new(shared, settings.clone(), WebConfigFile::default());
+        let app = App::new(
+            shared,
+            settings.clone(),
+            WebConfigFile::default(),
+            CancellationToken::new(),
+        );
         let folder = TempDir::new().unwrap();
         Self {
             app,

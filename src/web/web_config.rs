@@ -18,8 +18,8 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-pub use tls::Tls;
-use yaml::{Interval, Invalid, RateLimitSection};
+use tls::Tls;
+use yaml::{Interval, Invalid, RateLimitSection, TlsSection};
 
 /// Why a web configuration file cannot be used: the file, line and key, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +40,7 @@ pub struct WebConfigFile {
     /// If there are none, nobody needs a password.
     pub(super) users: Users,
     pub(super) rate_limit: Option<RateLimit>,
+    protection: [(&'static str, u8); 7],
     /// What it sets up, for people, without secrets. Empty if there is no file.
     pub description: String,
 }
@@ -76,8 +77,8 @@ impl WebConfigFile {
         let text = files.read(path.to_owned())?;
         let sections = yaml::parse(&text)?;
         let http = sections.http_server_config.unwrap_or_default();
-        let tls = match sections.tls_server_config {
-            Some(section) => Tls::new(&section, files, http.http2.unwrap_or(true))?,
+        let tls = match &sections.tls_server_config {
+            Some(section) => Tls::new(section, files, http.http2.unwrap_or(true))?,
             None => None,
         };
         let users = sections.basic_auth_users;
@@ -106,8 +107,10 @@ impl WebConfigFile {
             let names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
             description.push(format!("response headers: {}", names.join(", ")));
         }
+        let tls_keys = sections.tls_server_config.map(|section| section.value);
         Ok(Self {
             files: files.clone(),
+            protection: protection(&users, rate_limit, &tls_keys.unwrap_or_default()),
             tls,
             headers,
             users,
@@ -123,27 +126,38 @@ impl WebConfigFile {
 
     /// The keys by which `next` would protect less than this.
     pub fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
-        let next = next.protection();
         let mut weakened = Vec::new();
-        for (key, before) in self.protection() {
-            if before & !next.get(key).copied().unwrap_or_default() != 0 {
+        for ((key, before), (_, after)) in self.protection.into_iter().zip(next.protection) {
+            if before & !after != 0 {
                 weakened.push(key);
             }
         }
         weakened
     }
+}
 
-    /// How each key protects: a bit for each way; what is absent does not.
-    fn protection(&self) -> BTreeMap<&'static str, u8> {
-        let mut protection = BTreeMap::from([
-            ("basic_auth_users", u8::from(!self.users.is_empty())),
-            ("rate_limit", u8::from(self.rate_limit.is_some())),
-        ]);
-        if let Some(tls) = &self.tls {
-            protection.extend(tls.protection);
-        }
-        protection
-    }
+/// How each key protects: a bit for each way.
+fn protection(
+    users: &Users,
+    rate_limit: Option<RateLimit>,
+    tls: &TlsSection,
+) -> [(&'static str, u8); 7] {
+    let has_names = !tls.client_allowed_sans.is_empty();
+    let policy = tls.client_auth_type.unwrap_or_default();
+    let has_authorities = tls.client_ca.0.is_some() || tls.client_ca_file.0.is_some();
+    let min_version = tls.min_version.as_ref().map(|min| min.value);
+    [
+        ("basic_auth_users", (!users.is_empty()).into()),
+        ("rate_limit", rate_limit.is_some().into()),
+        ("tls_server_config", (*tls != TlsSection::default()).into()),
+        ("tls_server_config.client_allowed_sans", has_names.into()),
+        ("tls_server_config.client_auth_type", policy as u8),
+        ("tls_server_config.client_ca_file", has_authorities.into()),
+        (
+            "tls_server_config.min_version",
+            min_version.unwrap_or_default() as u8,
+        ),
+    ]
 }
 
 fn rate_limit(section: &Spanned<RateLimitSection>) -> Result<Option<RateLimit>, Invalid> {

@@ -122,11 +122,10 @@ impl ClientCertVerifier for Clients {
     }
 
     fn client_auth_mandatory(&self) -> bool {
-        let requires = [
-            Policy::RequireAnyClientCert,
-            Policy::RequireAndVerifyClientCert,
-        ];
-        requires.contains(&self.policy) || !self.allowed_sans.is_empty()
+        matches!(
+            self.policy,
+            Policy::RequireAnyClientCert | Policy::RequireAndVerifyClientCert
+        ) || !self.allowed_sans.is_empty()
     }
 
     /// None: a client offers whichever certificate it has.

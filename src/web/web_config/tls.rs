@@ -25,14 +25,13 @@ pub struct Tls {
     pub config: Arc<ServerConfig>,
     /// When the served TLS certificate expires; `None` if it cannot be read.
     pub expires: Option<Timestamp>,
-    /// How much each key protects, a bit for each way.
-    pub protection: [(&'static str, u8); 5],
     /// For people.
     pub description: String,
 }
 
-#[derive(Deserialize, PartialEq, Clone, Copy)]
+#[derive(Deserialize, Default, PartialEq, Clone, Copy)]
 pub enum Version {
+    #[default]
     #[serde(rename = "TLS12")]
     Tls12,
     #[serde(rename = "TLS13")]
@@ -62,14 +61,13 @@ impl Tls {
         let key = key.ok_or_else(|| missing("key"))?;
         let authorities = files.pem("client_ca", &keys.client_ca, &keys.client_ca_file)?;
         let authorities = authorities.as_ref().map(Pem::roots).transpose()?;
-        let protection = protection(keys, authorities.is_some());
         let (versions, version_names) = versions(keys)?;
         let provider = Arc::new(provider(keys)?);
         let clients = Clients::new(section, authorities, &provider)?;
-        let (protocols, protocol_names): (&[&str], _) = if http2 {
-            (&["h2", "http/1.1"], "HTTP/2 and HTTP/1.1")
+        let (protocols, protocol_names): (&[&[u8]], _) = if http2 {
+            (&[b"h2", b"http/1.1"], "HTTP/2 and HTTP/1.1")
         } else {
-            (&["http/1.1"], "HTTP/1.1 only")
+            (&[b"http/1.1"], "HTTP/1.1 only")
         };
         let description = format!(
             "TLS {version_names}, {}, {protocol_names}",
@@ -91,38 +89,13 @@ impl Tls {
             .with_single_cert(chain, key.key()?)
             .map_err(|error| certificate.unusable(error))?;
         config.ignore_client_order = keys.prefer_server_cipher_suites.unwrap_or(true);
-        config.alpn_protocols = protocols
-            .iter()
-            .map(|name| name.as_bytes().to_vec())
-            .collect();
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         Ok(Some(Self {
             config: Arc::new(config),
             expires,
-            protection,
             description,
         }))
     }
-}
-
-/// How each key protects: a bit for each way.
-fn protection(keys: &TlsSection, own_authorities: bool) -> [(&'static str, u8); 5] {
-    let policy = keys.client_auth_type.unwrap_or_default();
-    let only_some_names = !keys.client_allowed_sans.is_empty();
-    let min_version = keys.min_version.as_ref();
-    let min_version = min_version.map_or(Version::Tls12, |min| min.value);
-    [
-        ("tls_server_config", 1),
-        ("tls_server_config.client_auth_type", policy as u8),
-        (
-            "tls_server_config.client_ca_file",
-            u8::from(own_authorities),
-        ),
-        (
-            "tls_server_config.client_allowed_sans",
-            u8::from(only_some_names),
-        ),
-        ("tls_server_config.min_version", min_version as u8),
-    ]
 }
 
 fn expiry(chain: &[CertificateDer<'_>]) -> Option<Timestamp> {
