@@ -58,8 +58,8 @@ impl RunError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Running(_) => 1,
-            Self::Config(_) | Self::WebConfig(_) | Self::Client(_) | Self::State(_) => 2,
             Self::NotReady(_) => 3,
+            _ => 2,
         }
     }
 }

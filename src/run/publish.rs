@@ -24,9 +24,6 @@ use tokio_util::sync::CancellationToken;
 /// How often it is judged at least whether something is wrong.
 const OBSERVE_EVERY: Duration = Duration::from_secs(5);
 
-/// What the poller knows, on its way to be encoded.
-type Polled = Option<(Arc<Snapshot>, PollStatus)>;
-
 /// Starts to poll, and to save, encode, publish and log what is found. All of it ends after `stop`. Returns what is
 /// published, and when the task that polls last ran.
 pub fn start(
@@ -71,7 +68,10 @@ pub fn start(
 }
 
 /// Encodes the newest data that the poller hands over, and publishes them.
-async fn encode(mut polled: watch::Receiver<Polled>, publish: watch::Sender<Arc<Published>>) {
+async fn encode(
+    mut polled: watch::Receiver<Option<(Arc<Snapshot>, PollStatus)>>,
+    publish: watch::Sender<Arc<Published>>,
+) {
     while polled.changed().await.is_ok() {
         let newest = polled.borrow_and_update().clone();
         if let Some((snapshot, status)) = newest {

@@ -13,40 +13,25 @@ pub struct RateLimit {
     pub burst: u32,
 }
 
-/// What is left of the burst. It outlives reloads, so that a reload grants no new burst.
-#[derive(Debug)]
-pub struct Bucket(Mutex<Tokens>);
-
-#[derive(Debug)]
-struct Tokens {
-    /// May exceed the burst of the limit in force, which cuts it.
-    left: f64,
-    counted_at: Instant,
-}
-
-impl Default for Bucket {
-    /// Full, whatever the burst.
-    fn default() -> Self {
-        Self(Mutex::new(Tokens {
-            left: f64::MAX,
-            counted_at: Instant::now(),
-        }))
-    }
-}
+/// What is left of the burst, and when that was counted; the burst is whole before. It outlives reloads, so that a reload
+/// grants no new burst.
+#[derive(Debug, Default)]
+pub struct Bucket(Mutex<Option<(f64, Instant)>>);
 
 impl Bucket {
     /// Lets a request through, or returns how long until the next is allowed.
     pub fn admit(&self, limit: RateLimit) -> Result<(), Duration> {
-        let mut tokens = lock(&self.0);
-        let now = Instant::now();
-        let earned = (now - tokens.counted_at).as_secs_f64() / limit.interval.as_secs_f64();
-        tokens.left = (tokens.left + earned).min(f64::from(limit.burst));
-        tokens.counted_at = now;
-        if tokens.left >= 1.0 {
-            tokens.left -= 1.0;
-            return Ok(());
+        let mut counted = lock(&self.0);
+        let (now, burst) = (Instant::now(), f64::from(limit.burst));
+        let left = counted.map_or(burst, |(left, at)| {
+            let earned = (now - at).as_secs_f64() / limit.interval.as_secs_f64();
+            burst.min(left + earned)
+        });
+        if left < 1.0 {
+            return Err(limit.interval.mul_f64(1.0 - left));
         }
-        Err(limit.interval.mul_f64(1.0 - tokens.left))
+        *counted = Some((left - 1.0, now));
+        Ok(())
     }
 }
 

@@ -143,9 +143,11 @@ impl ClientCertVerifier for Clients {
             chain.verify_client_cert(end_entity, intermediates, now)?;
         }
         let allowed = &self.allowed_sans;
-        let is_allowed = |name: &String| allowed.contains(name);
-        if !allowed.is_empty() && !alternative_names(end_entity)?.iter().any(is_allowed) {
-            return Err(CertificateError::ApplicationVerificationFailure.into());
+        if !allowed.is_empty() {
+            let names = alternative_names(end_entity).ok_or(CertificateError::BadEncoding)?;
+            if !names.iter().any(|name| allowed.contains(name)) {
+                return Err(CertificateError::ApplicationVerificationFailure.into());
+            }
         }
         Ok(ClientCertVerified::assertion())
     }
@@ -173,18 +175,15 @@ impl ClientCertVerifier for Clients {
     }
 }
 
-/// The DNS names, addresses, e-mail addresses and URIs that the certificate is for (RFC 5280, 4.2.1.6).
-fn alternative_names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, CertificateError> {
-    let malformed = || CertificateError::BadEncoding;
-    let (_, certificate) = X509Certificate::from_der(certificate).map_err(|_| malformed())?;
-    let extension = certificate
-        .subject_alternative_name()
-        .map_err(|_| malformed())?;
+/// The DNS names, addresses, e-mail addresses and URIs that the certificate is for (RFC 5280, 4.2.1.6); `None` if it is
+/// malformed.
+fn alternative_names(certificate: &CertificateDer<'_>) -> Option<Vec<String>> {
+    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
     let mut names = Vec::new();
-    for name in extension
-        .iter()
-        .flat_map(|extension| &extension.value.general_names)
-    {
+    let Some(extension) = certificate.subject_alternative_name().ok()? else {
+        return Some(names);
+    };
+    for name in &extension.value.general_names {
         match *name {
             GeneralName::DNSName(text) | GeneralName::RFC822Name(text) | GeneralName::URI(text) => {
                 names.push(text.to_owned());
@@ -197,7 +196,7 @@ fn alternative_names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, Ce
             _ => {}
         }
     }
-    Ok(names)
+    Some(names)
 }
 
 #[cfg(test)]
@@ -237,6 +236,6 @@ mod tests {
             .self_signed(&KeyPair::generate().unwrap())
             .unwrap();
         assert_eq!(alternative_names(certificate.der()).unwrap(), [""; 0]);
-        assert!(alternative_names(&CertificateDer::from(b"no certificate".to_vec())).is_err());
+        assert!(alternative_names(&CertificateDer::from(b"no certificate".to_vec())).is_none());
     }
 }
