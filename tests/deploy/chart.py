@@ -418,6 +418,11 @@ def alerts(helm, chart):
     by_label = {"serviceMonitor": {"jobLabel": "account"}, "commonLabels": {"account": "acme"}}
     (rule,) = rules_of(helm, chart, merged(alone, by_label))
     assert 'job="acme"' in rule["expr"], rule
+    to_text, computed = {"targetLabel": "job", "replacement": "l10n"}, {"targetLabel": "job", "sourceLabels": ["team"]}
+    (rule,) = rules_of(helm, chart, merged(alone, {"serviceMonitor": {"relabelings": [computed, to_text]}}))
+    assert 'job="l10n"' in rule["expr"], rule
+    # What the job will be is not known here.
+    assert rules_of(helm, chart, merged(alone, {"serviceMonitor": {"relabelings": [to_text, computed]}})) == []
     (rule,) = rules_of(helm, chart, merged(alone, {"prometheusRule": {"overrides": {"TranslationExporterDown": {"expr": "up == 0", "for": "1h"}}}}))
     assert rule["for"] == "1h" and "absent" in rule["expr"], rule
     assert rules_of(helm, chart, merged(alone, {"prometheusRule": {"disabled": ["TranslationExporterDown"]}})) == []

@@ -93,11 +93,18 @@ httpGet:
 {{- end }}
 
 {{/*
-The job of this release's series: the Service's name, or what the label that serviceMonitor.jobLabel names has.
+The job of this release's series: the Service's name, or what the label that serviceMonitor.jobLabel names has, or the text that
+serviceMonitor.relabelings replace it by. Empty if they compute it.
 */}}
 {{- define "translation-exporter.job" -}}
 {{- $labels := fromYaml (include "translation-exporter.labels" (list .)) }}
-{{- get $labels (.Values.serviceMonitor.jobLabel | default "") | default (include "translation-exporter.fullname" .) }}
+{{- $job := get $labels (.Values.serviceMonitor.jobLabel | default "") | default (include "translation-exporter.fullname" .) }}
+{{- range .Values.serviceMonitor.relabelings }}
+{{- if eq (.targetLabel | default "") "job" }}
+{{- $job = empty .sourceLabels | ternary (.replacement | default "") "" }}
+{{- end }}
+{{- end }}
+{{- $job }}
 {{- end }}
 
 {{/*
