@@ -15,7 +15,10 @@ use crate::{
 };
 use bytes::Bytes;
 use prometheus_client::registry::Registry;
-use std::{io, sync::Arc};
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
 
 /// Which text format a scrape asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,10 +40,16 @@ pub struct Published {
 impl Published {
     /// Encodes `snapshot` and `status` for all later scrapes. Costs CPU: call it off the runtime's threads.
     pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Translations(Arc::clone(&snapshot))));
+        registry.register_collector(Box::new(Polling {
+            snapshot: Arc::clone(&snapshot),
+            status: status.clone(),
+        }));
         Self {
-            text: CompressedText::new(&registry(&snapshot, &status)),
             snapshot,
             status,
+            text: CompressedText::new(&registry),
         }
     }
 
@@ -54,6 +63,20 @@ impl Published {
     pub fn uncompressed(&self, format: Format, instruments: &Instruments) -> Uncompressed {
         self.text.uncompressed(own(format, instruments))
     }
+
+    /// Prints what a scrape would get.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn print(
+        &self,
+        format: Format,
+        instruments: &Instruments,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let mut parts = self.uncompressed(format, instruments);
+        parts.try_for_each(|part| out.write_all(&part))
+    }
 }
 
 /// What the exporter counts, up to the end of the exposition.
@@ -63,32 +86,6 @@ fn own(format: Format, instruments: &Instruments) -> String {
         Format::OpenMetrics => open_metrics + "# EOF\n",
         Format::Text => text_format::from_open_metrics(&open_metrics),
     }
-}
-
-/// Prints what a scrape of `snapshot` would get.
-///
-/// # Errors
-/// Those of `out`.
-pub fn print(
-    snapshot: &Snapshot,
-    status: &PollStatus,
-    format: Format,
-    instruments: &Instruments,
-    out: &mut impl io::Write,
-) -> io::Result<()> {
-    compressed::encode(&registry(&Arc::new(snapshot.clone()), status), out)?;
-    out.write_all(own(format, instruments).as_bytes())
-}
-
-/// What a publication fixes.
-fn registry(snapshot: &Arc<Snapshot>, status: &PollStatus) -> Registry {
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(Translations(Arc::clone(snapshot))));
-    registry.register_collector(Box::new(Polling {
-        snapshot: Arc::clone(snapshot),
-        status: status.clone(),
-    }));
-    registry
 }
 
 #[cfg(test)]

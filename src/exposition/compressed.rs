@@ -10,7 +10,7 @@ use flate2::{Compression, Crc, CrcWriter, bufread::DeflateDecoder, write::Deflat
 use prometheus_client::{encoding::text::encode_registry, registry::Registry};
 use std::{
     fmt,
-    io::{self, BufWriter, Read as _, Write},
+    io::{BufWriter, Read as _, Write},
     mem,
 };
 
@@ -40,7 +40,11 @@ impl CompressedText {
     /// Encodes and compresses what is registered.
     pub fn new(registry: &Registry) -> Self {
         let mut writer = CrcWriter::new(DeflateEncoder::new(HEADER.to_vec(), LEVEL));
-        encode(registry, &mut writer).expect(IN_MEMORY);
+        // The library writes a label at a time: without the buffer, compressing would take 25 times as long.
+        let mut text = TextWriter(BufWriter::with_capacity(CHUNK, &mut writer));
+        encode_registry(&mut text, registry).expect(IN_MEMORY);
+        text.0.flush().expect(IN_MEMORY);
+        drop(text);
         // A flush that fills flate2's own buffer (as of 1.1.10) leaves out its end; another flush adds it.
         while !writer.get_ref().get_ref().ends_with(&SYNC) {
             writer.flush().expect(IN_MEMORY);
@@ -119,34 +123,11 @@ impl Iterator for Uncompressed {
     }
 }
 
-/// Encodes what is registered, without an end of the exposition.
-///
-/// # Errors
-/// Those of `out`.
-pub fn encode(registry: &Registry, out: &mut impl Write) -> io::Result<()> {
-    // The library writes a label at a time: without the buffer, compressing would take 25 times as long.
-    let mut text = TextWriter {
-        out: BufWriter::with_capacity(CHUNK, out),
-        failure: None,
-    };
-    match (encode_registry(&mut text, registry), text.failure) {
-        (_, Some(failure)) => Err(failure),
-        (Err(error), None) => Err(io::Error::other(error)),
-        (Ok(()), None) => text.out.flush(),
-    }
-}
-
-/// Writes text to a writer of bytes, whose error it keeps.
-struct TextWriter<W: Write> {
-    out: BufWriter<W>,
-    failure: Option<io::Error>,
-}
+/// Writes text to a compressor, of larger pieces than the library writes.
+struct TextWriter<W: Write>(BufWriter<W>);
 
 impl<W: Write> fmt::Write for TextWriter<W> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.out.write_all(text.as_bytes()).map_err(|error| {
-            self.failure = Some(error);
-            fmt::Error
-        })
+        self.0.write_all(text.as_bytes()).map_err(|_| fmt::Error)
     }
 }

@@ -61,27 +61,20 @@ impl Terminal {
 /// A name without control characters, in at most `width` columns; what does not fit is cut off at the front, where owners
 /// repeat.
 pub fn name(text: &str, width: usize) -> String {
-    let shown: String = text
-        .chars()
-        .map(|c| if is_unprintable(c) { '\u{fffd}' } else { c })
-        .collect();
+    let shown = text.replace(is_unprintable, "\u{fffd}");
     if shown.width() <= width {
         return shown;
     }
-    let mut kept = Vec::new();
-    let mut left = width.saturating_sub(1);
-    for c in shown.chars().rev() {
-        let Some(rest) = left.checked_sub(c.width().unwrap_or(0)) else {
-            break;
-        };
-        left = rest;
-        kept.push(c);
-    }
-    // A combining mark would now combine with the ellipsis.
-    while kept.last().is_some_and(|c| c.width() == Some(0)) {
-        kept.pop();
-    }
-    std::iter::once('…').chain(kept.into_iter().rev()).collect()
+    let columns = |c: char| c.width().unwrap_or(0);
+    let all: usize = shown.chars().map(columns).sum();
+    let mut excess = (all + 1).saturating_sub(width);
+    let kept = shown.trim_start_matches(|c| {
+        // A combining mark would combine with the ellipsis.
+        let is_cut = excess > 0 || columns(c) == 0;
+        excess = excess.saturating_sub(columns(c));
+        is_cut
+    });
+    format!("…{kept}")
 }
 
 /// `text`, padded to `width` columns.

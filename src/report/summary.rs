@@ -266,37 +266,27 @@ pub fn languages<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<(&'a str, Totals)>
     languages.into_iter().collect()
 }
 
-/// Keeps the `most` translations that are furthest from ready: the furthest first, what is unknown last.
-fn keep_furthest<'a>(
-    furthest: &mut Vec<Translation<'a>>,
-    translation: Translation<'a>,
-    most: usize,
-) {
-    let missing = translation.missing();
-    let place = furthest.partition_point(|other| other.missing() >= missing);
-    if place < most {
-        furthest.truncate(most - 1);
-        furthest.insert(place, translation);
-    }
-}
-
-/// Of what is not ready, the `most` that are furthest from it.
-pub fn furthest<'a>(rows: &[Row<'a>], most: usize) -> Vec<Translation<'a>> {
-    let mut furthest = Vec::new();
-    for translation in rows.iter().flat_map(Row::translations) {
-        if !translation.is_ready() {
-            keep_furthest(&mut furthest, translation, most);
-        }
-    }
-    furthest
-}
-
-/// What must be ready by one date.
+/// Several translations, and some of those that are not ready.
 #[derive(Debug, Default)]
 pub struct Due<'a> {
     pub totals: Totals,
-    /// Some of what is not ready, the furthest from it first.
+    /// The furthest from ready first, what is unknown last.
     pub furthest: Vec<Translation<'a>>,
+}
+
+impl<'a> Due<'a> {
+    /// Names at most `most` that are not ready.
+    pub fn add(&mut self, translation: Translation<'a>, most: usize, now: Timestamp) {
+        self.totals.add(&translation, now);
+        let missing = translation.missing();
+        let place = self
+            .furthest
+            .partition_point(|other| other.missing() >= missing);
+        if place < most && !translation.is_ready() {
+            self.furthest.truncate(most - 1);
+            self.furthest.insert(place, translation);
+        }
+    }
 }
 
 /// The dates of these repositories' languages, the earliest first, except those that were met. Each names at most `most`
@@ -306,11 +296,7 @@ pub fn dates<'a>(rows: &[Row<'a>], most: usize, now: Timestamp) -> BTreeMap<Time
     let with_dates = rows.iter().filter(|row| row.targets.have_dates());
     for translation in with_dates.flat_map(Row::translations) {
         if let Some(due) = translation.target.due {
-            let date = dates.entry(due).or_default();
-            date.totals.add(&translation, now);
-            if !translation.is_ready() {
-                keep_furthest(&mut date.furthest, translation, most);
-            }
+            dates.entry(due).or_default().add(translation, most, now);
         }
     }
     dates.retain(|due, date| *due >= now || !date.totals.is_ready());

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     health,
     model::Failure,
-    snapshot::{PollOutcome, Shown, Snapshot},
+    snapshot::{PollOutcome, Snapshot},
     words::{counted, grouped, repositories},
 };
 use std::{cmp::Ordering, fmt::Write as _};
@@ -31,9 +31,9 @@ const MOST_NAMED: usize = 3;
 pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> String {
     let mut rows = summary::rows(snapshot, None, snapshot.taken_at);
     rows.retain(Row::is_read);
-    rows.sort_by(|one, other| furthest_first(&one.totals, &other.totals));
+    furthest_first(&mut rows, |row| row.totals.missing.get());
     let mut languages = summary::languages(&rows, snapshot.taken_at);
-    languages.sort_by(|(_, one), (_, other)| furthest_first(one, other));
+    furthest_first(&mut languages, |(_, totals)| totals.missing.get());
     let aligned = side_by_side(&rows, &languages, terminal);
     let legend = legend(&rows, aligned.as_ref().map(|_| languages.len()));
     let mut text = aligned.unwrap_or_else(|| wrapped(&rows, &languages, terminal));
@@ -46,10 +46,12 @@ pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Str
     text + &failures(snapshot, poll, terminal)
 }
 
-/// What reports no completion comes last.
-fn furthest_first(one: &Totals, other: &Totals) -> Ordering {
-    let missing = |totals: &Totals| totals.missing.get().unwrap_or(f64::MIN);
-    missing(other).total_cmp(&missing(one))
+/// Sorts by what is missing until all is ready. What reports no completion comes last.
+fn furthest_first<T>(items: &mut [T], missing: impl Fn(&T) -> Option<f64>) {
+    items.sort_by(|one, other| {
+        let order = missing(other).partial_cmp(&missing(one));
+        order.unwrap_or(Ordering::Equal)
+    });
 }
 
 fn shown_name(row: &Row<'_>, width: usize) -> String {
@@ -70,27 +72,22 @@ fn side_by_side(
     terminal: Terminal,
 ) -> Option<String> {
     let title = "REPOSITORY";
+    let mut codes = String::new();
+    let mut widths = Vec::new();
+    for (code, _) in languages {
+        let code = name(code, LONGEST_CODE);
+        // Five columns are four of a percentage, and a blank.
+        let width = (code.width() + 1).max(5);
+        codes += &(" ".repeat(width - code.width()) + &code);
+        widths.push(width);
+    }
     let longest_name = longest_name(rows).max(title.len());
-    let codes: Vec<_> = languages
-        .iter()
-        .map(|(code, _)| name(code, LONGEST_CODE))
-        .collect();
-    // Five columns are four of a percentage, and a blank.
-    let widths: Vec<_> = codes.iter().map(|code| (code.width() + 1).max(5)).collect();
-    let beside_names = 2 + ALL + READY + widths.iter().sum::<usize>();
+    let beside_names = 2 + ALL + READY + codes.width();
     let names = terminal.width.checked_sub(beside_names)?.min(longest_name);
     if names < longest_name.min((terminal.width * 3 / 10).max(20)) {
         return None;
     }
-    let mut heading = format!(
-        "{}  {:ALL$}{:>READY$}",
-        padded(title, names),
-        "ALL",
-        "READY"
-    );
-    for (code, width) in codes.iter().zip(&widths) {
-        heading += &(" ".repeat(width - code.width()) + code);
-    }
+    let heading = format!("{title:names$}  {:ALL$}{:>READY$}{codes}", "ALL", "READY");
     let mut text = String::new();
     for (index, row) in rows.iter().enumerate() {
         if index % ROWS_BETWEEN_HEADINGS == 0 {
@@ -126,13 +123,7 @@ fn wrapped(rows: &[Row<'_>], languages: &[(&str, Totals)], terminal: Terminal) -
         let heading = padded(&shown_name(row, names), names);
         text += &(terminal.paint(STRONG, &heading) + "  " + all(row, terminal).trim_end() + "\n");
         let mut translations: Vec<_> = row.translations().collect();
-        // What reports no completion comes last.
-        translations.sort_by(|one, other| {
-            other
-                .missing()
-                .partial_cmp(&one.missing())
-                .unwrap_or(Ordering::Equal)
-        });
+        furthest_first(&mut translations, Translation::missing);
         for line in translations.chunks(in_a_line) {
             let cell = |translation: &Translation<'_>| {
                 padded(&name(translation.code(), LONGEST_CODE), codes)
@@ -147,23 +138,15 @@ fn wrapped(rows: &[Row<'_>], languages: &[(&str, Totals)], terminal: Terminal) -
 
 /// The bar of a repository, its percentage, and how many of its languages are ready.
 fn all(row: &Row<'_>, terminal: Terminal) -> String {
-    let Totals {
-        ready,
-        all,
-        mean,
-        missing,
-        ..
-    } = row.totals;
-    let bar = match mean.get() {
-        Some(mean) => terminal.bar(mean, missing.get().unwrap_or_default()),
-        None if all == 0 => padded("no languages", ALL),
-        None => padded("not reported", ALL),
+    let totals = &row.totals;
+    if totals.all == 0 {
+        return format!("{:1$}", "no languages", ALL + READY);
+    }
+    let bar = match totals.mean.get() {
+        Some(mean) => terminal.bar(mean, totals.missing.get().unwrap_or_default()),
+        None => format!("{:ALL$}", "not reported"),
     };
-    let counts = if all == 0 {
-        String::new()
-    } else {
-        format!("{}/{}", grouped(ready), grouped(all))
-    };
+    let counts = format!("{}/{}", grouped(totals.ready), grouped(totals.all));
     format!("{bar}{counts:>READY$}")
 }
 
@@ -217,7 +200,8 @@ fn totals(
 fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> String {
     let now = snapshot.taken_at;
     let mut text = String::new();
-    for (at, Due { totals, furthest }) in summary::dates(rows, MOST_NAMED, now) {
+    for (at, due) in summary::dates(rows, MOST_NAMED, now) {
+        let totals = &due.totals;
         let style = match Deadline::of(at, totals.is_ready(), now) {
             Deadline::Missed => RED,
             Deadline::AtRisk => YELLOW,
@@ -227,7 +211,7 @@ fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> String {
         let date = format!("{}, {}", day(at), days(at, now));
         let counts = format!("{} of {} ready", grouped(totals.ready), grouped(totals.all));
         let _ = write!(text, "\n  {}: {counts}", terminal.paint(style, &date));
-        text += &named(&furthest, totals.behind());
+        text += &named(&due);
     }
     if text.is_empty() {
         text
@@ -237,7 +221,7 @@ fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> String {
 }
 
 /// There is no language at all, so that nothing can be ready.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error(
     "no repository has a target language, so that none is ready; check the filters and the account of the key"
 )]
@@ -250,28 +234,28 @@ pub struct NoLanguages;
 pub fn not_ready(snapshot: &Snapshot) -> Result<Option<String>, NoLanguages> {
     /// More are counted only.
     const MOST: usize = 20;
-    let rows = summary::rows(snapshot, None, snapshot.taken_at);
-    let totals = Totals::of(&rows);
-    if totals.all == 0 {
-        return Err(NoLanguages);
+    let mut all = Due::default();
+    for row in summary::rows(snapshot, None, snapshot.taken_at) {
+        for translation in row.translations() {
+            all.add(translation, MOST, snapshot.taken_at);
+        }
     }
-    if totals.is_ready() {
-        return Ok(None);
+    match all.totals {
+        Totals { all: 0, .. } => Err(NoLanguages),
+        totals if totals.is_ready() => Ok(None),
+        totals => Ok(Some(format!(
+            "{} of {} not at their targets:{}",
+            grouped(totals.behind()),
+            counted(totals.all, "translation", "translations"),
+            named(&all)
+        ))),
     }
-    let behind = totals.behind();
-    let text = format!(
-        "{} of {} not at their targets:{}",
-        grouped(behind),
-        counted(totals.all, "translation", "translations"),
-        named(&summary::furthest(&rows, MOST), behind)
-    );
-    Ok(Some(text))
 }
 
-/// A line for each of these translations, and one for how many of all that are behind they are not.
-fn named(furthest: &[Translation<'_>], behind: usize) -> String {
+/// A line for each of those that are named, and one for how many more are not ready.
+fn named(due: &Due<'_>) -> String {
     let mut text = String::new();
-    for translation in furthest {
+    for translation in &due.furthest {
         let whose = format!("{} of {}", translation.code(), translation.repository);
         let ratio = match translation.ratio {
             // Rounded down, so that only what is ready looks so.
@@ -288,7 +272,7 @@ fn named(furthest: &[Translation<'_>], behind: usize) -> String {
             let _ = write!(text, ", due {due}");
         }
     }
-    let more = behind - furthest.len();
+    let more = due.totals.behind() - due.furthest.len();
     if more > 0 {
         let _ = write!(text, "\n    and {} more", grouped(more));
     }
@@ -297,49 +281,39 @@ fn named(furthest: &[Translation<'_>], behind: usize) -> String {
 
 /// What could not be read, each cause once with the repositories that it affects.
 fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> String {
-    let say = |whose: String, failure: &Failure| {
-        terminal.paint(
-            RED,
-            &name(
-                &format!("{whose}{}; {}", failure.what, failure.hint),
-                usize::MAX,
-            ),
-        )
+    let mut text = String::new();
+    let say = |whose: &str, failure: &Failure| {
+        let line = format!("{whose}{}; {}", failure.what, failure.hint);
+        let line = terminal.paint(RED, &name(&line, usize::MAX));
+        format!("\n  {line}")
     };
-    let mut lines: Vec<_> = poll
-        .cut_short()
-        .into_iter()
-        .map(|failure| say(String::new(), failure))
-        .collect();
+    if let Some(failure) = poll.cut_short() {
+        text += &say("", failure);
+    }
+    let width = terminal.width.saturating_sub(4).max(10);
     for Cause {
         repositories,
         failure,
     } in summary::causes(snapshot, |_| true)
     {
         if let [only] = repositories[..] {
-            lines.push(say(format!("{only}: "), failure));
+            text += &say(&format!("{only}: "), failure);
         } else {
-            lines.push(say(
-                format!("{} repositories, such as ", repositories.len()),
-                failure,
-            ));
-            lines.extend(
-                repositories.iter().map(|one| {
-                    format!("  {}", name(one, terminal.width.saturating_sub(4).max(10)))
-                }),
-            );
+            let many = format!("{} repositories, such as ", repositories.len());
+            text += &say(&many, failure);
+            for one in repositories {
+                let _ = write!(text, "\n    {}", name(one, width));
+            }
         }
     }
-    let never_asked = |shown: &&Shown| {
-        shown.condition.languages().is_none() && shown.condition.failure().is_none()
-    };
-    let never_asked = snapshot.repositories.iter().filter(never_asked).count();
+    let never_asked = snapshot
+        .count(|condition| condition.languages().is_none() && condition.failure().is_none());
     if never_asked > 0 {
-        lines.push(format!("{} not asked for", repositories(never_asked)));
+        let _ = write!(text, "\n  {} not asked for", repositories(never_asked));
     }
-    if lines.is_empty() {
-        String::new()
+    if text.is_empty() {
+        text
     } else {
-        format!("\nCould not be read:\n  {}\n", lines.join("\n  "))
+        format!("\nCould not be read:{text}\n")
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     cli::Output,
     clock::Clock,
     config::Options,
-    exposition::{self, Format},
+    exposition::{Format, Published},
     health::{self, Finding, Kind},
     instruments::Instruments,
     poll::Poller,
@@ -43,32 +43,29 @@ pub async fn once(
     );
     let drawn = tokio::spawn(draw(bar, poller.progress()));
     let outcome = poller.poll().await;
-    let (snapshot, status) = (poller.snapshot(), poller.status());
+    let published = Published::new(Arc::new(poller.snapshot()), poller.status());
+    let Published {
+        snapshot, status, ..
+    } = &published;
     let saved = file.map_or(Ok(()), |file| file.write(&poller.memory()));
     drop(poller);
     drawn.await.context("the progress bar failed")??;
 
     print(|stdout| match output {
-        Output::Text => exposition::print(&snapshot, &status, Format::Text, &instruments, stdout),
-        Output::Openmetrics => exposition::print(
-            &snapshot,
-            &status,
-            Format::OpenMetrics,
-            &instruments,
-            stdout,
-        ),
+        Output::Text => published.print(Format::Text, &instruments, stdout),
+        Output::Openmetrics => published.print(Format::OpenMetrics, &instruments, stdout),
         Output::Table => {
-            let table = report::table(&snapshot, &outcome, Terminal::of_stdout());
+            let table = report::table(snapshot, &outcome, Terminal::of_stdout());
             stdout.write_all(table.as_bytes())
         }
-        Output::Json => stdout.write_all(report::json(&snapshot, &outcome).as_bytes()),
+        Output::Json => stdout.write_all(report::json(snapshot, &outcome).as_bytes()),
     })?;
     let facts = instruments.facts();
-    let findings = health::findings(&snapshot, &status, &facts, outcome.ended_at);
+    let findings = health::findings(snapshot, status, &facts, outcome.ended_at);
     check_read(&findings, outcome.is_success())?;
     saved.map_err(|error| anyhow!("what was read is printed, and not saved: {error}"))?;
     if require_targets
-        && let Some(list) = report::not_ready(&snapshot).map_err(anyhow::Error::new)?
+        && let Some(list) = report::not_ready(snapshot).map_err(anyhow::Error::new)?
     {
         return Err(RunError::NotReady(list));
     }

@@ -153,27 +153,6 @@ fn an_uncompressed_body_outlives_its_publication() {
 }
 
 #[test]
-fn what_is_printed_once_is_what_a_scrape_gets() {
-    let (snapshot, status) = (large(), polled());
-    let instruments = Instruments::of_one_poll();
-    let mut printed = Vec::new();
-    print(
-        &snapshot,
-        &status,
-        Format::OpenMetrics,
-        &instruments,
-        &mut printed,
-    )
-    .unwrap();
-    let scraped = text(
-        &published(snapshot, status),
-        Format::OpenMetrics,
-        &instruments,
-    );
-    assert_eq!(String::from_utf8(printed).unwrap(), scraped);
-}
-
-#[test]
 fn the_body_is_whole_whatever_its_length() {
     let mut random = fastrand::Rng::with_seed(1);
     let text: String = std::iter::repeat_with(|| random.alphanumeric())
