@@ -32,7 +32,7 @@ use tokio::{sync::watch, time::Instant};
 /// What has been read is published at least this often.
 const PUBLISH_EVERY: Duration = Duration::from_secs(5);
 
-/// How far behind the clock must be to be reported.
+/// By how much the clock must be behind, or set, to matter.
 const JUMP: Duration = Duration::from_secs(1);
 
 /// What a poll does. Replaced by a reload: the interval, the targets and the languages that are excluded anew are in force at
@@ -287,6 +287,13 @@ where
             let hint = "set the clock of this machine; if it is right, times that are later are set to now after 24 hours";
             Failure::new(now.wall, what, hint)
         }));
+    }
+
+    /// Whether the machine's clock was set since the last publication.
+    fn clock_was_set(&self) -> bool {
+        let (before, now) = (self.published, self.clock.moment());
+        let expected = before.wall.saturating_add(now.monotonic - before.monotonic);
+        now.wall.since(expected).max(expected.since(now.wall)) > JUMP
     }
 
     fn save(&mut self) {

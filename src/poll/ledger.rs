@@ -134,9 +134,11 @@ impl Ledger {
         self.listed.len() - self.polled.len()
     }
 
-    /// Whether the languages of any repository are known.
-    pub fn has_languages(&self) -> bool {
-        self.polled.values().any(|known| known.languages.is_some())
+    /// Whether languages of any repository are shown, or were ever read by this process.
+    pub fn has_shown(&self, limit: Duration, now: Moment) -> bool {
+        self.polled.values().any(|known| {
+            known.read_at.is_some() || self.age(known, now).is_some_and(|age| age <= limit)
+        })
     }
 
     /// What to read: the oldest attempt first, but after all others those that failed, the fewest failures in a row first.
@@ -235,7 +237,7 @@ impl Ledger {
             known.failure = before;
             return None;
         }
-        let is_new = own_before.is_none_or(|before| before.what != failure.what);
+        let is_new = own_before.is_none_or(|before| before.hint != failure.hint);
         let failure = known.failure.insert(failure.lasting(before.as_ref(), now));
         (is_new && !failure.is_of_api).then_some((&*known.repository.name, failure))
     }

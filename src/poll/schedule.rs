@@ -8,7 +8,7 @@ use crate::{
     snapshot::{PollOutcome, PollStatus, Snapshot},
 };
 use std::{sync::Arc, time::Duration};
-use tokio::time::{Instant, interval, sleep_until};
+use tokio::time::{Instant, interval, sleep, sleep_until};
 
 /// How long to wait after a poll that found the API failing as a whole while no languages are known; from there the waits double up to the longest.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -53,8 +53,12 @@ where
     /// Waits for the time of the next poll, and publishes again when data become stale in the meantime.
     async fn wait(&mut self, started: Instant, outcome: &PollOutcome) {
         let ended = Instant::now();
-        let is_late =
-            outcome.failure() == Some(PollFailure::Unavailable) && !self.ledger.has_languages();
+        let fails = matches!(
+            outcome.failure(),
+            Some(PollFailure::Unavailable | PollFailure::Held)
+        );
+        let limit = self.staleness_limit();
+        let is_late = fails && !self.ledger.has_shown(limit, self.clock.moment());
         let sooner = is_late.then(|| FIRST_RETRY.saturating_mul(1 << self.failed_starts.min(16)));
         self.failed_starts = if is_late { self.failed_starts + 1 } else { 0 };
         loop {
@@ -82,6 +86,11 @@ where
                 () = sleep_until(due) => return,
                 () = reached(stale_at) => self.publish(),
                 () = reached(hold_ends) => self.publish(),
+                () = sleep(SIGN_OF_LIFE) => {
+                    if self.clock_was_set() {
+                        self.publish();
+                    }
+                }
                 Ok(()) = self.settings.changed() => self.follow_settings(),
             }
         }

@@ -265,7 +265,11 @@ where
             }
             Err(ApiError::Stopped(stop)) => {
                 round.outcome.unreached += 1;
-                round.outcome.stop.get_or_insert(stop);
+                if round.outcome.stop.is_none() {
+                    // The first to say so is what ended the poll: the next one asks for all others before it.
+                    round.doubtful.push((id, stop.failure.clone()));
+                    round.outcome.stop = Some(stop);
+                }
             }
         }
     }

@@ -36,8 +36,10 @@ struct Answers {
     bad: Vec<(u64, Vec<BadEntry>)>,
     /// Whether what fails does so by trouble.
     is_in_trouble: bool,
-    /// Stop the poll after so many languages requests, for that reason.
+    /// The languages request of this number ends the poll, for that reason.
     stop_after: Option<(usize, PollFailure)>,
+    /// A request for the languages of this repository ends the poll.
+    stops: Option<u64>,
     /// The key cannot be read.
     has_no_key: bool,
     held_until: Option<Instant>,
@@ -131,11 +133,14 @@ impl Session for FakeSession {
         answers.asked.push(id.get());
         let mut calls = self.calls.lock().unwrap();
         *calls += 1;
-        if let Some((_, reason)) = answers.stop_after.filter(|(after, _)| after == &*calls) {
-            *self.stopped.lock().unwrap() = Some(Stop {
-                reason,
-                failure: Failure::new(START, "enough", "wait"),
-            });
+        let by_number = answers.stop_after.filter(|(number, _)| number == &*calls);
+        let by_id = answers.stops.filter(|stops| *stops == id.get());
+        let by_id = by_id.map(|_| PollFailure::Unauthorized);
+        if let Some(reason) = by_number.map(|(_, reason)| reason).or(by_id) {
+            let failure = Failure::new(START, "enough", "wait");
+            let stop = Stop { reason, failure };
+            *self.stopped.lock().unwrap() = Some(stop.clone());
+            return Err(ApiError::Stopped(stop));
         }
         let completion = answers.completions.iter().find(|(of, _)| *of == id.get());
         let Some((_, completion)) = completion else {
@@ -343,7 +348,7 @@ async fn what_one_poll_did_not_reach_the_next_reads_first() {
     let mut bench = bench();
     bench.change(|answers| answers.stop_after = Some((2, PollFailure::Held)));
     let outcome = bench.poll().await;
-    assert_eq!((outcome.read, outcome.unreached), (2, 1));
+    assert_eq!((outcome.read, outcome.unreached), (1, 2));
     bench.poll().await;
     assert_eq!(bench.asked(), [1, 2, 3, 1]);
 }
@@ -500,7 +505,7 @@ async fn after_a_restart_the_oldest_attempt_comes_first_also_where_it_failed() {
     bench.poll().await;
     bench.restart(START);
     bench.poll().await;
-    assert_eq!(bench.asked(), [1, 2, 3, 1]);
+    assert_eq!(bench.asked(), [1, 2, 3, 2]);
 }
 
 #[tokio::test(start_paused = true)]

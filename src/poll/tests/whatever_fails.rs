@@ -58,6 +58,28 @@ async fn with_100_of_140_forbidden_the_others_stay_fresh_through_a_blip_and_a_re
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_repository_that_ends_each_poll_keeps_no_other_from_being_read() {
+    for (first, failing) in [(1, 0), (7, 0), (40, 0), (7, 5)] {
+        let mut bench = broken(41..=40 + failing, 40 + failing);
+        bench.change(|answers| answers.stops = Some(first));
+        for poll in 0..6 {
+            let outcome = bench.poll().await;
+            if poll > 0 {
+                assert_eq!(bench.count("fresh"), 39, "{first}, poll {poll}");
+                assert!(outcome.read >= 39, "{first}, poll {poll}: {outcome:?}");
+            }
+        }
+        bench.change(|answers| {
+            answers.completions.extend((41..=45).map(|id| (id, 1.0)));
+        });
+        for _ in 0..3 {
+            bench.poll().await;
+        }
+        assert_eq!(bench.count("fresh") as u64, 39 + failing, "{first}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_of_those_that_fail_is_tried_again_within_a_few_polls() {
     let mut bench = broken(1..=100, 140);
     for _ in 0..30 {
@@ -111,27 +133,59 @@ async fn trouble_of_the_whole_api_is_no_failure_of_a_repository() {
     assert_eq!((bench.asked().len(), bench.count("fresh")), (400, 400));
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_api_that_is_late_is_tried_again_after_a_second_doubling_to_a_minute() {
+/// When the polls of an API that fails end, in seconds after the start, where a state of that age was restored.
+async fn ends(age: Option<Duration>, change: impl FnOnce(&mut Answers)) -> Vec<u64> {
+    let mut memory = kept().await;
+    for remembered in &mut memory.repositories {
+        if let Some(languages) = &mut remembered.languages {
+            let read_at =
+                START.as_millis() - age.map_or(0, |age| i64::try_from(age.as_millis()).unwrap());
+            Arc::make_mut(languages).read_at = Timestamp::from_millis(read_at);
+        }
+    }
     let api = bench().api;
-    api.0.lock().unwrap().listing_breaks = true;
-    api.0.lock().unwrap().is_in_trouble = true;
-    api.0.lock().unwrap().pages.clear();
-    let begun = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&begun);
+    change(&mut api.0.lock().unwrap());
+    let ended = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&ended);
     let publish = move |_: Arc<Snapshot>, status: PollStatus| {
         if let Some(last) = &status.last {
-            log.lock()
-                .unwrap()
-                .push(last.ended_at.since(START).as_secs());
+            let at = last.ended_at.since(START).as_secs();
+            log.lock().unwrap().push(at);
         }
     };
-    polling(&api, None, publish).run(pass(5)).await;
-    begun.lock().unwrap().dedup();
-    assert_eq!(
-        begun.lock().unwrap()[..9],
-        [0, 1, 3, 7, 15, 31, 63, 123, 183]
-    );
+    polling(&api, age.map(|_| memory), publish)
+        .run(pass(12))
+        .await;
+    let mut ended = std::mem::take(&mut *ended.lock().unwrap());
+    ended.dedup();
+    ended
+}
+
+fn late(answers: &mut Answers) {
+    answers.listing_breaks = true;
+    answers.is_in_trouble = true;
+    answers.pages.clear();
+    answers.completions.clear();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_that_is_late_is_tried_again_after_a_second_doubling_to_a_minute() {
+    let hours = |hours: u64| Some(Duration::from_secs(hours * 3600));
+    for age in [None, hours(8)] {
+        let tries = ends(age, late).await;
+        assert_eq!(tries[..9], [0, 1, 3, 7, 15, 31, 63, 123, 183], "{age:?}");
+    }
+    let fresh = Some(Duration::from_secs(60));
+    assert_eq!(ends(fresh, late).await, [0, 300, 600]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_that_holds_the_first_poll_is_asked_when_the_hold_ends() {
+    let held = |answers: &mut Answers| {
+        answers.stop_after = Some((1, PollFailure::Held));
+        answers.held_until = Some(Instant::now() + Duration::from_secs(20));
+    };
+    assert_eq!(ends(None, held).await[..2], [0, 20]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -168,6 +168,24 @@ async fn restored_data_are_as_old_as_the_clock_says_once_it_is_right() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_shows_before_the_next_poll() {
+    let mut bench = bench();
+    bench.poll().await;
+    for (set_to, was_set) in [(HOUR, true), (Duration::from_millis(500), false)] {
+        bench.poller.publish();
+        pass(3).await;
+        assert!(!bench.poller.clock_was_set());
+        let now = bench.poller.clock.now();
+        bench.set_clock(now.saturating_add(set_to));
+        assert_eq!(bench.poller.clock_was_set(), was_set);
+        bench.set_clock(Timestamp::from_millis(
+            now.as_millis() - i64::try_from(set_to.as_millis()).unwrap(),
+        ));
+        assert_eq!(bench.poller.clock_was_set(), was_set);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_clock_that_is_behind_for_a_day_sets_the_clocks_of_what_left_too() {
     let mut bench = bench();
     bench.poll().await;
