@@ -10,7 +10,8 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, interval, sleep, sleep_until};
 
-/// How long to wait after a poll that found the API failing as a whole while no languages are known; from there the waits double up to the longest.
+/// How long to wait after a poll that found the API failing as a whole while no languages are shown; from there the waits double up to
+/// the longest.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
@@ -53,12 +54,15 @@ where
     /// Waits for the time of the next poll, and publishes again when data become stale in the meantime.
     async fn wait(&mut self, started: Instant, outcome: &PollOutcome) {
         let ended = Instant::now();
-        let fails = matches!(
-            outcome.failure(),
-            Some(PollFailure::Unavailable | PollFailure::Held)
-        );
         let limit = self.staleness_limit();
-        let is_late = fails && !self.ledger.has_shown(limit, self.clock.moment());
+        let is_late = match outcome.failure() {
+            Some(PollFailure::Unavailable | PollFailure::Held) => {
+                !self.ledger.has_shown(limit, self.clock.moment())
+            }
+            // It came up after the listing had failed.
+            Some(PollFailure::Listing) => (1..8).contains(&self.failed_starts),
+            _ => false,
+        };
         let sooner = is_late.then(|| FIRST_RETRY.saturating_mul(1 << self.failed_starts.min(16)));
         self.failed_starts = if is_late { self.failed_starts + 1 } else { 0 };
         loop {

@@ -177,6 +177,12 @@ async fn an_api_that_is_late_is_tried_again_after_a_second_doubling_to_a_minute(
     }
     let fresh = Some(Duration::from_secs(60));
     assert_eq!(ends(fresh, late).await, [0, 300, 600]);
+    let up_after_the_listing = |answers: &mut Answers| {
+        late(answers);
+        answers.completions = vec![(1, 50.0)];
+    };
+    let tries = ends(hours(8), up_after_the_listing).await;
+    assert_eq!(tries, [0, 300, 600], "the first poll read something");
 }
 
 #[tokio::test(start_paused = true)]
