@@ -23,24 +23,14 @@ impl Default for Target {
     }
 }
 
-/// Whether a language is ready.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Readiness {
-    Ready,
-    Behind,
-    /// It reports no completion.
-    Unknown,
-}
-
 impl Target {
-    /// Whether a language with this completion ratio is ready. A target of 0 is always met: such a language rests.
-    pub fn readiness(self, ratio: Option<f64>) -> Readiness {
-        match ratio {
-            _ if self.rests() => Readiness::Ready,
-            None => Readiness::Unknown,
-            Some(ratio) if ratio >= self.ratio => Readiness::Ready,
-            Some(_) => Readiness::Behind,
+    /// Whether a language with this completion ratio is ready; `None` if it reports none. A target of 0 is always met: such
+    /// a language rests.
+    pub fn is_met(self, ratio: Option<f64>) -> Option<bool> {
+        if self.rests() {
+            return Some(true);
         }
+        Some(ratio? >= self.ratio)
     }
 
     /// Whether nothing is expected of the language.
@@ -65,7 +55,7 @@ pub fn parse_due(text: &str) -> Option<Timestamp> {
 }
 
 /// One entry of `targets`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Entry {
     /// Where it stands, for people: file and line.
     pub source: String,

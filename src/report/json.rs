@@ -4,7 +4,6 @@ use super::summary::{self, Row, Translation};
 use crate::{
     model::{Completion, Failure},
     snapshot::{PollOutcome, Shown, Snapshot},
-    targets::Readiness,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -110,11 +109,7 @@ fn language(translation: Translation<'_>) -> Language<'_> {
             ratio: target.ratio,
             due: target.due.map(|due| due.to_string()),
         },
-        ready: match translation.readiness() {
-            Readiness::Ready => Some(true),
-            Readiness::Behind => Some(false),
-            Readiness::Unknown => None,
-        },
+        ready: translation.is_met(),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     model::{Failure, Timestamp},
     snapshot::{Reading, Shown, Snapshot, find},
-    targets::{Readiness, RepositoryTargets, Target},
+    targets::{RepositoryTargets, Target},
     words::{Rough, counted},
 };
 use std::{
@@ -36,26 +36,26 @@ impl<'a> Translation<'a> {
         &self.reading.language.code
     }
 
-    pub fn readiness(&self) -> Readiness {
-        self.target.readiness(self.ratio)
+    /// Whether it is ready; `None` if that is unknown.
+    pub fn is_met(&self) -> Option<bool> {
+        self.target.is_met(self.ratio)
     }
 
     pub fn is_ready(&self) -> bool {
-        self.readiness() == Readiness::Ready
+        self.is_met() == Some(true)
     }
 
     /// How much is missing until it is ready; `None` if that is unknown.
     pub fn missing(&self) -> Option<f64> {
-        match (self.readiness(), self.ratio) {
-            (Readiness::Ready, _) => Some(0.0),
-            (_, Some(ratio)) => Some(self.target.ratio - ratio),
-            (_, None) => None,
+        if self.is_ready() {
+            return Some(0.0);
         }
+        Some(self.target.ratio - self.ratio?)
     }
 
     pub fn is_stalled(&self, now: Timestamp) -> bool {
         let progress = self.reading.progress();
-        self.readiness() == Readiness::Behind
+        self.is_met() == Some(false)
             && progress.is_some_and(|progress| now.since(progress.at) >= STALLED_AFTER)
     }
 

@@ -55,8 +55,8 @@ fn a_language_whose_decimals_are_those_of_its_target_is_ready() {
         let ratio = format!("{hundredths}e-4").parse().unwrap();
         let target = Target { ratio, due: None };
         let completion = Completion::new(reported).unwrap();
-        let readiness = target.readiness(Some(completion.ratio(100.0)));
-        assert_eq!(readiness, Readiness::Ready, "{reported} of {ratio}");
+        let is_met = target.is_met(Some(completion.ratio(100.0)));
+        assert_eq!(is_met, Some(true), "{reported} of {ratio}");
     }
 }
 
@@ -78,21 +78,20 @@ fn a_ratio_has_twelve_decimals_and_an_absurd_one_stays_as_it_is() {
 
 #[test]
 fn a_language_is_ready_at_its_target_and_one_that_rests_is_always_ready() {
-    use Readiness::{Behind, Ready, Unknown};
     for (target, ratio, expected) in [
-        (0.95, Some(0.95), Ready),
-        (0.95, Some(0.949), Behind),
-        (0.95, None, Unknown),
-        (1.0, Some(0.999), Behind),
-        (1.0, Some(1.2), Ready),
-        (0.0, Some(-0.05), Ready),
-        (0.0, None, Ready),
+        (0.95, Some(0.95), Some(true)),
+        (0.95, Some(0.949), Some(false)),
+        (0.95, None, None),
+        (1.0, Some(0.999), Some(false)),
+        (1.0, Some(1.2), Some(true)),
+        (0.0, Some(-0.05), Some(true)),
+        (0.0, None, Some(true)),
     ] {
         let target = Target {
             ratio: target,
             due: None,
         };
-        assert_eq!(target.readiness(ratio), expected, "{ratio:?} of {target:?}");
+        assert_eq!(target.is_met(ratio), expected, "{ratio:?} of {target:?}");
     }
 }
 
