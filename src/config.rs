@@ -11,7 +11,6 @@ mod layers;
 mod mistake;
 mod reader;
 mod sections;
-mod targets;
 
 use crate::targets::Targets;
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};

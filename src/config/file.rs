@@ -2,12 +2,15 @@
 //! API key.
 
 use super::{
-    keys::{KEYS, Key, Takes, keys_of, sections},
+    keys::{KEYS, Key, TARGETS, Takes, keys_of, sections},
     mistake::{Mistake, Source},
-    reader::Reader,
-    targets::{self, TARGETS},
+    reader::{Reader, globs},
 };
-use crate::text::{nearest, os_hint};
+use crate::{
+    targets::{Entry, Targets, parse_due},
+    text::{nearest, os_hint},
+};
+use globset::GlobSet;
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, Visitor},
@@ -79,9 +82,9 @@ fn explain(error: &Error) -> (&'static str, &'static str) {
 /// A name in the file.
 #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(from = "Spanned<String>")]
-pub struct Name {
-    pub text: String,
-    pub line: u64,
+struct Name {
+    text: String,
+    line: u64,
 }
 
 impl From<Spanned<String>> for Name {
@@ -93,6 +96,11 @@ impl From<Spanned<String>> for Name {
     }
 }
 
+const MEMBERS: [&str; 4] = ["repositories", "languages", "ratio", "due"];
+const RATIO: &str = "give a ratio from 0 to 1, such as 0.95";
+const DUE: &str =
+    "give a date such as 2026-12-24, or a time with its offset such as 2026-12-24T18:00:00Z";
+const GLOBS: &str = "give a list of globs in quotes; leave it out to match all";
 const ENTRIES: &str =
     "write entries such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}` below it";
 
@@ -117,7 +125,7 @@ impl<'de> Visitor<'de> for File<'_> {
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(Name { text, line }) = map.next_key()? {
-            let source = Source::File(self.path.to_owned(), line);
+            let source = self.source(line);
             let is_section = sections().contains(&text.as_str());
             let mistake = match self.values.get(&text) {
                 Some(Value::Object(_)) if is_section => {
@@ -128,7 +136,7 @@ impl<'de> Visitor<'de> for File<'_> {
                 }
                 Some(Value::Array(entries)) if text == TARGETS => {
                     let Some(wrong) = entries.iter().position(|entry| !entry.is_object()) else {
-                        targets::read(self.reader, self.path, line, map.next_value()?);
+                        self.set_targets(line, map.next_value()?);
                         continue;
                     };
                     let what = format!("entry {} of targets is no mapping", wrong + 1);
@@ -151,8 +159,12 @@ impl<'de> Visitor<'de> for File<'_> {
 }
 
 impl File<'_> {
+    fn source(&self, line: u64) -> Source {
+        Source::File(self.path.to_owned(), line)
+    }
+
     fn set(&mut self, section: &str, name: &Name, value: &Value) {
-        let source = Source::File(self.path.to_owned(), name.line);
+        let source = self.source(name.line);
         let Some(key) = Key::find(&format!("{section}.{}", name.text)) else {
             let unknown = unknown(source, Some(section), &name.text);
             return self.reader.mistakes.push(unknown);
@@ -174,10 +186,78 @@ impl File<'_> {
             ..Mistake::new(source, what, "")
         });
     }
+
+    /// Each mistake names the line of its member.
+    fn set_targets(&mut self, line: u64, entries: Vec<Spanned<BTreeMap<Name, Value>>>) {
+        let (mut targets, mut shown) = (Vec::new(), Vec::new());
+        for members in entries {
+            let mut entry = Entry {
+                source: self.source(members.referenced.line()).to_string(),
+                ..Entry::default()
+            };
+            let mut written = Vec::new();
+            for (Name { text, line }, value) in &members.value {
+                written.push(format!("{text}: {value}"));
+                let source = self.source(*line);
+                set_member(&mut entry, text, value, |what, hint| {
+                    let what = format!("{TARGETS}.{text} {what}");
+                    let mistake = Mistake::new(source.clone(), what, hint);
+                    self.reader.mistakes.push(mistake);
+                });
+            }
+            shown.push(written.join(", "));
+            targets.push(entry);
+        }
+        let source = self.source(line);
+        self.reader.put(TARGETS, &shown.join("; "), source);
+        self.reader.targets = Targets(targets);
+    }
+}
+
+/// Sets a member of an entry, or says what is wrong with it and what to do.
+fn set_member(entry: &mut Entry, member: &str, value: &Value, mut wrong: impl FnMut(String, &str)) {
+    let is = format!("is {value}");
+    match member {
+        _ if value.is_null() => {}
+        "repositories" => entry.repositories = globs_of(value, true, wrong),
+        "languages" => entry.languages = globs_of(value, false, wrong),
+        "ratio" => match value.as_f64() {
+            Some(ratio) if (0.0..=1.0).contains(&ratio) => entry.target.ratio = ratio,
+            Some(percent) if (1.0..=100.0).contains(&percent) => {
+                let hint = format!("write {}: it is a ratio, not a percentage", percent / 100.0);
+                wrong(is, &hint);
+            }
+            _ => wrong(is, RATIO),
+        },
+        "due" => match value.as_str().and_then(parse_due) {
+            None => wrong(is, DUE),
+            due => entry.target.due = due,
+        },
+        _ => {
+            let hint = match nearest(member, MEMBERS) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("an entry has {}", MEMBERS.join(", ")),
+            };
+            wrong("is unknown".to_owned(), &hint);
+        }
+    }
+}
+
+fn globs_of(value: &Value, of_repositories: bool, mut wrong: impl FnMut(String, &str)) -> GlobSet {
+    let items = match value {
+        Value::Array(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    match texts(items).as_deref() {
+        Err(kind) => wrong(format!("holds {kind}"), GLOBS),
+        Ok([]) => wrong("is empty, so that it matches nothing".to_owned(), GLOBS),
+        Ok(patterns) => return globs(patterns, of_repositories, GLOBS, wrong),
+    }
+    GlobSet::empty()
 }
 
 /// The items of a list of texts, or what one of them is instead.
-pub fn texts(items: &[Value]) -> Result<Vec<&str>, &'static str> {
+fn texts(items: &[Value]) -> Result<Vec<&str>, &'static str> {
     let mut texts = Vec::new();
     for item in items {
         match item.as_str() {

@@ -3,6 +3,9 @@
 /// The prefix of every variable.
 pub const PREFIX: &str = "TRANSLATION_EXPORTER_";
 
+/// The only part of the file that is a list.
+pub const TARGETS: &str = "targets";
+
 /// A key of the configuration.
 #[derive(Debug)]
 pub struct Key {

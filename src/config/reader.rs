@@ -2,12 +2,12 @@
 
 use super::{
     Setting,
-    keys::{KEYS, Key, Takes},
+    keys::{KEYS, Key, TARGETS, Takes},
     mistake::{Mistake, Source},
-    targets::TARGETS,
 };
 use crate::targets::Targets;
 use figment::{Figment, value::Value};
+use globset::{GlobBuilder, GlobSet};
 use std::{
     collections::HashMap, mem, ops::RangeInclusive, path::PathBuf, str::FromStr, time::Duration,
 };
@@ -152,4 +152,37 @@ pub fn short(value: &str) -> String {
         0..=16 => format!("{value:?}"),
         length => format!("a text of {length} characters"),
     }
+}
+
+/// Globs of which `*` stays within a segment: on owner/repo, or on codes. What is wrong with them is said with a hint, which is
+/// `hint` unless another one helps more.
+pub fn globs(
+    patterns: &[impl AsRef<str>],
+    of_repositories: bool,
+    hint: &str,
+    mut wrong: impl FnMut(String, &str),
+) -> GlobSet {
+    let mut set = GlobSet::builder();
+    for pattern in patterns.iter().map(AsRef::as_ref) {
+        let holds = format!("holds the glob {pattern:?}");
+        let is_list = pattern.starts_with('[') && pattern.find(']') == Some(pattern.len() - 1);
+        match GlobBuilder::new(pattern).literal_separator(true).build() {
+            _ if is_list || pattern.contains([' ', '"', '\'']) => wrong(
+                format!(
+                    "{holds}, which contains a blank, a quote or brackets around it, so it matches nothing"
+                ),
+                hint,
+            ),
+            Ok(_) if of_repositories && !pattern.contains('/') && !pattern.contains("**") => wrong(
+                format!("{holds}, which contains no slash, so it matches no owner/repo"),
+                "append /* to match all repositories of an owner",
+            ),
+            Ok(glob) => drop(set.add(glob)),
+            Err(error) => wrong(format!("{holds}: {}", error.kind()), hint),
+        }
+    }
+    set.build().unwrap_or_else(|error| {
+        wrong(format!("is too large: {error}"), hint);
+        GlobSet::empty()
+    })
 }

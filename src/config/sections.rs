@@ -5,8 +5,7 @@ use super::{
     Config, ConfigError, KeySource,
     key::read_key,
     mistake::Source,
-    reader::{Reader, short},
-    targets,
+    reader::{self, Reader, short},
 };
 use globset::GlobSet;
 use std::{
@@ -97,7 +96,14 @@ pub fn config(mut read: Reader) -> Result<Config, ConfigError> {
         exclude_languages: globs(&mut read, EXCLUDE_LANGUAGES),
         private: read.switch("filter.private"),
     };
-    let (web, log) = (web(&mut read), log(&mut read));
+    let web = WebConfig {
+        listen_addresses: listen_addresses(&mut read),
+        telemetry_path: telemetry_path(&mut read),
+        config_file: read.file("web.config_file"),
+        enable_lifecycle: read.switch("web.enable_lifecycle"),
+        max_requests: read.number("web.max_requests", 1..=1_000_000),
+    };
+    let log = log(&mut read);
     match api {
         Some(api) if read.mistakes.is_empty() => Ok(Config {
             api,
@@ -263,19 +269,9 @@ const EXCLUDE_LANGUAGES: &str = "filter.exclude_languages";
 
 fn globs(read: &mut Reader, path: &str) -> GlobSet {
     let patterns = read.list(path);
-    targets::globs(&patterns, path != EXCLUDE_LANGUAGES, "", |what, hint| {
+    reader::globs(&patterns, path != EXCLUDE_LANGUAGES, "", |what, hint| {
         read.mistake(path, what, hint);
     })
-}
-
-fn web(read: &mut Reader) -> WebConfig {
-    WebConfig {
-        listen_addresses: listen_addresses(read),
-        telemetry_path: telemetry_path(read),
-        config_file: read.file("web.config_file"),
-        enable_lifecycle: read.switch("web.enable_lifecycle"),
-        max_requests: read.number("web.max_requests", 1..=1_000_000),
-    }
 }
 
 pub fn listen_addresses(read: &mut Reader) -> Vec<String> {
