@@ -19,8 +19,8 @@ fn main() {
 }
 
 fn given() -> Option<String> {
-    let revision = env::var(REVISION).ok()?;
-    Some(revision).filter(|revision| !revision.is_empty())
+    let revision = env::var(REVISION).ok();
+    revision.filter(|revision| !revision.is_empty())
 }
 
 /// The commit of the git repository whose root this is, not of one around it.

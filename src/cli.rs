@@ -165,7 +165,7 @@ fn typed(matches: &ArgMatches) -> Options {
     let behind = matches.subcommand().map(|(_, behind)| behind);
     for matches in iter::once(matches).chain(behind) {
         if let Some(file) = matches.get_one::<OsString>(CONFIG_FILE) {
-            options.config_file = Some(file.into());
+            options.config_file = (!file.is_empty()).then(|| file.into());
         }
         for key in KEYS {
             let Ok(Some(typed)) = matches.try_get_many::<String>(key.path) else {
@@ -178,9 +178,6 @@ fn typed(matches: &ArgMatches) -> Options {
             options.flags.insert(key.path, typed.join(","));
         }
     }
-    options.config_file = options
-        .config_file
-        .filter(|path| !path.as_os_str().is_empty());
     options
 }
 

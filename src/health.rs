@@ -182,6 +182,31 @@ pub fn findings(
 ) -> Vec<Finding> {
     let polling = polling::finding(snapshot, status, now);
     let is_outage = polling.as_ref().is_some_and(is_outage);
+    let failures = [
+        (
+            Kind::StateNotSaved,
+            "The state cannot be saved: a restart now would lose what was read since the last save",
+            &facts.state_not_saved,
+        ),
+        (
+            Kind::StateDiscarded,
+            "The state file could not be used at the start, so that the progress clocks began anew",
+            &facts.state_discarded,
+        ),
+        (
+            Kind::ReloadRefused,
+            "The last change of the configuration was refused; the previous one is in force",
+            &facts.reload_refused,
+        ),
+        (
+            Kind::ClockBehind,
+            "The clock of this machine is wrong, or was: nothing is recorded as earlier than what is known",
+            &facts.clock_behind,
+        ),
+    ];
+    let failures = failures
+        .into_iter()
+        .filter_map(|(kind, what, failure)| Some(Finding::of(kind, what, failure.as_ref()?)));
     let mut findings: Vec<_> = [
         polling,
         stale(snapshot),
@@ -189,29 +214,10 @@ pub fn findings(
         unconfirmed(snapshot),
         scale(snapshot.completion_scale, snapshot.completions()),
         certificate(facts, now),
-        failed(
-            Kind::StateNotSaved,
-            "The state cannot be saved: a restart now would lose what was read since the last save",
-            facts.state_not_saved.as_ref(),
-        ),
-        failed(
-            Kind::StateDiscarded,
-            "The state file could not be used at the start, so that the progress clocks began anew",
-            facts.state_discarded.as_ref(),
-        ),
-        failed(
-            Kind::ReloadRefused,
-            "The last change of the configuration was refused; the previous one is in force",
-            facts.reload_refused.as_ref(),
-        ),
-        failed(
-            Kind::ClockBehind,
-            "The clock of this machine is wrong, or was: nothing is recorded as earlier than what is known",
-            facts.clock_behind.as_ref(),
-        ),
     ]
     .into_iter()
     .flatten()
+    .chain(failures)
     .collect();
     if matches!(&status.last, Some(last) if last.listing.is_none()) {
         findings.extend(nothing_selected(snapshot));
@@ -353,11 +359,6 @@ fn unused_targets(snapshot: &Snapshot) -> Option<Finding> {
     let what = format!("{entries} of targets without any language to apply to: {sources}");
     let hint = "correct the repositories and languages there, or put it before the entries that match first";
     Some(Finding::new(Kind::TargetUnused, what, hint))
-}
-
-/// What the exporter itself failed to do.
-fn failed(kind: Kind, what: &str, failure: Option<&Failure>) -> Option<Finding> {
-    Some(Finding::of(kind, what, failure?))
 }
 
 fn certificate(facts: &Facts, now: Timestamp) -> Option<Finding> {

@@ -101,60 +101,54 @@ struct Lines<W> {
 impl<S: Subscriber, W: Fn(&str) + Send + Sync + 'static> Layer<S> for Lines<W> {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        let mut fields = Fields::default();
-        event.record(&mut fields);
-        let mut entries = vec![
+        let mut entries = Entries(vec![
             ("ts", format!("{:.3}", jiff::Timestamp::now()).into()),
             ("level", metadata.level().as_str().to_lowercase().into()),
             ("target", metadata.target().into()),
-            ("msg", fields.message),
-        ];
-        entries.extend(fields.others);
-        let line = line(&entries, self.json.load(Ordering::Relaxed));
+        ]);
+        event.record(&mut entries);
+        let line = entries.line(self.json.load(Ordering::Relaxed));
         // JSON lets pass some of what a terminal would interpret; all of it stands between quotes.
         (self.write)(&(printable(&line) + "\n"));
     }
 }
 
-type Entry = (&'static str, Value);
+/// The names and values of a line.
+struct Entries(Vec<(&'static str, Value)>);
 
-/// In logfmt, what is more than a plain word is quoted, as in JSON.
-fn line(entries: &[Entry], json: bool) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || c.is_ascii_graphic() && !"\"=\\".contains(c);
-    let mut line = Vec::new();
-    for (key, value) in entries {
-        line.push(match value.as_str() {
-            _ if json => format!("\"{key}\":{value}"),
-            Some(text) if !text.is_empty() && text.chars().all(is_plain) => {
-                format!("{key}={text}")
-            }
-            _ => format!("{key}={value}"),
-        });
-    }
-    if json {
-        format!("{{{}}}", line.join(","))
-    } else {
-        line.join(" ")
-    }
-}
-
-/// The fields of an event.
-#[derive(Default)]
-struct Fields {
-    message: Value,
-    others: Vec<Entry>,
-}
-
-impl Fields {
+impl Entries {
+    /// tracing hands over the message before the other fields of an event.
     fn add(&mut self, field: &Field, value: impl Into<Value>) {
-        match field.name() {
-            "message" => self.message = value.into(),
-            name => self.others.push((name, value.into())),
+        let name = match field.name() {
+            "message" => "msg",
+            name => name,
+        };
+        self.0.push((name, value.into()));
+    }
+
+    /// In logfmt, what is more than a plain word is quoted, as in JSON.
+    fn line(&self, json: bool) -> String {
+        let is_plain =
+            |c: char| c.is_alphanumeric() || c.is_ascii_graphic() && !"\"=\\".contains(c);
+        let mut line = Vec::new();
+        for (key, value) in &self.0 {
+            line.push(match value.as_str() {
+                _ if json => format!("\"{key}\":{value}"),
+                Some(text) if !text.is_empty() && text.chars().all(is_plain) => {
+                    format!("{key}={text}")
+                }
+                _ => format!("{key}={value}"),
+            });
+        }
+        if json {
+            format!("{{{}}}", line.join(","))
+        } else {
+            line.join(" ")
         }
     }
 }
 
-impl Visit for Fields {
+impl Visit for Entries {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.add(field, format!("{value:?}"));
     }

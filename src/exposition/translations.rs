@@ -13,7 +13,7 @@ use prometheus_client::{
     encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, EncodeMetric as _},
     metrics::{MetricType, gauge::ConstGauge},
 };
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 /// Samples come in the order of the repositories' names, then of the languages' codes.
 #[derive(Debug)]
@@ -95,18 +95,13 @@ impl Translations {
             "translation_repository_info",
             "Id of a repository and whether it is private: true, false or unknown; always 1",
             self.repositories().map(|([(_, repo)], shown)| {
-                let (id, private) = (
-                    shown.repository.id.to_string(),
-                    shown.repository.private_label(),
-                );
-                (
-                    [
-                        ("repo", Cow::from(repo)),
-                        ("id", id.into()),
-                        ("private", private.into()),
-                    ],
-                    1_u64,
-                )
+                let (id, private) = (shown.repository.id, shown.repository.private_label());
+                let labels = [
+                    ("repo", repo.to_owned()),
+                    ("id", id.to_string()),
+                    ("private", private.to_owned()),
+                ];
+                (labels, 1_u64)
             }),
         )?;
         family(

@@ -15,28 +15,23 @@ const WAIT: &str = "nothing to do: wait for the poll to end";
 pub fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
     let last = status.last.as_ref();
     let held_until = status.held_until.filter(|until| *until > now);
-    let (kind, what) = match (last.and_then(PollOutcome::failure), held_until) {
-        (Some(PollFailure::Unauthorized), _) => {
-            (Kind::KeyUnusable, "The API refuses the key".to_owned())
-        }
+    let held = held_until
+        .map(|until| format!("The API asked for no requests until {until} (Retry-After)"));
+    let (kind, what) = match (last.and_then(PollOutcome::failure), &held) {
+        (Some(PollFailure::Unauthorized), _) => (Kind::KeyUnusable, "The API refuses the key"),
         (Some(PollFailure::KeyFile), _) => (
             Kind::KeyUnusable,
-            "The API key cannot be read from its file, so no requests are sent".to_owned(),
+            "The API key cannot be read from its file, so no requests are sent",
         ),
-        (_, Some(until)) => (
-            Kind::Held,
-            format!("The API asked for no requests until {until} (Retry-After)"),
-        ),
+        (_, Some(held)) => (Kind::Held, held.as_str()),
         (Some(PollFailure::Held), None) => (
             Kind::Held,
-            "The API asked for no requests (Retry-After), and the time is over".to_owned(),
+            "The API asked for no requests (Retry-After), and the time is over",
         ),
-        (Some(PollFailure::Unavailable), None) => {
-            (Kind::ApiUnavailable, "The API is unavailable".to_owned())
-        }
+        (Some(PollFailure::Unavailable), None) => (Kind::ApiUnavailable, "The API is unavailable"),
         (Some(PollFailure::Listing), None) => (
             Kind::ListingIncomplete,
-            "The list of repositories could not be read to its end".to_owned(),
+            "The list of repositories could not be read to its end",
         ),
         (None, None) if last.is_none() => return Some(first_poll(snapshot, status)),
         (Some(PollFailure::Repositories) | None, None) => return None,
