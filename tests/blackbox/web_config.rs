@@ -232,3 +232,29 @@ fn failed_handshakes_are_counted_by_reason_and_start_at_0() {
         .unwrap();
     assert!(expiry.parse::<f64>().unwrap() > 1_800_000_000.0, "{expiry}");
 }
+
+#[test]
+fn health_asks_first_as_the_file_says_and_fails_no_handshake() {
+    let protected = Protected::start(TLS);
+    let health = Setup::new(&["health"])
+        .set(
+            "web.listen_addresses",
+            &protected.exporter.address.to_string(),
+        )
+        .set(
+            "web.config_file",
+            protected.path("web.yml").to_str().unwrap(),
+        )
+        .run();
+    assert_eq!(health.code, Some(0), "{}", health.stderr);
+    let metrics = protected.get("/metrics", false).unwrap();
+    let failures = "translation_exporter_tls_handshake_failures_total{";
+    let failures: Vec<_> = metrics
+        .lines()
+        .filter(|line| line.starts_with(failures))
+        .collect();
+    assert!(
+        failures.len() == 6 && failures.iter().all(|line| line.ends_with(" 0")),
+        "{failures:?}"
+    );
+}
