@@ -189,7 +189,7 @@ impl Client {
             drain(response).await;
             return Err(RequestError::status(status, wait));
         }
-        let limit = usize::try_from(self.config.max_response_size).unwrap_or(usize::MAX);
+        let limit = self.config.max_response_size;
         let too_large = || {
             RequestError::new(
                 Reason::TooLarge,
@@ -198,7 +198,7 @@ impl Client {
         };
         if response
             .content_length()
-            .is_some_and(|length| length > self.config.max_response_size)
+            .is_some_and(|length| length > limit)
         {
             return Err(too_large());
         }
@@ -206,7 +206,7 @@ impl Client {
         // Held until the body is decoded.
         let mut large = None;
         while let Some(chunk) = before(deadline, response.chunk()).await? {
-            if body.len() + chunk.len() > limit {
+            if (body.len() + chunk.len()) as u64 > limit {
                 return Err(too_large());
             }
             body.extend_from_slice(&chunk);

@@ -187,11 +187,6 @@ impl Instruments {
         }
     }
 
-    /// A poll has begun at that time; `None` if none is under way any more.
-    pub fn poll_under_way(&self, since: Option<Timestamp>) {
-        self.facts.change(|facts| facts.poll_started_at = since);
-    }
-
     /// A poll took longer than the interval.
     pub fn poll_overran(&self) {
         self.poll_overruns.inc();

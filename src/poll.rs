@@ -53,13 +53,15 @@ pub struct Settings<A> {
     pub targets: Arc<Targets>,
 }
 
-/// Polls on an interval, and publishes what it knows through `publish`, which must not block.
-#[derive(Debug)]
-pub struct Poller<A, P> {
+/// What publishes; it must not block.
+pub type Publish = Box<dyn Fn(Arc<Snapshot>, PollStatus) + Send + Sync>;
+
+/// Polls on an interval, and publishes what it knows.
+pub struct Poller<A> {
     settings: watch::Receiver<Arc<Settings<A>>>,
     /// Those of the poll under way, or else of the last one.
     poll_settings: Arc<Settings<A>>,
-    publish: P,
+    publish: Publish,
     clock: Clock,
     instruments: Arc<Instruments>,
     saver: Option<Saver>,
@@ -72,13 +74,15 @@ pub struct Poller<A, P> {
     last_full_poll: Option<Duration>,
     /// When the poll under way began.
     began: Option<Moment>,
-    progress: watch::Sender<Step>,
+    /// How far the poll under way has come.
+    pub progress: watch::Sender<Step>,
     /// When the next poll begins, while it is waited for.
     next_poll: Option<Instant>,
     /// When it was last published.
     published: Moment,
-    /// When the task of [`Self::run`] last ran.
-    alive: watch::Sender<Instant>,
+    /// When the task of [`Self::run`] last ran: at least every few seconds, whatever it waits for, unless it is blocked
+    /// or lost.
+    pub alive: watch::Sender<Instant>,
     /// Whether there are unsaved data.
     unsaved: bool,
     last_save: Instant,
@@ -88,11 +92,7 @@ pub struct Poller<A, P> {
     failed_starts: u32,
 }
 
-impl<A, P> Poller<A, P>
-where
-    A: Api,
-    P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
-{
+impl<A: Api> Poller<A> {
     /// `memory` is the content of the state file, if there is any.
     pub fn new(
         settings: watch::Receiver<Arc<Settings<A>>>,
@@ -100,7 +100,7 @@ where
         saver: Option<Saver>,
         clock: Clock,
         instruments: Arc<Instruments>,
-        publish: P,
+        publish: Publish,
     ) -> Self {
         let memory = memory.unwrap_or_default();
         // `once` keeps a state even where it could list nothing.
@@ -141,24 +141,12 @@ where
         poller
     }
 
-    /// How far the poll under way has come.
-    pub fn progress(&self) -> watch::Receiver<Step> {
-        self.progress.subscribe()
-    }
-
-    /// When the task of [`Self::run`] last ran: at least every few seconds, whatever it waits for, unless it is blocked
-    /// or lost.
-    pub fn alive(&self) -> watch::Receiver<Instant> {
-        self.alive.subscribe()
-    }
-
     /// Polls once. What it read last is published afterwards, together with the time of the next poll.
     pub async fn poll(&mut self) -> PollOutcome {
         let settings = Arc::clone(&self.settings.borrow_and_update());
         self.poll_settings = Arc::clone(&settings);
         let began = self.clock.moment();
         self.began = Some(began);
-        self.instruments.poll_under_way(Some(began.wall));
         self.progress.send_replace(Step::Listing { shown: 0 });
         if self.last.is_none() {
             self.publish();
@@ -200,7 +188,6 @@ where
             ..stop
         });
         self.instruments.poll_ended(outcome.failure());
-        self.instruments.poll_under_way(None);
         if duration > self.settings.borrow().interval {
             self.instruments.poll_overran();
         }

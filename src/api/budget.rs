@@ -1,18 +1,13 @@
 //! What one poll may still request: the retry budget, and what ends the poll for all of its requests.
 
-use super::error::{ApiError, RequestError, failure_now};
+use super::error::{ApiError, failure_now};
 use crate::{
-    model::{Operation, PollFailure, Reason, Stop},
+    model::{PollFailure, Stop},
     sync::lock,
 };
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 use tokio::sync::SetOnce;
 
-/// A hold longer than this ends the poll.
-const LONGEST_HOLD_WITHIN_POLL: Duration = Duration::from_secs(5 * 60);
 /// Retries that every poll may make in addition to a fifth of its requests.
 const FREE_RETRIES: u32 = 10;
 
@@ -70,40 +65,11 @@ impl Budget {
         counts.retries += u32::from(allowed);
         allowed
     }
-
-    /// Ends the poll if a request failed in a way that concerns all others; `hold` is how long it holds all requests.
-    pub fn judge(
-        &self,
-        operation: Operation,
-        error: &RequestError,
-        hold: Option<Duration>,
-    ) -> Result<(), ApiError> {
-        if let Some(hold) = hold.filter(|hold| *hold > LONGEST_HOLD_WITHIN_POLL) {
-            let hold = humantime::format_duration(Duration::from_secs(hold.as_secs()));
-            let what = format!("Retry-After holds all requests for {hold} ({})", error.how);
-            return Err(self.stop(PollFailure::Held, what, error.hint));
-        }
-        if error.reason == Reason::Forbidden && operation == Operation::ListRepositories {
-            let what = "the API forbids the listing (status 403)";
-            return Err(self.stop(PollFailure::Unauthorized, what, error.hint));
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reqwest::StatusCode;
-
-    fn stopped_by(operation: Operation, status: u16, hold: Option<u64>) -> Option<PollFailure> {
-        let error = RequestError::status(StatusCode::from_u16(status).unwrap(), None);
-        let hold = hold.map(Duration::from_secs);
-        match Budget::default().judge(operation, &error, hold) {
-            Err(ApiError::Stopped(stop)) => Some(stop.reason),
-            _ => None,
-        }
-    }
 
     #[test]
     fn retries_are_a_fifth_of_the_requests_and_ten() {
@@ -112,24 +78,6 @@ mod tests {
             budget.count_request();
         }
         assert_eq!((0..100).filter(|_| budget.take_retry()).count(), 20);
-    }
-
-    #[test]
-    fn a_403_ends_the_poll_if_it_is_for_the_listing_and_a_repository_keeps_its_own() {
-        for (operation, stop) in [
-            (Operation::ListRepositories, Some(PollFailure::Unauthorized)),
-            (Operation::ListLanguages, None),
-        ] {
-            assert_eq!(stopped_by(operation, 403, None), stop);
-            assert_eq!(stopped_by(operation, 404, None), None);
-        }
-    }
-
-    #[test]
-    fn a_hold_of_more_than_five_minutes_ends_the_poll() {
-        let stopped_by = |seconds| stopped_by(Operation::ListLanguages, 429, Some(seconds));
-        assert_eq!(stopped_by(300), None);
-        assert_eq!(stopped_by(301), Some(PollFailure::Held));
     }
 
     #[tokio::test]

@@ -13,7 +13,11 @@ use crate::{
 };
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
+use std::time::Duration;
 use tokio::{sync::RwLock, time::sleep};
+
+/// A hold longer than this ends the poll.
+const LONGEST_HOLD_WITHIN_POLL: Duration = Duration::from_secs(5 * 60);
 
 const REFUSED: &str = "the API refuses the key (status 401 Unauthorized)";
 
@@ -77,7 +81,7 @@ impl PollSession {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error.of(operation),
             };
-            self.count_failure(operation, &error)?;
+            self.judge(operation, &error)?;
             if error.reason == Reason::Unauthorized {
                 if has_new_key || !self.has_newer_key(&key).await? {
                     let reason = PollFailure::Unauthorized;
@@ -94,16 +98,26 @@ impl PollSession {
         }
     }
 
-    fn count_failure(&self, operation: Operation, error: &RequestError) -> Result<(), ApiError> {
+    /// Counts the failure of one request, and ends the poll if it concerns all others.
+    fn judge(&self, operation: Operation, error: &RequestError) -> Result<(), ApiError> {
         let client = &self.client;
         client.instruments.api_failure(operation, error.reason);
-        let hold = error
-            .retry_after
-            .map(|wait| wait.min(client.config.max_retry_after));
-        if let Some(hold) = hold {
+        if let Some(wait) = error.retry_after {
+            let hold = wait.min(client.config.max_retry_after);
             client.pacer.hold(hold);
+            if hold > LONGEST_HOLD_WITHIN_POLL {
+                let hold = humantime::format_duration(Duration::from_secs(hold.as_secs()));
+                let what = format!("Retry-After holds all requests for {hold} ({})", error.how);
+                return Err(self.budget.stop(PollFailure::Held, what, error.hint));
+            }
         }
-        self.budget.judge(operation, error, hold)
+        if error.reason == Reason::Forbidden && operation == Operation::ListRepositories {
+            let what = "the API forbids the listing (status 403)";
+            return Err(self
+                .budget
+                .stop(PollFailure::Unauthorized, what, error.hint));
+        }
+        Ok(())
     }
 
     /// Whether there is another key than `refused`; reads the key file again if necessary.
@@ -159,14 +173,46 @@ impl Session for PollSession {
 mod tests {
     use super::*;
     use crate::{api::tests::client, sync::lock};
-    use std::{sync::Mutex as StdMutex, time::Duration};
+    use reqwest::StatusCode;
+    use std::sync::Mutex;
     use tokio::time::Instant;
+
+    fn session() -> PollSession {
+        PollSession::new(client(), SecretString::from("k3y"))
+    }
+
+    fn stopped_by(operation: Operation, status: u16, hold: Option<u64>) -> Option<PollFailure> {
+        let hold = hold.map(Duration::from_secs);
+        let error = RequestError::status(StatusCode::from_u16(status).unwrap(), hold);
+        match session().judge(operation, &error) {
+            Err(ApiError::Stopped(stop)) => Some(stop.reason),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_403_ends_the_poll_if_it_is_for_the_listing_and_a_repository_keeps_its_own() {
+        for (operation, stop) in [
+            (Operation::ListRepositories, Some(PollFailure::Unauthorized)),
+            (Operation::ListLanguages, None),
+        ] {
+            assert_eq!(stopped_by(operation, 403, None), stop);
+            assert_eq!(stopped_by(operation, 404, None), None);
+        }
+    }
+
+    #[test]
+    fn a_hold_of_more_than_five_minutes_ends_the_poll() {
+        let stopped_by = |seconds| stopped_by(Operation::ListLanguages, 429, Some(seconds));
+        assert_eq!(stopped_by(300), None);
+        assert_eq!(stopped_by(301), Some(PollFailure::Held));
+    }
 
     #[tokio::test(start_paused = true)]
     async fn requests_that_wait_for_the_key_leave_at_the_rate_and_not_into_a_hold() {
-        let session = PollSession::new(client(), SecretString::from("k3y"));
+        let session = session();
         let start = Instant::now();
-        let left = StdMutex::new(Vec::new());
+        let left = Mutex::new(Vec::new());
         let request = async || {
             session.permit().await;
             lock(&left).push(start.elapsed().as_secs());

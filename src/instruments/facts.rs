@@ -24,8 +24,6 @@ pub struct Facts {
     pub clock_behind: Option<Failure>,
     /// `None` if no certificate is served.
     pub certificate_expires_at: Option<Timestamp>,
-    /// When the poll under way began.
-    pub(super) poll_started_at: Option<Timestamp>,
     /// When the configuration in force was loaded.
     pub(super) loaded_at: Option<Timestamp>,
 }
@@ -62,11 +60,6 @@ impl Collector for SharedFacts {
                     "translation_exporter_state_discarded",
                     "1 if the state file was damaged, or of another API, at the start and was set aside, 0 if not.",
                     Some(Number::of(facts.state_discarded.is_some())),
-                ),
-                (
-                    "translation_exporter_poll_started_timestamp_seconds",
-                    "When the poll under way began; absent while there is none.",
-                    facts.poll_started_at.map(Number::at),
                 ),
                 (
                     "translation_exporter_config_last_reload_successful",

@@ -58,6 +58,11 @@ impl Collector for Polling {
                     Some(Number::Real(status.interval.as_secs_f64())),
                 ),
                 (
+                    "translation_exporter_poll_started_timestamp_seconds",
+                    "When the poll under way began; absent while there is none.",
+                    status.running().map(|running| Number::at(running.since)),
+                ),
+                (
                     "translation_exporter_api_held_until_timestamp_seconds",
                     "Until when Retry-After holds all requests; absent while it does not.",
                     status.held_until.map(Number::at),

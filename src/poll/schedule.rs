@@ -2,12 +2,8 @@
 //! while Retry-After holds all requests. An API that is late at the start is asked again sooner.
 
 use super::{PUBLISH_EVERY, Poller};
-use crate::{
-    api::Api,
-    model::PollFailure,
-    snapshot::{PollOutcome, PollStatus, Snapshot},
-};
-use std::{sync::Arc, time::Duration};
+use crate::{api::Api, model::PollFailure, snapshot::PollOutcome};
+use std::time::Duration;
 use tokio::time::{Instant, interval, sleep, sleep_until};
 
 /// How long to wait after a poll that found the API failing as a whole while no languages are shown; from there the waits double up to
@@ -18,11 +14,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(60);
 /// How often the task of [`Poller::run`] shows that it runs.
 pub const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
-impl<A, P> Poller<A, P>
-where
-    A: Api,
-    P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
-{
+impl<A: Api> Poller<A> {
     /// Polls until `shutdown`, then hands over the unsaved data.
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
         let alive = self.alive.clone();

@@ -11,7 +11,7 @@ use crate::{
         Defects, Failure, LanguageList, Listing, Next, Operation, PollFailure, Reason,
         RepositoryId, Stop,
     },
-    snapshot::{DataSource, PollOutcome, PollStatus, Snapshot, Step},
+    snapshot::{DataSource, PollOutcome, Step},
     words::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -75,11 +75,7 @@ impl Round {
     }
 }
 
-impl<A, P> Poller<A, P>
-where
-    A: Api,
-    P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
-{
+impl<A: Api> Poller<A> {
     /// Reads the listing and applies it; the error is why it did not reach its end.
     pub async fn list(&mut self, session: &A::Session, round: &mut Round) -> Result<(), ApiError> {
         let mut listing = Listing::default();

@@ -166,13 +166,11 @@ impl Session for FakeSession {
     }
 }
 
-type Publish = fn(Arc<Snapshot>, PollStatus);
-
 fn discard(_: Arc<Snapshot>, _: PollStatus) {}
 
 struct Bench {
     api: FakeApi,
-    poller: Poller<FakeApi, Publish>,
+    poller: Poller<FakeApi>,
     _settings: watch::Sender<Arc<Settings<FakeApi>>>,
 }
 
@@ -206,7 +204,7 @@ fn bench() -> Bench {
         None,
         clock,
         Arc::new(Instruments::new("/metrics")),
-        discard as Publish,
+        Box::new(discard),
     );
     Bench {
         api,
@@ -216,17 +214,18 @@ fn bench() -> Bench {
 }
 
 /// A poller of that API, whose settings never change.
-fn polling<P>(api: &FakeApi, memory: Option<crate::state::Memory>, publish: P) -> Poller<FakeApi, P>
-where
-    P: Fn(Arc<Snapshot>, PollStatus) + Send + Sync,
-{
+fn polling(
+    api: &FakeApi,
+    memory: Option<crate::state::Memory>,
+    publish: impl Fn(Arc<Snapshot>, PollStatus) + Send + Sync + 'static,
+) -> Poller<FakeApi> {
     Poller::new(
         watch::channel(Arc::new(settings(api))).1,
         memory,
         None,
         Clock::following_tokio(START),
         Arc::new(Instruments::new("/metrics")),
-        publish,
+        Box::new(publish),
     )
 }
 
@@ -470,7 +469,7 @@ async fn what_changed_nothing_is_not_saved() {
         Some(saver),
         clock,
         instruments,
-        discard as Publish,
+        Box::new(discard),
     );
     tokio::join!(poller.run(pass(60)), saving);
     assert!(!path.exists());
@@ -526,7 +525,7 @@ async fn what_the_filters_leave_out_is_not_shown_after_a_restart_either() {
         None,
         clock,
         instruments,
-        discard as Publish,
+        Box::new(discard),
     );
     let names = poller
         .snapshot()

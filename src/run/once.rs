@@ -39,9 +39,9 @@ pub async fn once(
         None,
         Clock::system(),
         Arc::clone(&instruments),
-        |_, _| {},
+        Box::new(|_, _| {}),
     );
-    let drawn = tokio::spawn(draw(bar, poller.progress()));
+    let drawn = tokio::spawn(draw(bar, poller.progress.subscribe()));
     let outcome = poller.poll().await;
     let published = Published::new(Arc::new(poller.snapshot()), poller.status());
     let Published {

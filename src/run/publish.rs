@@ -46,11 +46,11 @@ pub fn start(
         saver,
         Clock::system(),
         Arc::clone(instruments),
-        hand_over,
+        Box::new(hand_over),
     );
     let first = Published::new(Arc::new(poller.snapshot()), poller.status());
     let (publish, published) = watch::channel(Arc::new(first));
-    let alive = poller.alive();
+    let alive = poller.alive.subscribe();
     // A poll has one thread of its own: its tasks wake each other hundreds of times a second, which costs twice the CPU
     // across threads. And scrapes do not wait for it.
     let runtime = Builder::new_current_thread()

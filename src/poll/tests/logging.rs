@@ -385,7 +385,7 @@ async fn a_hold_shows_until_it_is_over() {
         None,
         clock,
         Arc::new(Instruments::new("/metrics")),
-        publish,
+        Box::new(publish),
     );
     let hold = async {
         pass(4).await;

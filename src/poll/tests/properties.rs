@@ -1,7 +1,7 @@
 //! What holds for any listing and any languages: the way of a datum from the wire to the snapshot, and the way of a cursor
 //! through a listing that changes under it.
 
-use super::{Publish, START};
+use super::START;
 use crate::{
     api::{Api, ApiError, Attempts, Session, wire},
     clock::Clock,
@@ -201,7 +201,7 @@ fn poll(world: World) -> (Snapshot, PollOutcome) {
             None,
             clock,
             instruments,
-            super::discard as Publish,
+            Box::new(super::discard),
         );
         let outcome = poller.poll().await;
         (poller.snapshot(), outcome)

@@ -26,7 +26,14 @@ impl Bench {
             Clock::following_tokio(now),
             Arc::new(Instruments::new("/metrics")),
         );
-        self.poller = Poller::new(receiver, memory, None, clock, instruments, discard);
+        self.poller = Poller::new(
+            receiver,
+            memory,
+            None,
+            clock,
+            instruments,
+            Box::new(discard),
+        );
     }
 
     /// The progress clocks of what is listed, as the state file keeps them.
