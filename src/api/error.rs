@@ -135,24 +135,20 @@ impl RequestError {
         } else {
             Reason::Connect
         };
-        let plain = Self::new(reason, innermost(error));
+        let mut failed = Self::new(reason, innermost(error));
         // Checked first, since the failed TLS may be that of the proxy.
-        let (how, hint) = if let Some(tunnel) = causes(error)
+        if let Some(tunnel) = causes(error)
             .map(ToString::to_string)
             .find(|cause| cause.starts_with(TUNNEL))
         {
-            of_proxy(&tunnel[TUNNEL.len()..], &plain.how)
+            (failed.how, failed.hint) = of_proxy(&tunnel[TUNNEL.len()..], &failed.how);
         } else if let Some(hint) = find_source(error).and_then(os_hint) {
-            (plain.how.clone(), hint)
+            failed.hint = hint;
         } else if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
-            (
-                "the server there does not speak TLS".to_owned(),
-                "check the scheme and the port of api.base_url",
-            )
-        } else {
-            return plain;
-        };
-        Self { how, hint, ..plain }
+            failed.how = "the server there does not speak TLS".into();
+            failed.hint = "check the scheme and the port of api.base_url";
+        }
+        failed
     }
 
     /// Whether it looks as if the API, or the way to it, failed as a whole. Then it says nothing about what was asked for,

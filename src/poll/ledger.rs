@@ -102,9 +102,7 @@ impl Ledger {
             };
             ledger.polled.insert(known.repository.id, known);
         }
-        if let Some(wall) = ledger.newest_time() {
-            ledger.time = RecordedTime::after(wall);
-        }
+        ledger.time = RecordedTime::after(ledger.newest_time());
         ledger
     }
 

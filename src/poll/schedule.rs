@@ -78,10 +78,12 @@ impl<A: Api> Poller<A> {
             // Data that become stale one after another are not published one by one.
             let soonest = self.published.monotonic + PUBLISH_EVERY;
             let stale_at = expiry.map(|expiry| expiry.max(soonest));
+            let next_change = stale_at
+                .into_iter()
+                .chain(hold_ends)
+                .fold(due, Instant::min);
             tokio::select! {
-                () = sleep_until(due) => return,
-                () = reached(stale_at) => self.publish(),
-                () = reached(hold_ends) => self.publish(),
+                () = sleep_until(next_change) => if next_change < due { self.publish() },
                 () = sleep(SIGN_OF_LIFE) => {
                     if self.clock_was_set() {
                         self.publish();
@@ -90,13 +92,5 @@ impl<A: Api> Poller<A> {
                 Ok(()) = self.settings.changed() => self.follow_settings(),
             }
         }
-    }
-}
-
-/// Waits for a moment that may never come.
-async fn reached(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
     }
 }

@@ -68,8 +68,8 @@ impl Ledger {
         }
     }
 
-    /// The newest time that is known, if any is.
-    pub fn newest_time(&self) -> Option<Timestamp> {
+    /// The newest time that is known.
+    pub fn newest_time(&self) -> Timestamp {
         let languages = self
             .polled
             .values()
@@ -77,7 +77,7 @@ impl Ledger {
         let read = languages.map(|languages| languages.newest_time());
         let departed = self.departed.values();
         let departed = departed.map(|(progress, left_at)| progress.at.max(*left_at));
-        read.chain(departed).max()
+        read.chain(departed).max().unwrap_or_default()
     }
 
     /// Compares the machine's clock with what is known, and returns by how much it is behind.
