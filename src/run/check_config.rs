@@ -13,9 +13,9 @@ pub async fn check(options: &Options, online: bool) -> Result<(), RunError> {
     let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
     let client = Client::new(&config.api, Arc::new(Instruments::of_one_poll()))?;
     let mut text = config.describe();
-    let protection = &web_config.description;
-    if !protection.is_empty() {
-        text = format!("{text}\nweb.config_file: {protection}\n");
+    let description = &web_config.description;
+    if !description.is_empty() {
+        text = format!("{text}\nweb.config_file: {description}\n");
     }
     print_text(&text)?;
     for warning in warnings(&config) {

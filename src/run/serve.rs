@@ -28,7 +28,7 @@ const SHUTDOWN: Duration = Duration::from_millis(4700);
 /// Prints where the demo is served.
 pub type Announce = fn(&Config, &WebConfigFile, &[TcpListener]);
 
-/// Runs the exporter until a signal says to stop; as the demo, if there is something to `announce`.
+/// Runs the exporter until a signal says to stop; as the demo, if it is to be announced.
 pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), RunError> {
     let (asked_to_stop, hangup) = (asked_to_stop()?, listen(SignalKind::hangup())?);
     tokio::pin!(asked_to_stop);

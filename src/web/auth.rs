@@ -38,7 +38,7 @@ pub enum Verdict {
     Busy,
 }
 
-/// The hashes of `basic_auth_users` by name.
+/// The hashes of `basic_auth_users` by name. If there are none, nobody needs a password.
 pub type Users = BTreeMap<String, PasswordHash>;
 
 /// A hash that can be verified against.
@@ -93,6 +93,9 @@ impl Verifier {
 
     /// Verifies the credentials of a request of this client.
     pub async fn verify(&self, users: &Users, headers: &HeaderMap, client: IpAddr) -> Verdict {
+        let Some(first) = users.values().next() else {
+            return Verdict::Admitted;
+        };
         let Some((user, password)) = credentials(headers) else {
             if headers.contains_key(header::AUTHORIZATION) {
                 self.log_refusal(client);
@@ -100,9 +103,7 @@ impl Verifier {
             return Verdict::Refused;
         };
         let known = users.get(&user);
-        let Some(PasswordHash(hash)) = known.or(users.values().next()).cloned() else {
-            return Verdict::Refused;
-        };
+        let PasswordHash(hash) = known.unwrap_or(first).clone();
         let digest = self.digest(&user, &hash, &password);
         // Both sides are digests under a secret key, so a partial match reveals nothing about the password.
         let is_verified = || known.is_some() && lock(&self.verified).get(&user) == Some(&digest);

@@ -61,29 +61,27 @@ async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
 
 fn reason(error: &io::Error) -> HandshakeFailure {
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
-    match (cause, error.kind()) {
-        (Some(Error::NoCertificatesPresented), _) => HandshakeFailure::NoCertificate,
-        (
-            Some(
-                Error::InvalidCertificate(_)
-                | Error::AlertReceived(
-                    Alert::BadCertificate
-                    | Alert::UnsupportedCertificate
-                    | Alert::CertificateRevoked
-                    | Alert::CertificateExpired
-                    | Alert::CertificateUnknown
-                    | Alert::UnknownCA
-                    | Alert::AccessDenied,
-                ),
-            ),
-            _,
+    let Some(cause) = cause else {
+        return match error.kind() {
+            ErrorKind::TimedOut => HandshakeFailure::Timeout,
+            ErrorKind::Unsupported => HandshakeFailure::NotTls,
+            // The others are those of the socket: closed, or reset.
+            _ => HandshakeFailure::Closed,
+        };
+    };
+    match cause {
+        Error::NoCertificatesPresented => HandshakeFailure::NoCertificate,
+        Error::InvalidCertificate(_)
+        | Error::AlertReceived(
+            Alert::BadCertificate
+            | Alert::UnsupportedCertificate
+            | Alert::CertificateRevoked
+            | Alert::CertificateExpired
+            | Alert::CertificateUnknown
+            | Alert::UnknownCA
+            | Alert::AccessDenied,
         ) => HandshakeFailure::BadCertificate,
-        (None, ErrorKind::TimedOut) => HandshakeFailure::Timeout,
-        (None, ErrorKind::Unsupported) => HandshakeFailure::NotTls,
-        // Other errors without one of TLS are those of the socket: closed, or reset.
-        (None | Some(Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled)), _) => {
-            HandshakeFailure::Closed
-        }
-        (Some(_), _) => HandshakeFailure::Protocol,
+        Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled) => HandshakeFailure::Closed,
+        _ => HandshakeFailure::Protocol,
     }
 }

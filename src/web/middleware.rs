@@ -27,14 +27,9 @@ pub async fn authenticate(
     request: Request,
     next: Next,
 ) -> Response {
-    let (users, verifier) = (&site.file.users, &site.shared.verifier);
-    if users.is_empty() {
-        return next.run(request).await;
-    }
-    match verifier
-        .verify(users, request.headers(), client_of(peer))
-        .await
-    {
+    let verifier = &site.shared.verifier;
+    let verdict = verifier.verify(&site.file.users, request.headers(), client_of(peer));
+    match verdict.await {
         Verdict::Admitted => next.run(request).await,
         Verdict::Refused => {
             let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";

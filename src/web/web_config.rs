@@ -37,7 +37,6 @@ pub struct WebConfigFile {
     /// `None` means without TLS.
     pub(super) tls: Option<Tls>,
     pub(super) headers: HeaderMap,
-    /// If there are none, nobody needs a password.
     pub(super) users: Users,
     pub(super) rate_limit: Option<RateLimit>,
     protection: [(&'static str, u8); 7],

@@ -49,16 +49,16 @@ impl Tls {
         if *keys == TlsSection::default() {
             return Ok(None);
         }
-        let missing = |key: &str| {
-            let message = format!(
-                "tls_server_config lacks {key} and {key}_file; set one of them, or remove the section"
-            );
-            Invalid::at(section, message)
+        let mut required = |key, inline, file| {
+            files.pem(key, inline, file)?.ok_or_else(|| {
+                let message = format!(
+                    "tls_server_config lacks {key} and {key}_file; set one of them, or remove the section"
+                );
+                Invalid::at(section, message)
+            })
         };
-        let certificate = files.pem("cert", &keys.cert, &keys.cert_file)?;
-        let certificate = certificate.ok_or_else(|| missing("cert"))?;
-        let key = files.pem("key", &keys.key, &keys.key_file)?;
-        let key = key.ok_or_else(|| missing("key"))?;
+        let certificate = required("cert", &keys.cert, &keys.cert_file)?;
+        let key = required("key", &keys.key, &keys.key_file)?;
         let authorities = files.pem("client_ca", &keys.client_ca, &keys.client_ca_file)?;
         let authorities = authorities.as_ref().map(Pem::roots).transpose()?;
         let (versions, version_names) = versions(keys)?;
