@@ -9,7 +9,7 @@ mod process;
 pub use self::facts::Facts;
 pub(crate) use self::polling::Polling;
 use self::{
-    facts::{SharedFacts, fail},
+    facts::{SharedFacts, note},
     process::ProcessCollector,
 };
 use crate::model::{Defect, Failure, HandshakeFailure, Operation, PollFailure, Reason, Timestamp};
@@ -226,13 +226,11 @@ impl Instruments {
     /// The state file was written, or could not be.
     pub fn state_written(&self, result: Result<(), Failure>) {
         self.state_writes.inc();
-        self.facts.change(|facts| match result {
-            Ok(()) => facts.state_not_saved = None,
-            Err(failure) => {
-                self.state_write_failures.inc();
-                fail(&mut facts.state_not_saved, failure);
-            }
-        });
+        if result.is_err() {
+            self.state_write_failures.inc();
+        }
+        self.facts
+            .change(|facts| note(&mut facts.state_not_saved, result.err()));
     }
 
     /// The state file was set aside at the start: it was damaged, or of another API.
@@ -243,20 +241,17 @@ impl Instruments {
 
     /// The machine's clock is behind what is known, or agrees with it.
     pub fn clock_behind(&self, failure: Option<Failure>) {
-        self.facts.change(|facts| match failure {
-            Some(failure) => fail(&mut facts.clock_behind, failure),
-            None => facts.clock_behind = None,
-        });
+        self.facts
+            .change(|facts| note(&mut facts.clock_behind, failure));
     }
 
     /// A configuration was loaded at `at` (at the start, by a reload, or because a file changed), or was refused.
     pub fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
-        self.facts.change(|facts| match result {
-            Ok(()) => {
-                facts.reload_refused = None;
+        self.facts.change(|facts| {
+            if result.is_ok() {
                 facts.loaded_at = Some(at);
             }
-            Err(failure) => fail(&mut facts.reload_refused, failure),
+            note(&mut facts.reload_refused, result.err());
         });
     }
 

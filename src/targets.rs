@@ -4,7 +4,6 @@
 
 use crate::model::Timestamp;
 use globset::GlobSet;
-use jiff::{civil::Date, tz::TimeZone};
 
 /// When a language is ready.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,16 +40,9 @@ impl Target {
 
 /// The end of a day in UTC, such as `2026-12-24`, or an RFC 3339 time; `None` if `text` is neither.
 pub fn parse_due(text: &str) -> Option<Timestamp> {
-    let time = match text.parse::<jiff::Timestamp>() {
-        Ok(time) => time,
-        // A longer text is a time without its offset.
-        Err(_) if text.len() == "2026-12-24".len() => {
-            let date: Date = text.parse().ok()?;
-            let end = date.at(23, 59, 59, 0).to_zoned(TimeZone::UTC).ok()?;
-            end.timestamp()
-        }
-        Err(_) => return None,
-    };
+    let is_day = text.len() == "2026-12-24".len();
+    let end = if is_day { "T23:59:59Z" } else { "" };
+    let time: jiff::Timestamp = format!("{text}{end}").parse().ok()?;
     Some(Timestamp::from_millis(time.as_millisecond()))
 }
 

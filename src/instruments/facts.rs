@@ -42,10 +42,13 @@ impl SharedFacts {
     }
 }
 
-/// Notes that something failed; `since` stays if it failed before.
-pub fn fail(known: &mut Option<Failure>, failure: Failure) {
-    let since = failure.since;
-    *known = Some(failure.lasting(known.as_ref(), since));
+/// Notes whether something fails; `since` stays if it failed before.
+pub fn note(known: &mut Option<Failure>, failure: Option<Failure>) {
+    let before = known.take();
+    *known = failure.map(|failure| Failure {
+        since: before.map_or(failure.since, |before| before.since.min(failure.since)),
+        ..failure
+    });
 }
 
 /// What is not known is absent.

@@ -98,6 +98,5 @@ fn seconds(ticks: u64) -> f64 {
 
 /// No limit is the largest number, as in the Go client.
 fn limit(resource: Resource) -> Number {
-    let limit = getrlimit(resource).current;
-    Number::Whole(limit.unwrap_or(u64::MAX))
+    Number::Whole(getrlimit(resource).current.unwrap_or(u64::MAX))
 }

@@ -94,8 +94,7 @@ impl Deadline {
 
 /// The day of a date, such as `2026-12-24`.
 pub fn day(due: Timestamp) -> String {
-    let time = due.to_string();
-    time.split('T').next().unwrap_or_default().to_owned()
+    format!("{:.10}", due.to_string())
 }
 
 /// How far a date is from now, such as `12 days left` or `3 days ago`.
