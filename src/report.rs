@@ -59,17 +59,19 @@ impl Terminal {
     /// can, and without `NO_COLOR`.
     pub fn of_stdout() -> Self {
         let terminal = console::Term::stdout();
-        let size = terminal
-            .size_checked()
-            .map(|(_, columns)| usize::from(columns))
-            .filter(|columns| *columns > 0);
-        let asked = || std::env::var("COLUMNS").ok()?.parse().ok();
+        let width = match terminal.size_checked() {
+            Some((_, columns @ 1..)) => columns.into(),
+            _ => std::env::var("COLUMNS")
+                .ok()
+                .and_then(|columns| columns.parse().ok())
+                .unwrap_or(80),
+        };
         let can_color =
             terminal.is_term() && std::env::var("TERM").is_ok_and(|term| term != "dumb");
         // Set to nothing, it counts as not set: see <https://no-color.org>.
         let must_not = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self {
-            width: size.or_else(asked).unwrap_or(80),
+            width,
             color: can_color && !must_not,
         }
     }

@@ -100,8 +100,7 @@ fn side_by_side(
                 None => terminal.paint(FAINT, &format!("{:>width$}", '·')),
             };
         }
-        text.truncate(text.trim_end().len());
-        text += "\n";
+        end_line(&mut text);
     }
     Some(text)
 }
@@ -121,19 +120,26 @@ fn wrapped(rows: &[Row<'_>], languages: &[(&str, Totals)], terminal: Terminal) -
     let mut text = String::new();
     for row in rows {
         let heading = padded(&shown_name(row, names), names);
-        text += &(terminal.paint(STRONG, &heading) + "  " + all(row, terminal).trim_end() + "\n");
+        text += &(terminal.paint(STRONG, &heading) + "  " + &all(row, terminal));
+        end_line(&mut text);
         let mut translations: Vec<_> = row.translations().collect();
         furthest_first(&mut translations, Translation::missing);
         for line in translations.chunks(in_a_line) {
-            let cell = |translation: &Translation<'_>| {
-                padded(&name(translation.code(), LONGEST_CODE), codes)
-                    + &terminal.number(translation, 5)
-            };
-            let cells: Vec<_> = line.iter().map(cell).collect();
-            let _ = writeln!(text, "  {}", cells.join("   "));
+            for translation in line {
+                let code = padded(&name(translation.code(), LONGEST_CODE), codes);
+                let number = terminal.number(translation, 5);
+                let _ = write!(text, "  {code}{number} ");
+            }
+            end_line(&mut text);
         }
     }
     text
+}
+
+/// Without blanks at its end.
+fn end_line(text: &mut String) {
+    text.truncate(text.trim_end().len());
+    text.push('\n');
 }
 
 /// The bar of a repository, its percentage, and how many of its languages are ready.
