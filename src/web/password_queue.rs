@@ -68,3 +68,17 @@ impl PasswordQueue {
         Some((place, Arc::clone(&own.front)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_without_a_request_is_forgotten_when_the_next_comes() {
+        let queue = PasswordQueue::new();
+        let [gone, next] = [1, 2].map(|host| IpAddr::from([192, 0, 2, host]));
+        drop(queue.wait(gone).await);
+        let _permits = queue.wait(next).await;
+        assert!(lock(&queue.clients).keys().eq([&next]));
+    }
+}
