@@ -320,7 +320,9 @@ def lacks(helm, chart):
         shutil.copytree(chart, f"{folder}/chart")
         old = merged(*(nested(name, value) for name, value in leaves(defaults, ()).items() if name in NEEDED))
         (pathlib.Path(folder) / "chart/values.yaml").write_text(yaml.safe_dump(old))
-        template(helm, f"{folder}/chart", ALL_ON)
+        (container,) = the(template(helm, f"{folder}/chart", ALL_ON), "StatefulSet")["spec"]["template"]["spec"]["containers"]
+        # Kubernetes would wait for one second, which is too short on a busy node.
+        assert container["livenessProbe"]["timeoutSeconds"] == container["readinessProbe"]["timeoutSeconds"] == 5, container
     print(f"note: {len(needed)} values are needed")
 
 
