@@ -4,6 +4,7 @@
 use crate::support::{
     Exporter, Setup, eventually,
     tls::{self, Certificate, Identity},
+    until,
 };
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
@@ -149,7 +150,9 @@ fn a_torn_file_without_client_certificates_takes_effect_only_at_a_reload() {
         .exporter
         .wait_for_line(&["level=error", "client_auth_type", "reload"]);
     protected.reload();
-    assert!(protected.get("/metrics", false).is_some());
+    until("it is in force", || {
+        protected.get("/metrics", false).is_some()
+    });
     protected.wait_for_metric(SUCCESSFUL, "1");
 }
 
