@@ -17,8 +17,11 @@ use tokio_util::task::TaskTracker;
 /// How long the requests under way may take once the exporter stops: it has 5 seconds in all.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Connections over all listeners. Well below the usual limit of 1024 open files.
+/// Connections over all listeners, where the limit of open files allows it.
 const MAX_CONNECTIONS: u64 = 512;
+
+/// Open files that are left to the API, the state file, the listeners and connections that are being closed.
+const RESERVED_FILES: u64 = 40;
 
 /// How long to wait after a failure to accept, whose cause may last.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
@@ -30,8 +33,10 @@ const RECOVERY_TIME: Duration = Duration::from_secs(5);
 /// seconds. What is left then ends with the runtime.
 pub async fn serve(listeners: Vec<TcpListener>, app: App) {
     raise_limit_of_open_files();
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let most = files.saturating_sub(RESERVED_FILES);
+    let connections = Arc::new(FairShare::of(most.clamp(8, MAX_CONNECTIONS)));
     let tasks = TaskTracker::new();
-    let connections = Arc::new(FairShare::of(MAX_CONNECTIONS));
     for listener in listeners {
         let accepting = accept(
             listener,

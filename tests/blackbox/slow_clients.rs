@@ -67,12 +67,38 @@ fn when_all_places_are_taken_the_connection_that_was_idle_for_longest_makes_room
 }
 
 #[test]
+fn with_few_open_files_silent_clients_stop_neither_scrapes_nor_polls_nor_the_state() {
+    const WRITES: &str = "translation_exporter_state_writes_total";
+    for (limit, clients) in [(64, 60), (128, 130)] {
+        let api = Api::of(4);
+        let setup = Setup::for_api(&api).set("state.file", "state.json");
+        let exporter = setup.after(&format!("ulimit -n {limit}")).start();
+        exporter.wait_until_fresh(4);
+        let _held: Vec<_> = (0..clients).map(|_| slow_client(&exporter, b"")).collect();
+        let before = exporter.metrics().sum(WRITES, &[]);
+        exporter.wait_for_polls(3.0);
+        exporter.wait_for("the state is written", |metrics| {
+            metrics.sum(WRITES, &[]) > before
+        });
+        let metrics = exporter.metrics();
+        for failures in [
+            "poll_failures",
+            "api_request_failures",
+            "state_write_failures",
+        ] {
+            let name = format!("translation_exporter_{failures}_total");
+            assert_eq!(metrics.sum(&name, &[]), 0.0, "{name} of {limit}");
+        }
+    }
+}
+
+#[test]
 fn a_shortage_of_file_descriptors_is_logged_when_it_begins_and_when_it_ends() {
     let api = Api::of(1);
     let setup = Setup::for_api(&api)
         .set("poll.interval", "1h")
         .set("log.level", "debug");
-    let exporter = setup.after("ulimit -n 64").start();
+    let exporter = setup.after("ulimit -n 22").start();
     let held: Vec<_> = (0..100).map(|_| slow_client(&exporter, b"GET ")).collect();
     let lines = |part: &str| {
         exporter
