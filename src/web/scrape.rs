@@ -9,11 +9,15 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::stream;
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, sync::Arc, time::Duration};
+use tokio::time::timeout;
+
+/// How long a scrape may wait for its place, in the order of arrival.
+const WAIT: Duration = Duration::from_secs(1);
 
 pub async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
     // Given back when the body is made, before it is sent: however slowly that goes, it costs no work.
-    let Ok(_place) = site.scrapes.try_acquire() else {
+    let Ok(Ok(_place)) = timeout(WAIT, site.scrapes.acquire()).await else {
         let message = "too many scrapes at once (web.max_requests); try again\n";
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
     };
@@ -46,8 +50,9 @@ fn body(chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Fixture, body, status};
+    use tokio::time::{Duration, sleep};
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn scrapes_beyond_the_limit_are_refused_while_bodies_are_made_and_not_while_they_are_sent()
      {
         let mut fixture = Fixture::new();
@@ -59,6 +64,13 @@ mod tests {
         ];
         assert_eq!(unsent.map(|response| status(&response)), [200, 200]);
         let site = fixture.app.current().site;
+        let making = site.scrapes.acquire().await.unwrap();
+        let made = async {
+            sleep(Duration::from_millis(900)).await;
+            drop(making);
+        };
+        let (coinciding, ()) = tokio::join!(fixture.ask("GET /metrics"), made);
+        assert_eq!(status(&coinciding), 200);
         let _making = site.scrapes.acquire().await.unwrap();
         let refused = fixture.ask("GET /metrics").await;
         assert_eq!(status(&refused), 503);
