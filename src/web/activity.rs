@@ -21,8 +21,8 @@ use std::{
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// How long a connection may have no request under way.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a connection may have no request under way: longer than the commonest intervals of scrapes, 30 s and 60 s.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// How long a response may make no progress.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
@@ -95,16 +95,17 @@ impl Activity {
         (!state.under_way.is_empty(), state.last_activity)
     }
 
-    /// Ends when the connection has to. Nothing needs to wake it: what happens in the meantime only puts that off, and to
-    /// [`IDLE_TIMEOUT`] from then at the earliest.
+    /// Ends when the connection has to. Nothing needs to wake it: what happens in the meantime puts that off, to
+    /// [`PROGRESS_TIMEOUT`] from then at the earliest.
     pub async fn expired(&self) -> Expiry {
         loop {
             let now = Instant::now();
             let expiry = lock(&self.state).expiry();
+            let next = now + PROGRESS_TIMEOUT;
             match expiry {
                 Some((at, expiry)) if at <= now => return expiry,
-                Some((at, _)) => sleep_until(at).await,
-                None => sleep_until(now + IDLE_TIMEOUT).await,
+                Some((at, _)) => sleep_until(at.min(next)).await,
+                None => sleep_until(next).await,
             }
         }
     }
@@ -217,9 +218,10 @@ mod tests {
             let (activity, begin) = (connection(), Instant::now());
             let memory = FairShare::of(u64::MAX);
             let response = Response::new(Body::from(vec![0; 40 * PIECE]));
-            let response = UnderWay::new(&activity, &request()).answer(response, &memory);
-            let mut body = response.into_body().into_data_stream();
             let reading = async {
+                sleep(Duration::from_secs(20)).await;
+                let response = UnderWay::new(&activity, &request()).answer(response, &memory);
+                let mut body = response.into_body().into_data_stream();
                 while body.next().await.is_some() {
                     sleep(Duration::from_secs(pause)).await;
                 }
@@ -230,7 +232,7 @@ mod tests {
             }
             assert_eq!(
                 begin.elapsed().as_secs(),
-                end,
+                20 + end,
                 "a piece every {pause} seconds"
             );
         }
@@ -249,6 +251,6 @@ mod tests {
         let response = under_way.answer(Response::new(Body::from("short")), &memory);
         assert_eq!(response.into_body().into_data_stream().count().await, 1);
         assert_eq!(activity.expired().await, Expiry::Idle);
-        assert_eq!(begin.elapsed().as_secs(), 130);
+        assert_eq!(begin.elapsed().as_secs(), 175);
     }
 }

@@ -1,6 +1,6 @@
 //! One connection: its TLS, its requests, and its end.
 //!
-//! It ends when no request has been under way for 30 s, when a response is not taken by its client ([`Activity`]), and when
+//! It ends when no request has been under way for 75 s, when a response is not taken by its client ([`Activity`]), and when
 //! it is older than [`MAX_AGE`]. What a client can make it keep is bounded: a head, [`MAX_STREAMS`] responses, and of each
 //! what hyper holds to send next.
 
@@ -28,9 +28,6 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
-
-/// How long the head of a request may take over HTTP/1.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 const MAX_AGE: Duration = Duration::from_secs(600);
 
@@ -94,12 +91,8 @@ async fn serve_requests(
     } else {
         builder.http1_only()
     };
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .half_close(true)
-        .max_buf_size(BUFFER);
+    // No timer, since hyper's timeout of a head would end idle connections too. A head that never ends counts as idle.
+    builder.http1().half_close(true).max_buf_size(BUFFER);
     builder
         .http2()
         .timer(TokioTimer::new())
