@@ -95,8 +95,13 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 fn is_served(address: SocketAddr, listeners: &[TcpListener]) -> bool {
     let mut own = listeners.iter().flat_map(TcpListener::local_addr);
     own.any(|own| {
-        let is_wildcard = own.ip().is_unspecified() && (own.is_ipv6() || address.is_ipv4());
-        own.port() == address.port() && (own.ip() == address.ip() || is_wildcard)
+        let (port, own, ip) = (
+            own.port(),
+            own.ip().to_canonical(),
+            address.ip().to_canonical(),
+        );
+        let is_wildcard = own.is_unspecified() && (own.is_ipv6() || ip.is_ipv4());
+        port == address.port() && (own == ip || is_wildcard)
     })
 }
 
@@ -150,6 +155,9 @@ mod tests {
             ["0.0.0.0:P", "[::]:P", "127.0.0.1:P"],
             ["[::]:P", ":P", "0.0.0.0:P"],
             ["0.0.0.0:P", "127.0.0.1:P", "127.0.0.1:P"],
+            ["[::ffff:127.0.0.1]:P", "127.0.0.1:P", "127.0.0.1:P"],
+            ["127.0.0.1:P", "[::ffff:127.0.0.1]:P", "127.0.0.1:P"],
+            ["[::ffff:127.0.0.1]:P", "0.0.0.0:P", "127.0.0.1:P"],
         ] {
             let port = free_port().to_string();
             let addresses = addresses.map(|address| address.replace('P', &port));
