@@ -225,6 +225,8 @@ mod tests {
         std::fs::write(folder.join("server.pem"), &server.pem).unwrap();
         std::fs::write(folder.join("server.key"), &server.key).unwrap();
         std::fs::write(folder.join("other.key"), other.issue(&["localhost"]).key).unwrap();
+        let no_key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+        std::fs::write(folder.join("none.key"), no_key).unwrap();
         std::fs::write(folder.join("none.pem"), "nothing in here\n").unwrap();
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web_config/files");
         let mut files = Vec::new();

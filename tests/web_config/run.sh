@@ -18,6 +18,8 @@ key server.key
 openssl req -x509 -new -key server.key -subj /CN=localhost -addext subjectAltName=DNS:localhost -days 2 -out server.pem
 key other.key
 echo "nothing in here" >none.pem
+printf '%s
+' '-----BEGIN PRIVATE KEY-----' AAAA '-----END PRIVATE KEY-----' >none.key
 # The C library's crypt knows bcrypt.
 hash=$(perl -e 'print crypt("correct", "\$2b\$04\$" . "a" x 21 . "u")')
 case $hash in '$2b$04$'*) ;; *) echo "this system's crypt(3) makes no bcrypt hash: $hash" >&2; exit 1 ;; esac

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::model::Timestamp;
 use rustls::{
-    ServerConfig, SupportedCipherSuite, SupportedProtocolVersion,
+    Error, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion,
     crypto::{
         CryptoProvider,
         ring::{default_provider, kx_group},
@@ -87,7 +87,11 @@ impl Tls {
             })?
             .with_client_cert_verifier(Arc::new(clients))
             .with_single_cert(chain, key.key()?)
-            .map_err(|error| certificate.unusable(error))?;
+            .map_err(|error| match error {
+                // It is of a kind that rustls does not support.
+                Error::General(_) => key.unusable(error),
+                _ => certificate.unusable(error),
+            })?;
         config.ignore_client_order = keys.prefer_server_cipher_suites.unwrap_or(true);
         config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         Ok(Some(Self {
