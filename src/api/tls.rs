@@ -65,9 +65,15 @@ fn https_proxy() -> Result<Option<Proxy>, BuildError> {
         let Some(address) = std::env::var_os(variable).filter(|address| !address.is_empty()) else {
             continue;
         };
-        let proxy = address
-            .to_str()
-            .and_then(|address| Proxy::https(address).ok());
+        // Without a scheme, it is http.
+        let is_http = |address: &&str| {
+            let scheme = address
+                .split_once("://")
+                .map(|(scheme, _)| scheme.to_ascii_lowercase());
+            matches!(scheme.as_deref(), None | Some("http" | "https"))
+        };
+        let proxy = address.to_str().filter(is_http);
+        let proxy = proxy.and_then(|address| Proxy::https(address).ok());
         let proxy = proxy.ok_or(BuildError::Proxy { variable })?;
         return Ok(Some(proxy.no_proxy(NoProxy::from_env())));
     }

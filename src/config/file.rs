@@ -17,7 +17,7 @@ use serde::{
 };
 use serde_json::Value;
 use serde_saphyr::{Error, Spanned, from_str, with_deserializer_from_str};
-use std::{collections::BTreeMap, fmt, fs, path::Path};
+use std::{collections::BTreeMap, fmt, fs, io::ErrorKind, path::Path};
 
 /// Puts the file at `path` above what was read before.
 ///
@@ -25,10 +25,14 @@ use std::{collections::BTreeMap, fmt, fs, path::Path};
 /// It cannot be read or is not YAML.
 pub fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
     let text = fs::read_to_string(path).map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::InvalidData => "save it as UTF-8",
+            _ => os_hint(&error).unwrap_or("give a YAML file that exists and can be read"),
+        };
         Mistake::new(
             Source::Named("--config.file".to_owned()),
             format!("cannot read {}: {error}", path.display()),
-            os_hint(&error).unwrap_or("give a YAML file that exists and can be read"),
+            hint,
         )
     })?;
     read_text(reader, &text, path)

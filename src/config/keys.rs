@@ -92,7 +92,7 @@ pub const KEYS: &[Key] = &[
     ),
     key("web.listen_addresses", List, ":10018", "a list of host:port in quotes, such as [\":10018\"], [\"127.0.0.1:10018\"] or [\"[::1]:10018\"]")
         .flag("--web.listen-address", "ADDR", "Repeatable"),
-    key("web.telemetry_path", Text, "/metrics", "a path such as /metrics: one slash, then letters, digits and -._~/, and not a path of the exporter itself")
+    key("web.telemetry_path", Text, "/metrics", "a path such as /metrics: one slash, then letters, digits and -._~/, no part . or .., and not a path of the exporter itself")
         .flag(
         "--web.telemetry-path",
         "PATH",

@@ -320,6 +320,9 @@ fn telemetry_path(read: &mut Reader) -> String {
         "begins with two slashes"
     } else if path == "/" || path.starts_with("/-/") {
         "is a path of the exporter itself"
+    } else if path.split('/').any(|part| part == "." || part == "..") {
+        // Clients resolve it before they ask.
+        "has a part . or .."
     } else if !path.bytes().all(is_allowed) {
         "holds a character that is not allowed"
     } else {

@@ -153,6 +153,11 @@ fn an_address_or_path_that_cannot_be_served_is_refused() {
         ),
         (
             "web.telemetry_path",
+            &["/./a", "/a/..", "/.", "/a/../b"],
+            "\"{}\", which has a part . or ..…letters, digits and -._~/",
+        ),
+        (
+            "web.telemetry_path",
             &["'/a?b'", "'/a#b'", "'/{a}'", "'/a b'"],
             "\"{}\", which holds a character that is not allowed…letters, digits and -._~/",
         ),

@@ -1,7 +1,7 @@
 //! Variables and options: what is refused, and what the message says.
 
 use super::{GOOD, HEAD, accepted, refused, row};
-use std::{os::unix::ffi::OsStrExt, process::Command};
+use std::{fs, os::unix::ffi::OsStrExt, process::Command};
 
 #[test]
 fn an_unknown_variable_is_shown_with_the_nearest_name() {
@@ -124,6 +124,43 @@ fn a_variable_that_is_not_utf_8_is_refused() {
 }
 
 #[test]
+fn a_file_that_is_not_utf_8_is_refused_with_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let utf_16 = GOOD.encode_utf16().flat_map(u16::to_le_bytes);
+    let utf_16 = [0xff, 0xfe].into_iter().chain(utf_16).collect();
+    for text in [utf_16, b"# f\xfcr\n".to_vec()] {
+        fs::write(folder.path().join("exporter.yml"), text).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_translation-exporter"))
+            .env_clear()
+            .current_dir(folder.path())
+            .args(["check-config", "--config.file=exporter.yml"])
+            .output()
+            .unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            message.contains("--config.file: cannot read exporter.yml"),
+            "{message}"
+        );
+        assert!(message.ends_with("; save it as UTF-8\n"), "{message}");
+    }
+}
+
+#[test]
+fn a_proxy_of_another_scheme_than_http_or_https_is_refused() {
+    for proxy in ["ftp://proxy:3128", "socks5://proxy:1080"] {
+        refused(
+            Some(GOOD),
+            &[("HTTPS_PROXY", proxy)],
+            &[],
+            "HTTPS_PROXY…proxy…http://proxy.example.com:3128",
+        );
+    }
+    for proxy in ["proxy:3128", "http://proxy:3128", "HTTPS://proxy"] {
+        accepted(Some(GOOD), &[("HTTPS_PROXY", proxy)], &[]);
+    }
+}
+
+#[test]
 fn a_mistake_in_an_option_names_it() {
     for (flags, expected) in [
         (
@@ -165,6 +202,8 @@ fn an_empty_or_blank_variable_counts_as_not_set() {
         "STATE__FILE",
         "POLL__INTERVAL",
         "WEB__LISTEN_ADDRESSES",
+        "API_KEY",
+        "API__KYE",
     ] {
         let name = format!("TRANSLATION_EXPORTER_{key}");
         for value in ["", " ", "\t\n"] {
