@@ -81,6 +81,8 @@ async fn accept(listener: TcpListener, app: App, tasks: TaskTracker, connections
                 let activity = Activity::new(peer);
                 let share = connections.take(&activity, 1);
                 tasks.spawn(serve_connection(stream, app.clone(), activity, share));
+                // What had to make room closes first.
+                tokio::task::yield_now().await;
             }
             // The client is already gone.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
