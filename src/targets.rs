@@ -32,6 +32,11 @@ impl Target {
         Some(ratio? >= self.ratio)
     }
 
+    /// The ratio in percent, to four decimals.
+    pub fn percent(self) -> f64 {
+        (self.ratio * 1e6).round() / 1e4
+    }
+
     /// Whether nothing is expected of the language.
     pub fn rests(self) -> bool {
         self.ratio <= 0.0

@@ -92,9 +92,13 @@ impl Deadline {
     }
 }
 
-/// The day of a date, such as `2026-12-24`.
+/// A date, such as `2026-12-24`, or `2026-12-24 18:00 UTC` where it is not the end of the day.
 pub fn day(due: Timestamp) -> String {
-    format!("{:.10}", due.to_string())
+    let time = due.to_string();
+    match time.strip_suffix("T23:59:59Z") {
+        Some(day) => day.to_owned(),
+        None => format!("{:.16} UTC", time.replace('T', " ")),
+    }
 }
 
 /// How far a date is from now, such as `12 days left` or `3 days ago`.
@@ -205,6 +209,11 @@ impl<'a> Row<'a> {
     /// Whether its languages are known.
     pub fn is_read(&self) -> bool {
         self.shown.condition.languages().is_some()
+    }
+
+    /// Whether it is known to have no languages.
+    pub fn has_none(&self) -> bool {
+        self.is_read() && self.totals.all == 0
     }
 
     /// Its languages, in the order of their codes.

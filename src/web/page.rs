@@ -12,6 +12,7 @@ mod when;
 mod tests;
 
 use super::{negotiate, state::Site};
+use crate::text::printable;
 use axum::{
     extract::State,
     http::{HeaderMap, StatusCode, Uri, header},
@@ -44,6 +45,7 @@ static RENDERING: Semaphore = Semaphore::const_new(2);
 pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -> Response {
     let query = Query::of(&uri);
     let gzip = negotiate::accepts_gzip(&headers);
+    let refresh = query.refresh.then_some([(header::REFRESH, query::REFRESH)]);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
     let headers = [
         (header::VARY, "Accept-Encoding"),
@@ -52,6 +54,7 @@ pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -
     ];
     let rendered = with_permit(&RENDERING, move || {
         let text = view::render(&site, &query).map_err(askama::Error::into_io_error)?;
+        let text = printable(&text);
         if gzip {
             compressed(text.as_bytes())
         } else {
@@ -59,7 +62,7 @@ pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -
         }
     });
     match rendered.await {
-        Some(Ok(body)) => (headers, encoding, Html(body)).into_response(),
+        Some(Ok(body)) => (headers, encoding, refresh, Html(body)).into_response(),
         _ => (
             StatusCode::INTERNAL_SERVER_ERROR,
             "the page could not be rendered; the log says why\n",

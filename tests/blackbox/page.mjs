@@ -34,6 +34,12 @@ const tests = {
         assert.deepEqual(await names(), ["acme/009", "acme/006", "acme/003"], "the order stays");
         await click("Show all");
         assert.equal((await names())[0], "other/449");
+
+        await page.goto(`${url}/?sort=name`);
+        await click("Refresh every minute");
+        assert.equal(new URL(page.url()).search, "?sort=name&refresh=60");
+        await click("stop");
+        assert.equal(new URL(page.url()).search, "?sort=name");
     },
 
     async colours(page) {

@@ -22,7 +22,7 @@ fn browse(test: &str, exporter: &Exporter) {
 
 #[test]
 #[ignore = "needs Chromium and playwright-core: tests/run.sh installs them"]
-fn a_person_searches_sorts_and_turns_pages_without_scripts() {
+fn a_person_searches_sorts_turns_pages_and_switches_refreshing_without_scripts() {
     let repositories = (1..=450u32).map(|number| {
         let owner = if number % 3 == 0 { "acme" } else { "other" };
         Repo::new(number.into(), &format!("{owner}/{number:03}"))

@@ -1,7 +1,10 @@
-//! What the page is asked to show: `q`, `language`, `sort`, `page`. What cannot be read is ignored.
+//! What the page is asked to show: `q`, `language`, `sort`, `page`, `refresh`. What cannot be read is ignored.
 
 use axum::http::Uri;
 use url::form_urlencoded::{Serializer, parse};
+
+/// The only value of `refresh` that is accepted: seconds until the browser loads the page again.
+pub const REFRESH: &str = "60";
 
 /// What the rows can be sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,6 +52,8 @@ pub struct Query {
     pub descending: bool,
     /// How many pages precede it; may be beyond the last.
     pub page: usize,
+    /// Whether the browser loads the page again every minute; never during a search, which that would discard.
+    pub refresh: bool,
 }
 
 impl Query {
@@ -68,18 +73,21 @@ impl Query {
                         query.descending = value.starts_with('-');
                     }
                 }
+                "refresh" => query.refresh = value == REFRESH,
                 "page" => query.page = value.parse().unwrap_or(1_usize).saturating_sub(1),
                 _ => {}
             }
         }
+        query.refresh &= query.search.is_empty();
         query
     }
 
-    /// The link to one language in all repositories.
-    pub fn of_language(code: &str) -> String {
-        let language = Some(code.to_owned());
+    /// The link to one language in all repositories; empty leads to all.
+    pub fn of_language(&self, code: &str) -> String {
+        let language = Some(code.to_owned()).filter(|code| !code.is_empty());
         Self {
             language,
+            refresh: self.refresh,
             ..Self::default()
         }
         .link()
@@ -101,6 +109,16 @@ impl Query {
             column,
             descending: self.column == column && !self.descending,
             page: 0,
+            ..self.clone()
+        }
+        .link()
+    }
+
+    /// The link that switches the refresh on or off.
+    pub fn refreshing(&self) -> String {
+        let refresh = !self.refresh;
+        Self {
+            refresh,
             ..self.clone()
         }
         .link()
@@ -130,6 +148,9 @@ impl Query {
         }
         if self.page > 0 {
             parameters.append_pair("page", &(self.page + 1).to_string());
+        }
+        if self.refresh {
+            parameters.append_pair("refresh", REFRESH);
         }
         parameters.finish()
     }

@@ -12,6 +12,7 @@ use crate::{
     report::summary::rows,
     snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
     targets::{Targets, tests::entry},
+    text::is_unprintable,
 };
 use axum::{http::Uri, response::Response};
 use std::{
@@ -237,7 +238,7 @@ async fn attention(snapshot: Snapshot, outcome: PollOutcome) -> Vec<String> {
         .split_once("</section>")
         .unwrap()
         .0
-        .split("<li>")
+        .split("<li class=")
         .skip(1);
     let text = |part: &str| {
         let tags = part.split('<').filter_map(|tag| tag.split_once('>'));
@@ -333,6 +334,36 @@ async fn what_fails_for_its_own_reason_is_named_during_an_outage_with_the_same_h
     let attention = attention(snapshot, outcome).await;
     let own = "a/3 for 24 h\nGET 3\nfix it\na/2 for 2 d\nGET 2\nwait";
     assert!(attention[1].ends_with(own), "{attention:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_loads_itself_again_only_where_its_reader_says_so_and_never_with_a_search() {
+    for (uri, refresh, link) in [
+        ("/", None, Some("href=\"?refresh=60\"")),
+        (
+            "/?sort=name&refresh=60",
+            Some("60"),
+            Some("href=\"?sort=name\""),
+        ),
+        ("/?refresh=1", None, Some("href=\"?refresh=60\"")),
+        ("/?q=a&refresh=60", None, None),
+    ] {
+        let response = get(snapshot_of(&[("a/a", Some(50.0), 0)]), uri, &[]).await;
+        assert_eq!(
+            response
+                .headers()
+                .get("refresh")
+                .map(|value| value.to_str().unwrap()),
+            refresh,
+            "{uri}"
+        );
+        let page = body(response).await;
+        assert!(!page.contains("http-equiv"));
+        match link {
+            Some(link) => assert!(page.contains(link), "{uri}: {page}"),
+            None => assert!(!page.contains("refresh=60"), "{uri}: {page}"),
+        }
+    }
 }
 
 /// One repository with a language at 100, another with nine at 0, and one that was never read.
@@ -495,8 +526,8 @@ async fn the_page_leads_with_what_is_ready_and_what_is_due() {
         "2 of 5 translations ready",
         "0 of 2 repositories ready",
         "1 stalled",
-        "missed 3 days ago 0 of 1 ready Name of fr (fr) of acme/shop: 71 % of 90 %",
-        "5 days left 0 of 1 ready Name of ja (ja) of acme/shop: 80 % of 90 %",
+        "missed 3 days ago 0 of 1 ready Name of fr (fr) of acme/shop: 71 % , target 90 %",
+        "5 days left 0 of 1 ready Name of ja (ja) of acme/shop: 80 % , target 90 %",
         "ready, 30 days left 1 of 1 ready",
     ] {
         assert!(text.contains(words), "{words}: {text}");
@@ -526,7 +557,7 @@ async fn one_language_is_shown_in_all_repositories_and_no_other_the_furthest_beh
     let table = text(table.split_once("</tbody>").unwrap().0);
     assert_eq!(
         table,
-        "acme/ docs 40 100 % just now acme/ shop 95 ready 95 % 1970-05-11 ready, 30 days left just now"
+        "acme/ docs 40 100 % just now acme/ shop 95 ready 95 % 1970-05-11 00:00 UTC ready, 30 days left just now"
     );
     assert!(text(&page).contains("1 of 2 translations ready"));
     assert!(!page.contains("data-code=\"fr\"") && !page.contains("71 %"));
@@ -540,8 +571,11 @@ async fn one_language_is_shown_in_all_repositories_and_no_other_the_furthest_beh
 
 #[tokio::test(start_paused = true)]
 async fn every_code_leads_to_its_language() {
-    let page = page_of(with_targets(), "/").await;
-    let links = |code: &str| page.matches(&format!("\"?language={code}\"")).count();
+    let page = page_of(with_targets(), "/?refresh=60").await;
+    let links = |code: &str| {
+        let link = format!("\"?language={code}&#38;refresh=60\"");
+        page.matches(&link).count()
+    };
     // The heading, the mean and each tile; of fr and ja also what is due.
     assert_eq!((links("de"), links("fr"), links("ja")), (4, 5, 4));
 }
@@ -566,4 +600,33 @@ async fn the_page_is_compressed_where_that_is_accepted() {
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut page)
         .unwrap();
     assert!(page.starts_with("<!DOCTYPE html>"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_name_hides_from_the_eye_is_escaped() {
+    let mut snapshot = snapshot_of(&[("own/\u{202e}gnp\u{1b}[31m", Some(50.0), 0)]);
+    snapshot
+        .repositories
+        .push(shown(2, "own/b", fresh(vec![reading("x\u{9b}y", 1.0, 0)])));
+    for uri in ["/", "/?language=x%C2%9By"] {
+        let page = page_of(snapshot.clone(), uri).await;
+        let raw = page.chars().find(|c| *c != '\n' && is_unprintable(*c));
+        assert_eq!(raw, None, "{uri}");
+        assert!(page.contains("x\\u009by"), "{uri}: {page}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_is_shown_as_it_is_set_and_more_than_three_behind_are_unfolded() {
+    let readings = ["a", "b", "c", "d", "e"].map(|code| reading(code, 99.4, 1));
+    let snapshot = Snapshot {
+        targets: Arc::new(Targets(vec![entry(&[], &[], 0.995, "2999-12-31")])),
+        ..snapshot(vec![shown(1, "acme/shop", fresh(readings.into()))])
+    };
+    let page = page_of(snapshot, "/").await;
+    let text = text(&page);
+    assert!(text.contains("99 % , target 99.5 %"), "{text}");
+    let (_, more) = page.split_once("<summary>and 2 more</summary>").unwrap();
+    assert_eq!(more.matches(", target 99.5").count(), 2);
+    assert!(text.contains("2999-12-31 "), "{text}");
 }

@@ -22,8 +22,8 @@ pub const STYLE: &str = include_str!("style.css");
 /// The stylesheet for windows in which the languages do not fit side by side; also part of the page.
 pub const WRAPPED: &str = include_str!("wrapped.css");
 
-/// How many translations are named for each date.
-const MOST_NAMED: usize = 3;
+/// How many translations are named for each date; all but the first three once they are asked for.
+const MOST_NAMED: usize = 50;
 
 #[derive(Template)]
 #[template(path = "page.html", config = "src/web/page/askama.toml")]
@@ -39,7 +39,7 @@ struct Page<'a> {
     mark: &'static str,
     /// What every code means; empty if nothing says so.
     names: BTreeMap<&'a str, &'a str>,
-    /// Of all pages, whatever is searched for: repositories, those with languages, those that are ready.
+    /// Of all pages, whatever is searched for: repositories, those that may have languages, those that are ready.
     rows: usize,
     with_languages: usize,
     ready: usize,
@@ -52,12 +52,8 @@ pub fn render(site: &Site, query: &Query) -> askama::Result<String> {
     let (published, now) = (site.published(), site.shared.clock.now());
     let (snapshot, status) = (&published.snapshot, &published.status);
     let findings = &site.findings(&published);
-    let (class, mark) = match findings.first().map(|worst| worst.kind.severity()) {
-        None => ("well", "\u{2713}"),
-        Some(Severity::Notice) => ("waiting", "\u{2026}"),
-        Some(Severity::Warning) => ("degraded", "!"),
-        Some(Severity::Error) => ("failing", "\u{2717}"),
-    };
+    let worst = findings.first().map(|worst| worst.kind.severity());
+    let (class, mark) = worst.map_or(("well", "\u{2713}"), look);
     let rows = summary::rows(snapshot, query.language.as_deref(), now);
     let page = Page {
         query,
@@ -70,7 +66,7 @@ pub fn render(site: &Site, query: &Query) -> askama::Result<String> {
         mark,
         names: snapshot.language_names(),
         rows: rows.len(),
-        with_languages: rows.iter().filter(|row| row.totals.all > 0).count(),
+        with_languages: rows.iter().filter(|row| !row.has_none()).count(),
         ready: rows.iter().filter(|row| row.totals.is_ready()).count(),
         totals: Totals::of(&rows),
         dates: summary::dates(&rows, MOST_NAMED, now),
@@ -105,8 +101,8 @@ impl Page<'_> {
     /// The name of a language with its code; the code alone if nothing names it.
     fn language_name(&self, code: &str) -> String {
         match self.names.get(code) {
-            None | Some(&"") => code.to_owned(),
-            Some(name) => format!("{name} ({code})"),
+            Some(name) if !["", code].contains(name) => format!("{name} ({code})"),
+            _ => code.to_owned(),
         }
     }
 
@@ -125,6 +121,15 @@ impl Page<'_> {
             marks.push(("stalled", "stalled"));
         }
         marks
+    }
+}
+
+/// The class and the mark of how bad something is.
+fn look(severity: Severity) -> (&'static str, &'static str) {
+    match severity {
+        Severity::Notice => ("waiting", "\u{2026}"),
+        Severity::Warning => ("degraded", "!"),
+        Severity::Error => ("failing", "\u{2717}"),
     }
 }
 
