@@ -98,8 +98,9 @@ impl StateFile {
     /// a [`DEMO`] would have to set it aside. The operator must fix this before the exporter can run. The file is unchanged.
     pub fn open(path: &Path, base_url: &str, now: Timestamp) -> Result<Opened, StateError> {
         // A link stays, and what it names is replaced.
+        let named = fs::read_link(path).map_or(path.to_owned(), |to| path.with_file_name(to));
         let path = fs::canonicalize(path)
-            .or_else(|_| std::path::absolute(path))
+            .or_else(|_| std::path::absolute(named))
             .unwrap_or_default();
         // Opening a pipe could block forever, and reading a device could do anything.
         if path.file_name().is_none() || fs::metadata(&path).is_ok_and(|found| !found.is_file()) {

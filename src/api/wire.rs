@@ -215,6 +215,8 @@ fn read_entries<'a>(
     body: &'a [u8],
     mut take: impl FnMut(usize, Option<Entry<'a>>),
 ) -> Result<(), DecodeError> {
+    // RFC 8259 lets readers ignore a byte order mark.
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     let mut place = 0;
     let mut array = serde_json::Deserializer::from_slice(body);
     let read = array.deserialize_seq(Entries(|entry: &'a RawValue| {

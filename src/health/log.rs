@@ -1,20 +1,21 @@
 //! Logs when a finding begins and when it ends, each once.
 
 use super::{Finding, Kind, Origin, Severity};
-use crate::{model::Timestamp, words::Rough};
+use crate::words::Rough;
 use std::collections::BTreeMap;
+use tokio::time::Instant;
 
-/// Remembers what is wrong, and since when, so that only changes are logged.
+/// Remembers what is wrong, and when that was first seen, so that only changes are logged.
 #[derive(Debug, Default)]
-pub struct Watch(BTreeMap<Kind, Timestamp>);
+pub struct Watch(BTreeMap<Kind, Instant>);
 
 impl Watch {
     /// Logs findings that are new, and those that have ended.
-    pub fn observe(&mut self, findings: &[Finding], now: Timestamp) {
+    pub fn observe(&mut self, findings: &[Finding]) {
         for finding in findings {
             self.0.entry(finding.kind).or_insert_with(|| {
                 log_begin(finding);
-                finding.since.unwrap_or(now)
+                Instant::now()
             });
         }
         // Only a poll that listed everything ends what polls find: until then it is hidden by another failure, or unknown.
@@ -25,7 +26,7 @@ impl Watch {
                 polls_fail && !matches!(traits.origin, Origin::Exporter | Origin::Event);
             let lasts = is_hidden || findings.iter().any(|finding| finding.kind == kind);
             if !lasts && !traits.end.is_empty() {
-                tracing::info!(after = %Rough(now.since(since)), "{}", traits.end);
+                tracing::info!(after = %Rough(since.elapsed()), "{}", traits.end);
             }
             lasts
         });

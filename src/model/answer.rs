@@ -118,6 +118,12 @@ impl Listing {
         self.repositories.len() + self.nameless.len() + self.unidentified.len()
     }
 
+    /// The bytes of all names.
+    pub fn size(&self) -> usize {
+        let names = self.repositories.values();
+        names.map(|repository| repository.name.len()).sum()
+    }
+
     /// Whether it shows this repository, even if only its id or only its name can be read.
     pub fn shows(&self, repository: &Repository) -> bool {
         self.repositories.contains_key(&repository.id)

@@ -21,6 +21,9 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 /// How often a long poll is saved while it runs.
 const SAVE_EVERY: Duration = Duration::from_secs(5 * 60);
 
+/// How many bytes the names of all repositories may have.
+const MOST_NAMES: usize = 16 << 20;
+
 /// When a poll publishes first.
 const FIRST_PUBLISH: Duration = Duration::from_millis(250);
 
@@ -134,11 +137,11 @@ impl<A: Api> Poller<A> {
             let shown = listing.count();
             self.progress.send_replace(Step::Listing { shown });
             let most = self.poll_settings.max_repositories;
-            if shown > most {
+            if shown > most || listing.size() > MOST_NAMES {
                 // It may have no end: nothing of it is taken over.
                 *listing = Listing::default();
                 let what = format!(
-                    "the listing has more than {most} repositories, or no end: it is not read any further"
+                    "the listing has more than {most} repositories or 16 MiB of names, or no end: it is not read any further"
                 );
                 let hint = "raise api.max_repositories if the account has that many, or report it to the API's operators";
                 return Err(self.unusable(

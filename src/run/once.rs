@@ -7,7 +7,7 @@ use crate::{
     clock::Clock,
     config::Options,
     exposition::{Format, Published},
-    health::{self, Finding, Kind},
+    health::{self, Finding},
     instruments::Instruments,
     poll::Poller,
     report::{self, Terminal},
@@ -62,7 +62,7 @@ pub async fn once(
     })?;
     let facts = instruments.facts();
     let findings = health::findings(snapshot, status, &facts, outcome.ended_at);
-    check_read(&findings, outcome.is_success())?;
+    check_read(findings, outcome.is_success())?;
     saved.map_err(|error| anyhow!("what was read is printed, and not saved: {error}"))?;
     if require_targets
         && let Some(list) = report::not_ready(snapshot).map_err(anyhow::Error::new)?
@@ -72,18 +72,16 @@ pub async fn once(
     Ok(())
 }
 
-/// Says which targets are of no use, and fails if not everything was read.
-fn check_read(findings: &[Finding], is_everything: bool) -> anyhow::Result<()> {
-    for finding in findings {
-        if finding.kind == Kind::TargetUnused {
-            tracing::warn!(hint = &*finding.hint, "{}", finding.what);
-        }
+/// Logs what is wrong, and fails if not everything was read: with the worst of it.
+fn check_read(mut findings: Vec<Finding>, is_everything: bool) -> anyhow::Result<()> {
+    let failed = !is_everything;
+    let worst = (failed && !findings.is_empty()).then(|| findings.remove(0));
+    health::Watch::default().observe(&findings);
+    match worst {
+        Some(worst) => bail!(worst.line()),
+        None if failed => bail!("not every repository was read"),
+        None => Ok(()),
     }
-    if is_everything {
-        return Ok(());
-    }
-    let worst = findings.first().context("not every repository was read")?;
-    bail!(worst.line())
 }
 
 /// Draws nothing if stderr is not a terminal.

@@ -91,9 +91,7 @@ async fn log_health(mut published: watch::Receiver<Arc<Published>>, instruments:
     ) {
         let newest = Arc::clone(&published.borrow_and_update());
         let (now, facts) = (Clock::system().now(), instruments.facts());
-        watch.observe(
-            &health::findings(&newest.snapshot, &newest.status, &facts, now),
-            now,
-        );
+        let findings = health::findings(&newest.snapshot, &newest.status, &facts, now);
+        watch.observe(&findings);
     }
 }

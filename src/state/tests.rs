@@ -312,3 +312,19 @@ fn a_symbolic_link_stays_and_its_target_is_replaced() {
     let by_another_way = open(&folder.path("real/target"));
     assert!(matches!(by_another_way, Err(StateError::Held(_))));
 }
+
+#[test]
+fn a_symbolic_link_to_a_file_that_is_not_there_yet_stays_too() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("volume")).unwrap();
+    for (link, to) in [
+        ("state", "volume/state".into()),
+        ("other", folder.path("volume/other")),
+    ] {
+        std::os::unix::fs::symlink(&to, folder.path(link)).unwrap();
+        let opened = open(&folder.path(link)).unwrap();
+        opened.file.write(&small()).unwrap();
+        assert!(folder.path(link).is_symlink(), "{link}");
+        assert_eq!(folder.content(&format!("volume/{link}")), encoded(&small()));
+    }
+}

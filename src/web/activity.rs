@@ -21,8 +21,9 @@ use std::{
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// How long a connection may have no request under way: longer than the commonest intervals of scrapes, 30 s and 60 s.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
+/// How long a connection may have no request under way: a little longer than the commonest interval of scrapes, so that none meets a
+/// connection that is being closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(35);
 
 /// How long a response may make no progress.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
@@ -251,6 +252,6 @@ mod tests {
         let response = under_way.answer(Response::new(Body::from("short")), &memory);
         assert_eq!(response.into_body().into_data_stream().count().await, 1);
         assert_eq!(activity.expired().await, Expiry::Idle);
-        assert_eq!(begin.elapsed().as_secs(), 175);
+        assert_eq!(begin.elapsed().as_secs(), 135);
     }
 }

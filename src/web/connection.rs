@@ -1,6 +1,6 @@
 //! One connection: its TLS, its requests, and its end.
 //!
-//! It ends when no request has been under way for 75 s, when a response is not taken by its client ([`Activity`]), and when
+//! It ends when no request has been under way for 35 s, when a response is not taken by its client ([`Activity`]), and when
 //! it is older than [`MAX_AGE`]. What a client can make it keep is bounded: a head, [`MAX_STREAMS`] responses, and of each
 //! what hyper holds to send next.
 

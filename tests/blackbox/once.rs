@@ -264,3 +264,22 @@ fn the_textfile_collector_of_node_exporter_exposes_what_is_printed() {
         "it shows only its own"
     );
 }
+
+#[test]
+fn what_is_wrong_besides_the_poll_is_said_once_on_stderr() {
+    let api = two();
+    let setup = once(&api, "table").set("state.file", "state.json");
+    let first = setup.run();
+    assert!(!first.stderr.contains("level=warn"), "{}", first.stderr);
+    let state = setup.folder.path().join("state.json");
+    let text = fs::read_to_string(&state).unwrap();
+    // As if a clock that was years ahead had been in force.
+    fs::write(&state, text.replace("\"clock\":1", "\"clock\":4")).unwrap();
+    let second = setup.run();
+    assert_eq!(second.code, Some(0), "{}", second.stderr);
+    let said = second.stderr.matches("The clock of this machine is wrong");
+    assert_eq!(said.count(), 1, "{}", second.stderr);
+    api.fault(Target::Listing, Reply::status(403));
+    let refused = setup.run();
+    assert_eq!(refused.stderr.matches("The API refuses the key").count(), 1);
+}

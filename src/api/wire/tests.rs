@@ -300,3 +300,8 @@ fn depth_is_no_danger() {
         (1, vec![Defect::Completion])
     );
 }
+
+#[test]
+fn a_byte_order_mark_before_the_json_is_ignored() {
+    assert_eq!(page("\u{feff}[]"), page("[]"));
+}

@@ -210,7 +210,7 @@ fn observe(watch: &mut crate::health::Watch, bench: &Bench) {
         &poller.instruments.facts(),
         now,
     );
-    watch.observe(&findings, now);
+    watch.observe(&findings);
 }
 
 #[tokio::test(start_paused = true)]
@@ -272,15 +272,9 @@ fn a_certificate_that_expires_after_the_warning_is_not_said_to_be_valid() {
         if is_valid {
             instruments.certificate_expires(None);
         }
-        watch.observe(
-            &crate::health::findings(
-                &poller.snapshot(),
-                &poller.status(),
-                &instruments.facts(),
-                now,
-            ),
-            now,
-        );
+        let facts = instruments.facts();
+        let findings = crate::health::findings(&poller.snapshot(), &poller.status(), &facts, now);
+        watch.observe(&findings);
         assert_eq!(
             count(&log.take(), "the TLS certificate is valid again") > 0,
             is_valid,
@@ -303,7 +297,7 @@ fn a_refused_reload_is_logged_only_where_it_is_refused() {
             .iter()
             .any(|finding| finding.kind == crate::health::Kind::ReloadRefused)
     );
-    watch.observe(&findings, START);
+    watch.observe(&findings);
     assert_eq!(count(&log.take(), "refused"), 0);
 }
 

@@ -49,15 +49,15 @@ fn seconds(range: std::ops::RangeInclusive<u64>, took: Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_client_is_dropped_after_75_seconds() {
+async fn a_silent_client_is_dropped_after_35_seconds() {
     for http2 in [false, true] {
         let client = connected(http2);
-        seconds(75..=85, client.task.await.unwrap());
+        seconds(35..=45, client.task.await.unwrap());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_that_never_ends_is_read_for_75_seconds() {
+async fn a_head_that_never_ends_is_read_for_35_seconds() {
     let Client {
         mut stream, task, ..
     } = connected(false);
@@ -67,7 +67,7 @@ async fn a_head_that_never_ends_is_read_for_75_seconds() {
             sleep(Duration::from_secs(1)).await;
         }
     });
-    seconds(75..=85, task.await.unwrap());
+    seconds(35..=45, task.await.unwrap());
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,13 +78,13 @@ async fn a_reader_that_takes_nothing_of_a_short_answer_is_dropped_like_an_idle_o
     stream.write_all(REQUEST).await.unwrap();
     stream.read_u8().await.unwrap();
     // All of it is in the buffer of the connection.
-    seconds(75..=85, task.await.unwrap());
+    seconds(35..=45, task.await.unwrap());
     drop(stream);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_may_ask_again_until_it_idles_too_long_or_the_connection_is_too_old() {
-    for (asked, pause, end) in [(3, 60, 195..=205), (100, 20, 600..=610)] {
+    for (asked, pause, end) in [(3, 25, 85..=95), (100, 20, 600..=610)] {
         let Client {
             mut stream, task, ..
         } = connected(false);
@@ -156,7 +156,7 @@ async fn a_response_under_way_on_a_connection_that_has_to_end_is_finished_howeve
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_http2_connection_that_has_to_end_is_dropped_after_75_seconds_without_an_answer_to_a_ping()
+async fn an_http2_connection_that_has_to_end_is_dropped_after_35_seconds_without_an_answer_to_a_ping()
  {
     let Client {
         stream,
@@ -170,7 +170,7 @@ async fn an_http2_connection_that_has_to_end_is_dropped_after_75_seconds_without
         .await
         .unwrap();
     drain.cancel();
-    seconds(75..=75, task.await.unwrap());
+    seconds(35..=35, task.await.unwrap());
 }
 
 #[tokio::test(start_paused = true)]
@@ -291,9 +291,9 @@ async fn a_response_whose_window_stays_closed_ends_its_connection_after_30_secon
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_over_http2_without_requests_ends_after_75_seconds_despite_its_pings() {
+async fn a_connection_over_http2_without_requests_ends_after_35_seconds_despite_its_pings() {
     seconds(
-        75..=85,
+        35..=45,
         lasts(http2_with_closed_window(0), |_| ping()).await,
     );
 }
