@@ -56,6 +56,9 @@ pub struct Setting {
     pub source: Source,
 }
 
+/// Stands for the path of [`Options::defaults`]; no file has such a name.
+pub const DEMO_FILE: &str = "demo/";
+
 /// The keys that cannot change in a running process.
 const FIXED: [&str; 3] = ["api.base_url", "state.file", "web.listen_addresses"];
 

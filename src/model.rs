@@ -56,14 +56,18 @@ impl Completion {
     /// This divided by the completion that means finished, not clamped, rounded to 12 decimals: binary numbers cannot spell
     /// most decimal ones, and 92.3 / 100 must not stay below a target of 0.923.
     pub fn ratio(self, scale: f64) -> f64 {
-        const DECIMALS: f64 = 1e12;
-        let ratio = self.0 / scale;
-        // What is larger may have no decimals to round.
-        if ratio.abs() < 1000.0 {
-            (ratio * DECIMALS).round() / DECIMALS + 0.0
-        } else {
-            ratio
-        }
+        twelve_decimals(self.0 / scale)
+    }
+}
+
+/// A ratio, rounded to 12 decimals.
+pub fn twelve_decimals(ratio: f64) -> f64 {
+    const DECIMALS: f64 = 1e12;
+    // What is larger may have no decimals to round.
+    if ratio.abs() < 1000.0 {
+        (ratio * DECIMALS).round() / DECIMALS + 0.0
+    } else {
+        ratio
     }
 }
 

@@ -25,7 +25,7 @@ use crate::{
     words::Rough,
 };
 use ledger::Ledger;
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 use steps::Round;
 use tokio::{sync::watch, time::Instant};
 
@@ -152,7 +152,15 @@ impl<A: Api> Poller<A> {
             self.publish();
         }
         let mut round = Round::begin();
-        match settings.api.begin().await {
+        let mut opening = pin!(settings.api.begin());
+        // The key may be on a disk that hangs.
+        let session = loop {
+            tokio::select! {
+                session = &mut opening => break session,
+                _ = round.publications.tick() => self.publish(),
+            }
+        };
+        match session {
             Ok(session) => {
                 let listing = self.list(&session, &mut round).await;
                 self.read(&session, &mut round, listing).await;

@@ -70,8 +70,13 @@ impl RunError {
 /// Says what is wrong and how to fix it; the caller prints it and exits with [`RunError::exit_code`].
 pub fn run(cli: Cli) -> Result<(), RunError> {
     let Cli { options, command } = cli;
-    // Two threads, so that scrapes do not wait for each other. Polls, and everything slow, run on other threads.
-    let runtime = Builder::new_multi_thread()
+    // Two threads, so that scrapes do not wait for each other. Polls, and everything slow, run on other threads. A poll of `once`
+    // has only one: across threads, its tasks would wake each other at half as much CPU again.
+    let mut builder = match command {
+        Command::Serve | Command::Demo => Builder::new_multi_thread(),
+        _ => Builder::new_current_thread(),
+    };
+    let runtime = builder
         .worker_threads(2)
         .enable_all()
         .build()
@@ -159,7 +164,7 @@ fn warnings(config: &Config) -> Vec<String> {
         if let Some(due) = entry.target.due
             && due < now
             // The demo has a date in the past on purpose, which is not the user's to change.
-            && !entry.source.starts_with("default:")
+            && !entry.source.starts_with(config::DEMO_FILE)
         {
             warnings.push(format!(
                 "{}: targets.due is past: {due}; what is not ready is shown as missed; give a later date, or remove it",

@@ -12,7 +12,7 @@ use crate::model::{
     TargetLanguage, Timestamp,
 };
 use serde::{
-    Deserializer,
+    Deserialize, Deserializer,
     de::{MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
@@ -43,8 +43,7 @@ pub enum DecodeError {
 /// # Errors
 /// The body is not a JSON array in UTF-8, or too large to be a page.
 pub fn decode_page(body: &[u8]) -> Result<Page, DecodeError> {
-    let mut page = Page::default();
-    read_entries(body, |place, entry| {
+    let page = read_entries(body, |page: &mut Page, place, entry| {
         if page.listing.count() <= MAX_REPOSITORIES {
             page.next = match add_repository(&mut page.listing, place, entry) {
                 Some(id) => Next::After(id),
@@ -96,7 +95,7 @@ fn add_repository(
             created_at,
         })),
         (Some(id), None) => drop(listing.nameless.insert(id)),
-        (None, Some(name)) => drop(listing.unidentified.insert((*name).into())),
+        (None, Some(name)) => listing.add_unidentified((*name).into()),
         (None, None) => {}
     }
     id
@@ -107,9 +106,8 @@ fn add_repository(
 /// # Errors
 /// The body is not a JSON array in UTF-8, or has more languages than a repository can have.
 pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList, DecodeError> {
-    let (mut list, mut is_full) = (LanguageList::default(), false);
-    read_entries(body, |place, entry| {
-        is_full |= !add_language(&mut list, place, entry, interner);
+    let (list, is_full) = read_entries(body, |(list, is_full): &mut (_, bool), place, entry| {
+        *is_full |= !add_language(list, place, entry, interner);
     })?;
     if is_full {
         return Err(DecodeError::TooMany(
@@ -211,31 +209,38 @@ fn parse_time(raw: &str) -> Option<Timestamp> {
 }
 
 /// Lets `take` take in the entries of a JSON array one by one, counted from 1; `None` for one that is no object.
-fn read_entries<'a>(
+fn read_entries<'a, T: Default>(
     body: &'a [u8],
-    mut take: impl FnMut(usize, Option<Entry<'a>>),
-) -> Result<(), DecodeError> {
+    take: impl Fn(&mut T, usize, Option<Entry<'a>>),
+) -> Result<T, DecodeError> {
     // RFC 8259 lets readers ignore a byte order mark.
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    let mut place = 0;
-    let mut array = serde_json::Deserializer::from_slice(body);
-    let read = array.deserialize_seq(Entries(|entry: &'a RawValue| {
-        place += 1;
-        let mut object = serde_json::Deserializer::from_str(entry.get());
-        let entry = object.deserialize_map(Entry::default());
-        take(place, entry.ok());
-    }));
-    match read.and_then(|()| array.end()) {
-        Ok(()) => Ok(()),
+    let read = |are_objects| {
+        let (mut taken, mut place) = (T::default(), 0);
+        let mut array = serde_json::Deserializer::from_slice(body);
+        let take = |entry| {
+            place += 1;
+            take(&mut taken, place, entry);
+        };
+        array.deserialize_seq(Entries { are_objects, take })?;
+        array.end()?;
+        Ok(taken)
+    };
+    // Almost always all are objects; only where they are not is each scanned twice.
+    match read(true).or_else(|_: serde_json::Error| read(false)) {
+        Ok(taken) => Ok(taken),
         Err(_) if body.trim_ascii_start().starts_with(b"<") => Err(DecodeError::Html),
         Err(error) if error.is_eof() => Err(DecodeError::Truncated),
         Err(error) => Err(DecodeError::NotAnArray(error)),
     }
 }
 
-struct Entries<F>(F);
+struct Entries<F> {
+    are_objects: bool,
+    take: F,
+}
 
-impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Entries<F> {
+impl<'de, F: FnMut(Option<Entry<'de>>)> Visitor<'de> for Entries<F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -243,8 +248,14 @@ impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Entries<F> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<(), A::Error> {
-        while let Some(entry) = array.next_element()? {
-            (self.0)(entry);
+        if self.are_objects {
+            while let Some(entry) = array.next_element()? {
+                (self.take)(Some(entry));
+            }
+        } else {
+            while let Some(entry) = array.next_element::<&RawValue>()? {
+                (self.take)(serde_json::from_str(entry.get()).ok());
+            }
         }
         Ok(())
     }
@@ -263,6 +274,12 @@ struct Entry<'a> {
 }
 
 /// By hand, since a derived struct refuses an object in which a key is repeated, or is no text.
+impl<'de> Deserialize<'de> for Entry<'de> {
+    fn deserialize<D: Deserializer<'de>>(object: D) -> Result<Self, D::Error> {
+        object.deserialize_map(Self::default())
+    }
+}
+
 impl<'de> Visitor<'de> for Entry<'de> {
     type Value = Self;
 

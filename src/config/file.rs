@@ -7,6 +7,7 @@ use super::{
     reader::{Reader, globs},
 };
 use crate::{
+    model::twelve_decimals,
     targets::{Entry, Targets, parse_due},
     text::{nearest, os_hint},
 };
@@ -226,7 +227,9 @@ fn set_member(entry: &mut Entry, member: &str, value: &Value, mut wrong: impl Fn
         "repositories" => entry.repositories = globs_of(value, true, wrong),
         "languages" => entry.languages = globs_of(value, false, wrong),
         "ratio" => match value.as_f64() {
-            Some(ratio) if (0.0..=1.0).contains(&ratio) => entry.target.ratio = ratio,
+            Some(ratio) if (0.0..=1.0).contains(&ratio) => {
+                entry.target.ratio = twelve_decimals(ratio);
+            }
             Some(percent) if (1.0..=100.0).contains(&percent) => {
                 let hint = format!("write {}: it is a ratio, not a percentage", percent / 100.0);
                 wrong(is, &hint);

@@ -1,7 +1,7 @@
 //! The layers: defaults, the file, the environment, the options, in this order; later ones win.
 
 use super::{
-    ConfigError, Options, file,
+    ConfigError, DEMO_FILE, Options, file,
     keys::{KEYS, Key, PREFIX, sections},
     mistake::{Mistake, Source},
     reader::Reader,
@@ -24,7 +24,7 @@ pub fn merge(
     for key in KEYS {
         reader.set(key, key.default, Source::Default);
     }
-    let mut read = file::read_text(&mut reader, &options.defaults, Path::new("default"));
+    let mut read = file::read_text(&mut reader, &options.defaults, Path::new(DEMO_FILE));
     if let Some(path) = &options.config_file {
         read = read.and_then(|()| file::read(&mut reader, path));
     }

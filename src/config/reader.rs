@@ -165,12 +165,11 @@ pub fn globs(
     let mut set = GlobSet::builder();
     for pattern in patterns.iter().map(AsRef::as_ref) {
         let holds = format!("holds the glob {pattern:?}");
-        let is_list = pattern.starts_with('[') && pattern.find(']') == Some(pattern.len() - 1);
+        // It matches one character, which is no owner/repo and no code.
+        let is_class = pattern.starts_with('[') && pattern.find(']') == Some(pattern.len() - 1);
         match GlobBuilder::new(pattern).literal_separator(true).build() {
-            _ if is_list || pattern.contains([' ', '"', '\'']) => wrong(
-                format!(
-                    "{holds}, which contains a blank, a quote or brackets around it, so it matches nothing"
-                ),
+            _ if is_class || pattern.contains([' ', '"', '\'']) => wrong(
+                format!("{holds}, which contains a blank or a quote, or has brackets around it"),
                 hint,
             ),
             Ok(_) if of_repositories && !pattern.contains('/') && !pattern.contains("**") => wrong(

@@ -91,16 +91,25 @@ pub struct Listing {
     pub nameless: HashSet<RepositoryId>,
     /// Names of entries whose id cannot be read: likewise.
     pub unidentified: HashSet<Arc<str>>,
+    /// The bytes of all names, those that appear again counted again.
+    pub name_bytes: usize,
     pub bad: Defects,
 }
 
 impl Listing {
     /// Adds a repository; the first of an id counts.
     pub fn add(&mut self, repository: Arc<Repository>) {
+        self.name_bytes += repository.name.len();
         match self.repositories.entry(repository.id) {
             Entry::Vacant(entry) => drop(entry.insert(repository)),
             Entry::Occupied(_) => self.bad.add_duplicate(Defect::DuplicateId, &repository),
         }
+    }
+
+    /// Adds a name without an id.
+    pub fn add_unidentified(&mut self, name: Arc<str>) {
+        self.name_bytes += name.len();
+        self.unidentified.insert(name);
     }
 
     /// Adds the next page.
@@ -110,18 +119,14 @@ impl Listing {
         }
         self.bad.append(page.bad);
         self.nameless.extend(page.nameless);
-        self.unidentified.extend(page.unidentified);
+        for name in page.unidentified {
+            self.add_unidentified(name);
+        }
     }
 
     /// How many repositories it has shown.
     pub fn count(&self) -> usize {
         self.repositories.len() + self.nameless.len() + self.unidentified.len()
-    }
-
-    /// The bytes of all names.
-    pub fn size(&self) -> usize {
-        let names = self.repositories.values();
-        names.map(|repository| repository.name.len()).sum()
     }
 
     /// Whether it shows this repository, even if only its id or only its name can be read.

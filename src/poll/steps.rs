@@ -21,8 +21,8 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 /// How often a long poll is saved while it runs.
 const SAVE_EVERY: Duration = Duration::from_secs(5 * 60);
 
-/// How many bytes the names of all repositories may have.
-const MOST_NAMES: usize = 16 << 20;
+/// How many bytes a name may have on average: 16 MiB for all, where `api.max_repositories` has its default.
+pub const NAME_BYTES: usize = 84;
 
 /// When a poll publishes first.
 const FIRST_PUBLISH: Duration = Duration::from_millis(250);
@@ -33,7 +33,7 @@ pub struct Round {
     pub outcome: PollOutcome,
     pub log: PollLog,
     /// When what was read so far is published: soon at first, so that a start shows something.
-    publications: Interval,
+    pub publications: Interval,
     /// Those that failed by trouble since the last answer: that may be their own failure or that of the API.
     doubtful: Vec<(RepositoryId, Failure)>,
 }
@@ -137,11 +137,11 @@ impl<A: Api> Poller<A> {
             let shown = listing.count();
             self.progress.send_replace(Step::Listing { shown });
             let most = self.poll_settings.max_repositories;
-            if shown > most || listing.size() > MOST_NAMES {
+            if shown > most || listing.name_bytes > most.saturating_mul(NAME_BYTES) {
                 // It may have no end: nothing of it is taken over.
                 *listing = Listing::default();
                 let what = format!(
-                    "the listing has more than {most} repositories or 16 MiB of names, or no end: it is not read any further"
+                    "the listing has more than {most} repositories, names of more than {NAME_BYTES} bytes on average for so many, or no end: it is not read any further"
                 );
                 let hint = "raise api.max_repositories if the account has that many, or report it to the API's operators";
                 return Err(self.unusable(

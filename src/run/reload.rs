@@ -104,8 +104,9 @@ impl Reloader {
         // A mistake elsewhere must not hold back a renewed certificate.
         let outcome = read.and_then(|web_file| self.apply(None, web_file, false));
         if self.is_refused {
-            // The change may put right what was refused.
-            return self.reload(false).await;
+            // The change may put right what was refused. If not, what is wrong with the web file itself is said first.
+            let all = self.reload(false).await;
+            return if all.is_ok() { all } else { outcome.and(all) };
         }
         outcome
     }

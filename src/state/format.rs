@@ -34,7 +34,7 @@
 
 use super::{Memory, Remembered};
 use crate::{
-    model::{Completion, KnownLanguages, Language, Repository, RepositoryId, Timestamp},
+    model::{Completion, KnownLanguages, Repository, RepositoryId, Timestamp},
     progress::Progress,
     snapshot::{Languages, Reading, Reported},
 };
@@ -262,8 +262,7 @@ impl ReadEntry {
                 (Some(at), None, Some(completion)) => Reported::Before(progress(completion, at)?),
                 _ => return Err(impossible("clock")),
             };
-            let LanguageEntry { code, name, .. } = entry;
-            let language = known.intern(Language { code, name });
+            let language = known.intern(&entry.code, &entry.name);
             readings.push(Reading { language, reported });
         }
         if !readings.is_sorted_by(|one, next| one.language.code < next.language.code) {

@@ -31,7 +31,8 @@ const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a response may take in all.
 pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What hyper takes of a body at once at most, in bytes: so much has to be sent within [`PROGRESS_TIMEOUT`].
+/// What hyper takes of a body at once at most, in bytes: so much has to be sent within [`PROGRESS_TIMEOUT`], except the last of
+/// a response, after which the connection counts as idle.
 const PIECE: usize = 128 * 1024;
 
 /// What a scrape holds while it is sent, in bytes: without gzip, a part of the text and what inflates the next.

@@ -63,7 +63,7 @@ fn parameter<'a>(item: &'a str, name: &str) -> &'a str {
     found.map_or("", |(_, value)| value.trim_matches('"'))
 }
 
-/// One that cannot be read counts as 0, so that readable ones are preferred.
+/// One that cannot be read counts as 0, so that readable ones are preferred; none, or an empty one, as 1.
 fn quality(item: &str) -> f32 {
     match parameter(item, "q") {
         "" => 1.0,

@@ -61,14 +61,16 @@ pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -
             Ok(text.into_bytes())
         }
     });
-    match rendered.await {
-        Some(Ok(body)) => (headers, encoding, refresh, Html(body)).into_response(),
-        _ => (
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "the page could not be rendered; the log says why\n",
-        )
-            .into_response(),
+    let failed = match rendered.await {
+        Some(Ok(body)) => return (headers, encoding, refresh, Html(body)).into_response(),
+        failed => failed.transpose(),
+    };
+    // A panic is logged where it happens.
+    if let Err(error) = failed {
+        tracing::error!(%error, "the page could not be rendered");
     }
+    let message = "the page could not be rendered; the log says why\n";
+    (StatusCode::INTERNAL_SERVER_ERROR, message).into_response()
 }
 
 /// Does the work off the runtime's threads once there is a permit; `None` if it panics. The permit is held as long as the

@@ -339,6 +339,11 @@ fn a_refused_reload_does_not_hold_back_a_change_of_the_web_configuration_file() 
         );
         assert_eq!(daemon.reported().0, 0.0);
     }
+    // And what is wrong with the web configuration file itself is said.
+    fs::write(&web_file, "rate_limit: {bust: 1}\n").unwrap();
+    daemon
+        .exporter
+        .wait_for_line(&["is refused", "rate_limit.bust"]);
 }
 
 #[test]

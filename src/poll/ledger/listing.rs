@@ -1,6 +1,6 @@
 //! What a listing changes: which repositories there are, and which of them are polled.
 
-use super::{Ledger, Polled, depart};
+use super::{super::steps::NAME_BYTES, Ledger, Polled, depart};
 use crate::{
     config::FilterConfig,
     model::{Defect, Defects, Listing, Repository, RepositoryId, Timestamp},
@@ -54,8 +54,12 @@ impl Ledger {
             .values()
             .map(|repository| Arc::clone(&repository.name))
             .collect();
+        let mut name_bytes: usize = known.iter().map(|name| name.len()).sum();
         for (id, repository) in listing.repositories {
-            if self.listed.len() < max_repositories && !known.contains(&repository.name) {
+            let has_room = self.listed.len() < max_repositories
+                && name_bytes <= max_repositories.saturating_mul(NAME_BYTES);
+            if has_room && !known.contains(&repository.name) {
+                name_bytes += repository.name.len();
                 self.listed.entry(id).or_insert(repository);
             }
         }
