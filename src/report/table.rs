@@ -191,8 +191,13 @@ fn totals(
         }
         text += "\n";
     }
+    let read = if rows.len() < snapshot.repositories.len() || poll.listing.is_some() {
+        " read"
+    } else {
+        ""
+    };
     let languages = counted(languages.len(), "language", "languages");
-    let _ = write!(text, "{} read, {languages}", repositories(rows.len()));
+    let _ = write!(text, "{}{read}, {languages}", repositories(rows.len()));
     if snapshot.filtered > 0 {
         let _ = write!(text, "; {} left out", snapshot.filtered);
     }

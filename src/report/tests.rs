@@ -127,7 +127,7 @@ acme/done    ██████████ 100%      2/2  100  100
 
 · not a target language
 2 of 5 translations ready, 80 % on average
-3 repositories read, 2 languages
+3 repositories, 2 languages
 ";
     assert_eq!(shown(repositories, 80), expected);
 }
@@ -155,7 +155,7 @@ acme/done  ██████████ 100%      1/1
 
 ? no completion reported
 2 of 6 translations ready, 48 % on average
-2 repositories read, 5 languages
+2 repositories, 5 languages
 ";
     assert_eq!(shown(repositories, 36), expected);
 }
@@ -261,7 +261,7 @@ Could not be read:
 
 #[test]
 fn nothing_at_all_is_a_summary_and_an_account_without_repositories_is_shown() {
-    let empty = "0 repositories read, 0 languages
+    let empty = "0 repositories, 0 languages
 The account of the key has no repositories; connect some to it, or use the key of another account
 ";
     assert_eq!(shown(Vec::new(), 80), empty);
@@ -269,7 +269,7 @@ The account of the key has no repositories; connect some to it, or use the key o
         filtered: 3,
         ..snapshot(Vec::new())
     };
-    let none_left = "0 repositories read, 0 languages; 3 left out
+    let none_left = "0 repositories, 0 languages; 3 left out
 The filters leave out every repository, 3 in all; change filter.include, filter.exclude or filter.private
 ";
     assert_eq!(table(&filtered, &poll(0), plain(80)), none_left);
@@ -303,7 +303,7 @@ acme/mute   not reported         0/1    ?
 
 · not a target language   ? no completion reported
 0 of 1 translation ready
-2 repositories read, 1 language
+2 repositories, 1 language
 ";
     assert_eq!(
         shown(
