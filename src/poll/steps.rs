@@ -4,6 +4,7 @@ use super::{
     PUBLISH_EVERY, Poller,
     ledger::MOST_LANGUAGES,
     log::{self, PollLog},
+    queue::Queue,
 };
 use crate::{
     api::{Api, ApiError, CURSOR_HINT, Session},
@@ -176,16 +177,7 @@ impl<A: Api> Poller<A> {
         round: &mut Round,
         listing: Result<(), ApiError>,
     ) {
-        let mut queue = self.ledger.queue();
-        match &listing {
-            Ok(()) => {}
-            Err(ApiError::Trouble { requests, .. }) => queue.listing_failed(*requests),
-            Err(ApiError::Failed(_)) => queue.listing_failed(0),
-            Err(ApiError::Stopped(stop)) => {
-                queue.stop();
-                round.outcome.stop = Some(stop.clone());
-            }
-        }
+        let mut queue = self.queue_after(&listing, round);
         let (of, is_listed) = (queue.len(), listing.is_ok());
         let mut requests = FuturesUnordered::new();
         loop {
@@ -230,6 +222,21 @@ impl<A: Api> Poller<A> {
         }
         round.outcome.listing = listing.err().map(ApiError::into_failure);
         self.settle_doubtful(round);
+    }
+
+    /// What to ask for after the listing.
+    fn queue_after(&mut self, listing: &Result<(), ApiError>, round: &mut Round) -> Queue {
+        let mut queue = self.ledger.queue();
+        match listing {
+            Ok(()) => {}
+            Err(ApiError::Trouble { requests, .. }) => queue.listing_failed(*requests),
+            Err(ApiError::Failed(_)) => queue.listing_failed(0),
+            Err(ApiError::Stopped(stop)) => {
+                queue.stop();
+                round.outcome.stop = Some(stop.clone());
+            }
+        }
+        queue
     }
 
     /// Takes in the result of the request for one repository's languages.
