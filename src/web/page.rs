@@ -6,7 +6,6 @@
 mod query;
 mod table;
 mod view;
-mod when;
 
 #[cfg(test)]
 mod tests;
@@ -24,19 +23,22 @@ use query::Query;
 use ring::digest::{SHA256, digest};
 use std::{
     io::{self, Write},
-    sync::{Arc, LazyLock},
+    sync::Arc,
 };
-use tokio::{sync::Semaphore, task::spawn_blocking};
+use tokio::{
+    sync::Semaphore,
+    task::{JoinError, spawn_blocking},
+};
 
 /// Nothing may be loaded, run or framed; the styles in the page are known by their hashes, the icon is in the page too.
-static POLICY: LazyLock<String> = LazyLock::new(|| {
+fn policy() -> String {
     let [style, wrapped] = [view::STYLE, view::WRAPPED]
         .map(|style| STANDARD.encode(digest(&SHA256, style.as_bytes())));
     format!(
         "default-src 'none'; style-src 'sha256-{style}' 'sha256-{wrapped}'; img-src data:; form-action 'self'; \
          base-uri 'none'; frame-ancestors 'none'"
     )
-});
+}
 
 /// How many pages are rendered at once: people may wait a moment, scrapes may not.
 static RENDERING: Semaphore = Semaphore::const_new(2);
@@ -47,10 +49,11 @@ pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -
     let gzip = negotiate::accepts_gzip(&headers);
     let refresh = query.refresh.then_some([(header::REFRESH, query::REFRESH)]);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
+    let policy = policy();
     let headers = [
         (header::VARY, "Accept-Encoding"),
         (header::REFERRER_POLICY, "no-referrer"),
-        (header::CONTENT_SECURITY_POLICY, &*POLICY),
+        (header::CONTENT_SECURITY_POLICY, &*policy),
     ];
     let rendered = with_permit(&RENDERING, move || {
         let text = view::render(&site, &query).map_err(askama::Error::into_io_error)?;
@@ -61,34 +64,32 @@ pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -
             Ok(text.into_bytes())
         }
     });
-    let failed = match rendered.await {
-        Some(Ok(body)) => return (headers, encoding, refresh, Html(body)).into_response(),
-        failed => failed.transpose(),
-    };
-    // A panic is logged where it happens.
-    if let Err(error) = failed {
-        tracing::error!(%error, "the page could not be rendered");
+    match rendered.await {
+        Ok(Ok(body)) => return (headers, encoding, refresh, Html(body)).into_response(),
+        Ok(Err(error)) => tracing::error!(%error, "the page could not be rendered"),
+        // A panic is logged where it happens.
+        Err(_) => {}
     }
     let message = "the page could not be rendered; the log says why\n";
     (StatusCode::INTERNAL_SERVER_ERROR, message).into_response()
 }
 
-/// Does the work off the runtime's threads once there is a permit; `None` if it panics. The permit is held as long as the
-/// work lasts, even if the client is gone.
+/// Does the work off the runtime's threads once there is a permit, which is held as long as the work lasts, even if the client
+/// is gone.
 async fn with_permit<T: Send + 'static>(
     permits: &'static Semaphore,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
-    let permit = permits.acquire().await.ok()?;
-    let work = spawn_blocking(move || {
+) -> Result<T, JoinError> {
+    let permit = permits.acquire().await;
+    spawn_blocking(move || {
         let _permit = permit;
         work()
-    });
-    work.await.ok()
+    })
+    .await
 }
 
 fn compressed(text: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 6), Compression::fast());
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(text)?;
     encoder.finish()
 }

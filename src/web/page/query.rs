@@ -62,11 +62,9 @@ impl Query {
         for (name, value) in parse(uri.query().unwrap_or_default().as_bytes()) {
             match &*name {
                 "q" => query.search = value.trim().into(),
-                "language" => {
-                    query.language = Some(value.into_owned()).filter(|code| !code.is_empty());
-                }
+                "language" => query.language = given(&value),
                 "sort" => {
-                    let column = value.strip_prefix('-').unwrap_or(&value);
+                    let column = value.trim_start_matches('-');
                     let known = Column::ALL.iter().find(|(_, name, ..)| *name == column);
                     if let Some((column, ..)) = known {
                         query.column = *column;
@@ -84,9 +82,8 @@ impl Query {
 
     /// The link to one language in all repositories; empty leads to all.
     pub fn of_language(&self, code: &str) -> String {
-        let language = Some(code.to_owned()).filter(|code| !code.is_empty());
         Self {
-            language,
+            language: given(code),
             refresh: self.refresh,
             ..Self::default()
         }
@@ -94,9 +91,8 @@ impl Query {
     }
 
     pub fn without_search(&self) -> String {
-        let search = String::new();
         Self {
-            search,
+            search: String::new(),
             page: 0,
             ..self.clone()
         }
@@ -116,9 +112,8 @@ impl Query {
 
     /// The link that switches the refresh on or off.
     pub fn refreshing(&self) -> String {
-        let refresh = !self.refresh;
         Self {
-            refresh,
+            refresh: !self.refresh,
             ..self.clone()
         }
         .link()
@@ -154,6 +149,11 @@ impl Query {
         }
         parameters.finish()
     }
+}
+
+/// `None` if it is empty.
+fn given(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 #[cfg(test)]

@@ -4,14 +4,13 @@ use super::{
     super::state::Site,
     query::{Column, Query},
     table::Table,
-    when,
 };
 use crate::{
     health::{self, Finding, Kind, Severity},
     model::Timestamp,
     report::summary::{self, Cause, Deadline, Due, Totals, Translation},
     snapshot::{Activity, Condition, PollStatus, Snapshot},
-    words,
+    words::{self, Rough},
 };
 use askama::Template;
 use std::collections::BTreeMap;
@@ -78,9 +77,9 @@ pub fn render(site: &Site, query: &Query) -> askama::Result<String> {
 impl Page<'_> {
     /// What is wrong, the worst first; the headline covers a notice.
     fn attention(&self) -> Vec<&Finding> {
-        let mut findings: Vec<_> = self.findings.iter().collect();
-        findings.retain(|finding| finding.kind.severity() != Severity::Notice);
-        findings
+        let all = self.findings.iter();
+        all.filter(|finding| finding.kind.severity() != Severity::Notice)
+            .collect()
     }
 
     /// Why repositories fail, if that is what is wrong.
@@ -137,6 +136,26 @@ fn percent(ratio: Option<f64>) -> String {
     ratio.map_or("?".to_owned(), |ratio| summary::Percent(ratio).to_string())
 }
 
+/// How long `then` is before `now`, for people.
+fn ago(then: Timestamp, now: Timestamp) -> String {
+    let passed = now.since(then);
+    if passed.as_secs() == 0 {
+        "just now".to_owned()
+    } else {
+        format!("{} ago", Rough(passed))
+    }
+}
+
+/// How long `then` is after `now`, for people.
+fn ahead(then: Timestamp, now: Timestamp) -> String {
+    let left = then.since(now);
+    if left.as_secs() == 0 {
+        "at any moment".to_owned()
+    } else {
+        format!("in {}", Rough(left))
+    }
+}
+
 /// The class of a tile by how much is missing: one for every tenth, and another for nothing.
 fn heat(missing: Option<f64>) -> String {
     let Some(missing) = missing else {
@@ -144,4 +163,22 @@ fn heat(missing: Option<f64>) -> String {
     };
     let step = 10.0 - (missing * 10.0 - 1e-9).ceil().clamp(0.0, 10.0);
     format!("h{step}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_went_back_does_not_confuse() {
+        let (early, late) = (Timestamp::from_millis(0), Timestamp::from_millis(90_000));
+        assert_eq!(
+            (ago(early, late).as_str(), ago(late, early).as_str()),
+            ("1 min ago", "just now")
+        );
+        assert_eq!(
+            (ahead(late, early).as_str(), ahead(early, late).as_str()),
+            ("in 1 min", "at any moment")
+        );
+    }
 }
