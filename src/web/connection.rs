@@ -99,20 +99,18 @@ async fn serve_requests(
         .initial_stream_window_size(WINDOW)
         .max_concurrent_streams(MAX_STREAMS);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    // A client may send a request before it learns that its idle connection ends.
-    let drain_timeout = tokio::select! {
+    tokio::select! {
         ended = connection.as_mut() => return ended,
-        expiry = activity.expired() => match expiry {
-            Expiry::Idle => DRAIN_TIMEOUT,
-            Expiry::Late => return Ok(()),
-        },
-        () = sleep(MAX_AGE) => Duration::ZERO,
-        () = drain.cancelled() => Duration::ZERO,
-    };
+        expiry = activity.expired() => if expiry == Expiry::Late { return Ok(()) },
+        () = sleep(MAX_AGE) => {}
+        () = drain.cancelled() => {}
+    }
     connection.as_mut().graceful_shutdown();
     let over = async {
-        activity.expired().await;
-        sleep(drain_timeout).await;
+        if activity.expired().await == Expiry::Idle {
+            // A client may send a request before it learns that its idle connection ends.
+            sleep(DRAIN_TIMEOUT).await;
+        }
     };
     tokio::select! {
         ended = timeout(RESPONSE_TIMEOUT, connection) => ended.unwrap_or(Ok(())),

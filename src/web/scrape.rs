@@ -23,24 +23,22 @@ pub async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) -> Respon
     };
     let (format, content_type) = negotiate::format(&headers);
     let gzip = negotiate::accepts_gzip(&headers);
+    let (published, instruments) = (site.published(), &site.shared.instruments);
+    let (length, body) = if gzip {
+        let chunks = published.gzip(format, instruments);
+        let length: usize = chunks.iter().map(Bytes::len).sum();
+        (length as u64, body(chunks.into_iter()))
+    } else {
+        let chunks = published.uncompressed(format, instruments);
+        (chunks.remaining(), body(chunks))
+    };
+    let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
     let headers = [
         (header::VARY, "Accept, Accept-Encoding".to_owned()),
         (header::CONTENT_TYPE, content_type),
+        (header::CONTENT_LENGTH, length.to_string()),
     ];
-    let (published, instruments) = (site.published(), &site.shared.instruments);
-    if gzip {
-        let chunks = published.gzip(format, instruments);
-        let length: usize = chunks.iter().map(Bytes::len).sum();
-        let encoding = [
-            (header::CONTENT_ENCODING, "gzip".to_owned()),
-            (header::CONTENT_LENGTH, length.to_string()),
-        ];
-        (headers, encoding, body(chunks.into_iter())).into_response()
-    } else {
-        let chunks = published.uncompressed(format, instruments);
-        let length = [(header::CONTENT_LENGTH, chunks.remaining().to_string())];
-        (headers, length, body(chunks)).into_response()
-    }
+    (headers, encoding, body).into_response()
 }
 
 fn body(chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
