@@ -37,7 +37,7 @@ impl Files {
     /// The PEM text in the web configuration file itself, or in another file that it names.
     pub fn pem(&mut self, key: &str, inline: &Text, file: &Text) -> Result<Option<Pem>, Invalid> {
         let name = format!("tls_server_config.{key}");
-        let (place, name, content) = match (&inline.0, &file.0) {
+        let (place, name, text) = match (&inline.0, &file.0) {
             (None, None) => return Ok(None),
             (Some(inline), Some(_)) => {
                 let message = format!(
@@ -45,20 +45,22 @@ impl Files {
                 );
                 return Err(Invalid::at(inline, message));
             }
-            (Some(inline), None) => (inline, name, Ok(inline.value.clone().into_bytes())),
+            (Some(inline), None) => (inline, name, inline.value.clone().into_bytes()),
             (None, Some(file)) => {
                 let web_config = self.0.first().map(|(path, _)| path.as_path());
                 let folder = web_config.and_then(Path::parent).unwrap_or(Path::new("."));
                 let path = folder.join(&file.value);
                 let name = format!("{name}_file {}", path.display());
-                (file, name, self.read(path))
+                let text = self.read(path).map_err(|error| {
+                    let message =
+                        format!("cannot read {name}: {error}; correct the path or its mode");
+                    Invalid::at(file, message)
+                })?;
+                (file, name, text)
             }
         };
         let line = place.referenced.line();
-        match content {
-            Ok(text) => Ok(Some(Pem { line, name, text })),
-            Err(error) => Err(Invalid::UnreadablePem { line, name, error }),
-        }
+        Ok(Some(Pem { line, name, text }))
     }
 }
 
@@ -92,23 +94,19 @@ impl Pem {
         for certificate in self.certificates()? {
             roots
                 .add(certificate)
-                .map_err(|error| self.unusable(error))?;
+                .map_err(|error| self.unusable(&error))?;
         }
         Ok(roots)
+    }
+
+    pub fn unusable(&self, error: &rustls::Error) -> Invalid {
+        self.invalid(&format!("cannot be used ({error}); replace it, or its key"))
     }
 
     fn invalid(&self, what: &str) -> Invalid {
         Invalid::Value {
             line: self.line,
             message: format!("{} {what}", self.name),
-        }
-    }
-
-    pub fn unusable(&self, error: rustls::Error) -> Invalid {
-        Invalid::UnusablePem {
-            line: self.line,
-            name: self.name.clone(),
-            error,
         }
     }
 }

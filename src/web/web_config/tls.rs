@@ -62,8 +62,7 @@ impl Tls {
         let authorities = files.pem("client_ca", &keys.client_ca, &keys.client_ca_file)?;
         let authorities = authorities.as_ref().map(Pem::roots).transpose()?;
         let (versions, version_names) = versions(keys)?;
-        let provider = Arc::new(provider(keys)?);
-        let clients = Clients::new(section, authorities, &provider)?;
+        let clients = Clients::new(section, authorities)?;
         let (protocols, protocol_names): (&[&[u8]], _) = if http2 {
             (&[b"h2", b"http/1.1"], "HTTP/2 and HTTP/1.1")
         } else {
@@ -75,9 +74,8 @@ impl Tls {
         );
         let chain = certificate.certificates()?;
         let expires = expiry(&chain);
-        let config =
-            ServerConfig::builder_with_provider(provider).with_protocol_versions(&versions);
-        let mut config = config
+        let mut config = ServerConfig::builder_with_provider(Arc::new(provider(keys)?))
+            .with_protocol_versions(&versions)
             .map_err(|_| {
                 let message = format!("tls_server_config.cipher_suites has none for TLS {version_names}; add one, or remove it");
                 match keys.cipher_suites.first() {
@@ -89,8 +87,8 @@ impl Tls {
             .with_single_cert(chain, key.key()?)
             .map_err(|error| match error {
                 // It is of a kind that rustls does not support.
-                Error::General(_) => key.unusable(error),
-                _ => certificate.unusable(error),
+                Error::General(_) => key.unusable(&error),
+                _ => certificate.unusable(&error),
             })?;
         config.ignore_client_order = keys.prefer_server_cipher_suites.unwrap_or(true);
         config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();

@@ -12,18 +12,6 @@ use std::{collections::BTreeMap, io, time::Duration};
 pub enum Invalid {
     #[error("cannot read it: {0}; correct web.config_file or the file's mode")]
     Unreadable(#[from] io::Error),
-    #[error("line {line}: cannot read {name}: {error}; correct the path or its mode")]
-    UnreadablePem {
-        line: u64,
-        name: String,
-        error: io::Error,
-    },
-    #[error("line {line}: {name} cannot be used ({error}); replace it, or its key")]
-    UnusablePem {
-        line: u64,
-        name: String,
-        error: rustls::Error,
-    },
     #[error("line {line}: {message}")]
     Value { line: u64, message: String },
 }
