@@ -3,7 +3,7 @@
 use super::Language;
 use crate::sync::lock;
 use std::{
-    collections::BTreeMap,
+    collections::HashSet,
     sync::{Arc, Mutex},
 };
 
@@ -20,61 +20,48 @@ pub struct Interner(Mutex<KnownLanguages>);
 impl Interner {
     /// `None` if it is a new one, and there is no room for more.
     pub fn language(&self, code: &str, name: &str) -> Option<Arc<Language>> {
+        let language = Language {
+            code: code.into(),
+            name: name.into(),
+        };
         let mut known = lock(&self.0);
-        if known.count < CAPACITY && known.bytes < MOST_BYTES {
-            Some(known.intern(code, name))
+        if known.languages.len() < CAPACITY && known.bytes < MOST_BYTES {
+            Some(known.intern(language))
         } else {
-            known.find(code, name)
+            known.languages.get(&language).cloned()
         }
     }
 
     /// Forgets what is no longer used.
     pub fn forget_unused(&self) {
-        let known = &mut *lock(&self.0);
-        (known.count, known.bytes) = (0, 0);
-        known.languages.retain(|_, by_name| {
-            by_name.retain(|_, language| Arc::strong_count(language) > 1);
-            known.count += by_name.len();
-            let bytes = by_name.values().map(|language| size(language));
-            known.bytes += bytes.sum::<usize>();
-            !by_name.is_empty()
-        });
+        let KnownLanguages { languages, bytes } = &mut *lock(&self.0);
+        languages.retain(|language| Arc::strong_count(language) > 1);
+        *bytes = languages.iter().map(|language| size(language)).sum();
     }
 
     /// How many languages are kept.
     #[cfg(test)]
     pub fn count(&self) -> usize {
-        lock(&self.0).count
+        lock(&self.0).languages.len()
     }
 }
 
-/// Languages by code and then by name: a look-up by both at once would have to copy them.
 #[derive(Debug, Default)]
 pub struct KnownLanguages {
-    languages: BTreeMap<Arc<str>, BTreeMap<Box<str>, Arc<Language>>>,
-    count: usize,
+    languages: HashSet<Arc<Language>>,
+    /// Of their codes and names.
     bytes: usize,
 }
 
 impl KnownLanguages {
-    fn find(&self, code: &str, name: &str) -> Option<Arc<Language>> {
-        self.languages.get(code)?.get(name).cloned()
-    }
-
     /// The one copy of a language.
-    pub fn intern(&mut self, code: &str, name: &str) -> Arc<Language> {
-        if let Some(language) = self.find(code, name) {
-            return language;
+    pub fn intern(&mut self, language: Language) -> Arc<Language> {
+        if let Some(known) = self.languages.get(&language) {
+            return Arc::clone(known);
         }
-        self.count += 1;
-        let language = Arc::new(Language {
-            code: code.into(),
-            name: name.into(),
-        });
         self.bytes += size(&language);
-        let by_name = self.languages.entry(Arc::clone(&language.code));
-        let by_name = by_name.or_default();
-        by_name.insert(name.into(), Arc::clone(&language));
+        let language = Arc::new(language);
+        self.languages.insert(Arc::clone(&language));
         language
     }
 }

@@ -34,7 +34,7 @@
 
 use super::{Memory, Remembered};
 use crate::{
-    model::{Completion, KnownLanguages, Repository, RepositoryId, Timestamp},
+    model::{Completion, KnownLanguages, Language, Repository, RepositoryId, Timestamp},
     progress::Progress,
     snapshot::{Languages, Reading, Reported},
 };
@@ -262,7 +262,10 @@ impl ReadEntry {
                 (Some(at), None, Some(completion)) => Reported::Before(progress(completion, at)?),
                 _ => return Err(impossible("clock")),
             };
-            let language = known.intern(&entry.code, &entry.name);
+            let language = known.intern(Language {
+                code: entry.code,
+                name: entry.name,
+            });
             readings.push(Reading { language, reported });
         }
         if !readings.is_sorted_by(|one, next| one.language.code < next.language.code) {
