@@ -43,7 +43,8 @@ pub enum DecodeError {
 /// # Errors
 /// The body is not a JSON array in UTF-8, or too large to be a page.
 pub fn decode_page(body: &[u8]) -> Result<Page, DecodeError> {
-    let page = read_entries(body, |page: &mut Page, place, entry| {
+    let mut page = Page::default();
+    read_entries(body, |place, entry| {
         if page.listing.count() <= MAX_REPOSITORIES {
             page.next = match add_repository(&mut page.listing, place, entry) {
                 Some(id) => Next::After(id),
@@ -106,8 +107,9 @@ fn add_repository(
 /// # Errors
 /// The body is not a JSON array in UTF-8, or has more languages than a repository can have.
 pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList, DecodeError> {
-    let (list, is_full) = read_entries(body, |(list, is_full): &mut (_, bool), place, entry| {
-        *is_full |= !add_language(list, place, entry, interner);
+    let (mut list, mut is_full) = (LanguageList::default(), false);
+    read_entries(body, |place, entry| {
+        is_full |= !add_language(&mut list, place, entry, interner);
     })?;
     if is_full {
         return Err(DecodeError::TooMany(
@@ -146,9 +148,10 @@ fn add_language(
     if is_bad(entry.completion, completion.is_some()) {
         bad.add(Defect::Completion, place, identity);
     }
-    let name = name.unwrap_or_default();
-    let has_room = languages.len() < MAX_LANGUAGES;
-    let Some(language) = has_room.then(|| interner.language(&code, &name)).flatten() else {
+    if languages.len() == MAX_LANGUAGES {
+        return false;
+    }
+    let Some(language) = interner.language(&code, &name.unwrap_or_default()) else {
         return false;
     };
     languages.insert(
@@ -208,39 +211,27 @@ fn parse_time(raw: &str) -> Option<Timestamp> {
     Some(Timestamp::from_millis(time.as_millisecond()))
 }
 
-/// Lets `take` take in the entries of a JSON array one by one, counted from 1; `None` for one that is no object.
-fn read_entries<'a, T: Default>(
+/// Passes the entries of a JSON array to `take` one by one, each with its place, counted from 1; `None` for one that is no
+/// object.
+fn read_entries<'a>(
     body: &'a [u8],
-    take: impl Fn(&mut T, usize, Option<Entry<'a>>),
-) -> Result<T, DecodeError> {
+    take: impl FnMut(usize, Option<Entry<'a>>),
+) -> Result<(), DecodeError> {
     // RFC 8259 lets readers ignore a byte order mark.
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    let read = |are_objects| {
-        let (mut taken, mut place) = (T::default(), 0);
-        let mut array = serde_json::Deserializer::from_slice(body);
-        let take = |entry| {
-            place += 1;
-            take(&mut taken, place, entry);
-        };
-        array.deserialize_seq(Entries { are_objects, take })?;
-        array.end()?;
-        Ok(taken)
-    };
-    // Almost always all are objects; only where they are not is each scanned twice.
-    match read(true).or_else(|_: serde_json::Error| read(false)) {
-        Ok(taken) => Ok(taken),
+    let mut array = serde_json::Deserializer::from_slice(body);
+    let read = array.deserialize_seq(Entries(take));
+    match read.and_then(|()| array.end()) {
+        Ok(()) => Ok(()),
         Err(_) if body.trim_ascii_start().starts_with(b"<") => Err(DecodeError::Html),
         Err(error) if error.is_eof() => Err(DecodeError::Truncated),
         Err(error) => Err(DecodeError::NotAnArray(error)),
     }
 }
 
-struct Entries<F> {
-    are_objects: bool,
-    take: F,
-}
+struct Entries<F>(F);
 
-impl<'de, F: FnMut(Option<Entry<'de>>)> Visitor<'de> for Entries<F> {
+impl<'de, F: FnMut(usize, Option<Entry<'de>>)> Visitor<'de> for Entries<F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -248,14 +239,10 @@ impl<'de, F: FnMut(Option<Entry<'de>>)> Visitor<'de> for Entries<F> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<(), A::Error> {
-        if self.are_objects {
-            while let Some(entry) = array.next_element()? {
-                (self.take)(Some(entry));
-            }
-        } else {
-            while let Some(entry) = array.next_element::<&RawValue>()? {
-                (self.take)(serde_json::from_str(entry.get()).ok());
-            }
+        let mut place = 0;
+        while let Some(entry) = array.next_element::<&RawValue>()? {
+            place += 1;
+            (self.0)(place, serde_json::from_str(entry.get()).ok());
         }
         Ok(())
     }
