@@ -6,7 +6,7 @@ use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
 };
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
 /// Why no request could ever be sent.
 #[derive(Debug, thiserror::Error)]
@@ -24,8 +24,6 @@ pub enum BuildError {
     Proxy { variable: &'static str },
     #[error("the HTTP client cannot be set up: {0:?}")]
     Http(#[from] reqwest::Error),
-    #[error("TLS cannot be set up: {0}")]
-    Tls(#[from] rustls::Error),
 }
 
 /// Why the system's certificates could not be read, if known.
@@ -108,9 +106,7 @@ fn tls_config(config: &ApiConfig, is_https: bool) -> Result<ClientConfig, BuildE
             return Err(BuildError::NoRoots(system.errors));
         }
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut tls = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
+    let mut tls = ClientConfig::builder()
         .with_root_certificates(roots)
         .with_no_client_auth();
     tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
