@@ -40,9 +40,6 @@ use wire::DecodeError;
 /// Bodies that are larger, in bytes, are read and decoded one at a time, so that many of them do not fill the memory.
 const LARGE_BODY: usize = 1 << 20;
 
-/// How much of an error's body is read, in bytes, so that its connection can be reused.
-const DRAINED_BODY: usize = 64 * 1024;
-
 /// Something that can be polled; the poller's view of [`Client`], which its tests replace.
 pub trait Api: Send + Sync + 'static {
     type Session: Session;
@@ -235,19 +232,11 @@ async fn before<T>(
     }
 }
 
-/// Reads the rest of an unused answer, if it is short, so that the next request can reuse the connection.
+/// Reads the rest of an unused answer, so that the next request can reuse the connection.
 async fn drain(mut response: reqwest::Response) {
-    let read = async {
-        let mut size = 0;
-        while let Ok(Some(chunk)) = response.chunk().await {
-            size += chunk.len();
-            if size > DRAINED_BODY {
-                break;
-            }
-        }
-    };
+    let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
     // If it does not arrive at once, a new connection is cheaper than waiting.
-    let _ = timeout(Duration::from_millis(200), read).await;
+    let _ = timeout(Duration::from_millis(200), rest).await;
 }
 
 /// The time from one request to the next.

@@ -120,17 +120,15 @@ impl RequestError {
 
     /// A request that got no answer, or an incomplete body.
     pub fn transport(error: &reqwest::Error) -> Self {
+        let is_body = error.is_body() || error.is_decode();
         let reason = if find_source::<rustls::Error>(error).is_some() {
             Reason::Tls
         } else if error.is_timeout() {
             Reason::Timeout
-        } else if error.is_body() || error.is_decode() {
-            if is_corrupt(error) {
-                Reason::Decode
-            } else {
-                Reason::Truncated
-            }
-        } else if find_source::<hyper::Error>(error).is_some_and(hyper::Error::is_parse) {
+        } else if is_body && !is_corrupt(error) {
+            Reason::Truncated
+        } else if is_body || find_source::<hyper::Error>(error).is_some_and(hyper::Error::is_parse)
+        {
             Reason::Decode
         } else {
             Reason::Connect
@@ -259,13 +257,8 @@ fn find_source<E: Error + 'static>(error: &reqwest::Error) -> Option<&E> {
 
 /// The innermost cause; the outer ones only say that a request failed.
 fn innermost(error: &reqwest::Error) -> String {
-    if error.is_timeout() {
-        return if error.is_connect() {
-            "no connection within api.connect_timeout"
-        } else {
-            "no complete answer in time"
-        }
-        .to_owned();
+    if error.is_timeout() && error.is_connect() {
+        return "no connection within api.connect_timeout".to_owned();
     }
     // reqwest's own error would print the URL, which is in the surrounding message already.
     let cause = causes(error)

@@ -13,9 +13,8 @@ pub fn backoff(attempt: u32) -> Duration {
 }
 
 fn longest_backoff(attempt: u32) -> Duration {
-    FIRST_BACKOFF
-        .saturating_mul(1 << attempt.saturating_sub(1).min(16))
-        .min(LONGEST_BACKOFF)
+    // At most 10 attempts are made.
+    (FIRST_BACKOFF * 2_u32.pow(attempt - 1)).min(LONGEST_BACKOFF)
 }
 
 /// The Retry-After of an answer: seconds, or an HTTP date (RFC 9110, 10.2.3); `None` for anything else.
