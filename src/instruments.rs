@@ -9,15 +9,15 @@ mod process;
 pub use self::facts::Facts;
 pub(crate) use self::polling::Polling;
 use self::{
-    facts::{SharedFacts, note},
+    facts::{FactsCollector, note},
     process::ProcessCollector,
 };
-use crate::model::{Defect, Failure, HandshakeFailure, Operation, PollFailure, Reason, Timestamp};
+use crate::{
+    model::{Defect, Failure, HandshakeFailure, Operation, PollFailure, Reason, Timestamp},
+    sync::lock,
+};
 use prometheus_client::{
-    encoding::{
-        DescriptorEncoder, EncodeGaugeValue, EncodeMetric as _, GaugeValueEncoder,
-        text::encode_registry,
-    },
+    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric as _, text::encode_registry},
     metrics::{
         MetricType,
         counter::Counter,
@@ -27,7 +27,11 @@ use prometheus_client::{
     },
     registry::{Metric, Registry, Unit},
 };
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 /// Upper bounds in seconds, up to the default of `api.timeout`.
 const REQUEST_BUCKETS: [f64; 12] = [
@@ -55,7 +59,7 @@ pub struct Instruments {
     state_write_failures: Counter,
     tls_handshake_failures: Labelled<1>,
     http_requests: Labelled<2>,
-    facts: SharedFacts,
+    facts: Arc<Mutex<Facts>>,
     registry: Registry,
 }
 
@@ -102,8 +106,8 @@ impl Instruments {
         let mut registry = Registry::default();
         let r = &mut registry;
         register_build_info(r);
-        let facts = SharedFacts::default();
-        r.register_collector(Box::new(facts.clone()));
+        let facts = Arc::default();
+        r.register_collector(Box::new(FactsCollector(Arc::clone(&facts))));
         let instruments = Self {
             polls: add(r, "polls", "Polls of the API that have ended"),
             poll_failures: add(
@@ -229,35 +233,31 @@ impl Instruments {
         if result.is_err() {
             self.state_write_failures.inc();
         }
-        self.facts
-            .change(|facts| note(&mut facts.state_not_saved, result.err()));
+        note(&mut lock(&self.facts).state_not_saved, result.err());
     }
 
     /// The state file was set aside at the start: it was damaged, or of another API.
     pub fn state_discarded(&self, failure: Failure) {
-        self.facts
-            .change(|facts| facts.state_discarded = Some(failure));
+        lock(&self.facts).state_discarded = Some(failure);
     }
 
     /// The machine's clock is behind what is known, or agrees with it.
     pub fn clock_behind(&self, failure: Option<Failure>) {
-        self.facts
-            .change(|facts| note(&mut facts.clock_behind, failure));
+        note(&mut lock(&self.facts).clock_behind, failure);
     }
 
     /// A configuration was loaded at `at` (at the start, by a reload, or because a file changed), or was refused.
     pub fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
-        self.facts.change(|facts| {
-            if result.is_ok() {
-                facts.loaded_at = Some(at);
-            }
-            note(&mut facts.reload_refused, result.err());
-        });
+        let mut facts = lock(&self.facts);
+        if result.is_ok() {
+            facts.loaded_at = Some(at);
+        }
+        note(&mut facts.reload_refused, result.err());
     }
 
     /// What the exporter knows of itself.
     pub fn facts(&self) -> Facts {
-        self.facts.facts()
+        lock(&self.facts).clone()
     }
 
     /// A TLS handshake with a client failed.
@@ -267,7 +267,7 @@ impl Instruments {
 
     /// The certificate served from now on expires at `at`; `None` if none is served.
     pub fn certificate_expires(&self, at: Option<Timestamp>) {
-        self.facts.change(|facts| facts.certificate_expires_at = at);
+        lock(&self.facts).certificate_expires_at = at;
     }
 
     /// A request was answered with status `code`. `path` is the value of the label: that of a route, or "other".
@@ -328,50 +328,19 @@ fn at<const N: usize, M: Clone, C: MetricConstructor<M>>(
     family.get_or_create_owned(&labels.map(|(name, value)| (name, value.to_owned())))
 }
 
-/// The value of a gauge.
-#[derive(Debug, Clone, Copy)]
-enum Number {
-    Whole(u64),
-    Real(f64),
-}
-
-impl Number {
-    /// 1 or 0.
-    fn of(is_true: bool) -> Self {
-        Self::Whole(is_true.into())
-    }
-
-    fn at(time: Timestamp) -> Self {
-        Self::Real(time.as_seconds())
-    }
-
-    fn count(count: usize) -> Self {
-        Self::Whole(count as u64)
-    }
-}
-
-impl EncodeGaugeValue for Number {
-    fn encode(&self, encoder: &mut GaugeValueEncoder<'_>) -> fmt::Result {
-        match self {
-            Self::Whole(number) => number.encode(encoder),
-            Self::Real(number) => number.encode(encoder),
-        }
-    }
-}
-
-/// Encodes gauges without labels, each with its name and help; what has no value is left out.
-fn gauges<const N: usize>(
+/// Encodes a gauge without labels, with its name and help; one without a value is left out.
+fn gauge(
     encoder: &mut DescriptorEncoder<'_>,
-    gauges: [(&str, &str, Option<Number>); N],
+    name: &str,
+    help: &str,
+    value: Option<impl EncodeGaugeValue>,
 ) -> fmt::Result {
-    for (name, help, value) in gauges {
-        if let Some(value) = value {
-            let (stem, unit) = stem_and_unit(name);
-            let gauge = encoder.encode_descriptor(stem, help, unit.as_ref(), MetricType::Gauge)?;
-            ConstGauge::new(value).encode(gauge)?;
-        }
-    }
-    Ok(())
+    let Some(value) = value else {
+        return Ok(());
+    };
+    let (stem, unit) = stem_and_unit(name);
+    let gauge = encoder.encode_descriptor(stem, help, unit.as_ref(), MetricType::Gauge)?;
+    ConstGauge::new(value).encode(gauge)
 }
 
 /// The two parts that prometheus-client joins again, so that the source has the names that users know.

@@ -1,6 +1,6 @@
 //! What the exporter knows about itself: its configuration, state file, clock and certificate.
 
-use super::{Number, gauges};
+use super::gauge;
 use crate::{
     model::{Failure, Timestamp},
     sync::lock,
@@ -28,58 +28,46 @@ pub struct Facts {
     pub(super) loaded_at: Option<Timestamp>,
 }
 
-/// Clones share their facts.
-#[derive(Debug, Clone, Default)]
-pub struct SharedFacts(Arc<Mutex<Facts>>);
-
-impl SharedFacts {
-    pub fn facts(&self) -> Facts {
-        lock(&self.0).clone()
-    }
-
-    pub fn change(&self, change: impl FnOnce(&mut Facts)) {
-        change(&mut lock(&self.0));
-    }
-}
+/// Encodes what the facts are at the scrape.
+#[derive(Debug)]
+pub struct FactsCollector(pub Arc<Mutex<Facts>>);
 
 /// Notes whether something fails; `since` stays if it failed before.
 pub fn note(known: &mut Option<Failure>, failure: Option<Failure>) {
-    let before = known.take();
-    *known = failure.map(|failure| Failure {
-        since: before.map_or(failure.since, |before| before.since.min(failure.since)),
-        ..failure
+    *known = failure.map(|failure| {
+        let now = failure.since;
+        failure.lasting(known.as_ref(), now)
     });
 }
 
 /// What is not known is absent.
-impl Collector for SharedFacts {
+impl Collector for FactsCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let facts = self.facts();
+        let facts = lock(&self.0);
         let refused = facts.reload_refused.is_some();
-        gauges(
+        gauge(
             &mut encoder,
-            [
-                (
-                    "translation_exporter_state_discarded",
-                    "1 if the state file was damaged, or of another API, at the start and was set aside, 0 if not.",
-                    Some(Number::of(facts.state_discarded.is_some())),
-                ),
-                (
-                    "translation_exporter_config_last_reload_successful",
-                    "1 if the last configuration that was read is in force, 0 if it was refused.",
-                    facts.loaded_at.map(|_| Number::of(!refused)),
-                ),
-                (
-                    "translation_exporter_config_last_reload_success_timestamp_seconds",
-                    "When the configuration in force was loaded.",
-                    facts.loaded_at.map(Number::at),
-                ),
-                (
-                    "translation_exporter_tls_certificate_expiry_timestamp_seconds",
-                    "When the served TLS certificate expires.",
-                    facts.certificate_expires_at.map(Number::at),
-                ),
-            ],
+            "translation_exporter_state_discarded",
+            "1 if the state file was damaged, or of another API, at the start and was set aside, 0 if not.",
+            Some(u64::from(facts.state_discarded.is_some())),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_config_last_reload_successful",
+            "1 if the last configuration that was read is in force, 0 if it was refused.",
+            facts.loaded_at.map(|_| u64::from(!refused)),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_config_last_reload_success_timestamp_seconds",
+            "When the configuration in force was loaded.",
+            facts.loaded_at.map(Timestamp::as_seconds),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_tls_certificate_expiry_timestamp_seconds",
+            "When the served TLS certificate expires.",
+            facts.certificate_expires_at.map(Timestamp::as_seconds),
         )
     }
 }

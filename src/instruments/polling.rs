@@ -3,8 +3,11 @@
 //! What is not known is absent: before the first poll has ended there is no `translation_up`, and nothing is counted
 //! before anything is known.
 
-use super::{Number, gauges};
-use crate::snapshot::{PollStatus, Snapshot, is_scale_suspect, out_of_scale};
+use super::gauge;
+use crate::{
+    model::Timestamp,
+    snapshot::{PollStatus, Snapshot, is_scale_suspect, out_of_scale},
+};
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric as _},
@@ -23,56 +26,60 @@ impl Collector for Polling {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let Self { snapshot, status } = self;
         let last = status.last.as_ref();
-        let listed = last.map(|last| Number::of(last.listing.is_none()));
-        gauges(
+        let listed = last.map(|last| u64::from(last.listing.is_none()));
+        gauge(
             &mut encoder,
-            [
-                (
-                    "translation_up",
-                    "1 if the last poll could list all repositories, 0 if not.",
-                    listed,
-                ),
-                (
-                    "translation_exporter_last_poll_timestamp_seconds",
-                    "When the last poll ended.",
-                    last.map(|last| Number::at(last.ended_at)),
-                ),
-                (
-                    "translation_exporter_last_poll_duration_seconds",
-                    "Time that the last poll took.",
-                    last.map(|last| Number::Real(last.duration.as_secs_f64())),
-                ),
-                (
-                    "translation_exporter_listing_complete",
-                    "1 if the last listing of the repositories reached its end, 0 if not.",
-                    listed,
-                ),
-                (
-                    "translation_exporter_last_success_timestamp_seconds",
-                    "When a poll last read everything.",
-                    status.last_success_at.map(Number::at),
-                ),
-                (
-                    "translation_exporter_poll_interval_seconds",
-                    "poll.interval: time from the start of a poll to the start of the next.",
-                    Some(Number::Real(status.interval.as_secs_f64())),
-                ),
-                (
-                    "translation_exporter_poll_started_timestamp_seconds",
-                    "When the poll under way began; absent while there is none.",
-                    status.running().map(|running| Number::at(running.since)),
-                ),
-                (
-                    "translation_exporter_api_held_until_timestamp_seconds",
-                    "Until when Retry-After holds all requests; absent while it does not.",
-                    status.held_until.map(Number::at),
-                ),
-                (
-                    "translation_exporter_completion_scale",
-                    "api.completion_scale: the reported completion that means finished.",
-                    Some(Number::Real(snapshot.completion_scale)),
-                ),
-            ],
+            "translation_up",
+            "1 if the last poll could list all repositories, 0 if not.",
+            listed,
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_last_poll_timestamp_seconds",
+            "When the last poll ended.",
+            last.map(|last| last.ended_at.as_seconds()),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_last_poll_duration_seconds",
+            "Time that the last poll took.",
+            last.map(|last| last.duration.as_secs_f64()),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_listing_complete",
+            "1 if the last listing of the repositories reached its end, 0 if not.",
+            listed,
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_last_success_timestamp_seconds",
+            "When a poll last read everything.",
+            status.last_success_at.map(Timestamp::as_seconds),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_poll_interval_seconds",
+            "poll.interval: time from the start of a poll to the start of the next.",
+            Some(status.interval.as_secs_f64()),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_poll_started_timestamp_seconds",
+            "When the poll under way began; absent while there is none.",
+            status.running().map(|running| running.since.as_seconds()),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_api_held_until_timestamp_seconds",
+            "Until when Retry-After holds all requests; absent while it does not.",
+            status.held_until.map(Timestamp::as_seconds),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_completion_scale",
+            "api.completion_scale: the reported completion that means finished.",
+            Some(snapshot.completion_scale),
         )?;
         if status.has_data() || snapshot.filtered > 0 || !snapshot.repositories.is_empty() {
             encode_totals(&mut encoder, snapshot)?;
@@ -105,30 +112,28 @@ fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fm
         .repositories
         .iter()
         .map(|shown| shown.readings().len());
-    gauges(
+    gauge(
         encoder,
-        [
-            (
-                "translation_exporter_languages",
-                "Languages that are served, over all repositories.",
-                Some(Number::count(languages.sum())),
-            ),
-            (
-                "translation_exporter_completion_out_of_scale",
-                "Languages whose reported completion is below 0 or above api.completion_scale.",
-                Some(Number::count(out_of_scale(
-                    snapshot.completion_scale,
-                    snapshot.completions(),
-                ))),
-            ),
-            (
-                "translation_exporter_completion_scale_suspect",
-                "1 while a reported completion is above 0 and none is above 1, though api.completion_scale is: the API may report 0 to 1.",
-                Some(Number::of(is_scale_suspect(
-                    snapshot.completion_scale,
-                    snapshot.completions(),
-                ))),
-            ),
-        ],
+        "translation_exporter_languages",
+        "Languages that are served, over all repositories.",
+        Some(languages.sum::<usize>()),
+    )?;
+    gauge(
+        encoder,
+        "translation_exporter_completion_out_of_scale",
+        "Languages whose reported completion is below 0 or above api.completion_scale.",
+        Some(out_of_scale(
+            snapshot.completion_scale,
+            snapshot.completions(),
+        )),
+    )?;
+    gauge(
+        encoder,
+        "translation_exporter_completion_scale_suspect",
+        "1 while a reported completion is above 0 and none is above 1, though api.completion_scale is: the API may report 0 to 1.",
+        Some(u64::from(is_scale_suspect(
+            snapshot.completion_scale,
+            snapshot.completions(),
+        ))),
     )
 }

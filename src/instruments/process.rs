@@ -3,7 +3,7 @@
 //! See <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. What the system does not say is
 //! left out.
 
-use super::{Number, gauges};
+use super::gauge;
 use procfs::process::Process;
 use prometheus_client::{
     collector::Collector,
@@ -41,49 +41,50 @@ impl Collector for ProcessCollector {
         let stat = stat.as_ref();
         let started = stat.zip(self.booted_at);
         let open = std::fs::read_dir("/proc/self/fd").ok();
-        gauges(
+        gauge(
             &mut encoder,
-            [
-                (
-                    "process_open_fds",
-                    "Number of open file descriptors.",
-                    // Without the descriptor that lists them.
-                    open.map(|open| Number::count(open.count().saturating_sub(1))),
-                ),
-                (
-                    "process_max_fds",
-                    "Maximum number of open file descriptors.",
-                    Some(limit(Resource::Nofile)),
-                ),
-                (
-                    "process_virtual_memory_max_bytes",
-                    "Maximum amount of virtual memory available in bytes.",
-                    Some(limit(Resource::As)),
-                ),
-                (
-                    "process_virtual_memory_bytes",
-                    "Virtual memory size in bytes.",
-                    stat.map(|stat| Number::Whole(stat.vsize)),
-                ),
-                (
-                    "process_resident_memory_bytes",
-                    "Resident memory size in bytes.",
-                    stat.map(|stat| Number::Whole(stat.rss * procfs::page_size())),
-                ),
-                (
-                    "process_threads",
-                    "Number of operating system threads.",
-                    stat.map(|stat| Number::Whole(stat.num_threads.unsigned_abs())),
-                ),
-                (
-                    "process_start_time_seconds",
-                    "Start time of the process since unix epoch in seconds.",
-                    started.map(|(stat, booted_at)| {
-                        let ticks = booted_at * procfs::ticks_per_second() + stat.starttime;
-                        Number::Real(seconds(ticks))
-                    }),
-                ),
-            ],
+            "process_open_fds",
+            "Number of open file descriptors.",
+            // Without the descriptor that lists them.
+            open.map(|open| open.count().saturating_sub(1)),
+        )?;
+        gauge(
+            &mut encoder,
+            "process_max_fds",
+            "Maximum number of open file descriptors.",
+            Some(limit(Resource::Nofile)),
+        )?;
+        gauge(
+            &mut encoder,
+            "process_virtual_memory_max_bytes",
+            "Maximum amount of virtual memory available in bytes.",
+            Some(limit(Resource::As)),
+        )?;
+        gauge(
+            &mut encoder,
+            "process_virtual_memory_bytes",
+            "Virtual memory size in bytes.",
+            stat.map(|stat| stat.vsize),
+        )?;
+        gauge(
+            &mut encoder,
+            "process_resident_memory_bytes",
+            "Resident memory size in bytes.",
+            stat.map(|stat| stat.rss * procfs::page_size()),
+        )?;
+        gauge(
+            &mut encoder,
+            "process_threads",
+            "Number of operating system threads.",
+            stat.map(|stat| stat.num_threads.unsigned_abs()),
+        )?;
+        gauge(
+            &mut encoder,
+            "process_start_time_seconds",
+            "Start time of the process since unix epoch in seconds.",
+            started.map(|(stat, booted_at)| {
+                seconds(booted_at * procfs::ticks_per_second() + stat.starttime)
+            }),
         )
     }
 }
@@ -97,6 +98,6 @@ fn seconds(ticks: u64) -> f64 {
 }
 
 /// No limit is the largest number, as in the Go client.
-fn limit(resource: Resource) -> Number {
-    Number::Whole(getrlimit(resource).current.unwrap_or(u64::MAX))
+fn limit(resource: Resource) -> u64 {
+    getrlimit(resource).current.unwrap_or(u64::MAX)
 }
