@@ -28,7 +28,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(35);
 /// How long a response may make no progress.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a response may take in all.
+/// How long a request and its response may take in all.
 pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What hyper takes of a body at once at most, in bytes: so much has to be sent within [`PROGRESS_TIMEOUT`], except the last of
@@ -53,8 +53,8 @@ struct State {
     last_activity: Instant,
     /// How many requests there have been, each of which is known by its number.
     requests: u64,
-    /// The requests under way, each with the deadline of its response once that is being sent.
-    under_way: BTreeMap<u64, Option<Instant>>,
+    /// The requests under way, each with its deadline.
+    under_way: BTreeMap<u64, Instant>,
 }
 
 /// Why a connection has to end.
@@ -67,13 +67,12 @@ pub enum Expiry {
 }
 
 impl State {
-    /// When the connection has to end if nothing happens until then, and why; `None` while a request waits for its response.
-    fn expiry(&self) -> Option<(Instant, Expiry)> {
-        if self.under_way.is_empty() {
-            return Some((self.last_activity + IDLE_TIMEOUT, Expiry::Idle));
+    /// When the connection has to end if nothing happens until then, and why.
+    fn expiry(&self) -> (Instant, Expiry) {
+        match self.under_way.values().min() {
+            None => (self.last_activity + IDLE_TIMEOUT, Expiry::Idle),
+            Some(deadline) => (*deadline, Expiry::Late),
         }
-        let deadlines = self.under_way.values().flatten();
-        Some((*deadlines.min()?, Expiry::Late))
     }
 }
 
@@ -101,14 +100,12 @@ impl Activity {
     /// [`PROGRESS_TIMEOUT`] from then at the earliest.
     pub async fn expired(&self) -> Expiry {
         loop {
+            let (at, expiry) = lock(&self.state).expiry();
             let now = Instant::now();
-            let expiry = lock(&self.state).expiry();
-            let next = now + PROGRESS_TIMEOUT;
-            match expiry {
-                Some((at, expiry)) if at <= now => return expiry,
-                Some((at, _)) => sleep_until(at.min(next)).await,
-                None => sleep_until(next).await,
+            if at <= now {
+                return expiry;
             }
+            sleep_until(at.min(now + PROGRESS_TIMEOUT)).await;
         }
     }
 
@@ -134,15 +131,17 @@ pub struct UnderWay {
 
 impl UnderWay {
     pub fn new<B>(activity: &Arc<Activity>, request: &Request<B>) -> Self {
+        let began = Instant::now();
         let number = activity.note(|state| {
             state.requests += 1;
-            state.under_way.insert(state.requests, None);
+            let deadline = began + RESPONSE_TIMEOUT;
+            state.under_way.insert(state.requests, deadline);
             state.requests
         });
         Self {
             activity: Arc::clone(activity),
             number,
-            began: Instant::now(),
+            began,
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             status: None,
@@ -155,23 +154,23 @@ impl UnderWay {
         self.status = Some(response.status());
         let held = response.body().size_hint().exact().unwrap_or(SCRAPE);
         let share = memory.take(&self.activity, held);
-        let last = Instant::now() + RESPONSE_TIMEOUT;
-        self.progressed(last);
+        self.progressed();
         response.map(|body| {
             let pieces = body.into_data_stream().map_ok(in_pieces).try_flatten();
             Body::from_stream(pieces.inspect_ok(move |piece| {
                 let _held = &share;
                 self.bytes += piece.len();
-                self.progressed(last);
+                self.progressed();
             }))
         })
     }
 
-    /// Puts the deadline off, to `last` at most.
-    fn progressed(&self, last: Instant) {
+    /// Puts the deadline off, to [`RESPONSE_TIMEOUT`] after the begin at most.
+    fn progressed(&self) {
+        let last = self.began + RESPONSE_TIMEOUT;
         self.activity.note(|state| {
             let deadline = last.min(state.last_activity + PROGRESS_TIMEOUT);
-            state.under_way.insert(self.number, Some(deadline))
+            state.under_way.insert(self.number, deadline)
         });
     }
 }

@@ -40,7 +40,15 @@ pub async fn follow(app: App) {
 /// The content of the files, if it is not what is known.
 async fn changed(site: &Site, known: Files) -> Option<Files> {
     let path = site.settings.config_file.clone()?;
-    let look = move || (known.now() != known).then(|| WebConfigFile::load_with_files(&path).1);
+    let look = move || {
+        if known.now() == known {
+            return None;
+        }
+        let mut files = Files::default();
+        // Its owner says what is wrong with it.
+        WebConfigFile::read(&path, &mut files).ok();
+        Some(files)
+    };
     // If it panicked, that is logged.
     spawn_blocking(look).await.ok().flatten()
 }

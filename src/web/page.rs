@@ -21,10 +21,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::GzEncoder};
 use query::Query;
 use ring::digest::{SHA256, digest};
-use std::{
-    io::{self, Write},
-    sync::Arc,
-};
+use std::{io::Write, sync::Arc};
 use tokio::{
     sync::Semaphore,
     task::{JoinError, spawn_blocking},
@@ -57,12 +54,13 @@ pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -
     ];
     let rendered = with_permit(&RENDERING, move || {
         let text = view::render(&site, &query).map_err(askama::Error::into_io_error)?;
-        let text = printable(&text);
-        if gzip {
-            compressed(text.as_bytes())
-        } else {
-            Ok(text.into_bytes())
+        let text = printable(&text).into_bytes();
+        if !gzip {
+            return Ok(text);
         }
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&text)?;
+        encoder.finish()
     });
     match rendered.await {
         Ok(Ok(body)) => return (headers, encoding, refresh, Html(body)).into_response(),
@@ -86,10 +84,4 @@ async fn with_permit<T: Send + 'static>(
         work()
     })
     .await
-}
-
-fn compressed(text: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(text)?;
-    encoder.finish()
 }

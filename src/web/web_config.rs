@@ -59,20 +59,14 @@ impl WebConfigFile {
         let Some(path) = config_file else {
             return Ok(Self::default());
         };
-        Self::load_with_files(path).0
-    }
-
-    /// As [`Self::load`]; also returns what was read, so that a change of it can be noticed even after a failure.
-    pub fn load_with_files(path: &Path) -> (Result<Self, WebConfigError>, Files) {
-        let mut files = Files::default();
-        let loaded = Self::read(path, &mut files).map_err(|reason| WebConfigError {
+        Self::read(path, &mut Files::default()).map_err(|reason| WebConfigError {
             path: path.to_owned(),
             reason,
-        });
-        (loaded, files)
+        })
     }
 
-    fn read(path: &Path, files: &mut Files) -> Result<Self, Invalid> {
+    /// Also adds what was read to `files`, so that a change of it can be noticed even after a failure.
+    pub fn read(path: &Path, files: &mut Files) -> Result<Self, Invalid> {
         let text = files.read(path.to_owned())?;
         let sections = yaml::parse(&text)?;
         let http = sections.http_server_config.unwrap_or_default();
