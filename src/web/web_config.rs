@@ -36,10 +36,10 @@ pub struct WebConfigFile {
     pub(super) files: Files,
     /// `None` means without TLS.
     pub(super) tls: Option<Tls>,
+    tls_keys: TlsSection,
     pub(super) headers: HeaderMap,
     pub(super) users: Users,
     pub(super) rate_limit: Option<RateLimit>,
-    protection: [(&'static str, u8); 7],
     /// What it sets up, for people, without secrets. Empty if there is no file.
     pub description: String,
 }
@@ -70,8 +70,11 @@ impl WebConfigFile {
         let text = files.read(path.to_owned())?;
         let sections = yaml::parse(&text)?;
         let http = sections.http_server_config.unwrap_or_default();
-        let tls = match &sections.tls_server_config {
-            Some(section) => Tls::new(section, files, http.http2.unwrap_or(true))?,
+        let section = sections.tls_server_config;
+        // One that sets nothing is none.
+        let section = section.filter(|section| section.value != TlsSection::default());
+        let tls = match &section {
+            Some(section) => Some(Tls::new(section, files, http.http2.unwrap_or(true))?),
             None => None,
         };
         let users = sections.basic_auth_users;
@@ -100,10 +103,9 @@ impl WebConfigFile {
             let names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
             description.push(format!("response headers: {}", names.join(", ")));
         }
-        let tls_keys = sections.tls_server_config.map(|section| section.value);
         Ok(Self {
             files: files.clone(),
-            protection: protection(&users, rate_limit, &tls_keys.unwrap_or_default()),
+            tls_keys: section.map(|section| section.value).unwrap_or_default(),
             tls,
             headers,
             users,
@@ -120,37 +122,34 @@ impl WebConfigFile {
     /// The keys by which `next` would protect less than this.
     pub fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
         let mut weakened = Vec::new();
-        for ((key, before), (_, after)) in self.protection.into_iter().zip(next.protection) {
+        for ((key, before), (_, after)) in self.protection().into_iter().zip(next.protection()) {
             if before & !after != 0 {
                 weakened.push(key);
             }
         }
         weakened
     }
-}
 
-/// How each key protects: a bit for each way.
-fn protection(
-    users: &Users,
-    rate_limit: Option<RateLimit>,
-    tls: &TlsSection,
-) -> [(&'static str, u8); 7] {
-    let has_names = !tls.client_allowed_sans.is_empty();
-    let policy = tls.client_auth_type.unwrap_or_default();
-    let has_authorities = tls.client_ca.0.is_some() || tls.client_ca_file.0.is_some();
-    let min_version = tls.min_version.as_ref().map(|min| min.value);
-    [
-        ("basic_auth_users", (!users.is_empty()).into()),
-        ("rate_limit", rate_limit.is_some().into()),
-        ("tls_server_config", (*tls != TlsSection::default()).into()),
-        ("tls_server_config.client_allowed_sans", has_names.into()),
-        ("tls_server_config.client_auth_type", policy as u8),
-        ("tls_server_config.client_ca_file", has_authorities.into()),
-        (
-            "tls_server_config.min_version",
-            min_version.unwrap_or_default() as u8,
-        ),
-    ]
+    /// How each key protects: a bit for each way.
+    fn protection(&self) -> [(&'static str, u8); 7] {
+        let keys = &self.tls_keys;
+        let has_names = !keys.client_allowed_sans.is_empty();
+        let policy = keys.client_auth_type.unwrap_or_default();
+        let has_authorities = keys.client_ca.0.is_some() || keys.client_ca_file.0.is_some();
+        let min_version = keys.min_version.as_ref().map(|min| min.value);
+        [
+            ("basic_auth_users", (!self.users.is_empty()).into()),
+            ("rate_limit", self.rate_limit.is_some().into()),
+            ("tls_server_config", self.tls.is_some().into()),
+            ("tls_server_config.client_allowed_sans", has_names.into()),
+            ("tls_server_config.client_auth_type", policy as u8),
+            ("tls_server_config.client_ca_file", has_authorities.into()),
+            (
+                "tls_server_config.min_version",
+                min_version.unwrap_or_default() as u8,
+            ),
+        ]
+    }
 }
 
 fn rate_limit(section: &Spanned<RateLimitSection>) -> Result<Option<RateLimit>, Invalid> {

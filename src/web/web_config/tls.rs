@@ -39,16 +39,12 @@ pub enum Version {
 }
 
 impl Tls {
-    /// `None` if the section sets up no TLS.
     pub fn new(
         section: &Spanned<TlsSection>,
         files: &mut Files,
         http2: bool,
-    ) -> Result<Option<Self>, Invalid> {
+    ) -> Result<Self, Invalid> {
         let keys = &section.value;
-        if *keys == TlsSection::default() {
-            return Ok(None);
-        }
         let mut required = |key, inline, file| {
             files.pem(key, inline, file)?.ok_or_else(|| {
                 let message = format!(
@@ -92,11 +88,11 @@ impl Tls {
             })?;
         config.ignore_client_order = keys.prefer_server_cipher_suites.unwrap_or(true);
         config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
-        Ok(Some(Self {
+        Ok(Self {
             config: Arc::new(config),
             expires,
             description,
-        }))
+        })
     }
 }
 
