@@ -18,7 +18,6 @@ mod listen;
 mod middleware;
 mod negotiate;
 mod page;
-mod password_queue;
 mod router;
 mod scrape;
 mod state;

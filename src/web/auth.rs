@@ -2,10 +2,11 @@
 //!
 //! A hash is expensive on purpose, so it is computed off the runtime's threads and one at a time, and the last right
 //! password of each user is remembered, as a keyed digest that is useless outside this process. An unknown user costs as
-//! much as the first known one, so that where all hashes have the same cost the time reveals nothing. Who may have one
-//! verified, and when, is up to the [`PasswordQueue`].
+//! much as the first known one, so that where all hashes have the same cost the time reveals nothing.
+//!
+//! Each client has one request at the front of its own queue, and only those take part in the common one. So a flood from
+//! one client delays another by one verification; a flood from many clients by one of each.
 
-use super::password_queue::PasswordQueue;
 use crate::sync::lock;
 use axum::http::{HeaderMap, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -14,13 +15,19 @@ use serde::Deserialize;
 use std::{
     collections::{BTreeMap, HashMap},
     net::IpAddr,
-    sync::Mutex,
+    sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::time::Instant;
+use tokio::{
+    sync::{Mutex as FairMutex, OwnedMutexGuard},
+    time::{Instant, timeout},
+};
 
 /// A verification at this cost takes about a second. A higher one could take longer than a scrape.
 const MAX_COST: u32 = 14;
+
+/// How long a request waits: with its own verification, less than the usual 10 seconds of a scrape.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// A client whose passwords are refused is logged again when none was for so long.
 const REFUSALS_END: Duration = Duration::from_secs(3600);
@@ -67,13 +74,17 @@ impl TryFrom<String> for PasswordHash {
     }
 }
 
-/// Verifies passwords. It outlives reloads, so that they forget no password and its queue stays as it is.
+/// Verifies passwords. It outlives reloads, so that they forget no password and its queues stay as they are.
 #[derive(Debug)]
 pub struct Verifier {
     /// The digest of the last right password of each user.
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
-    queue: PasswordQueue,
+    /// Held during a verification.
+    verification: Arc<FairMutex<()>>,
+    /// Of each client: held while a request of it waits for the verification, and during that. A client that has none any more
+    /// is forgotten when the next request comes.
+    fronts: Mutex<HashMap<IpAddr, Arc<FairMutex<()>>>>,
     /// When a password of a client was refused last.
     refused: Mutex<HashMap<IpAddr, Instant>>,
 }
@@ -86,7 +97,8 @@ impl Verifier {
             digest_key: digest_key.expect(
                 "without random numbers of the system no HashMap could have been made either",
             ),
-            queue: PasswordQueue::default(),
+            verification: Arc::default(),
+            fronts: Mutex::default(),
             refused: Mutex::default(),
         }
     }
@@ -110,7 +122,7 @@ impl Verifier {
         if is_verified() {
             return Verdict::Admitted;
         }
-        let Some(place) = self.queue.wait(client).await else {
+        let Some(place) = self.wait(client).await else {
             return Verdict::Busy;
         };
         // Another request with the same credentials may have been verified in the meantime.
@@ -131,6 +143,24 @@ impl Verifier {
         }
         lock(&self.verified).insert(user, digest);
         Verdict::Admitted
+    }
+
+    /// What to hold while a password is verified. `None` if that would be too late.
+    async fn wait(&self, client: IpAddr) -> Option<[OwnedMutexGuard<()>; 2]> {
+        let front = self.front(client);
+        let waiting = async {
+            let front = front.lock_owned().await;
+            let verification = Arc::clone(&self.verification).lock_owned().await;
+            // They are given back in this order.
+            [verification, front]
+        };
+        timeout(WAIT_TIMEOUT, waiting).await.ok()
+    }
+
+    fn front(&self, client: IpAddr) -> Arc<FairMutex<()>> {
+        let mut fronts = lock(&self.fronts);
+        fronts.retain(|_, front| Arc::strong_count(front) > 1);
+        Arc::clone(fronts.entry(client).or_default())
     }
 
     /// Once for all requests of a client, which may be a scraper with an old password.
@@ -168,8 +198,6 @@ fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
-    use tokio::time::timeout;
 
     /// At the lowest cost.
     fn hash_of(password: &str) -> String {
@@ -287,8 +315,8 @@ mod tests {
         )
         .await;
         assert!(early.is_err(), "it is not answered before the work is done");
-        assert!(verifier.queue.verification.try_lock().is_err());
-        let _verification = verifier.queue.verification.lock().await;
+        assert!(verifier.verification.try_lock().is_err());
+        let _verification = verifier.verification.lock().await;
     }
 
     #[tokio::test]
@@ -322,7 +350,7 @@ mod tests {
             Verdict::Refused
         );
         // From now on nothing is verified.
-        let _busy = verifier.queue.verification.lock().await;
+        let _busy = verifier.verification.lock().await;
         assert_eq!(
             verifier
                 .verify(&after, &request("alice", "kept"), HERE)
@@ -336,7 +364,7 @@ mod tests {
         let verifier = Arc::new(Verifier::new());
         let users = users(&[("alice", hash_of("correct"))]);
         // As if a verification were under way all the time.
-        let busy = Arc::clone(&verifier.queue.verification).lock_owned().await;
+        let busy = Arc::clone(&verifier.verification).lock_owned().await;
         let flood: Vec<_> = (0..100)
             .map(|number| {
                 let (verifier, users) = (Arc::clone(&verifier), users.clone());
@@ -347,11 +375,7 @@ mod tests {
                 })
             })
             .collect();
-        let waiting = || {
-            lock(&verifier.queue.fronts)
-                .get(&HERE)
-                .map(Arc::strong_count)
-        };
+        let waiting = || lock(&verifier.fronts).get(&HERE).map(Arc::strong_count);
         // With that of the queue itself.
         while waiting() != Some(101) {
             tokio::task::yield_now().await;
@@ -364,7 +388,7 @@ mod tests {
                     .await
             })
         };
-        while !lock(&verifier.queue.fronts).contains_key(&ELSEWHERE) {
+        while !lock(&verifier.fronts).contains_key(&ELSEWHERE) {
             tokio::task::yield_now().await;
         }
         drop(busy);
@@ -381,7 +405,7 @@ mod tests {
     async fn nobody_waits_as_long_as_a_scrape_may_take() {
         let verifier = Verifier::new();
         let users = users(&[("alice", hash_of("correct"))]);
-        let _busy = verifier.queue.verification.lock().await;
+        let _busy = verifier.verification.lock().await;
         let begin = tokio::time::Instant::now();
         assert_eq!(
             verifier
@@ -394,6 +418,14 @@ mod tests {
             "{:?}",
             begin.elapsed()
         );
+    }
+
+    #[tokio::test]
+    async fn a_client_without_a_request_is_forgotten_when_the_next_comes() {
+        let verifier = Verifier::new();
+        drop(verifier.wait(HERE).await);
+        let _place = verifier.wait(ELSEWHERE).await;
+        assert!(lock(&verifier.fronts).keys().eq([&ELSEWHERE]));
     }
 
     #[test]
