@@ -5,46 +5,15 @@ use crate::{
     model::{Completion, Failure},
     snapshot::{PollOutcome, Shown, Snapshot},
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 #[derive(Serialize)]
 struct Document<'a> {
-    version: u8,
-    taken_at: String,
-    complete: bool,
-    completion_scale: f64,
-    listing: Value,
+    #[serde(flatten)]
     poll: Value,
-    filtered: usize,
-    repositories: Vec<Entry<'a>>,
-}
-
-#[derive(Serialize)]
-struct Entry<'a> {
-    id: String,
-    name: &'a str,
-    private: Option<bool>,
-    created_at: Option<String>,
-    state: &'static str,
-    error: Option<Value>,
-    languages: Option<Vec<Language<'a>>>,
-}
-
-#[derive(Serialize)]
-struct Language<'a> {
-    code: &'a str,
-    name: &'a str,
-    completion: Option<f64>,
-    ratio: Option<f64>,
-    target: Target,
-    ready: Option<bool>,
-}
-
-#[derive(Serialize)]
-struct Target {
-    ratio: f64,
-    due: Option<String>,
+    #[serde(serialize_with = "entries")]
+    repositories: Vec<Row<'a>>,
 }
 
 /// What is known, as one JSON object and a line break.
@@ -52,67 +21,72 @@ struct Target {
 /// # Panics
 /// Never: it writes only text, numbers and lists.
 pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
-    let rows = summary::rows(snapshot, None, snapshot.taken_at);
     let document = Document {
-        version: 1,
-        taken_at: snapshot.taken_at.to_string(),
-        complete: poll.is_success(),
-        completion_scale: snapshot.completion_scale,
-        listing: json!({ "complete": poll.listing.is_none(), "error": poll.listing.as_ref().map(error) }),
         poll: json!({
-            "duration_seconds": (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
-            "read": poll.read,
-            "failed": poll.failed,
-            "unreached": poll.unreached,
-            "postponed": poll.postponed,
-            "error": poll.stop.as_ref().map(|stop| error(&stop.failure)),
+            "version": 1,
+            "taken_at": snapshot.taken_at.to_string(),
+            "complete": poll.is_success(),
+            "completion_scale": snapshot.completion_scale,
+            "listing": {
+                "complete": poll.listing.is_none(),
+                "error": poll.listing.as_ref().map(error),
+            },
+            "poll": {
+                "duration_seconds": (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
+                "error": poll.stop.as_ref().map(|stop| error(&stop.failure)),
+                "failed": poll.failed,
+                "postponed": poll.postponed,
+                "read": poll.read,
+                "unreached": poll.unreached,
+            },
+            "filtered": snapshot.filtered,
         }),
-        filtered: snapshot.filtered,
-        repositories: rows.iter().map(entry).collect(),
+        repositories: summary::rows(snapshot, None, snapshot.taken_at),
     };
     let text = serde_json::to_string_pretty(&document)
         .expect("text, numbers and lists alone always become JSON");
     text + "\n"
 }
 
-fn entry<'a>(row: &Row<'a>) -> Entry<'a> {
+/// One after the other, since a [`Value`] takes several times the memory of its text.
+fn entries<S: Serializer>(rows: &[Row<'_>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(rows.iter().map(entry))
+}
+
+fn entry(row: &Row<'_>) -> Value {
     let Shown {
         repository,
         condition,
     } = row.shown;
-    Entry {
-        id: repository.id.to_string(),
-        name: &repository.name,
-        private: repository.private,
-        created_at: repository.created_at.map(|time| time.to_string()),
-        state: condition.label(),
-        error: condition.failure().map(error),
-        languages: row
-            .is_read()
-            .then(|| row.translations().map(language).collect()),
-    }
+    let languages: Vec<_> = row.translations().map(language).collect();
+    json!({
+        "id": repository.id.to_string(),
+        "name": *repository.name,
+        "private": repository.private,
+        "created_at": repository.created_at.map(|time| time.to_string()),
+        "state": condition.label(),
+        "error": condition.failure().map(error),
+        "languages": row.is_read().then_some(languages),
+    })
 }
 
-fn language(translation: Translation<'_>) -> Language<'_> {
+fn language(translation: Translation<'_>) -> Value {
     let Translation {
         reading,
         ratio,
         target,
         ..
     } = translation;
-    Language {
-        code: &reading.language.code,
-        name: &reading.language.name,
-        completion: reading.completion().map(Completion::get),
-        ratio,
-        target: Target {
-            ratio: target.ratio,
-            due: target.due.map(|due| due.to_string()),
-        },
-        ready: translation.is_met(),
-    }
+    json!({
+        "code": *reading.language.code,
+        "name": *reading.language.name,
+        "completion": reading.completion().map(Completion::get),
+        "ratio": ratio,
+        "target": { "ratio": target.ratio, "due": target.due.map(|due| due.to_string()) },
+        "ready": translation.is_met(),
+    })
 }
 
 fn error(Failure { what, hint, .. }: &Failure) -> Value {
-    json!({ "what": **what, "hint": **hint })
+    json!({ "hint": **hint, "what": **what })
 }
