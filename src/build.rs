@@ -26,19 +26,14 @@ fn given() -> Option<String> {
 /// The commit of the git repository whose root this is, not of one around it.
 fn checked_out() -> Option<String> {
     let question = [
+        "--git-dir=.git",
         "rev-parse",
         "HEAD",
         "--git-path",
         "logs/HEAD",
-        "--show-prefix",
     ];
     let answer = output(Command::new("git").args(question))?;
-    let mut lines = answer.lines();
-    let (revision, log) = (lines.next()?, lines.next()?);
-    // In a folder below the root, its name follows.
-    if lines.next().is_some() {
-        return None;
-    }
+    let (revision, log) = answer.split_once('\n')?;
     // Cargo reruns this at each build if a watched file does not exist.
     if Path::new(log).is_file() {
         println!("cargo::rerun-if-changed={log}");
