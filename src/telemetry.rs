@@ -7,24 +7,15 @@
 
 use crate::{config::LogConfig, text::printable};
 use indicatif::ProgressBar;
-use serde_json::Value;
-use std::{
-    backtrace::Backtrace,
-    fmt,
-    io::Write as _,
-    panic::PanicHookInfo,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use serde_json::{Value, json};
+use std::{backtrace::Backtrace, fmt, io::Write as _, panic::PanicHookInfo};
 use tracing::{
     Event, Level, Subscriber,
     field::{Field, Visit},
 };
 use tracing_subscriber::{
     Layer, Registry,
-    filter::Targets,
+    filter::{Filtered, Targets},
     layer::{Context, SubscriberExt as _},
     reload,
 };
@@ -32,18 +23,17 @@ use tracing_subscriber::{
 const OURS: &str = env!("CARGO_CRATE_NAME");
 
 /// Changes what is logged.
-#[derive(Debug, Clone)]
-pub struct Handle {
-    filter: reload::Handle<Targets, Registry>,
-    json: Arc<AtomicBool>,
-}
+#[derive(Clone)]
+pub struct Handle(reload::Handle<Filtered<Lines, Targets, Registry>, Registry>);
 
 impl Handle {
     /// Logs as `config` says from now on.
     pub fn apply(&self, config: &LogConfig) {
-        self.json.store(config.json, Ordering::Relaxed);
-        // It fails only if the subscriber is gone, and then there is nothing to filter.
-        let _ = self.filter.reload(targets(config.level));
+        // It fails only if the subscriber is gone, and then there is nothing to log.
+        let _ = self.0.modify(|layer| {
+            *layer.filter_mut() = targets(config.level);
+            layer.inner_mut().json = config.json;
+        });
     }
 }
 
@@ -72,19 +62,12 @@ fn subscriber(
     config: &LogConfig,
     write: impl Fn(&str) + Send + Sync + 'static,
 ) -> (impl Subscriber, Handle) {
-    let (filter, handle) = reload::Layer::new(targets(config.level));
-    let json = Arc::new(AtomicBool::new(config.json));
     let lines = Lines {
-        json: Arc::clone(&json),
-        write,
+        json: config.json,
+        write: Box::new(write),
     };
-    (
-        tracing_subscriber::registry().with(filter).with(lines),
-        Handle {
-            filter: handle,
-            json,
-        },
-    )
+    let (layer, handle) = reload::Layer::new(lines.with_filter(targets(config.level)));
+    (Registry::default().with(layer), Handle(handle))
 }
 
 fn targets(level: Level) -> Targets {
@@ -93,28 +76,32 @@ fn targets(level: Level) -> Targets {
         .with_target(OURS, level)
 }
 
-struct Lines<W> {
-    json: Arc<AtomicBool>,
-    write: W,
+struct Lines {
+    json: bool,
+    write: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-impl<S: Subscriber, W: Fn(&str) + Send + Sync + 'static> Layer<S> for Lines<W> {
+impl<S: Subscriber> Layer<S> for Lines {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        let mut entries = Entries(vec![
-            ("ts", format!("{:.3}", jiff::Timestamp::now()).into()),
-            ("level", metadata.level().as_str().to_lowercase().into()),
-            ("target", metadata.target().into()),
-        ]);
+        let mut entries = Entries(json!({
+            "ts": format!("{:.3}", jiff::Timestamp::now()),
+            "level": metadata.level().as_str().to_lowercase(),
+            "target": metadata.target(),
+        }));
         event.record(&mut entries);
-        let line = entries.line(self.json.load(Ordering::Relaxed));
+        let line = if self.json {
+            entries.0.to_string()
+        } else {
+            entries.logfmt()
+        };
         // JSON lets pass some of what a terminal would interpret; all of it stands between quotes.
         (self.write)(&(printable(&line) + "\n"));
     }
 }
 
-/// The names and values of a line.
-struct Entries(Vec<(&'static str, Value)>);
+/// The names and values of a line, as an object.
+struct Entries(Value);
 
 impl Entries {
     /// tracing hands over the message before the other fields of an event.
@@ -123,31 +110,27 @@ impl Entries {
             "message" => "msg",
             name => name,
         };
-        self.0.push((name, value.into()));
+        self.0[name] = value.into();
     }
 
-    /// In logfmt, what is more than a plain word is quoted, as in JSON.
-    fn line(&self, json: bool) -> String {
+    /// What is more than a plain word is quoted, as in JSON.
+    fn logfmt(&self) -> String {
         let is_plain =
             |c: char| c.is_alphanumeric() || c.is_ascii_graphic() && !"\"=\\".contains(c);
-        let mut line = Vec::new();
-        for (key, value) in &self.0 {
-            line.push(match value.as_str() {
-                _ if json => format!("\"{key}\":{value}"),
+        let mut words = Vec::new();
+        for (key, value) in self.0.as_object().into_iter().flatten() {
+            words.push(match value.as_str() {
                 Some(text) if !text.is_empty() && text.chars().all(is_plain) => {
                     format!("{key}={text}")
                 }
                 _ => format!("{key}={value}"),
             });
         }
-        if json {
-            format!("{{{}}}", line.join(","))
-        } else {
-            line.join(" ")
-        }
+        words.join(" ")
     }
 }
 
+/// What has no method of its own is logged as text.
 impl Visit for Entries {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.add(field, format!("{value:?}"));
@@ -157,20 +140,7 @@ impl Visit for Entries {
         self.add(field, value);
     }
 
-    fn record_bool(&mut self, field: &Field, value: bool) {
-        self.add(field, value);
-    }
-
-    fn record_i64(&mut self, field: &Field, value: i64) {
-        self.add(field, value);
-    }
-
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.add(field, value);
-    }
-
-    /// JSON has no number for what is not finite: it is null.
-    fn record_f64(&mut self, field: &Field, value: f64) {
         self.add(field, value);
     }
 }
@@ -178,7 +148,7 @@ impl Visit for Entries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
+    use std::sync::{Arc, Mutex};
 
     fn config(level: Level, json: bool) -> LogConfig {
         LogConfig { level, json }
@@ -232,7 +202,6 @@ mod tests {
         let lines = logged(&config(Level::INFO, true), |_| {
             tracing::info!(
                 n = 3_u64,
-                f = f64::NAN,
                 repo = "a\"b\\c\n\u{1b}[31m\u{202e}é😀",
                 "poll ended"
             );
@@ -240,7 +209,6 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&format!("{{{}", lines[0])).unwrap();
         assert_eq!(value["msg"], "poll ended");
         assert_eq!(value["n"], 3);
-        assert_eq!(value["f"], serde_json::Value::Null);
         assert_eq!(value["repo"], "a\"b\\c\n\u{1b}[31m\u{202e}é😀");
     }
 

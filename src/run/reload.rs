@@ -50,7 +50,6 @@ enum ReloadError {
 }
 
 /// What is in force, and everything that must know of it.
-#[derive(Debug)]
 pub struct Reloader {
     pub options: Options,
     pub config: Config,
