@@ -13,7 +13,7 @@ mod world;
 pub use world::targets;
 
 use axum::{
-    Router,
+    Json, Router,
     extract::{Path, Query, Request, State},
     http::{StatusCode, header},
     middleware::{self, Next},
@@ -24,69 +24,41 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::{
     io,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
-use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
+use tokio::{net::TcpListener, time::Instant};
 use world::{Repository, WORLD};
 
 /// The most repositories on one page, whatever `limit` asks for.
 const PAGE_CAP: usize = 10;
 
-/// A running demo API; it stops when this is dropped.
-#[derive(Debug)]
-pub struct DemoApi {
-    /// Root of the API, with a trailing slash.
-    pub base_url: String,
-    server: JoinHandle<()>,
-}
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
-impl Drop for DemoApi {
-    fn drop(&mut self) {
-        self.server.abort();
-    }
-}
-
-/// Starts the demo API on a free port of 127.0.0.1, within the current tokio runtime.
+/// Starts the demo API on a free port of 127.0.0.1, within the current tokio runtime. Returns its root, with a trailing
+/// slash.
 ///
 /// # Errors
 ///
 /// There is no port of 127.0.0.1 to listen on.
-pub async fn start() -> io::Result<DemoApi> {
+pub async fn start() -> io::Result<String> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let base_url = format!("http://{}/", listener.local_addr()?);
-    let server = tokio::spawn(async move {
-        if let Err(error) = axum::serve(listener, router()).await {
-            tracing::error!(%error, "the demo API ended");
-        }
-    });
-    Ok(DemoApi { base_url, server })
+    tokio::spawn(async { axum::serve(listener, router()).await });
+    Ok(base_url)
 }
 
 /// The API; its time begins now.
 fn router() -> Router {
-    let api = Arc::new(Api {
-        started: Instant::now(),
-        requests: AtomicU64::new(0),
-    });
     Router::new()
         .route("/v1/repositories", get(list_repositories))
         .route("/v1/repositories/{id}/languages", get(list_languages))
-        .layer(middleware::from_fn_with_state(api.clone(), stumble))
-        .with_state(api)
-}
-
-#[derive(Debug)]
-struct Api {
-    started: Instant,
-    requests: AtomicU64,
+        .layer(middleware::from_fn(stumble))
+        .with_state(Instant::now())
 }
 
 /// Fails one request in a hundred.
-async fn stumble(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
-    match api.requests.fetch_add(1, Ordering::Relaxed) % 200 {
+async fn stumble(request: Request, next: Next) -> Response {
+    match REQUESTS.fetch_add(1, Ordering::Relaxed) % 200 {
         70 => (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "1")]).into_response(),
         150 => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         _ => next.run(request).await,
@@ -101,24 +73,19 @@ struct Listing {
     after: u64,
 }
 
-async fn list_repositories(Query(Listing { limit, after }): Query<Listing>) -> Response {
+async fn list_repositories(Query(Listing { limit, after }): Query<Listing>) -> Json<Value> {
     let later = WORLD.repositories.iter().filter(|one| one.id > after);
     let page = later.take(limit.unwrap_or(PAGE_CAP).min(PAGE_CAP));
-    answer(&page.map(Repository::json).collect())
+    Json(page.map(Repository::json).collect())
 }
 
-async fn list_languages(State(api): State<Arc<Api>>, Path(id): Path<u64>) -> Response {
-    let elapsed = api.started.elapsed();
+async fn list_languages(State(started): State<Instant>, Path(id): Path<u64>) -> Response {
+    let elapsed = started.elapsed();
     match WORLD.repositories.iter().find(|one| one.id == id) {
         None => StatusCode::NOT_FOUND.into_response(),
         Some(one) if one.is_out(elapsed) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
-        Some(one) => answer(&one.languages_json(elapsed)),
+        Some(one) => Json(one.languages_json(elapsed)).into_response(),
     }
-}
-
-fn answer(body: &Value) -> Response {
-    let json = [(header::CONTENT_TYPE, "application/json")];
-    (json, body.to_string()).into_response()
 }
 
 #[cfg(test)]

@@ -16,12 +16,11 @@ pub async fn demo(mut options: Options) -> Result<(), RunError> {
     let targets = demo::targets(Clock::system().now());
     options.defaults =
         format!("poll: {{interval: {DEMO_INTERVAL}}}\napi: {{key: demo}}\n{targets}");
-    let demo = demo::start().await.context("cannot start the demo API")?;
+    let base_url = demo::start().await.context("cannot start the demo API")?;
     // These win over all layers.
-    options.flags.extend([
-        ("api.base_url", demo.base_url.clone()),
-        ("api.key_file", String::new()),
-    ]);
+    options
+        .flags
+        .extend([("api.base_url", base_url), ("api.key_file", String::new())]);
     serve::serve(options, Some(announce)).await
 }
 
