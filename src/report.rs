@@ -38,13 +38,12 @@
 //! | `repositories[].languages[].target.due` | time or null | when it must be ready |
 //! | `repositories[].languages[].ready` | boolean or null | null if it has no completion, unless its target is 0 |
 
-mod cells;
 mod json;
 pub(crate) mod summary;
 mod table;
 
 pub use json::json;
-pub use table::{not_ready, table};
+pub use table::{NotReady, all_ready, table};
 
 /// Where the table is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,6 +18,7 @@ use crate::{
     instruments::Instruments,
     model::Failure,
     poll::Settings,
+    report::NotReady,
     state::{DEMO, Memory, StateError, StateFile},
     text::printable,
     web::WebConfigError,
@@ -42,8 +43,8 @@ pub enum RunError {
     #[error(transparent)]
     State(#[from] StateError),
     /// Everything was read, and not everything is ready.
-    #[error("{0}")]
-    NotReady(String),
+    #[error(transparent)]
+    NotReady(#[from] NotReady),
     /// It failed while running.
     #[error("{0:#}")]
     Running(#[from] anyhow::Error),
@@ -57,7 +58,7 @@ impl RunError {
 
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Running(_) => 1,
+            Self::Running(_) | Self::NotReady(NotReady::NoLanguages) => 1,
             Self::NotReady(_) => 3,
             _ => 2,
         }
@@ -102,11 +103,9 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
 async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // It was cancelled: the runtime is being shut down, and nobody waits for this any more.
-            Err(_) => std::future::pending().await,
-        },
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // It was cancelled: the runtime is being shut down, and nobody waits for this any more.
+        Err(_) => std::future::pending().await,
     }
 }
 

@@ -161,7 +161,7 @@ impl Totals {
         if translation.is_ready() {
             self.ready += 1;
         } else if let Some(due) = translation.target.due {
-            self.due = Some(self.due.map_or(due, |earliest| earliest.min(due)));
+            self.due = Some(self.due.unwrap_or(due).min(due));
         }
     }
 
@@ -326,17 +326,17 @@ pub struct Cause<'a> {
 pub fn causes(snapshot: &Snapshot, is_named: impl Fn(&Failure) -> bool) -> Vec<Cause<'_>> {
     let mut causes: BTreeMap<&str, Cause<'_>> = BTreeMap::new();
     for shown in &snapshot.repositories {
-        let failure = shown.condition.failure();
-        let Some(failure) = failure.filter(|failure| is_named(failure)) else {
-            continue;
-        };
-        let cause = causes.entry(&failure.hint).or_insert(Cause {
-            repositories: Vec::new(),
-            failure,
-        });
-        cause.repositories.push(&shown.repository.name);
-        if failure.since < cause.failure.since {
-            cause.failure = failure;
+        if let Some(failure) = shown.condition.failure()
+            && is_named(failure)
+        {
+            let cause = causes.entry(&failure.hint).or_insert(Cause {
+                repositories: Vec::new(),
+                failure,
+            });
+            cause.repositories.push(&shown.repository.name);
+            if failure.since < cause.failure.since {
+                cause.failure = failure;
+            }
         }
     }
     let mut causes: Vec<_> = causes.into_values().collect();

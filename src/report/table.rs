@@ -3,17 +3,24 @@
 
 use super::{
     Terminal,
-    cells::{FAINT, GREEN, RED, STRONG, YELLOW, name, padded},
     summary::{self, Cause, Deadline, Due, Percent, Row, Totals, Translation, day, days},
 };
 use crate::{
     health,
     model::Failure,
     snapshot::{PollOutcome, Snapshot},
+    text::is_unprintable,
     words::{counted, grouped, repositories},
 };
 use std::{cmp::Ordering, fmt::Write as _};
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Styles, by their numbers in ECMA-48 (SGR).
+const STRONG: &str = "1";
+const FAINT: &str = "2";
+const RED: &str = "31";
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
 
 /// The heading is repeated after this many rows.
 const ROWS_BETWEEN_HEADINGS: usize = 40;
@@ -35,22 +42,41 @@ pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Str
     let mut languages = summary::languages(&rows, snapshot.taken_at);
     furthest_first(&mut languages, |(_, totals)| totals.missing.get());
     let aligned = side_by_side(&rows, &languages, terminal);
-    let legend = legend(&rows, aligned.as_ref().map(|_| languages.len()));
-    let mut text = aligned.unwrap_or_else(|| wrapped(&rows, &languages, terminal));
-    if !text.is_empty() {
-        text += "\n";
+    let mut signs = Vec::new();
+    if aligned.is_some() && rows.iter().any(|row| row.totals.all < languages.len()) {
+        signs.push("· not a target language");
     }
-    text += &legend;
-    text += &totals(snapshot, &rows, &languages, poll);
-    text += &due(snapshot, &rows, terminal);
-    text + &failures(snapshot, poll, terminal)
+    let mut translations = rows.iter().flat_map(Row::translations);
+    if translations.any(|translation| translation.ratio.is_none()) {
+        signs.push("? no completion reported");
+    }
+    let mut lines = aligned.unwrap_or_else(|| wrapped(&rows, &languages, terminal));
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    if !signs.is_empty() {
+        lines.push(signs.join("   "));
+    }
+    lines.extend(totals(snapshot, &rows, languages.len(), poll));
+    for (heading, below) in [
+        ("\nDue:", due(snapshot, &rows, terminal)),
+        ("\nCould not be read:", failures(snapshot, poll, terminal)),
+    ] {
+        if !below.is_empty() {
+            lines.push(heading.to_owned());
+            lines.extend(below);
+        }
+    }
+    let ended = lines.iter().map(|line| line.trim_end().to_owned() + "\n");
+    ended.collect()
 }
 
 /// Sorts by what is missing until all is ready. What reports no completion comes last.
 fn furthest_first<T>(items: &mut [T], missing: impl Fn(&T) -> Option<f64>) {
     items.sort_by(|one, other| {
-        let order = missing(other).partial_cmp(&missing(one));
-        order.unwrap_or(Ordering::Equal)
+        missing(other)
+            .partial_cmp(&missing(one))
+            .unwrap_or(Ordering::Equal)
     });
 }
 
@@ -70,16 +96,16 @@ fn side_by_side(
     rows: &[Row<'_>],
     languages: &[(&str, Totals)],
     terminal: Terminal,
-) -> Option<String> {
+) -> Option<Vec<String>> {
     let title = "REPOSITORY";
     let mut codes = String::new();
-    let mut widths = Vec::new();
+    let mut columns = Vec::new();
     for (code, _) in languages {
-        let code = name(code, LONGEST_CODE);
+        let shown = name(code, LONGEST_CODE);
         // Five columns are four of a percentage, and a blank.
-        let width = (code.width() + 1).max(5);
-        codes += &(" ".repeat(width - code.width()) + &code);
-        widths.push(width);
+        let width = (shown.width() + 1).max(5);
+        codes += &(" ".repeat(width - shown.width()) + &shown);
+        columns.push((code, width));
     }
     let longest_name = longest_name(rows).max(title.len());
     let beside_names = 2 + ALL + READY + codes.width();
@@ -88,28 +114,26 @@ fn side_by_side(
         return None;
     }
     let heading = format!("{title:names$}  {:ALL$}{:>READY$}{codes}", "ALL", "READY");
-    let mut text = String::new();
-    for (index, row) in rows.iter().enumerate() {
-        if index % ROWS_BETWEEN_HEADINGS == 0 {
-            text += &(terminal.paint(STRONG, heading.trim_end()) + "\n");
+    let mut lines = Vec::new();
+    for rows in rows.chunks(ROWS_BETWEEN_HEADINGS) {
+        lines.push(terminal.paint(STRONG, &heading));
+        for row in rows {
+            let mut line = padded(&shown_name(row, names), names) + "  " + &all(row, terminal);
+            for &(code, width) in &columns {
+                line += &match row.language(code) {
+                    Some(translation) => terminal.number(&translation, width),
+                    None => terminal.paint(FAINT, &format!("{:>width$}", '·')),
+                };
+            }
+            lines.push(line);
         }
-        text += &(padded(&shown_name(row, names), names) + "  " + &all(row, terminal));
-        for ((code, _), &width) in languages.iter().zip(&widths) {
-            text += &match row.language(code) {
-                Some(translation) => terminal.number(&translation, width),
-                None => terminal.paint(FAINT, &format!("{:>width$}", '·')),
-            };
-        }
-        end_line(&mut text);
     }
-    Some(text)
+    Some(lines)
 }
 
 /// A line for each repository, and its languages below it, in as many lines as necessary.
-fn wrapped(rows: &[Row<'_>], languages: &[(&str, Totals)], terminal: Terminal) -> String {
-    let names = longest_name(rows)
-        .min(terminal.width.saturating_sub(2 + ALL + READY))
-        .max(1);
+fn wrapped(rows: &[Row<'_>], languages: &[(&str, Totals)], terminal: Terminal) -> Vec<String> {
+    let names = longest_name(rows).min(terminal.width.saturating_sub(2 + ALL + READY));
     let codes = languages
         .iter()
         .map(|(code, _)| name(code, LONGEST_CODE).width())
@@ -117,29 +141,22 @@ fn wrapped(rows: &[Row<'_>], languages: &[(&str, Totals)], terminal: Terminal) -
         .unwrap_or(0);
     // A code, a blank, four columns of a percentage, and three blanks before the next; the first stands after two.
     let in_a_line = ((terminal.width + 1) / (codes + 8)).max(1);
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for row in rows {
         let heading = padded(&shown_name(row, names), names);
-        text += &(terminal.paint(STRONG, &heading) + "  " + &all(row, terminal));
-        end_line(&mut text);
+        lines.push(terminal.paint(STRONG, &heading) + "  " + &all(row, terminal));
         let mut translations: Vec<_> = row.translations().collect();
         furthest_first(&mut translations, Translation::missing);
-        for line in translations.chunks(in_a_line) {
-            for translation in line {
+        for some in translations.chunks(in_a_line) {
+            let mut line = Vec::new();
+            for translation in some {
                 let code = padded(&name(translation.code(), LONGEST_CODE), codes);
-                let number = terminal.number(translation, 5);
-                let _ = write!(text, "  {code}{number} ");
+                line.push(format!("  {code}{}", terminal.number(translation, 5)));
             }
-            end_line(&mut text);
+            lines.push(line.join(" "));
         }
     }
-    text
-}
-
-/// Without blanks at its end.
-fn end_line(text: &mut String) {
-    text.truncate(text.trim_end().len());
-    text.push('\n');
+    lines
 }
 
 /// The bar of a repository, its percentage, and how many of its languages are ready.
@@ -156,61 +173,43 @@ fn all(row: &Row<'_>, terminal: Terminal) -> String {
     format!("{bar}{counts:>READY$}")
 }
 
-/// What the signs mean, if they occur; `columns` is how many languages have a column.
-fn legend(rows: &[Row<'_>], columns: Option<usize>) -> String {
-    let mut signs = Vec::new();
-    if columns.is_some_and(|columns| rows.iter().any(|row| row.totals.all < columns)) {
-        signs.push("· not a target language");
-    }
-    let mut translations = rows.iter().flat_map(Row::translations);
-    if translations.any(|translation| translation.ratio.is_none()) {
-        signs.push("? no completion reported");
-    }
-    if signs.is_empty() {
-        String::new()
-    } else {
-        signs.join("   ") + "\n"
-    }
-}
-
+/// How much is ready, and what was read.
 fn totals(
     snapshot: &Snapshot,
     rows: &[Row<'_>],
-    languages: &[(&str, Totals)],
+    languages: usize,
     poll: &PollOutcome,
-) -> String {
-    let mut text = String::new();
+) -> Vec<String> {
+    let mut lines = Vec::new();
     let Totals {
         ready, all, mean, ..
     } = Totals::of(rows);
     if all > 0 {
         let all = counted(all, "translation", "translations");
-        let _ = write!(text, "{} of {all} ready", grouped(ready));
+        let mut line = format!("{} of {all} ready", grouped(ready));
         if let Some(mean) = mean.get() {
-            let _ = write!(text, ", {} % on average", Percent(mean));
+            let _ = write!(line, ", {} % on average", Percent(mean));
         }
-        text += "\n";
+        lines.push(line);
     }
-    let read = if rows.len() < snapshot.repositories.len() || poll.listing.is_some() {
-        " read"
-    } else {
-        ""
-    };
-    let languages = counted(languages.len(), "language", "languages");
-    let _ = write!(text, "{}{read}, {languages}", repositories(rows.len()));
+    let is_part = rows.len() < snapshot.repositories.len() || poll.listing.is_some();
+    let read = if is_part { " read" } else { "" };
+    let languages = counted(languages, "language", "languages");
+    let mut line = format!("{}{read}, {languages}", repositories(rows.len()));
     if snapshot.filtered > 0 {
-        let _ = write!(text, "; {} left out", snapshot.filtered);
+        let _ = write!(line, "; {} left out", snapshot.filtered);
     }
-    if let (None, Some(finding)) = (&poll.listing, health::nothing_selected(snapshot)) {
-        let _ = write!(text, "\n{}", finding.line());
+    lines.push(line);
+    if poll.listing.is_none() {
+        lines.extend(health::nothing_selected(snapshot).map(|finding| finding.line()));
     }
-    text + "\n"
+    lines
 }
 
 /// What must be ready by which date, and what is furthest from it.
-fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> String {
+fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> Vec<String> {
     let now = snapshot.taken_at;
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for (at, due) in summary::dates(rows, MOST_NAMED, now) {
         let totals = &due.totals;
         let style = match Deadline::of(at, totals.is_ready(), now) {
@@ -219,30 +218,28 @@ fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> String {
             Deadline::Ahead => "",
             Deadline::Met => GREEN,
         };
-        let date = format!("{}, {}", day(at), days(at, now));
-        let counts = format!("{} of {} ready", grouped(totals.ready), grouped(totals.all));
-        let _ = write!(text, "\n  {}: {counts}", terminal.paint(style, &date));
-        text += &named(&due);
+        let date = terminal.paint(style, &format!("{}, {}", day(at), days(at, now)));
+        let (ready, all) = (grouped(totals.ready), grouped(totals.all));
+        lines.push(format!("  {date}: {ready} of {all} ready"));
+        lines.extend(named(&due));
     }
-    if text.is_empty() {
-        text
-    } else {
-        format!("\nDue:{text}\n")
-    }
+    lines
 }
 
-/// There is no language at all, so that nothing can be ready.
+/// Why not everything is ready, for people.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "no repository has a target language, so that none is ready; check the filters and the account of the key"
-)]
-pub struct NoLanguages;
+pub enum NotReady {
+    #[error(
+        "no repository has a target language, so that none is ready; check the filters and the account of the key"
+    )]
+    NoLanguages,
+    /// With what is not ready, the furthest behind first.
+    #[error("{0}")]
+    Behind(String),
+}
 
-/// What is not ready, the furthest behind first, for people; `None` if everything is ready.
-///
-/// # Errors
-/// There is no language.
-pub fn not_ready(snapshot: &Snapshot) -> Result<Option<String>, NoLanguages> {
+/// Whether everything is ready.
+pub fn all_ready(snapshot: &Snapshot) -> Result<(), NotReady> {
     /// More are counted only.
     const MOST: usize = 20;
     let mut all = Due::default();
@@ -251,21 +248,24 @@ pub fn not_ready(snapshot: &Snapshot) -> Result<Option<String>, NoLanguages> {
             all.add(translation, MOST, snapshot.taken_at);
         }
     }
-    match all.totals {
-        Totals { all: 0, .. } => Err(NoLanguages),
-        totals if totals.is_ready() => Ok(None),
-        totals => Ok(Some(format!(
-            "{} of {} not at their targets:{}",
-            grouped(totals.behind()),
-            counted(totals.all, "translation", "translations"),
-            named(&all)
-        ))),
+    let totals = &all.totals;
+    if totals.all == 0 {
+        return Err(NotReady::NoLanguages);
     }
+    if totals.is_ready() {
+        return Ok(());
+    }
+    let translations = counted(totals.all, "translation", "translations");
+    let count = format!("{} of {translations}", grouped(totals.behind()));
+    let named = named(&all).join("\n");
+    Err(NotReady::Behind(format!(
+        "{count} not at their targets:\n{named}"
+    )))
 }
 
 /// A line for each of those that are named, and one for how many more are not ready.
-fn named(due: &Due<'_>) -> String {
-    let mut text = String::new();
+fn named(due: &Due<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
     for translation in &due.furthest {
         let whose = format!("{} of {}", translation.code(), translation.repository);
         let ratio = match translation.ratio {
@@ -273,34 +273,28 @@ fn named(due: &Due<'_>) -> String {
             Some(ratio) => ((ratio * 1e4 + 1e-9).floor() / 1e4).to_string(),
             None => "unknown (no completion is reported)".to_owned(),
         };
-        let target = translation.target.ratio;
-        let _ = write!(
-            text,
-            "\n    {}: {ratio}, target {target}",
-            name(&whose, usize::MAX)
-        );
+        let whose = name(&whose, usize::MAX);
+        let mut line = format!("    {whose}: {ratio}, target {}", translation.target.ratio);
         if let Some(due) = translation.target.due {
-            let _ = write!(text, ", due {due}");
+            let _ = write!(line, ", due {due}");
         }
+        lines.push(line);
     }
     let more = due.totals.behind() - due.furthest.len();
     if more > 0 {
-        let _ = write!(text, "\n    and {} more", grouped(more));
+        lines.push(format!("    and {} more", grouped(more)));
     }
-    text
+    lines
 }
 
 /// What could not be read, each cause once with the repositories that it affects.
-fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> String {
-    let mut text = String::new();
-    let say = |whose: &str, failure: &Failure| {
+fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Vec<String> {
+    let mut lines = Vec::new();
+    let line = |whose: &str, failure: &Failure| {
         let line = format!("{whose}{}; {}", failure.what, failure.hint);
-        let line = terminal.paint(RED, &name(&line, usize::MAX));
-        format!("\n  {line}")
+        "  ".to_owned() + &terminal.paint(RED, &name(&line, usize::MAX))
     };
-    if let Some(failure) = poll.cut_short() {
-        text += &say("", failure);
-    }
+    lines.extend(poll.cut_short().map(|failure| line("", failure)));
     let width = terminal.width.saturating_sub(4).max(10);
     for Cause {
         repositories,
@@ -308,23 +302,86 @@ fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Stri
     } in summary::causes(snapshot, |_| true)
     {
         if let [only] = repositories[..] {
-            text += &say(&format!("{only}: "), failure);
+            lines.push(line(&format!("{only}: "), failure));
         } else {
             let many = format!("{} repositories, such as ", repositories.len());
-            text += &say(&many, failure);
+            lines.push(line(&many, failure));
             for one in repositories {
-                let _ = write!(text, "\n    {}", name(one, width));
+                lines.push(format!("    {}", name(one, width)));
             }
         }
     }
     let never_asked = snapshot
         .count(|condition| condition.languages().is_none() && condition.failure().is_none());
     if never_asked > 0 {
-        let _ = write!(text, "\n  {} not asked for", repositories(never_asked));
+        lines.push(format!("  {} not asked for", repositories(never_asked)));
     }
-    if text.is_empty() {
-        text
-    } else {
-        format!("\nCould not be read:{text}\n")
+    lines
+}
+
+impl Terminal {
+    /// `text` in a style, if there are any.
+    fn paint(self, style: &str, text: &str) -> String {
+        if self.color && !text.is_empty() {
+            format!("\x1b[{style}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
+
+    /// By how much is missing until it is ready: nothing is green, more than a tenth yellow, more than half red;
+    /// otherwise the terminal's own colour.
+    fn graded(self, missing: f64, text: &str) -> String {
+        match missing {
+            ..=0.0 => self.paint(GREEN, text),
+            ..=0.1 => text.to_owned(),
+            ..=0.5 => self.paint(YELLOW, text),
+            _ => self.paint(RED, text),
+        }
+    }
+
+    /// A bar of ten columns and a percentage, rounded down so that only what is complete looks so.
+    fn bar(self, mean: f64, missing: f64) -> String {
+        let full = (1..=10_u8)
+            .filter(|tenth| mean * 10.0 >= f64::from(*tenth))
+            .count();
+        let bar = self.graded(missing, &"█".repeat(full));
+        let rest = self.paint(FAINT, &"·".repeat(10 - full));
+        let percent = self.graded(missing, &format!("{:>3}", Percent(mean)));
+        format!("{bar}{rest} {percent}%")
+    }
+
+    /// A completion in at least `width` columns, `?` if the API reported none.
+    fn number(self, translation: &Translation<'_>, width: usize) -> String {
+        match translation.ratio {
+            None => format!("{:>width$}", "?"),
+            Some(ratio) => self.graded(
+                translation.missing().unwrap_or_default(),
+                &format!("{:>width$}", Percent(ratio)),
+            ),
+        }
+    }
+}
+
+/// A name without control characters, in at most `width` columns; what does not fit is cut off at the front, where owners
+/// repeat.
+fn name(text: &str, width: usize) -> String {
+    let shown = text.replace(is_unprintable, "\u{fffd}");
+    if shown.width() <= width {
+        return shown;
+    }
+    // The ellipsis needs a column.
+    let mut room = width;
+    let cut = shown.trim_end_matches(|c: char| {
+        room = room.saturating_sub(c.width().unwrap_or(0));
+        room > 0
+    });
+    // A combining mark would combine with the ellipsis.
+    let kept = shown[cut.len()..].trim_start_matches(|c: char| c.width() == Some(0));
+    format!("…{kept}")
+}
+
+/// `text`, padded to `width` columns.
+fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
