@@ -222,10 +222,10 @@ pub fn parse_from(
 /// What to do if the unknown option is a key of the configuration that has no option.
 fn key_without_option(error: &clap::Error) -> Option<String> {
     let argument = error.get(ContextKind::InvalidArg)?.to_string();
-    let key = Key::find(&argument.strip_prefix("--")?.replace('-', "_"))?;
-    if key.flag.is_some() {
-        return None;
-    }
+    let path = argument.strip_prefix("--")?.replace('-', "_");
+    let key = KEYS
+        .iter()
+        .find(|key| key.flag.is_none() && key.path == path)?;
     let instead = match key.takes {
         Takes::Secret => "the list of processes would show it; use --api.key-file",
         _ => "set it in the file of --config.file",

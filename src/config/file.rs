@@ -4,14 +4,9 @@
 use super::{
     keys::{KEYS, Key, TARGETS, Takes, keys_of, sections},
     mistake::{Mistake, Source},
-    reader::{Reader, globs},
+    reader::Reader,
 };
-use crate::{
-    model::twelve_decimals,
-    targets::{Entry, Targets, parse_due},
-    text::{nearest, os_hint},
-};
-use globset::GlobSet;
+use crate::text::{nearest, os_hint};
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, Visitor},
@@ -101,11 +96,6 @@ impl From<Spanned<String>> for Name {
     }
 }
 
-const MEMBERS: [&str; 4] = ["repositories", "languages", "ratio", "due"];
-const RATIO: &str = "give a ratio from 0 to 1, such as 0.95";
-const DUE: &str =
-    "give a date such as 2026-12-24, or a time with its offset such as 2026-12-24T18:00:00Z";
-const GLOBS: &str = "give a list of globs in quotes; leave it out to match all";
 const ENTRIES: &str =
     "write entries such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}` below it";
 
@@ -135,7 +125,8 @@ impl<'de> Visitor<'de> for File<'_> {
             let mistake = match self.values.get(&text) {
                 Some(Value::Object(_)) if is_section => {
                     for (name, value) in map.next_value::<BTreeMap<Name, Value>>()? {
-                        self.set(&text, &name, &value);
+                        let source = self.source(name.line);
+                        set(self.reader, &text, &name.text, &value, source);
                     }
                     continue;
                 }
@@ -168,99 +159,45 @@ impl File<'_> {
         Source::File(self.path.to_owned(), line)
     }
 
-    fn set(&mut self, section: &str, name: &Name, value: &Value) {
-        let source = self.source(name.line);
-        let Some(key) = Key::find(&format!("{section}.{}", name.text)) else {
-            let unknown = unknown(source, Some(section), &name.text);
-            return self.reader.mistakes.push(unknown);
-        };
-        let what = match (value, key.takes) {
-            (Value::Null, _) => return,
-            (Value::String(text), _) => return self.reader.set(key, text, source),
-            (Value::Number(_) | Value::Bool(_), Takes::Number | Takes::Switch) => {
-                return self.reader.set(key, &value.to_string(), source);
-            }
-            (Value::Array(items), Takes::List) => match texts(items) {
-                Ok(items) => return self.reader.set(key, &items.join(","), source),
-                Err(kind) => format!("holds {kind}"),
-            },
-            _ => format!("is {}", kind(value)),
-        };
-        self.reader.mistakes.push(Mistake {
-            key: Some(key),
-            ..Mistake::new(source, what, "")
-        });
-    }
-
-    /// Each mistake names the line of its member.
+    /// Each entry is read like a section.
     fn set_targets(&mut self, line: u64, entries: Vec<Spanned<BTreeMap<Name, Value>>>) {
         let (mut targets, mut shown) = (Vec::new(), Vec::new());
-        for members in entries {
-            let mut entry = Entry {
-                source: self.source(members.referenced.line()).to_string(),
-                ..Entry::default()
-            };
-            let mut written = Vec::new();
-            for (Name { text, line }, value) in &members.value {
+        for entry in entries {
+            let (mut target, mut written) = (Reader::default(), Vec::new());
+            for (Name { text, line }, value) in &entry.value {
                 written.push(format!("{text}: {value}"));
-                let source = self.source(*line);
-                set_member(&mut entry, text, value, |what, hint| {
-                    let what = format!("{TARGETS}.{text} {what}");
-                    let mistake = Mistake::new(source.clone(), what, hint);
-                    self.reader.mistakes.push(mistake);
-                });
+                set(&mut target, TARGETS, text, value, self.source(*line));
             }
             shown.push(written.join(", "));
-            targets.push(entry);
+            targets.push((self.source(entry.referenced.line()), target));
         }
         let source = self.source(line);
         self.reader.put(TARGETS, &shown.join("; "), source);
-        self.reader.targets = Targets(targets);
+        self.reader.targets = targets;
     }
 }
 
-/// Sets a member of an entry, or says what is wrong with it and what to do.
-fn set_member(entry: &mut Entry, member: &str, value: &Value, mut wrong: impl FnMut(String, &str)) {
-    let is = format!("is {value}");
-    match member {
-        _ if value.is_null() => {}
-        "repositories" => entry.repositories = globs_of(value, true, wrong),
-        "languages" => entry.languages = globs_of(value, false, wrong),
-        "ratio" => match value.as_f64() {
-            Some(ratio) if (0.0..=1.0).contains(&ratio) => {
-                entry.target.ratio = twelve_decimals(ratio);
-            }
-            Some(percent) if (1.0..=100.0).contains(&percent) => {
-                let hint = format!("write {}: it is a ratio, not a percentage", percent / 100.0);
-                wrong(is, &hint);
-            }
-            _ => wrong(is, RATIO),
-        },
-        "due" => match value.as_str().and_then(parse_due) {
-            None => wrong(is, DUE),
-            due => entry.target.due = due,
-        },
-        _ => {
-            let hint = match nearest(member, MEMBERS) {
-                Some(near) => format!("did you mean \"{near}\"?"),
-                None => format!("an entry has {}", MEMBERS.join(", ")),
-            };
-            wrong("is unknown".to_owned(), &hint);
-        }
-    }
-}
-
-fn globs_of(value: &Value, of_repositories: bool, mut wrong: impl FnMut(String, &str)) -> GlobSet {
-    let items = match value {
-        Value::Array(items) => items.as_slice(),
-        one => std::slice::from_ref(one),
+/// Puts the value of a name of a section above those before.
+fn set(reader: &mut Reader, section: &str, name: &str, value: &Value, source: Source) {
+    let Some(key) = Key::find(&format!("{section}.{name}")) else {
+        return reader.mistakes.push(unknown(source, Some(section), name));
     };
-    match texts(items).as_deref() {
-        Err(kind) => wrong(format!("holds {kind}"), GLOBS),
-        Ok([]) => wrong("is empty, so that it matches nothing".to_owned(), GLOBS),
-        Ok(patterns) => return globs(patterns, of_repositories, GLOBS, wrong),
-    }
-    GlobSet::empty()
+    let what = match (value, key.takes) {
+        (Value::Null, _) => return,
+        (Value::String(text), _) => return reader.set(key, text, source),
+        (Value::Number(_) | Value::Bool(_), Takes::Number | Takes::Switch) => {
+            return reader.set(key, &value.to_string(), source);
+        }
+        (Value::Array(items), Takes::List) => match texts(items) {
+            Ok(items) => return reader.set(key, &items.join(","), source),
+            Err(kind) => format!("holds {kind}"),
+        },
+        _ => format!("is {}", kind(value)),
+    };
+    reader.mistakes.push(Mistake {
+        key: Some(key),
+        ..Mistake::new(source, what, "")
+    });
 }
 
 /// The items of a list of texts, or what one of them is instead.

@@ -113,6 +113,34 @@ pub const KEYS: &[Key] = &[
     key("log.format", Text, "logfmt", "logfmt or json").flag("--log.format", "FORMAT", "logfmt or json"),
 ];
 
+/// The keys of an entry of [`TARGETS`]: in the file only, so that none has a variable or an option.
+pub const TARGET_KEYS: &[Key] = &[
+    key(
+        "targets.repositories",
+        List,
+        "",
+        "a list of globs on owner/repo in quotes, such as [\"acme/*\"]; leave it out to match all",
+    ),
+    key(
+        "targets.languages",
+        List,
+        "",
+        "a list of globs on language codes in quotes, such as [\"de\", \"pt-*\"]; leave it out to match all",
+    ),
+    key(
+        "targets.ratio",
+        Number,
+        "1",
+        "a ratio from 0 to 1, such as 0.95",
+    ),
+    key(
+        "targets.due",
+        Text,
+        "",
+        "a date such as 2026-12-24, or a time with its offset such as 2026-12-24T18:00:00Z",
+    ),
+];
+
 const fn key(
     path: &'static str,
     takes: Takes,
@@ -140,9 +168,10 @@ impl Key {
         }
     }
 
-    /// The key of this path.
+    /// The key of this path, also of those of a target.
     pub fn find(path: &str) -> Option<&'static Self> {
-        KEYS.iter().find(|key| key.path == path)
+        let mut keys = KEYS.iter().chain(TARGET_KEYS);
+        keys.find(|key| key.path == path)
     }
 
     /// Its section, and its name there.
@@ -168,7 +197,7 @@ pub fn sections() -> Vec<&'static str> {
 
 /// The names of the keys of a section.
 pub fn keys_of(section: &str) -> Vec<&'static str> {
-    let keys = KEYS.iter().map(Key::split);
+    let keys = KEYS.iter().chain(TARGET_KEYS).map(Key::split);
     keys.filter(|key| key.0 == section)
         .map(|key| key.1)
         .collect()

@@ -21,9 +21,6 @@ pub fn merge(
     environment: &[(OsString, OsString)],
 ) -> Result<Reader, ConfigError> {
     let mut reader = Reader::default();
-    for key in KEYS {
-        reader.set(key, key.default, Source::Default);
-    }
     let mut read = file::read_text(&mut reader, &options.defaults, Path::new(DEMO_FILE));
     if let Some(path) = &options.config_file {
         read = read.and_then(|()| file::read(&mut reader, path));

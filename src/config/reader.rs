@@ -5,7 +5,6 @@ use super::{
     keys::{KEYS, Key, TARGETS, Takes},
     mistake::{Mistake, Source},
 };
-use crate::targets::Targets;
 use figment::{Figment, value::Value};
 use globset::{GlobBuilder, GlobSet};
 use std::{
@@ -17,7 +16,8 @@ use std::{
 pub struct Reader {
     figment: Figment,
     sources: HashMap<&'static str, Source>,
-    pub targets: Targets,
+    /// The entries of [`TARGETS`], and where they stand.
+    pub targets: Vec<(Source, Self)>,
     pub mistakes: Vec<Mistake>,
     /// Whether a name was unknown, so that a key that seems to be missing may be misspelt.
     pub has_unknown: bool,
@@ -53,9 +53,10 @@ impl Reader {
         });
     }
 
-    /// Empty if it is not set.
+    /// The default if it is not set.
     pub fn text(&self, path: &str) -> String {
-        self.figment.extract_inner(path).unwrap_or_default()
+        let set = self.figment.extract_inner(path);
+        set.unwrap_or_else(|_| Key::find(path).map_or("", |key| key.default).to_owned())
     }
 
     pub fn list(&self, path: &str) -> Vec<String> {
@@ -112,6 +113,38 @@ impl Reader {
         switch.unwrap_or_default()
     }
 
+    /// Globs of which `*` stays within a segment: on codes of languages, or else on owner/repo.
+    pub fn globs(&mut self, path: &str) -> GlobSet {
+        let (patterns, mut set) = (self.list(path), GlobSet::builder());
+        // Without globs, the set of a target matches all.
+        if patterns.is_empty() && path.starts_with(TARGETS) && self.sources.contains_key(path) {
+            self.mistake(path, "is empty, so that it matches nothing", "");
+        }
+        for pattern in patterns {
+            let holds = format!("holds the glob {pattern:?}");
+            // It matches one character, which is no owner/repo and no code.
+            let is_class = pattern.starts_with('[') && pattern.find(']') == Some(pattern.len() - 1);
+            let has_slash = pattern.contains('/') || pattern.contains("**");
+            match GlobBuilder::new(&pattern).literal_separator(true).build() {
+                _ if is_class || pattern.contains([' ', '"', '\'']) => {
+                    let what = ", which contains a blank or a quote, or has brackets around it";
+                    self.mistake(path, holds + what, "");
+                }
+                Ok(_) if !has_slash && !path.ends_with("languages") => self.mistake(
+                    path,
+                    holds + ", which contains no slash, so it matches no owner/repo",
+                    "append /* to match all repositories of an owner",
+                ),
+                Ok(glob) => drop(set.add(glob)),
+                Err(error) => self.mistake(path, format!("{holds}: {}", error.kind()), ""),
+            }
+        }
+        set.build().unwrap_or_else(|error| {
+            self.mistake(path, format!("is too large: {error}"), "");
+            GlobSet::empty()
+        })
+    }
+
     /// Every key with its value in force, and the targets.
     pub fn settings(&self) -> Vec<Setting> {
         let mut settings = Vec::new();
@@ -121,15 +154,18 @@ impl Reader {
                 Some(file) if key.takes == Takes::File => file.display().to_string(),
                 _ => self.text(key.path),
             };
-            settings.push(self.setting(key.path, value.escape_debug().to_string()));
+            settings.push(Setting {
+                key: key.path,
+                value: value.escape_debug().to_string(),
+                source: self.source(key.path),
+            });
         }
-        settings.push(self.setting(TARGETS, self.text(TARGETS)));
+        settings.push(Setting {
+            key: TARGETS,
+            value: self.text(TARGETS),
+            source: self.source(TARGETS),
+        });
         settings
-    }
-
-    fn setting(&self, key: &'static str, value: String) -> Setting {
-        let source = self.source(key);
-        Setting { key, value, source }
     }
 }
 
@@ -152,36 +188,4 @@ pub fn short(value: &str) -> String {
         0..=16 => format!("{value:?}"),
         length => format!("a text of {length} characters"),
     }
-}
-
-/// Globs of which `*` stays within a segment: on owner/repo, or on codes. What is wrong with them is said with a hint, which is
-/// `hint` unless another one helps more.
-pub fn globs(
-    patterns: &[impl AsRef<str>],
-    of_repositories: bool,
-    hint: &str,
-    mut wrong: impl FnMut(String, &str),
-) -> GlobSet {
-    let mut set = GlobSet::builder();
-    for pattern in patterns.iter().map(AsRef::as_ref) {
-        let holds = format!("holds the glob {pattern:?}");
-        // It matches one character, which is no owner/repo and no code.
-        let is_class = pattern.starts_with('[') && pattern.find(']') == Some(pattern.len() - 1);
-        match GlobBuilder::new(pattern).literal_separator(true).build() {
-            _ if is_class || pattern.contains([' ', '"', '\'']) => wrong(
-                format!("{holds}, which contains a blank or a quote, or has brackets around it"),
-                hint,
-            ),
-            Ok(_) if of_repositories && !pattern.contains('/') && !pattern.contains("**") => wrong(
-                format!("{holds}, which contains no slash, so it matches no owner/repo"),
-                "append /* to match all repositories of an owner",
-            ),
-            Ok(glob) => drop(set.add(glob)),
-            Err(error) => wrong(format!("{holds}: {}", error.kind()), hint),
-        }
-    }
-    set.build().unwrap_or_else(|error| {
-        wrong(format!("is too large: {error}"), hint);
-        GlobSet::empty()
-    })
 }

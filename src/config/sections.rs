@@ -5,7 +5,11 @@ use super::{
     Config, ConfigError, KeySource,
     key::read_key,
     mistake::Source,
-    reader::{self, Reader, short},
+    reader::{Reader, short},
+};
+use crate::{
+    model::twelve_decimals,
+    targets::{Entry, Target, Targets, parse_due},
 };
 use globset::GlobSet;
 use std::{
@@ -91,9 +95,9 @@ pub struct LogConfig {
 pub fn config(mut read: Reader) -> Result<Config, ConfigError> {
     let (api, poll) = (api(&mut read), poll(&mut read));
     let filter = FilterConfig {
-        include: globs(&mut read, "filter.include"),
-        exclude: globs(&mut read, "filter.exclude"),
-        exclude_languages: globs(&mut read, EXCLUDE_LANGUAGES),
+        include: read.globs("filter.include"),
+        exclude: read.globs("filter.exclude"),
+        exclude_languages: read.globs("filter.exclude_languages"),
         private: read.switch("filter.private"),
     };
     let web = WebConfig {
@@ -104,6 +108,7 @@ pub fn config(mut read: Reader) -> Result<Config, ConfigError> {
         max_requests: read.number("web.max_requests", 1..=1_000_000),
     };
     let log = log(&mut read);
+    let targets = targets(&mut read);
     match api {
         Some(api) if read.mistakes.is_empty() => Ok(Config {
             api,
@@ -113,7 +118,7 @@ pub fn config(mut read: Reader) -> Result<Config, ConfigError> {
             web,
             log,
             settings: read.settings(),
-            targets: Arc::new(read.targets),
+            targets: Arc::new(targets),
         }),
         _ => Err(ConfigError(read.mistakes)),
     }
@@ -264,14 +269,36 @@ fn poll(read: &mut Reader) -> PollConfig {
     }
 }
 
-/// The only globs that are not on owner/repo.
-const EXCLUDE_LANGUAGES: &str = "filter.exclude_languages";
+fn targets(read: &mut Reader) -> Targets {
+    let mut targets = Vec::new();
+    for (source, entry) in &mut read.targets {
+        let text = entry.text("targets.due");
+        let due = parse_due(&text);
+        if due.is_none() && !text.is_empty() {
+            entry.mistake("targets.due", format!("is {text:?}"), "");
+        }
+        targets.push(Entry {
+            source: source.to_string(),
+            repositories: entry.globs("targets.repositories"),
+            languages: entry.globs("targets.languages"),
+            target: Target {
+                ratio: ratio(entry),
+                due,
+            },
+        });
+        read.mistakes.append(&mut entry.mistakes);
+    }
+    Targets(targets)
+}
 
-fn globs(read: &mut Reader, path: &str) -> GlobSet {
-    let patterns = read.list(path);
-    reader::globs(&patterns, path != EXCLUDE_LANGUAGES, "", |what, hint| {
-        read.mistake(path, what, hint);
-    })
+fn ratio(entry: &mut Reader) -> f64 {
+    const PATH: &str = "targets.ratio";
+    let ratio = entry.number(PATH, 0.0..=100.0);
+    if ratio > 1.0 {
+        let hint = format!("write {}: it is a ratio, not a percentage", ratio / 100.0);
+        entry.mistake(PATH, format!("is {ratio}"), hint);
+    }
+    twelve_decimals(ratio)
 }
 
 pub fn listen_addresses(read: &mut Reader) -> Vec<String> {

@@ -110,59 +110,63 @@ fn each_mistake_in_targets_names_its_line_its_key_and_what_to_do() {
     for (entry, expected) in [
         (
             "ratio: 95",
-            ":4: targets.ratio is 95; write 0.95: it is a ratio, not a percentage",
+            "targets.ratio (FILE:4): is 95; write 0.95: it is a ratio, not a percentage",
         ),
         (
             "ratio: -0.1",
-            ":4: targets.ratio is -0.1; give a ratio from 0 to 1",
+            "targets.ratio (FILE:4): is \"-0.1\"; give a ratio from 0 to 1",
         ),
         (
             "ratio: most",
-            ":4: targets.ratio is \"most\"; give a ratio from 0 to 1",
+            "targets.ratio (FILE:4): is \"most\"; give a ratio from 0 to 1",
         ),
         (
             "due: 24.12.2026",
-            ":4: targets.due is \"24.12.2026\"; give a date such as 2026-12-24",
+            "targets.due (FILE:4): is \"24.12.2026\"; give a date such as 2026-12-24",
         ),
         (
             "due: 2026-12-24T18:00:00",
-            ":4: targets.due is \"2026-12-24T18:00:00\"; give a date such as 2026-12-24, or a time with its offset",
+            "targets.due (FILE:4): is \"2026-12-24T18:00:00\"; give a date such as 2026-12-24, or a time with its offset",
         ),
         (
             "due: 2026",
-            ":4: targets.due is 2026; give a date such as 2026-12-24",
+            "targets.due (FILE:4): is a number, not text in quotes; give a date such as 2026-12-24",
         ),
         (
             "repositories: []",
-            ":4: targets.repositories is empty, so that it matches nothing; give a list",
+            "targets.repositories (FILE:4): is empty, so that it matches nothing; give a list",
         ),
         (
             "repositories: [acme]",
-            ":4: targets.repositories holds the glob \"acme\", which contains no slash, so it matches no owner/repo; append /*",
+            "targets.repositories (FILE:4): holds the glob \"acme\", which contains no slash, so it matches no owner/repo; append /*",
         ),
         (
             "repositories: [7]",
-            ":4: targets.repositories holds a number, not text in quotes; give a list of globs",
+            "targets.repositories (FILE:4): holds a number, not text in quotes; give a list of globs",
         ),
         (
             "repositories: [\"a/{b\"]",
-            ":4: targets.repositories holds the glob \"a/{b\": ",
+            "targets.repositories (FILE:4): holds the glob \"a/{b\": ",
         ),
         (
             "repository: [acme/app]",
-            ":4: targets.repository is unknown; did you mean \"repositories\"?",
+            "FILE:4: unknown key \"targets.repository\"; did you mean \"targets.repositories\"?",
         ),
         (
             "because: it is so",
-            ":4: targets.because is unknown; an entry has repositories, languages, ratio, due",
+            "FILE:4: unknown key \"targets.because\"; the keys are repositories, languages, ratio, due",
         ),
         (
             "\n  - de",
-            ":2: entry 2 of targets is no mapping; write entries such as `- {languages: [de, \"pt-*\"], ratio",
+            "FILE:2: entry 2 of targets is no mapping; write entries such as `- {languages: [de, \"pt-*\"], ratio",
         ),
     ] {
         let message = target(entry).unwrap_err();
-        assert!(message.contains(expected), "{message}\nis not\n{expected}");
+        let (key, rest) = expected.split_once("FILE").unwrap();
+        assert!(
+            message.starts_with(key) && message.contains(rest),
+            "{message}\nis not\n{expected}"
+        );
     }
     let text =
         format!("api: {{base_url: \"https://a\", key: {KEY}}}\ntargets: {{ratio: 1}}\nlog: 5\n");
@@ -177,19 +181,19 @@ fn each_mistake_in_targets_names_its_line_its_key_and_what_to_do() {
 #[test]
 fn targets_are_what_the_file_says() {
     let config =
-        target("due: 2020-01-01\n  - {repositories: acme/*, ratio: 0, due: null}").unwrap();
+        target("due: 2020-01-01\n  - {repositories: \"acme/*, b/c\", ratio: 0, due: null}")
+            .unwrap();
     let due = |repository, language| {
         let target = config.targets.of_repository(repository).of(language)?;
         Some((target.ratio, target.due.is_some()))
     };
     assert_eq!(due("a/b", "de"), Some((1.0, true)));
     assert_eq!(
-        (due("acme/b", "fr"), due("a/b", "fr")),
-        (Some((0.0, false)), None)
+        ["acme/b", "b/c", "a/b"].map(|repository| due(repository, "fr")),
+        [Some((0.0, false)), Some((0.0, false)), None]
     );
     let shown = config.settings.last().unwrap();
-    let value =
-        "due: \"2020-01-01\", languages: [\"de\"]; due: null, ratio: 0, repositories: \"acme/*\"";
+    let value = "due: \"2020-01-01\", languages: [\"de\"]; due: null, ratio: 0, repositories: \"acme/*, b/c\"";
     assert_eq!((shown.key, &*shown.value), ("targets", value));
 }
 
