@@ -46,7 +46,7 @@ pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), Mis
             reader,
             values,
         };
-        with_deserializer_from_str(text, |yaml| yaml.deserialize_any(file))
+        with_deserializer_from_str(text, |yaml| yaml.deserialize_map(file))
     });
     read.map_err(|error| {
         let line = error.location().map_or(1, |location| location.line());
@@ -114,23 +114,15 @@ impl<'de> Visitor<'de> for File<'_> {
         f.write_str("sections")
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        let known = [sections(), vec![TARGETS]].concat();
         while let Some(Name { text, line }) = map.next_key()? {
             let source = self.source(line);
-            let is_section = sections().contains(&text.as_str());
+            let is_targets = text == TARGETS;
             let mistake = match self.values.get(&text) {
-                Some(Value::Object(_)) if is_section => {
-                    for (name, value) in map.next_value::<BTreeMap<Name, Value>>()? {
-                        let source = self.source(name.line);
-                        set(self.reader, &text, &name.text, &value, source);
-                    }
-                    continue;
-                }
-                Some(Value::Array(entries)) if text == TARGETS => {
+                _ if !known.contains(&&*text) => Some(unknown(source, "", &text, &known)),
+                None | Some(Value::Null) => None,
+                Some(Value::Array(entries)) if is_targets => {
                     let Some(wrong) = entries.iter().position(|entry| !entry.is_object()) else {
                         self.set_targets(line, map.next_value()?);
                         continue;
@@ -138,14 +130,19 @@ impl<'de> Visitor<'de> for File<'_> {
                     let what = format!("entry {} of targets is no mapping", wrong + 1);
                     Some(Mistake::new(source, what, ENTRIES))
                 }
-                _ if text != TARGETS && !is_section => Some(unknown(source, None, &text)),
-                None | Some(Value::Null) => None,
-                _ if is_section => Some(Mistake::new(
+                _ if is_targets => Some(Mistake::new(source, "targets is no list", ENTRIES)),
+                Some(Value::Object(_)) => {
+                    for (name, value) in map.next_value::<BTreeMap<Name, Value>>()? {
+                        let source = self.source(name.line);
+                        set(self.reader, &text, &name.text, &value, source);
+                    }
+                    continue;
+                }
+                _ => Some(Mistake::new(
                     source,
                     format!("the section \"{text}\" is no mapping"),
                     "write its keys below it, indented, each as `key: value`",
                 )),
-                _ => Some(Mistake::new(source, "targets is no list", ENTRIES)),
             };
             map.next_value::<IgnoredAny>()?;
             self.reader.mistakes.extend(mistake);
@@ -179,8 +176,10 @@ impl File<'_> {
 
 /// Puts the value of a name of a section above those before.
 fn set(reader: &mut Reader, section: &str, name: &str, value: &Value, source: Source) {
-    let Some(key) = Key::find(&format!("{section}.{name}")) else {
-        return reader.mistakes.push(unknown(source, Some(section), name));
+    let prefix = format!("{section}.");
+    let Some(key) = Key::find(&format!("{prefix}{name}")) else {
+        let unknown = unknown(source, &prefix, name, &keys_of(section));
+        return reader.mistakes.push(unknown);
     };
     let what = match (value, key.takes) {
         (Value::Null, _) => return,
@@ -225,20 +224,13 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A name that is no section, or no key of `section`.
-fn unknown(source: Source, section: Option<&str>, name: &str) -> Mistake {
-    let (kind, prefix, known) = match section {
-        None => (
-            "section",
-            String::new(),
-            [sections(), vec![TARGETS]].concat(),
-        ),
-        Some(section) => ("key", format!("{section}."), keys_of(section)),
-    };
+/// A name that is not among the `known` sections, or keys of a section, which is the `prefix` with its dot.
+fn unknown(source: Source, prefix: &str, name: &str, known: &[&str]) -> Mistake {
+    let kind = if prefix.is_empty() { "section" } else { "key" };
     let misplaced = KEYS
         .iter()
         .find(|key| key.split().1 == name || key.path == name);
-    let hint = match (misplaced.map(Key::split), nearest(name, &known)) {
+    let hint = match (misplaced.map(Key::split), nearest(name, known)) {
         (Some((section, key)), _) => {
             format!("write \"{key}:\" indented below the section \"{section}:\"")
         }

@@ -151,18 +151,16 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
 
 /// Bytes, at least 1.
 fn size(text: &str) -> Option<u64> {
-    for (unit, bytes) in [
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-        ("B", 1),
-    ] {
-        if let Some(number) = text.strip_suffix(unit) {
-            let number: u64 = number.trim_end().parse().ok()?;
-            return number.checked_mul(bytes).filter(|size| *size > 0);
-        }
-    }
-    text.parse().ok().filter(|size| *size > 0)
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit: u64 = match text[digits.len()..].trim_start() {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return None,
+    };
+    let size = digits.parse::<u64>().ok()?.checked_mul(unit)?;
+    (size > 0).then_some(size)
 }
 
 /// Its path ends with a slash. The value may hold a secret in the wrong place: no message quotes it.
@@ -170,24 +168,25 @@ fn base_url(read: &mut Reader) -> Option<Url> {
     const PATH: &str = "api.base_url";
     let allow_http = read.switch("api.allow_http");
     let text = read.text(PATH);
-    let no_url;
-    let (what, hint) = match Url::parse(&text) {
-        _ if text.is_empty() && read.has_unknown => return None,
-        _ if text.is_empty() => (
+    match Url::parse(&text) {
+        _ if text.is_empty() && read.has_unknown => {}
+        _ if text.is_empty() => read.mistake(
+            PATH,
             "is required, but not set",
             "set it in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url",
         ),
-        Err(ParseError::RelativeUrlWithoutBase) => ("does not begin with https://", ""),
-        Err(error) => {
-            no_url = format!("is not a URL: {error}");
-            (no_url.as_str(), "")
+        Err(ParseError::RelativeUrlWithoutBase) => {
+            read.mistake(PATH, "does not begin with https://", "");
         }
-        Ok(url) if holds_more_than_a_root(&url) => (
+        Err(error) => read.mistake(PATH, format!("is not a URL: {error}"), ""),
+        Ok(url) if holds_more_than_a_root(&url) => read.mistake(
+            PATH,
             "holds a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on), which is not allowed",
             "",
         ),
         Ok(mut url) => match url.scheme() {
-            "http" if !allow_http && !is_loopback(&url) => (
+            "http" if !allow_http && !is_loopback(&url) => read.mistake(
+                PATH,
                 "would send the key in the clear: http to a host that is not loopback",
                 "write https://, or set api.allow_http to true",
             ),
@@ -197,10 +196,9 @@ fn base_url(read: &mut Reader) -> Option<Url> {
                 read.put(PATH, url.as_str().trim_end_matches('/'), read.source(PATH));
                 return Some(url);
             }
-            _ => ("is neither an https nor an http URL", ""),
+            _ => read.mistake(PATH, "is neither an https nor an http URL", ""),
         },
-    };
-    read.mistake(PATH, what, hint);
+    }
     None
 }
 
@@ -241,7 +239,6 @@ fn key(read: &mut Reader) -> Option<KeySource> {
     };
     if let Err(error) = read_key(&source) {
         read.mistake(path, error.what, error.hint);
-        return None;
     }
     Some(source)
 }
