@@ -97,7 +97,7 @@ pub fn command() -> clap::Command {
     let about = "Prometheus exporter for the translation progress of code repositories";
     let command = Command::augment_subcommands(command).about(about);
     command.mut_subcommands(|command| {
-        let options: Vec<_> = options(command.get_name()).collect();
+        let options = options(command.get_name());
         command
             .display_name(DISPLAY_NAME)
             .version(VERSION)
@@ -107,15 +107,18 @@ pub fn command() -> clap::Command {
 
 /// The options of the configuration: one for each key that has one. Those that the command cannot use are hidden, and
 /// [`parse_from`] refuses them.
-fn options(command: &str) -> impl Iterator<Item = Arg> {
+fn options(command: &str) -> Vec<Arg> {
     let file = Arg::new(CONFIG_FILE)
         .long(CONFIG_FILE)
         .value_name("FILE")
         .value_parser(value_parser!(OsString))
         .help_heading("Configuration")
         .help("Configuration file, YAML");
-    let keys = KEYS.iter().filter_map(|key| option(command, key));
-    iter::once(file).chain(keys)
+    let mut options = vec![file];
+    for key in KEYS {
+        options.extend(option(command, key));
+    }
+    options
 }
 
 fn option(command: &str, key: &Key) -> Option<Arg> {

@@ -29,15 +29,11 @@ impl KeySource {
         let is_path = [".", "..", "/"]
             .iter()
             .any(|start| Path::new(written).starts_with(start));
+        let path = path.display().to_string();
         let hidden = "(its name is not shown, since it might be the key itself, unless it begins with / or ./)";
-        let name = if is_path {
-            path.display().to_string()
-        } else {
-            hidden.to_owned()
-        };
         Self::File {
-            path: path.display().to_string().into(),
-            name,
+            name: if is_path { &path } else { hidden }.to_owned(),
+            path: path.into(),
         }
     }
 }

@@ -45,21 +45,18 @@ pub fn merge(
 
 /// A blank variable is not set.
 fn variable(reader: &mut Reader, name: &str, value: &OsStr) {
-    let source = Source::Named(name.to_owned());
-    let (key, text) = (
-        KEYS.iter().find(|key| key.variable() == name),
-        value.to_str(),
-    );
-    if text.is_some_and(|text| text.trim().is_empty()) {
+    if value.to_string_lossy().trim().is_empty() {
         return;
     }
-    match (key, text) {
+    let source = Source::Named(name.to_owned());
+    let key = KEYS.iter().find(|key| key.variable() == name);
+    match (key, value.to_str()) {
         (None, _) => reader.mistakes.extend(unknown(name, source)),
-        (Some(key), None) => reader.mistakes.push(Mistake {
-            key: Some(key),
+        (Some(key), Some(text)) => reader.set(key, text, source),
+        (key, None) => reader.mistakes.push(Mistake {
+            key,
             ..Mistake::new(source, "is not UTF-8", "write it in UTF-8")
         }),
-        (Some(key), Some(text)) => reader.set(key, text, source),
     }
 }
 

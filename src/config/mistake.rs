@@ -50,17 +50,17 @@ impl Mistake {
 
 impl Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (source, what) = (&self.source, &self.what);
-        match self.key {
-            None => write!(f, "{source}: {what}; "),
-            Some(key) => write!(f, "{} ({source}): {what}; ", key.path),
-        }?;
-        match (self.key, source) {
-            (Some(key), Source::Named(_)) if self.hint.is_empty() => {
-                write!(f, "give {}", without_quotes(key.expected))
-            }
-            (Some(key), _) if self.hint.is_empty() => write!(f, "give {}", key.expected),
-            _ => f.write_str(&self.hint),
+        let Self {
+            source, what, hint, ..
+        } = self;
+        let Some(key) = self.key else {
+            return write!(f, "{source}: {what}; {hint}");
+        };
+        write!(f, "{} ({source}): {what}; ", key.path)?;
+        match source {
+            _ if !hint.is_empty() => f.write_str(hint),
+            Source::Named(_) => write!(f, "give {}", without_quotes(key.expected)),
+            _ => write!(f, "give {}", key.expected),
         }
     }
 }

@@ -26,11 +26,12 @@ pub struct Reader {
 impl Reader {
     /// Puts the value of a key above those before. A list is split, and other text trimmed, except a secret.
     pub fn set(&mut self, key: &'static Key, text: &str, source: Source) {
-        match key.takes {
-            Takes::List => self.put(key.path, &items(text).join(", "), source),
-            Takes::Secret => self.put(key.path, text, source),
-            _ => self.put(key.path, text.trim(), source),
-        }
+        let text = match key.takes {
+            Takes::List => items(text).join(", "),
+            Takes::Secret => text.to_owned(),
+            _ => text.trim().to_owned(),
+        };
+        self.put(key.path, &text, source);
     }
 
     /// Puts a text as it is above those before.
