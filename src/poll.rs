@@ -25,7 +25,7 @@ use crate::{
     words::Rough,
 };
 use ledger::Ledger;
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use steps::Round;
 use tokio::{sync::watch, time::Instant};
 
@@ -152,18 +152,11 @@ impl<A: Api> Poller<A> {
             self.publish();
         }
         let mut round = Round::begin();
-        let mut opening = pin!(settings.api.begin());
         // The key may be on a disk that hangs.
-        let session = loop {
-            tokio::select! {
-                session = &mut opening => break session,
-                _ = round.publications.tick() => self.publish(),
-            }
-        };
-        match session {
+        match self.wait_for(settings.api.begin(), &mut round).await {
             Ok(session) => {
                 let listing = self.list(&session, &mut round).await;
-                self.read(&session, &mut round, listing).await;
+                self.read(&session, &mut round, listing.err()).await;
             }
             Err(failure) => {
                 round.outcome.unreached = self.ledger.polled();

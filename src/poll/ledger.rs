@@ -8,10 +8,10 @@ mod listing;
 
 pub use listing::Names;
 
-use super::queue::Queue;
+use super::log::PollLog;
 use crate::{
     clock::{Moment, RecordedTime},
-    model::{Failure, Repository, RepositoryId, TargetLanguage, Timestamp},
+    model::{Failure, LanguageList, Repository, RepositoryId, TargetLanguage, Timestamp},
     progress::{Progress, advance},
     snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot, find},
     state::{Memory, Remembered},
@@ -139,8 +139,8 @@ impl Ledger {
         })
     }
 
-    /// What to read: the oldest attempt first, but after all others those that failed, the fewest failures in a row first.
-    pub fn queue(&mut self) -> Queue {
+    /// What to read, the oldest attempt first; and what failed before, to be read after it, the fewest failures in a row first.
+    pub fn order(&mut self) -> (Vec<RepositoryId>, Vec<RepositoryId>) {
         self.languages = self.polled.values().map(Polled::languages).sum();
         let mut order: Vec<_> = self
             .polled
@@ -151,7 +151,7 @@ impl Ledger {
         let never_failed = order.partition_point(|(failures, ..)| *failures == 0);
         let mut first: Vec<_> = order.into_iter().map(|(.., id)| id).collect();
         let failed_before = first.split_off(never_failed);
-        Queue::new(first, failed_before)
+        (first, failed_before)
     }
 
     /// Whether a repository may have so many languages: what is kept of all is bounded.
@@ -160,15 +160,23 @@ impl Ledger {
         self.languages - before + languages <= MOST_LANGUAGES
     }
 
-    /// The languages of a repository were read. Returns its name if that ends a failure of its own.
+    /// The languages of a repository were read.
     pub fn succeeded(
         &mut self,
         id: RepositoryId,
-        languages: Vec<TargetLanguage>,
+        LanguageList { languages, bad }: LanguageList,
         scale: f64,
         now: Moment,
-    ) -> Option<&str> {
-        let known = self.polled.get_mut(&id)?;
+        log: &mut PollLog,
+    ) {
+        let Some(known) = self.polled.get_mut(&id) else {
+            return;
+        };
+        let repo = &known.repository.name;
+        log.bad_entries(repo, &bad.described, &mut known.bad_entries);
+        if matches!(known.failure.take(), Some(failure) if !failure.is_of_api) {
+            log.recovered(repo, id);
+        }
         let at = self.time.record(now.wall);
         self.attempts += 1;
         known.last_attempt = self.attempts;
@@ -212,39 +220,34 @@ impl Ledger {
         }));
         known.read_at = Some(now.monotonic);
         known.failures = 0;
-        let failure = known.failure.take()?;
-        (!failure.is_of_api).then_some(&*known.repository.name)
     }
 
     /// The languages of a repository could not be read, so that the next poll asks for it after the others, if it
-    /// `comes_last`. Returns what to log, with the name: nothing if the API failed as a whole, or if it was logged before.
+    /// `comes_last`. Logs a failure of its own that was not logged before.
     pub fn failed(
         &mut self,
         id: RepositoryId,
         failure: Failure,
         comes_last: bool,
         now: Timestamp,
-    ) -> Option<(&str, &Failure)> {
-        let known = self.polled.get_mut(&id)?;
+        log: &mut PollLog,
+    ) {
+        let Some(known) = self.polled.get_mut(&id) else {
+            return;
+        };
         self.attempts += 1;
         known.last_attempt = self.attempts;
         known.failures = (known.failures + u32::from(comes_last)).min(MOST_FAILURES);
-        let before = known.failure.take();
-        let own_before = before.as_ref().filter(|before| !before.is_of_api);
+        let before = known.failure.as_ref();
+        let own_before = before.filter(|before| !before.is_of_api);
         if own_before.is_some() && failure.is_of_api {
-            known.failure = before;
-            return None;
+            return;
         }
         let is_new = own_before.is_none_or(|before| before.hint != failure.hint);
-        let failure = known.failure.insert(failure.lasting(before.as_ref(), now));
-        (is_new && !failure.is_of_api).then_some((&*known.repository.name, failure))
-    }
-
-    /// The name of a repository if the bad entries of its answer differ from last time, by their digest.
-    pub fn bad_entries_changed(&mut self, id: RepositoryId, digest: u64) -> Option<&str> {
-        let known = self.polled.get_mut(&id)?;
-        let before = std::mem::replace(&mut known.bad_entries, digest);
-        (before != digest).then_some(&*known.repository.name)
+        if is_new && !failure.is_of_api {
+            log.failing(&known.repository.name, id, &failure);
+        }
+        known.failure = Some(failure.lasting(before, now));
     }
 
     /// When, after `now`, the next data become stale.

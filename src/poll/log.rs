@@ -54,8 +54,12 @@ impl PollLog {
         }
     }
 
-    /// The bad entries of an answer, if they differ from before.
-    pub fn bad_entries(&mut self, of: &str, bad: &[BadEntry]) {
+    /// The bad entries of an answer, if their digest differs from that of the bad entries that were `logged` last.
+    pub fn bad_entries(&mut self, of: &str, bad: &[BadEntry], logged: &mut u64) {
+        let digest = digest(bad);
+        if std::mem::replace(logged, digest) == digest {
+            return;
+        }
         if bad.is_empty() {
             if self.is_logged("answers that are good again") {
                 tracing::info!(of, "all entries of the answer are good again");
@@ -94,7 +98,7 @@ impl PollLog {
 }
 
 /// A digest of an answer's defects, wherever in the answer they are; 0 if there are none.
-pub fn digest(bad: &[BadEntry]) -> u64 {
+fn digest(bad: &[BadEntry]) -> u64 {
     let mut defects: Vec<_> = bad.iter().map(|bad| (&*bad.identity, bad.defect)).collect();
     if defects.is_empty() {
         return 0;

@@ -31,7 +31,7 @@ pub struct Question {
 /// Whether to go on asking.
 #[derive(Debug, PartialEq, Eq)]
 enum Phase {
-    Confident,
+    Confident(Row),
     /// Only so many more are asked for, and then those that failed before if there are no others, until one answers.
     Doubtful {
         sample: usize,
@@ -49,48 +49,43 @@ pub struct Queue {
     /// How many more of these may fail, if those under way do.
     may_fail: usize,
     is_listed: bool,
-    row: Row,
     phase: Phase,
 }
 
 /// The last requests, as far as all of them failed by trouble.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Row {
     requests: u32,
     /// How many repositories they were for.
     repositories: usize,
 }
 
-impl Row {
-    fn is_full(&self) -> bool {
-        self.requests >= ROW && self.repositories >= ROW_REPOSITORIES
-    }
-}
-
 impl Queue {
-    /// After a complete listing.
-    pub fn new(first: Vec<RepositoryId>, failed_before: Vec<RepositoryId>) -> Self {
+    /// After the listing, with the error that ended it before its end.
+    pub fn new(
+        first: Vec<RepositoryId>,
+        failed_before: Vec<RepositoryId>,
+        listing: Option<&ApiError>,
+    ) -> Self {
+        let phase = match listing {
+            Some(
+                ApiError::Stopped(_)
+                | ApiError::Trouble {
+                    requests: ROW.., ..
+                },
+            ) => Phase::Over,
+            Some(ApiError::Trouble { requests, .. }) => Phase::Confident(Row {
+                requests: *requests,
+                repositories: ROW_REPOSITORIES,
+            }),
+            _ => Phase::Confident(Row::default()),
+        };
         Self {
             first: first.into(),
             failed_before: failed_before.into(),
             may_fail: FAILED_AGAIN,
-            is_listed: true,
-            row: Row::default(),
-            phase: Phase::Confident,
-        }
-    }
-
-    /// The listing is incomplete; so many requests for it failed by trouble.
-    pub fn listing_failed(&mut self, trouble: u32) {
-        self.is_listed = false;
-        if trouble > 0 {
-            self.row = Row {
-                requests: trouble,
-                repositories: ROW_REPOSITORIES,
-            };
-        }
-        if self.row.is_full() {
-            self.stop();
+            is_listed: listing.is_none(),
+            phase,
         }
     }
 
@@ -98,17 +93,12 @@ impl Queue {
         self.first.len() + self.failed_before.len()
     }
 
-    /// Nothing more is asked for.
-    pub fn stop(&mut self) {
-        self.phase = Phase::Over;
-    }
-
     /// What to ask for next; `None` until more answers are in, and at the end.
     pub fn next(&mut self) -> Option<Question> {
         let attempts = match &mut self.phase {
             Phase::Over => return None,
             _ if self.first.is_empty() => return self.next_that_failed_before(),
-            Phase::Confident => Attempts::Several,
+            Phase::Confident(_) => Attempts::Several,
             Phase::Doubtful { sample: 0 } => return None,
             Phase::Doubtful { sample } => {
                 *sample -= 1;
@@ -136,26 +126,27 @@ impl Queue {
     }
 
     /// Takes in what a question came to.
-    pub fn answered(&mut self, question: Question, answer: Result<(), &ApiError>) {
+    pub fn answered<T>(&mut self, question: Question, answer: &Result<T, ApiError>) {
         match answer {
             // The API answers, even if the repository cannot be read.
-            Ok(()) | Err(ApiError::Failed(_)) => {
-                self.row = Row::default();
+            Ok(_) | Err(ApiError::Failed(_)) => {
                 if self.phase != Phase::Over {
-                    self.phase = Phase::Confident;
+                    self.phase = Phase::Confident(Row::default());
                 }
                 self.may_fail += usize::from(question.failed_before && answer.is_ok());
             }
             // That these fail again says nothing about the others.
             Err(ApiError::Trouble { .. }) if question.failed_before => {}
             Err(ApiError::Trouble { requests, .. }) => {
-                self.row.requests += requests;
-                self.row.repositories += 1;
-                if self.row.is_full() && self.phase == Phase::Confident {
-                    self.doubt();
+                if let Phase::Confident(row) = &mut self.phase {
+                    row.requests += requests;
+                    row.repositories += 1;
+                    if row.requests >= ROW && row.repositories >= ROW_REPOSITORIES {
+                        self.doubt();
+                    }
                 }
             }
-            Err(ApiError::Stopped(_)) => self.stop(),
+            Err(ApiError::Stopped(_)) => self.phase = Phase::Over,
         }
     }
 
@@ -183,7 +174,7 @@ impl Queue {
     /// later polls.
     pub fn gave_up(&self) -> bool {
         match self.phase {
-            Phase::Confident => false,
+            Phase::Confident(_) => false,
             Phase::Doubtful { .. } => !self.is_listed || !self.first.is_empty(),
             Phase::Over => true,
         }
@@ -195,7 +186,7 @@ mod tests {
     use super::*;
     use crate::model::{Failure, Timestamp};
 
-    const READ: Result<(), &ApiError> = Ok(());
+    const READ: Result<(), ApiError> = Ok(());
 
     fn failure() -> Failure {
         Failure::new(Timestamp::default(), "no answer", "wait")
@@ -204,6 +195,10 @@ mod tests {
     fn trouble(requests: u32) -> ApiError {
         let failure = failure();
         ApiError::Trouble { failure, requests }
+    }
+
+    fn failed(error: ApiError) -> Result<(), ApiError> {
+        Err(error)
     }
 
     fn ids(ids: impl IntoIterator<Item = u64>) -> Vec<RepositoryId> {
@@ -216,16 +211,15 @@ mod tests {
         while let Some(question) = queue.next() {
             let id = question.id.get();
             asked.push(id);
-            let trouble = trouble(2);
-            let answer = if answers(id) { READ } else { Err(&trouble) };
-            queue.answered(question, answer);
+            let answer = if answers(id) { READ } else { Err(trouble(2)) };
+            queue.answered(question, &answer);
         }
         asked
     }
 
     #[test]
     fn ten_requests_in_a_row_over_five_repositories_and_ten_of_the_rest_end_the_poll() {
-        let mut queue = Queue::new(ids(1..=96), Vec::new());
+        let mut queue = Queue::new(ids(1..=96), Vec::new(), None);
         let asked = ask(&mut queue, |_| false);
         assert_eq!(
             asked,
@@ -236,75 +230,73 @@ mod tests {
 
     #[test]
     fn one_of_the_rest_that_answers_ends_the_row() {
-        let mut queue = Queue::new(ids(1..=96), Vec::new());
+        let mut queue = Queue::new(ids(1..=96), Vec::new(), None);
         let asked = ask(&mut queue, |id| id > 90);
         assert_eq!(asked.len(), 96);
         // A failure of its own is an answer too.
-        let mut queue = Queue::new(ids(1..=30), Vec::new());
+        let mut queue = Queue::new(ids(1..=30), Vec::new(), None);
         for requests in 1.. {
             let Some(question) = queue.next() else { break };
             let error = match requests % 5 {
                 0 => ApiError::Failed(failure()),
                 _ => trouble(2),
             };
-            queue.answered(question, Err(&error));
+            queue.answered(question, &failed(error));
         }
         assert_eq!((queue.gave_up(), queue.len()), (false, 0));
     }
 
     #[test]
     fn a_row_over_fewer_repositories_ends_nothing_unless_the_listing_is_part_of_it() {
-        let mut queue = Queue::new(ids(1..=9), Vec::new());
+        let mut queue = Queue::new(ids(1..=9), Vec::new(), None);
         let Some(question) = queue.next() else {
             panic!("nothing to ask for")
         };
-        queue.answered(question, Err(&trouble(10)));
+        queue.answered(question, &failed(trouble(10)));
         assert_eq!(
             queue.next().map(|next| next.attempts),
             Some(Attempts::Several)
         );
-        let mut queue = Queue::new(ids(1..=9), ids([10]));
-        queue.listing_failed(4);
+        let mut queue = Queue::new(ids(1..=9), ids([10]), Some(&trouble(4)));
         assert_eq!(ask(&mut queue, |_| false), [1, 2, 3]);
         assert_eq!((queue.gave_up(), queue.len()), (true, 7));
-        let mut queue = Queue::new(ids(1..=9), Vec::new());
-        queue.listing_failed(10);
+        let mut queue = Queue::new(ids(1..=9), Vec::new(), Some(&trouble(10)));
         assert_eq!(ask(&mut queue, |_| true), [0; 0]);
     }
 
     #[test]
     fn after_an_incomplete_listing_an_answer_that_was_under_way_ends_the_doubt() {
-        let mut queue = Queue::new(ids(1..=9), Vec::new());
-        queue.listing_failed(0);
+        let broken = ApiError::Failed(failure());
+        let mut queue = Queue::new(ids(1..=9), Vec::new(), Some(&broken));
         let mut under_way: Vec<_> = (0..6).filter_map(|_| queue.next()).collect();
         let last = under_way.pop().unwrap();
         for question in under_way {
-            queue.answered(question, Err(&trouble(2)));
+            queue.answered(question, &failed(trouble(2)));
         }
         assert_eq!((queue.next(), queue.gave_up()), (None, true));
-        queue.answered(last, READ);
+        queue.answered(last, &READ);
         assert_eq!(ask(&mut queue, |_| true), [7, 8, 9]);
         assert!(!queue.gave_up());
     }
 
     #[test]
     fn what_failed_before_comes_last_and_once_until_twenty_have_failed_again() {
-        let mut queue = Queue::new(ids([1, 2]), ids(101..=200));
+        let mut queue = Queue::new(ids([1, 2]), ids(101..=200), None);
         let asked = ask(&mut queue, |id| id <= 110);
         assert_eq!((asked.len(), &asked[..3]), (32, &[1, 2, 101][..]));
         assert_eq!((queue.gave_up(), queue.len()), (false, 70));
-        let mut queue = Queue::new(Vec::new(), ids([1]));
+        let mut queue = Queue::new(Vec::new(), ids([1]), None);
         let question = queue.next().map(|question| question.attempts);
         assert_eq!(question, Some(Attempts::One));
     }
 
     #[test]
     fn no_more_of_what_failed_before_is_under_way_than_may_fail() {
-        let mut queue = Queue::new(Vec::new(), ids(1..=100));
+        let mut queue = Queue::new(Vec::new(), ids(1..=100), None);
         let under_way: Vec<_> = std::iter::from_fn(|| queue.next()).collect();
         assert_eq!(under_way.len(), FAILED_AGAIN);
-        queue.answered(under_way[0], READ);
-        queue.answered(under_way[1], Err(&ApiError::Failed(failure())));
+        queue.answered(under_way[0], &READ);
+        queue.answered(under_way[1], &failed(ApiError::Failed(failure())));
         assert!(queue.next().is_some());
         assert_eq!(queue.next(), None);
     }
@@ -312,7 +304,7 @@ mod tests {
     #[test]
     fn a_poll_that_asked_for_everything_was_not_given_up() {
         for (count, good) in [(10, 5), (14, 5), (20, 5), (12, 0)] {
-            let mut queue = Queue::new(ids(1..=count), ids([100]));
+            let mut queue = Queue::new(ids(1..=count), ids([100]), None);
             let asked = ask(&mut queue, |id| id <= good);
             assert_eq!(asked.last(), Some(&100), "{count}");
             assert!(!queue.gave_up(), "{count}");

@@ -1,11 +1,6 @@
 //! What one poll does: it reads the listing, then the languages of each repository.
 
-use super::{
-    PUBLISH_EVERY, Poller,
-    ledger::MOST_LANGUAGES,
-    log::{self, PollLog},
-    queue::Queue,
-};
+use super::{PUBLISH_EVERY, Poller, ledger::MOST_LANGUAGES, log::PollLog, queue::Queue};
 use crate::{
     api::{Api, ApiError, CURSOR_HINT, Session},
     model::{
@@ -16,7 +11,7 @@ use crate::{
     words::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, time::Duration};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 /// How often a long poll is saved while it runs.
@@ -51,18 +46,19 @@ impl Round {
         }
     }
 
-    /// Whether the API failed as a whole: trouble ended the poll, or nothing was read and either the listing or all repositories
-    /// failed by trouble.
-    fn outage(&self, listing: &Result<(), ApiError>, gave_up: bool) -> Option<Stop> {
+    /// Why the poll ended early, if it did: the error of its listing says so, or the API failed as a whole. That is so if trouble
+    /// ended the poll, or if nothing was read and either the listing or all repositories failed by trouble.
+    fn stop(&self, listing: Option<&ApiError>, gave_up: bool) -> Option<Stop> {
         let Self {
             outcome, doubtful, ..
         } = self;
         let nothing_else = outcome.read == 0 && outcome.failed == doubtful.len();
         let failure = match (listing, doubtful.last()) {
-            (Err(ApiError::Trouble { failure, .. }), _) if outcome.read == 0 || gave_up => {
+            (Some(ApiError::Stopped(stop)), _) => return Some(stop.clone()),
+            (Some(ApiError::Trouble { failure, .. }), _) if outcome.read == 0 || gave_up => {
                 failure.clone()
             }
-            (_, Some((_, last))) if gave_up || listing.is_ok() && nothing_else => {
+            (_, Some((_, last))) if gave_up || listing.is_none() && nothing_else => {
                 let failed = repositories(doubtful.len());
                 let what = format!("{failed} in a row cannot be read, the last: {}", last.what);
                 Failure {
@@ -80,11 +76,23 @@ impl Round {
 }
 
 impl<A: Api> Poller<A> {
+    /// Waits for an answer. What was read so far, and what a reload changes, is published in the meantime.
+    pub async fn wait_for<T>(&mut self, answer: impl Future<Output = T>, round: &mut Round) -> T {
+        let mut answer = pin!(answer);
+        loop {
+            tokio::select! {
+                answer = &mut answer => return answer,
+                _ = round.publications.tick() => self.publish(),
+                Ok(()) = self.settings.changed() => self.follow_settings(),
+            }
+        }
+    }
+
     /// Reads the listing and applies it; the error is why it did not reach its end.
     pub async fn list(&mut self, session: &A::Session, round: &mut Round) -> Result<(), ApiError> {
         let mut listing = Listing::default();
         let end = self.read_pages(session, round, &mut listing).await;
-        let (settings, now) = (Arc::clone(&self.poll_settings), self.clock.now());
+        let (settings, now) = (&self.poll_settings, self.clock.now());
         let filter = &settings.filter;
         let before = self.ledger.names();
         let is_first = self.data == DataSource::None;
@@ -109,10 +117,8 @@ impl<A: Api> Poller<A> {
                 "the repositories were listed for the first time"
             );
         }
-        let digest = log::digest(&bad.described);
-        if std::mem::replace(&mut self.bad_entries, digest) != digest {
-            round.log.bad_entries("the listing", &bad.described);
-        }
+        let (bad, logged) = (&bad.described, &mut self.bad_entries);
+        round.log.bad_entries("the listing", bad, logged);
         self.unsaved = true;
         Ok(())
     }
@@ -125,14 +131,8 @@ impl<A: Api> Poller<A> {
     ) -> Result<(), ApiError> {
         let mut after = None;
         loop {
-            let mut request = pin!(session.list_repositories(after));
-            let page = loop {
-                tokio::select! {
-                    page = &mut request => break page?,
-                    _ = round.publications.tick() => self.publish(),
-                    Ok(()) = self.settings.changed() => self.follow_settings(),
-                }
-            };
+            let request = session.list_repositories(after);
+            let page = self.wait_for(request, round).await?;
             listing.append(page.listing);
             self.count_defects(Operation::ListRepositories, &mut listing.bad);
             let shown = listing.count();
@@ -170,15 +170,16 @@ impl<A: Api> Poller<A> {
         }
     }
 
-    /// Reads the languages of the repositories.
+    /// Reads the languages of the repositories, after the listing and the error that ended it, if one did.
     pub async fn read(
         &mut self,
         session: &A::Session,
         round: &mut Round,
-        listing: Result<(), ApiError>,
+        listing: Option<ApiError>,
     ) {
-        let mut queue = self.queue_after(&listing, round);
-        let (of, is_listed) = (queue.len(), listing.is_ok());
+        let (first, failed_before) = self.ledger.order();
+        let mut queue = Queue::new(first, failed_before, listing.as_ref());
+        let (of, is_listed) = (queue.len(), listing.is_none());
         let mut requests = FuturesUnordered::new();
         loop {
             let PollOutcome { read, failed, .. } = round.outcome;
@@ -188,8 +189,7 @@ impl<A: Api> Poller<A> {
                 tried: read + failed,
                 read,
             };
-            self.progress
-                .send_if_modified(|before| std::mem::replace(before, step) != step);
+            self.progress.send_replace(step);
             while requests.len() < self.poll_settings.concurrency
                 && let Some(question) = queue.next()
             {
@@ -198,16 +198,12 @@ impl<A: Api> Poller<A> {
                     (question, answer)
                 });
             }
-            tokio::select! {
-                answer = requests.next() => {
-                    let Some((question, answer)) = answer else { break };
-                    let answer = answer.and_then(|list| self.to_keep(question.id, list));
-                    queue.answered(question, answer.as_ref().map(|_| ()));
-                    self.take_in(question.id, answer, round);
-                }
-                _ = round.publications.tick() => self.publish(),
-                Ok(()) = self.settings.changed() => self.follow_settings(),
-            }
+            let Some((question, answer)) = self.wait_for(requests.next(), round).await else {
+                break;
+            };
+            let answer = answer.and_then(|list| self.to_keep(question.id, list));
+            queue.answered(question, &answer);
+            self.take_in(question.id, answer, round);
             if self.unsaved && self.last_save.elapsed() >= SAVE_EVERY {
                 self.save();
             }
@@ -218,25 +214,10 @@ impl<A: Api> Poller<A> {
             round.outcome.postponed = queue.len();
         }
         if round.outcome.stop.is_none() {
-            round.outcome.stop = round.outage(&listing, queue.gave_up());
+            round.outcome.stop = round.stop(listing.as_ref(), queue.gave_up());
         }
-        round.outcome.listing = listing.err().map(ApiError::into_failure);
+        round.outcome.listing = listing.map(ApiError::into_failure);
         self.settle_doubtful(round);
-    }
-
-    /// What to ask for after the listing.
-    fn queue_after(&mut self, listing: &Result<(), ApiError>, round: &mut Round) -> Queue {
-        let mut queue = self.ledger.queue();
-        match listing {
-            Ok(()) => {}
-            Err(ApiError::Trouble { requests, .. }) => queue.listing_failed(*requests),
-            Err(ApiError::Failed(_)) => queue.listing_failed(0),
-            Err(ApiError::Stopped(stop)) => {
-                queue.stop();
-                round.outcome.stop = Some(stop.clone());
-            }
-        }
-        queue
     }
 
     /// Takes in the result of the request for one repository's languages.
@@ -251,14 +232,8 @@ impl<A: Api> Poller<A> {
                 self.settle_doubtful(round);
                 round.outcome.read += 1;
                 self.unsaved = true;
-                let bad = &list.bad.described;
-                if let Some(repo) = self.ledger.bad_entries_changed(id, log::digest(bad)) {
-                    round.log.bad_entries(repo, bad);
-                }
                 let (scale, now) = (self.poll_settings.completion_scale, self.clock.moment());
-                if let Some(repo) = self.ledger.succeeded(id, list.languages, scale, now) {
-                    round.log.recovered(repo, id);
-                }
+                self.ledger.succeeded(id, list, scale, now, &mut round.log);
             }
             Err(ApiError::Failed(failure)) => {
                 self.settle_doubtful(round);
@@ -323,8 +298,7 @@ impl<A: Api> Poller<A> {
         // Even in an outage it waits behind the others if any of them could be read: this may be why it looked like one.
         let comes_last = !failure.is_of_api || round.outcome.read > 0;
         let now = self.clock.now();
-        if let Some((repo, failure)) = self.ledger.failed(id, failure, comes_last, now) {
-            round.log.failing(repo, id, failure);
-        }
+        self.ledger
+            .failed(id, failure, comes_last, now, &mut round.log);
     }
 }

@@ -131,7 +131,8 @@ mod tests {
     use super::*;
     use crate::{
         config::FilterConfig,
-        model::{Completion, Interner, Listing, Repository, TargetLanguage},
+        model::{Completion, Defects, Interner, LanguageList, Listing, Repository, TargetLanguage},
+        poll::log::PollLog,
     };
     use globset::GlobSet;
 
@@ -176,7 +177,11 @@ mod tests {
             };
             let mut languages: Vec<_> = (0..30_000).map(target).collect();
             languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
-            ledger.succeeded(id, languages, 100.0, now);
+            let list = LanguageList {
+                languages,
+                bad: Defects::default(),
+            };
+            ledger.succeeded(id, list, 100.0, now, &mut PollLog::default());
             ledger.forget_departed(now.wall);
             interner.forget_unused();
         }
