@@ -117,13 +117,11 @@ pub fn cut_to(languages: &mut Arc<Languages>, now: Timestamp) {
     }
     let languages = Arc::make_mut(languages);
     languages.read_at = languages.read_at.min(now);
-    let mut readings = languages.readings.to_vec();
-    for Reading { reported, .. } in &mut readings {
+    for Reading { reported, .. } in Arc::make_mut(&mut languages.readings) {
         if let Reported::Now(progress) | Reported::Before(progress) = reported {
             progress.at = progress.at.min(now);
         }
     }
-    languages.readings = readings.into();
 }
 
 #[cfg(test)]

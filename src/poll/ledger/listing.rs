@@ -5,11 +5,11 @@ use crate::{
     config::FilterConfig,
     model::{Defect, Defects, Listing, Repository, RepositoryId, Timestamp},
     select::{Selection, select},
-    snapshot::{Languages, Reading},
+    snapshot::Reading,
 };
 use globset::GlobSet;
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
 };
 
@@ -95,10 +95,9 @@ impl Ledger {
             }
         }
         for (id, repository) in polled {
-            match self.polled.entry(id) {
-                Entry::Vacant(entry) => drop(entry.insert(Polled::new(repository))),
-                Entry::Occupied(mut entry) => entry.get_mut().repository = repository,
-            }
+            let new = || Polled::new(Arc::clone(&repository));
+            let known = self.polled.entry(id).or_insert_with(new);
+            known.repository = repository;
         }
         self.exclude(&filter.exclude_languages, now);
         duplicates
@@ -108,24 +107,18 @@ impl Ledger {
     pub fn exclude(&mut self, languages: &GlobSet, now: Timestamp) {
         let is_excluded = |reading: &Reading| languages.is_match(&*reading.language.code);
         for (id, known) in &mut self.polled {
-            let Some(read) = &known.languages else {
+            let Some(read) = &mut known.languages else {
                 continue;
             };
             if !read.readings.iter().any(is_excluded) {
                 continue;
             }
-            let mut kept = Vec::new();
-            for reading in read.readings.iter() {
-                if is_excluded(reading) {
-                    depart(&mut self.departed, &mut self.time, *id, reading, now);
-                } else {
-                    kept.push(reading.clone());
-                }
+            let (excluded, kept): (Vec<_>, Vec<_>) =
+                read.readings.iter().cloned().partition(is_excluded);
+            for reading in &excluded {
+                depart(&mut self.departed, &mut self.time, *id, reading, now);
             }
-            known.languages = Some(Arc::new(Languages {
-                read_at: read.read_at,
-                readings: kept.into(),
-            }));
+            Arc::make_mut(read).readings = kept.into();
         }
     }
 
