@@ -6,11 +6,12 @@
 mod clocks;
 mod listing;
 
+use clocks::RecordedTime;
 pub use listing::Names;
 
 use super::log::PollLog;
 use crate::{
-    clock::{Moment, RecordedTime},
+    clock::Moment,
     model::{Failure, LanguageList, Repository, RepositoryId, TargetLanguage, Timestamp},
     progress::{Progress, advance},
     snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot, find},
@@ -102,7 +103,8 @@ impl Ledger {
             };
             ledger.polled.insert(known.repository.id, known);
         }
-        ledger.time = RecordedTime::after(ledger.newest_time());
+        let newest = ledger.newest_time();
+        ledger.time.record(newest);
         ledger
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Ledger, Polled, depart};
 use crate::{
-    clock::{ClockCheck, Moment},
+    clock::Moment,
     model::{RepositoryId, Timestamp},
     snapshot::{Languages, Reading, Reported},
 };
@@ -15,6 +15,31 @@ const DEPARTED_FOR: Duration = Duration::from_secs(30 * DAY.as_secs());
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// So many of them are kept at most, or as many as languages are known if that is more.
 const MOST_DEPARTED: usize = 100_000;
+
+/// How long the machine's clock must be behind what is known before it is believed.
+const BELIEVED_AFTER: Duration = DAY;
+
+/// Which time counts as now in what is recorded: that of the machine's clock, except while it is behind the newest time that is
+/// known, which then stands for now. So a clock that is wrong for a while, such as before it is first synchronised, destroys
+/// nothing.
+#[derive(Debug, Default)]
+pub struct RecordedTime {
+    newest: Timestamp,
+    behind_since: Option<Instant>,
+}
+
+impl RecordedTime {
+    /// Which time counts as now, where the machine's clock shows `machine`.
+    pub fn now(&self, machine: Timestamp) -> Timestamp {
+        self.newest.max(machine)
+    }
+
+    /// The same, to be recorded.
+    pub fn record(&mut self, machine: Timestamp) -> Timestamp {
+        self.newest = self.now(machine);
+        self.newest
+    }
+}
 
 impl Ledger {
     /// A repository is no longer polled; its clocks are kept.
@@ -80,14 +105,23 @@ impl Ledger {
         read.chain(departed).max().unwrap_or_default()
     }
 
-    /// Compares the machine's clock with what is known, and returns by how much it is behind.
+    /// Compares the machine's clock with what is known, and returns by how much it is behind. Must be called from time to time,
+    /// since it measures for how long that is so: then the clock must be right, and what is later than it is wrong.
     pub fn follow_clock(&mut self, now: Moment) -> Option<Duration> {
-        match self.time.check(now) {
-            ClockCheck::Agrees => return None,
-            ClockCheck::Behind(by) => return Some(by),
-            ClockCheck::Believed => {}
+        let RecordedTime {
+            newest,
+            behind_since,
+        } = &mut self.time;
+        if now.wall >= *newest {
+            *behind_since = None;
+            return None;
+        }
+        if now.monotonic - *behind_since.get_or_insert(now.monotonic) < BELIEVED_AFTER {
+            return Some(newest.since(now.wall));
         }
         tracing::warn!("the clock was behind for 24 hours: times that are later are set to now");
+        *newest = now.wall;
+        *behind_since = None;
         for known in self.polled.values_mut() {
             if let Some(languages) = &mut known.languages {
                 cut_to(languages, now.wall);
@@ -134,7 +168,9 @@ mod tests {
     };
     use globset::GlobSet;
 
+    const HOUR: Duration = Duration::from_secs(3600);
     const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+    const BEFORE: Timestamp = Timestamp::from_millis(1_600_000_000_000);
 
     fn ledger_of(id: RepositoryId) -> Ledger {
         let repository = Repository {
@@ -154,6 +190,41 @@ mod tests {
         };
         ledger.apply_complete(listing, &filter, START);
         ledger
+    }
+
+    #[test]
+    fn the_newest_time_stands_for_now_while_the_clock_is_behind_it() {
+        let mut time = RecordedTime::default();
+        time.record(START);
+        assert_eq!(time.now(BEFORE), START);
+        let later = START.saturating_add(HOUR);
+        assert_eq!(time.record(later), later);
+        assert_eq!(time.now(START), later, "a step back of an hour");
+    }
+
+    #[tokio::test]
+    async fn a_clock_is_believed_after_it_was_behind_for_a_day_on_end() {
+        let start = Instant::now();
+        let at = |hours, wall| Moment {
+            wall,
+            monotonic: start + HOUR * hours,
+        };
+        let behind = Some(START.since(BEFORE));
+        let mut ledger = Ledger::default();
+        ledger.time.record(START);
+        assert_eq!(ledger.follow_clock(at(0, BEFORE)), behind);
+        assert_eq!(ledger.follow_clock(at(23, BEFORE)), behind);
+        assert_eq!(ledger.follow_clock(at(24, START)), None);
+        assert_eq!(
+            ledger.follow_clock(at(25, BEFORE)),
+            behind,
+            "it begins anew"
+        );
+        assert_eq!(ledger.follow_clock(at(48, BEFORE)), behind);
+        assert_eq!(ledger.time.now(BEFORE), START);
+        assert_eq!(ledger.follow_clock(at(49, BEFORE)), None);
+        assert_eq!(ledger.time.now(BEFORE), BEFORE);
+        assert_eq!(ledger.follow_clock(at(50, BEFORE)), None);
     }
 
     #[tokio::test]
