@@ -19,7 +19,7 @@ use crate::{
     config::FilterConfig,
     instruments::Instruments,
     model::{Failure, PollFailure, Stop, Timestamp},
-    snapshot::{Activity, DataSource, PollOutcome, PollStatus, Running, Snapshot, Step},
+    snapshot::{Activity, PollOutcome, PollStatus, Running, Snapshot, Step},
     state::Memory,
     targets::Targets,
     words::Rough,
@@ -66,12 +66,11 @@ pub struct Poller<A> {
     instruments: Arc<Instruments>,
     saver: Option<Saver>,
     ledger: Ledger,
-    data: DataSource,
+    /// Whether a listing was complete, or data came from the state file.
+    has_data: bool,
     /// The last poll that has ended.
     last: Option<PollOutcome>,
     last_success_at: Option<Timestamp>,
-    /// How long the last poll took that was not ended early.
-    last_full_poll: Option<Duration>,
     /// When the poll under way began.
     began: Option<Moment>,
     /// How far the poll under way has come.
@@ -88,8 +87,8 @@ pub struct Poller<A> {
     last_save: Instant,
     /// Digest of the bad entries of the last complete listing, so that they are logged once per change.
     bad_entries: u64,
-    /// How many polls in a row found the API failing as a whole while there were no languages to show.
-    failed_starts: u32,
+    /// How long was waited after the last poll, if it found the API failing as a whole while there were no languages to show.
+    retry: Option<Duration>,
 }
 
 impl<A: Api> Poller<A> {
@@ -104,12 +103,7 @@ impl<A: Api> Poller<A> {
     ) -> Self {
         let memory = memory.unwrap_or_default();
         // `once` keeps a state even where it could list nothing.
-        let data = if memory.repositories.is_empty() {
-            DataSource::None
-        } else {
-            DataSource::StateFile
-        };
-        let last_full_poll = memory.last_full_poll;
+        let has_data = !memory.repositories.is_empty();
         let now = clock.moment();
         let poll_settings = Arc::clone(&settings.borrow());
         let mut ledger = Ledger::restore(memory, now.wall);
@@ -123,10 +117,9 @@ impl<A: Api> Poller<A> {
             instruments,
             saver,
             ledger,
-            data,
+            has_data,
             last: None,
             last_success_at: None,
-            last_full_poll,
             began: None,
             progress: watch::Sender::new(Step::Listing { shown: 0 }),
             next_poll: None,
@@ -135,7 +128,7 @@ impl<A: Api> Poller<A> {
             unsaved: false,
             last_save: now.monotonic,
             bad_entries: 0,
-            failed_starts: 0,
+            retry: None,
         };
         poller.follow_the_clock();
         poller
@@ -193,7 +186,7 @@ impl<A: Api> Poller<A> {
             self.instruments.poll_overran();
         }
         if outcome.cut_short().is_none() {
-            self.last_full_poll = Some(duration);
+            self.ledger.last_full_poll = Some(duration);
         }
         if outcome.is_success() {
             self.last_success_at = Some(now);
@@ -213,7 +206,11 @@ impl<A: Api> Poller<A> {
     /// read before that, however long they take.
     fn staleness_limit(&self) -> Duration {
         let under_way = self.began.map(|began| began.monotonic.elapsed());
-        let longest_poll = self.last_full_poll.max(under_way).unwrap_or_default();
+        let longest_poll = self
+            .ledger
+            .last_full_poll
+            .max(under_way)
+            .unwrap_or_default();
         let limit = longest_poll.saturating_mul(2);
         self.poll_settings.stale_after.max(limit)
     }
@@ -242,14 +239,14 @@ impl<A: Api> Poller<A> {
             last: self.last.clone(),
             last_success_at: self.last_success_at,
             held_until: self.poll_settings.api.held_until().map(at),
-            data: self.data,
+            has_data: self.has_data,
             state_is_kept: self.saver.is_some(),
         }
     }
 
     /// What the state file keeps.
     pub fn memory(&self) -> Memory {
-        self.ledger.memory(self.last_full_poll)
+        self.ledger.memory()
     }
 
     fn publish(&mut self) {

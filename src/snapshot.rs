@@ -312,15 +312,6 @@ pub enum Activity {
     Waiting(Option<Timestamp>),
 }
 
-/// Where the data that are served came from first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DataSource {
-    /// There are none: no listing was complete yet.
-    None,
-    StateFile,
-    Api,
-}
-
 /// The state of polling; published with the snapshot, so that readiness and the page can distinguish a refused key from a
 /// slow start.
 #[derive(Debug, Clone, PartialEq)]
@@ -333,7 +324,8 @@ pub struct PollStatus {
     pub last_success_at: Option<Timestamp>,
     /// Until when Retry-After holds all requests; `None` if there is no hold.
     pub held_until: Option<Timestamp>,
-    pub data: DataSource,
+    /// Whether all data are there to serve: a listing was complete, or data came from the state file.
+    pub has_data: bool,
     /// Whether the progress clock outlives a restart.
     pub state_is_kept: bool,
 }
@@ -353,11 +345,6 @@ impl PollStatus {
             Activity::Polling(_) => None,
             Activity::Waiting(until) => until,
         }
-    }
-
-    /// Whether all data are there to serve: a listing was complete, or data came from the state file.
-    pub fn has_data(&self) -> bool {
-        self.data != DataSource::None
     }
 }
 

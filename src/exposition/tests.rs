@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     model::{Completion, Failure, Language, Repository, RepositoryId, Timestamp},
     progress::Progress,
-    snapshot::{Activity, Condition, DataSource, Languages, PollOutcome, Reading, Reported, Shown},
+    snapshot::{Activity, Condition, Languages, PollOutcome, Reading, Reported, Shown},
 };
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ fn starting() -> PollStatus {
         last: None,
         last_success_at: None,
         held_until: None,
-        data: DataSource::None,
+        has_data: false,
         state_is_kept: false,
     }
 }
@@ -98,7 +98,7 @@ fn polled() -> PollStatus {
         }),
         last_success_at: Some(at(1_795_224_345_000)),
         held_until: None,
-        data: DataSource::Api,
+        has_data: true,
         ..starting()
     }
 }

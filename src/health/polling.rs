@@ -3,7 +3,7 @@
 use super::{Finding, Kind};
 use crate::{
     model::{PollFailure, Timestamp},
-    snapshot::{DataSource, PollOutcome, PollStatus, Running, Snapshot, Step},
+    snapshot::{Condition, PollOutcome, PollStatus, Running, Snapshot, Step},
     words::{grouped, repositories},
 };
 use std::time::Duration;
@@ -87,7 +87,8 @@ fn with_languages(snapshot: &Snapshot) -> usize {
 fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     let all = snapshot.repositories.len();
     let read = with_languages(snapshot);
-    let progress = if status.data == DataSource::StateFile && read > 0 {
+    let is_restored = |condition: &Condition| matches!(condition, Condition::Restored(_));
+    let progress = if snapshot.count(is_restored) > 0 {
         ": what it has not read yet is shown as before the restart".to_owned()
     } else if all > 0 {
         format!(": {} of {} read", grouped(read), repositories(all))

@@ -2,9 +2,7 @@ use super::*;
 use crate::{
     model::{Completion, Language, PollFailure, Repository, RepositoryId, Stop},
     progress::Progress,
-    snapshot::{
-        Activity, DataSource, Languages, PollOutcome, Reading, Reported, Running, Shown, Step,
-    },
+    snapshot::{Activity, Languages, PollOutcome, Reading, Reported, Running, Shown, Step},
     targets::{Targets, tests::entry},
 };
 
@@ -105,7 +103,7 @@ impl Known {
                 last: Some(poll()),
                 last_success_at: Some(NOW),
                 held_until: None,
-                data: DataSource::Api,
+                has_data: true,
                 state_is_kept: true,
             },
             facts: Facts::default(),
@@ -327,8 +325,9 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::Undecided,
             Known::with(|known| {
-                (known.status.last, known.status.data) = (None, DataSource::StateFile);
-                known.status.activity = running(NOW, false, 0);
+                known.snapshot.repositories[0].condition =
+                    Condition::Restored(read_at(ago(3), 50.0));
+                (known.status.last, known.status.activity) = (None, running(NOW, false, 0));
             }),
             &["as before the restart"],
         ),
@@ -428,7 +427,7 @@ fn what_fails_is_reported_while_polls_recover() {
 #[test]
 fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
     let first = Known::with(|known| {
-        (known.status.last, known.status.data) = (None, DataSource::None);
+        (known.status.last, known.status.has_data) = (None, false);
         known.snapshot.repositories.clear();
         known.status.activity = running(ago(1), false, 0);
         known.status.held_until = Some(NOW.saturating_add(HOUR));
@@ -445,8 +444,10 @@ fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
 #[test]
 fn a_restart_with_nothing_to_show_is_a_first_poll() {
     let mut known = Known::with(|known| {
-        (known.status.last, known.status.data) = (None, DataSource::StateFile);
-        known.status.activity = running(NOW, true, 0);
+        for shown in &mut known.snapshot.repositories {
+            shown.condition = Condition::Restored(read_at(ago(3), 50.0));
+        }
+        (known.status.last, known.status.activity) = (None, running(NOW, true, 0));
     });
     assert!(headline(&known.findings()).contains("as before the restart"));
     for shown in &mut known.snapshot.repositories {
@@ -458,7 +459,7 @@ fn a_restart_with_nothing_to_show_is_a_first_poll() {
 #[test]
 fn what_does_not_keep_data_away_is_no_reason_for_not_being_ready() {
     let known = Known::with(|known| {
-        (known.status.last, known.status.data) = (None, DataSource::None);
+        (known.status.last, known.status.has_data) = (None, false);
         known.snapshot.repositories.clear();
         known.facts.state_discarded = Some(failure());
         known.facts.certificate_expires_at = Some(ago(1));

@@ -81,7 +81,7 @@ impl Collector for Polling {
             "api.completion_scale: the reported completion that means finished.",
             Some(snapshot.completion_scale),
         )?;
-        if status.has_data() || snapshot.filtered > 0 || !snapshot.repositories.is_empty() {
+        if status.has_data || snapshot.filtered > 0 || !snapshot.repositories.is_empty() {
             encode_totals(&mut encoder, snapshot)?;
         }
         Ok(())

@@ -57,6 +57,8 @@ type Departed = BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>;
 /// filters, and no other of the same name has a higher id, it is in `polled`.
 #[derive(Debug, Default)]
 pub struct Ledger {
+    /// How long the last poll took that was not ended early.
+    pub last_full_poll: Option<Duration>,
     listed: BTreeMap<RepositoryId, Arc<Repository>>,
     polled: BTreeMap<RepositoryId, Polled>,
     /// The clocks of languages that are in `polled` no longer, and when they left.
@@ -79,6 +81,7 @@ pub struct Ledger {
 impl Ledger {
     pub fn restore(memory: Memory, now: Timestamp) -> Self {
         let mut ledger = Self {
+            last_full_poll: memory.last_full_poll,
             departed: memory.departed,
             missed: memory.missed,
             ..Self::default()
@@ -108,7 +111,7 @@ impl Ledger {
         ledger
     }
 
-    pub fn memory(&self, last_full_poll: Option<Duration>) -> Memory {
+    pub fn memory(&self) -> Memory {
         let remember = |known: &Polled| Remembered {
             repository: Arc::clone(&known.repository),
             last_attempt: known.last_attempt,
@@ -117,7 +120,7 @@ impl Ledger {
         };
         let repositories = self.polled.values().map(remember).collect();
         Memory {
-            last_full_poll,
+            last_full_poll: self.last_full_poll,
             repositories,
             missed: self.missed.clone(),
             departed: self.departed.clone(),

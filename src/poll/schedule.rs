@@ -51,16 +51,18 @@ impl<A: Api> Poller<A> {
             Some(PollFailure::Unavailable | PollFailure::Held) => {
                 !self.ledger.has_shown(limit, self.clock.moment())
             }
-            // It came up after the listing had failed.
-            Some(PollFailure::Listing) => (1..8).contains(&self.failed_starts),
+            // It came up after the listing had failed. That may also last, so this ends.
+            Some(PollFailure::Listing) => self.retry.is_some_and(|before| before < LONGEST_RETRY),
             _ => false,
         };
-        let sooner = is_late.then(|| FIRST_RETRY.saturating_mul(1 << self.failed_starts.min(16)));
-        self.failed_starts = if is_late { self.failed_starts + 1 } else { 0 };
+        self.retry = is_late.then(|| match self.retry {
+            Some(before) => LONGEST_RETRY.min(before * 2),
+            None => FIRST_RETRY,
+        });
         loop {
             let interval = self.settings.borrow().interval;
-            let next = match sooner {
-                Some(wait) => ended + wait.min(LONGEST_RETRY).min(interval),
+            let next = match self.retry {
+                Some(wait) => ended + wait.min(interval),
                 None if outcome.cut_short().is_some() => ended + interval,
                 None => (started + interval).max(ended),
             };

@@ -7,7 +7,7 @@ use crate::{
         Defects, Failure, LanguageList, Listing, Next, Operation, PollFailure, Reason,
         RepositoryId, Stop,
     },
-    snapshot::{DataSource, PollOutcome, Step},
+    snapshot::{PollOutcome, Step},
     words::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -95,7 +95,7 @@ impl<A: Api> Poller<A> {
         let (settings, now) = (&self.poll_settings, self.clock.now());
         let filter = &settings.filter;
         let before = self.ledger.names();
-        let is_first = self.data == DataSource::None;
+        let is_first = !self.has_data;
         let mut bad = Defects::default();
         if end.is_ok() {
             bad = self.ledger.apply_complete(listing, filter, now);
@@ -109,7 +109,7 @@ impl<A: Api> Poller<A> {
         end?;
         self.count_defects(Operation::ListRepositories, &mut bad);
         if is_first {
-            self.data = DataSource::Api;
+            self.has_data = true;
             let (repositories, filtered) = (self.ledger.polled(), self.ledger.filtered());
             tracing::info!(
                 repositories,

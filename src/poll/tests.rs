@@ -479,7 +479,7 @@ async fn what_changed_nothing_is_not_saved() {
 async fn kept() -> crate::state::Memory {
     let mut bench = bench();
     bench.poll().await;
-    bench.poller.ledger.memory(None)
+    bench.poller.ledger.memory()
 }
 
 #[tokio::test(start_paused = true)]

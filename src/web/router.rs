@@ -73,7 +73,7 @@ async fn reload(State(site): State<Arc<Site>>) -> Response {
 
 async fn ready(State(site): State<Arc<Site>>) -> Response {
     let published = site.published();
-    if published.status.has_data() {
+    if published.status.has_data {
         return "ready\n".into_response();
     }
     let findings = site.findings(&published);
@@ -95,7 +95,7 @@ mod tests {
     use super::super::state::ReloadRequest;
     use super::super::testing::{Fixture, body, status};
     use crate::model::{Failure, PollFailure, Stop, Timestamp};
-    use crate::snapshot::{Activity, DataSource, PollOutcome, Running, Step};
+    use crate::snapshot::{Activity, PollOutcome, Running, Step};
     use std::time::Duration;
 
     #[tokio::test]
@@ -204,7 +204,7 @@ mod tests {
     #[tokio::test]
     async fn readiness_says_why_there_are_no_data() {
         let mut fixture = Fixture::new();
-        fixture.publish(|status| status.data = DataSource::None);
+        fixture.publish(|status| status.has_data = false);
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
             "not ready: The first poll has not ended yet; nothing to do: wait for the poll to end\n"
@@ -246,7 +246,7 @@ mod tests {
              GET /v1/repositories: 401 Unauthorized; check api.key_file (since 1970-01-01T00:00:00Z); the next poll begins at \
              1970-01-01T00:05:00Z\n"
         );
-        fixture.publish(|status| status.data = DataSource::Api);
+        fixture.publish(|status| status.has_data = true);
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
             "ready\n",

@@ -11,7 +11,7 @@ use crate::{
     exposition::Published,
     instruments::Instruments,
     model::Timestamp,
-    snapshot::{Activity, DataSource, PollStatus, Snapshot},
+    snapshot::{Activity, PollStatus, Snapshot},
 };
 use axum::{body::Body, extract::ConnectInfo, http::Request, response::Response};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -51,7 +51,7 @@ impl Fixture {
             last: None,
             last_success_at: None,
             held_until: None,
-            data: DataSource::Api,
+            has_data: true,
             state_is_kept: true,
         };
         let (reload, reloads) = mpsc::channel(1);

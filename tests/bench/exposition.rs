@@ -14,9 +14,7 @@ use translation_exporter::{
     instruments::Instruments,
     model::{Completion, Interner, Language, Repository, RepositoryId, Timestamp},
     progress::Progress,
-    snapshot::{
-        Activity, Condition, DataSource, Languages, PollStatus, Reading, Reported, Shown, Snapshot,
-    },
+    snapshot::{Activity, Condition, Languages, PollStatus, Reading, Reported, Shown, Snapshot},
 };
 
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
@@ -79,7 +77,7 @@ fn status() -> PollStatus {
         last: None,
         last_success_at: None,
         held_until: None,
-        data: DataSource::Api,
+        has_data: true,
         state_is_kept: false,
     }
 }
