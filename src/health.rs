@@ -182,7 +182,18 @@ pub fn findings(
 ) -> Vec<Finding> {
     let polling = polling::finding(snapshot, status, now);
     let is_outage = polling.as_ref().is_some_and(is_outage);
-    let failures = [
+    let mut findings: Vec<_> = [
+        polling,
+        stale(snapshot),
+        failing(snapshot, is_outage),
+        unconfirmed(snapshot),
+        scale(snapshot.completion_scale, snapshot.completions()),
+        certificate(facts, now),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    for (kind, what, failure) in [
         (
             Kind::StateNotSaved,
             "The state cannot be saved: a restart now would lose what was read since the last save",
@@ -203,22 +214,11 @@ pub fn findings(
             "The clock of this machine is wrong, or was: nothing is recorded as earlier than what is known",
             &facts.clock_behind,
         ),
-    ];
-    let failures = failures
-        .into_iter()
-        .filter_map(|(kind, what, failure)| Some(Finding::of(kind, what, failure.as_ref()?)));
-    let mut findings: Vec<_> = [
-        polling,
-        stale(snapshot),
-        failing(snapshot, is_outage),
-        unconfirmed(snapshot),
-        scale(snapshot.completion_scale, snapshot.completions()),
-        certificate(facts, now),
-    ]
-    .into_iter()
-    .flatten()
-    .chain(failures)
-    .collect();
+    ] {
+        if let Some(failure) = failure {
+            findings.push(Finding::of(kind, what, failure));
+        }
+    }
     if matches!(&status.last, Some(last) if last.listing.is_none()) {
         findings.extend(nothing_selected(snapshot));
         findings.extend(unused_targets(snapshot));

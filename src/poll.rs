@@ -109,7 +109,7 @@ impl<A: Api> Poller<A> {
         let mut ledger = Ledger::restore(memory, now.wall);
         // The filters may differ from those of the process that wrote it.
         ledger.reselect(&poll_settings.filter, now.wall);
-        let mut poller = Self {
+        Self {
             settings,
             poll_settings,
             publish,
@@ -129,9 +129,7 @@ impl<A: Api> Poller<A> {
             last_save: now.monotonic,
             bad_entries: 0,
             retry: None,
-        };
-        poller.follow_the_clock();
-        poller
+        }
     }
 
     /// Polls once. What it read last is published afterwards, together with the time of the next poll.
@@ -173,11 +171,11 @@ impl<A: Api> Poller<A> {
         // A failure lasts since the first of the polls in a row that failed at this step, for whatever reason.
         let before = self.last.as_ref();
         let listing_before = before.and_then(|before| before.listing.as_ref());
-        let listing = outcome.listing.take();
+        let listing = outcome.listing;
         outcome.listing = listing.map(|failure| failure.lasting(listing_before, now));
         let stop_before = before.and_then(|before| before.stop.as_ref());
         let stop_before = stop_before.map(|stop| &stop.failure);
-        outcome.stop = outcome.stop.take().map(|stop| Stop {
+        outcome.stop = outcome.stop.map(|stop| Stop {
             failure: stop.failure.lasting(stop_before, now),
             ..stop
         });

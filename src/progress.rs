@@ -26,8 +26,7 @@ pub fn advance(
     let at = match previous {
         Some(Progress { completion, at }) => {
             let rose = reading > completion;
-            let fell_from_complete =
-                completion.get() >= scale && reading.get() < scale && reading < completion;
+            let fell_from_complete = completion.get() >= scale && reading.get() < scale;
             if rose || fell_from_complete { now } else { at }
         }
         None => now,

@@ -70,9 +70,9 @@ pub struct Targets(pub Vec<Entry>);
 impl Targets {
     /// The entries that are about a repository.
     pub fn of_repository(&self, name: &str) -> RepositoryTargets<'_> {
-        let entries = self.0.iter();
         RepositoryTargets(
-            entries
+            self.0
+                .iter()
                 .filter(|entry| matches(&entry.repositories, name))
                 .collect(),
         )
@@ -86,10 +86,10 @@ pub struct RepositoryTargets<'a>(pub Vec<&'a Entry>);
 impl<'a> RepositoryTargets<'a> {
     /// The entry that applies to a language of the repository: the first that matches.
     pub fn entry(&self, code: &str) -> Option<&'a Entry> {
-        let mut entries = self.0.iter();
-        entries
-            .find(|entry| matches(&entry.languages, code))
+        self.0
+            .iter()
             .copied()
+            .find(|entry| matches(&entry.languages, code))
     }
 
     pub fn have_dates(&self) -> bool {

@@ -86,6 +86,9 @@ impl Ledger {
             missed: memory.missed,
             ..Self::default()
         };
+        for (progress, left_at) in ledger.departed.values() {
+            ledger.time.record(progress.at.max(*left_at));
+        }
         for Remembered {
             repository,
             last_attempt,
@@ -95,6 +98,9 @@ impl Ledger {
         {
             ledger.attempts = ledger.attempts.max(last_attempt);
             ledger.listed.insert(repository.id, Arc::clone(&repository));
+            if let Some(languages) = &languages {
+                ledger.time.record(languages.newest_time());
+            }
             let what = "its last read before the restart failed";
             let hint = "nothing to do: it is read again soon";
             let known = Polled {
@@ -106,8 +112,6 @@ impl Ledger {
             };
             ledger.polled.insert(known.repository.id, known);
         }
-        let newest = ledger.newest_time();
-        ledger.time.record(newest);
         ledger
     }
 

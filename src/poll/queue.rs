@@ -95,33 +95,28 @@ impl Queue {
 
     /// What to ask for next; `None` until more answers are in, and at the end.
     pub fn next(&mut self) -> Option<Question> {
+        let failed_before = self.first.is_empty();
         let attempts = match &mut self.phase {
             Phase::Over => return None,
-            _ if self.first.is_empty() => return self.next_that_failed_before(),
+            _ if failed_before => {
+                self.may_fail = self.may_fail.checked_sub(1)?;
+                Attempts::One
+            }
             Phase::Confident(_) => Attempts::Several,
-            Phase::Doubtful { sample: 0 } => return None,
             Phase::Doubtful { sample } => {
-                *sample -= 1;
+                *sample = sample.checked_sub(1)?;
                 Attempts::One
             }
         };
+        let questions = if failed_before {
+            &mut self.failed_before
+        } else {
+            &mut self.first
+        };
         Some(Question {
-            id: self.first.pop_front()?,
+            id: questions.pop_front()?,
             attempts,
-            failed_before: false,
-        })
-    }
-
-    fn next_that_failed_before(&mut self) -> Option<Question> {
-        if self.may_fail == 0 {
-            return None;
-        }
-        let id = self.failed_before.pop_front()?;
-        self.may_fail -= 1;
-        Some(Question {
-            id,
-            attempts: Attempts::One,
-            failed_before: true,
+            failed_before,
         })
     }
 

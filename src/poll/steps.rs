@@ -227,11 +227,11 @@ impl<A: Api> Poller<A> {
         answer: Result<LanguageList, ApiError>,
         round: &mut Round,
     ) {
+        self.unsaved = true;
         match answer {
             Ok(list) => {
                 self.settle_doubtful(round);
                 round.outcome.read += 1;
-                self.unsaved = true;
                 let (scale, now) = (self.poll_settings.completion_scale, self.clock.moment());
                 self.ledger.succeeded(id, list, scale, now, &mut round.log);
             }
@@ -294,7 +294,6 @@ impl<A: Api> Poller<A> {
     }
 
     fn failed(&mut self, id: RepositoryId, failure: Failure, round: &mut Round) {
-        self.unsaved = true;
         // Even in an outage it waits behind the others if any of them could be read: this may be why it looked like one.
         let comes_last = !failure.is_of_api || round.outcome.read > 0;
         let now = self.clock.now();

@@ -93,18 +93,6 @@ impl Ledger {
         }
     }
 
-    /// The newest time that is known.
-    pub fn newest_time(&self) -> Timestamp {
-        let languages = self
-            .polled
-            .values()
-            .filter_map(|known| known.languages.as_ref());
-        let read = languages.map(|languages| languages.newest_time());
-        let departed = self.departed.values();
-        let departed = departed.map(|(progress, left_at)| progress.at.max(*left_at));
-        read.chain(departed).max().unwrap_or_default()
-    }
-
     /// Compares the machine's clock with what is known, and returns by how much it is behind. Must be called from time to time,
     /// since it measures for how long that is so: then the clock must be right, and what is later than it is wrong.
     pub fn follow_clock(&mut self, now: Moment) -> Option<Duration> {
@@ -136,7 +124,8 @@ impl Ledger {
 }
 
 impl Languages {
-    fn newest_time(&self) -> Timestamp {
+    /// The newest time in it.
+    pub fn newest_time(&self) -> Timestamp {
         let clocks = self.readings.iter().filter_map(Reading::progress);
         clocks
             .map(|progress| progress.at)
