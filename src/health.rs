@@ -10,7 +10,7 @@ mod polling;
 use crate::{
     instruments::Facts,
     model::{Failure, Timestamp},
-    snapshot::{Condition, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
+    snapshot::{Condition, PollOutcome, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
     words::{Rough, counted, grouped, repositories},
 };
 pub use log::Watch;
@@ -219,7 +219,7 @@ pub fn findings(
             findings.push(Finding::of(kind, what, failure));
         }
     }
-    if matches!(&status.last, Some(last) if last.listing.is_none()) {
+    if let Some(PollOutcome { listing: None, .. }) = &status.last {
         findings.extend(nothing_selected(snapshot));
         findings.extend(unused_targets(snapshot));
     }

@@ -164,19 +164,19 @@ impl<A: Api> Poller<A> {
         let Round {
             mut outcome, log, ..
         } = round;
-        let now = self.clock.now();
+        let now = self.clock.moment();
         self.ledger.forget_departed(now);
-        outcome.ended_at = now;
+        outcome.ended_at = now.wall;
         outcome.duration = duration;
         // A failure lasts since the first of the polls in a row that failed at this step, for whatever reason.
         let before = self.last.as_ref();
         let listing_before = before.and_then(|before| before.listing.as_ref());
         let listing = outcome.listing;
-        outcome.listing = listing.map(|failure| failure.lasting(listing_before, now));
+        outcome.listing = listing.map(|failure| failure.lasting(listing_before, now.wall));
         let stop_before = before.and_then(|before| before.stop.as_ref());
         let stop_before = stop_before.map(|stop| &stop.failure);
         outcome.stop = outcome.stop.map(|stop| Stop {
-            failure: stop.failure.lasting(stop_before, now),
+            failure: stop.failure.lasting(stop_before, now.wall),
             ..stop
         });
         self.instruments.poll_ended(outcome.failure());
@@ -187,7 +187,7 @@ impl<A: Api> Poller<A> {
             self.ledger.last_full_poll = Some(duration);
         }
         if outcome.is_success() {
-            self.last_success_at = Some(now);
+            self.last_success_at = Some(now.wall);
         }
         log.end();
         log::outcome(before, &outcome);

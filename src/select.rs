@@ -25,7 +25,7 @@ pub fn select(
 ) -> Selection {
     let mut polled = BTreeMap::new();
     let mut duplicates = Vec::new();
-    let mut by_name: HashMap<&str, RepositoryId> = HashMap::with_capacity(listed.len());
+    let mut by_name = HashMap::new();
     for (id, repository) in listed {
         if !passes(filter, repository) {
             continue;

@@ -92,7 +92,7 @@ impl<A: Api> Poller<A> {
     pub async fn list(&mut self, session: &A::Session, round: &mut Round) -> Result<(), ApiError> {
         let mut listing = Listing::default();
         let end = self.read_pages(session, round, &mut listing).await;
-        let (settings, now) = (&self.poll_settings, self.clock.now());
+        let (settings, now) = (&self.poll_settings, self.clock.moment());
         let filter = &settings.filter;
         let before = self.ledger.names();
         let is_first = !self.has_data;
@@ -101,7 +101,8 @@ impl<A: Api> Poller<A> {
             bad = self.ledger.apply_complete(listing, filter, now);
         } else {
             let most = settings.max_repositories;
-            self.ledger.apply_incomplete(listing, most, filter, now);
+            self.ledger
+                .apply_incomplete(listing, most, filter, now.wall);
         }
         if !is_first {
             round.log.changes(before, self.ledger.names());
@@ -266,10 +267,8 @@ impl<A: Api> Poller<A> {
         let operation = Operation::ListLanguages;
         self.count_defects(operation, &mut list.bad);
         let excluded = &self.settings.borrow().filter.exclude_languages;
-        if !excluded.is_empty() {
-            list.languages
-                .retain(|target| !excluded.is_match(&*target.language.code));
-        }
+        list.languages
+            .retain(|target| !excluded.is_match(&*target.language.code));
         if self.ledger.has_room(id, list.languages.len()) {
             return Ok(list);
         }

@@ -44,30 +44,27 @@ impl RecordedTime {
 impl Ledger {
     /// A repository is no longer polled; its clocks are kept.
     pub fn leave(&mut self, id: RepositoryId, now: Timestamp) {
-        let Some(Polled {
+        if let Some(Polled {
             languages: Some(languages),
             ..
         }) = self.polled.remove(&id)
-        else {
-            return;
-        };
-        for reading in &*languages.readings {
-            depart(&mut self.departed, &mut self.time, id, reading, now);
+        {
+            for reading in &*languages.readings {
+                depart(&mut self.departed, &mut self.time, id, reading, now);
+            }
         }
     }
 
     /// Forgets the clocks of what left long ago, and the oldest if there are too many: an API that invents ids or
     /// languages must not fill the memory.
-    pub fn forget_departed(&mut self, now: Timestamp) {
-        let monotonic = Instant::now();
-        let wall = now;
-        let last = *self.last_expiry.get_or_insert(Moment { wall, monotonic });
-        if monotonic - last.monotonic >= DAY {
+    pub fn forget_departed(&mut self, now: Moment) {
+        let last = *self.last_expiry.get_or_insert(now);
+        if now.monotonic - last.monotonic >= DAY {
             // Old by both times: a clock that is ahead for less than a day, also at the start, makes nothing old.
-            let believed = last.wall.min(wall);
+            let believed = last.wall.min(now.wall);
             self.departed
                 .retain(|_, (_, left_at)| believed.since(*left_at) < DEPARTED_FOR);
-            self.last_expiry = Some(Moment { wall, monotonic });
+            self.last_expiry = Some(now);
         }
         let languages: usize = self.polled.values().map(Polled::languages).sum();
         let limit = languages.max(MOST_DEPARTED);
@@ -177,7 +174,11 @@ mod tests {
             exclude_languages: GlobSet::empty(),
             private: true,
         };
-        ledger.apply_complete(listing, &filter, START);
+        let now = Moment {
+            wall: START,
+            monotonic: Instant::now(),
+        };
+        ledger.apply_complete(listing, &filter, now);
         ledger
     }
 
@@ -240,7 +241,7 @@ mod tests {
                 bad: Defects::default(),
             };
             ledger.succeeded(id, list, 100.0, now, &mut PollLog::default());
-            ledger.forget_departed(now.wall);
+            ledger.forget_departed(now);
             interner.forget_unused();
         }
         assert_eq!(ledger.departed.len(), 100_000);

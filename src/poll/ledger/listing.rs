@@ -2,6 +2,7 @@
 
 use super::{super::steps::NAME_BYTES, Ledger, Polled, depart};
 use crate::{
+    clock::Moment,
     config::FilterConfig,
     model::{Defect, Defects, Listing, Repository, RepositoryId, Timestamp},
     select::{Selection, select},
@@ -22,9 +23,9 @@ impl Ledger {
         &mut self,
         listing: Listing,
         filter: &FilterConfig,
-        now: Timestamp,
+        now: Moment,
     ) -> Defects {
-        self.remove_missing(&listing, now);
+        self.remove_missing(&listing, now.wall);
         self.unnamed = listing.nameless.len();
         for (id, repository) in listing.repositories {
             if self.listed.get(&id) != Some(&repository) {
@@ -33,7 +34,7 @@ impl Ledger {
         }
         self.forget_departed(now);
         let mut bad = listing.bad;
-        for repository in self.reselect(filter, now) {
+        for repository in self.reselect(filter, now.wall) {
             bad.add_duplicate(Defect::DuplicateName, &repository);
         }
         bad
