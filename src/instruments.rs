@@ -67,18 +67,8 @@ impl Instruments {
     /// Those of a daemon that is scraped at `telemetry_path`.
     pub fn new(telemetry_path: &str) -> Self {
         let mut instruments = Self::of_one_poll();
-        let registry = &mut instruments.registry;
-        instruments.http_requests = add(
-            registry,
-            "http_requests",
-            "Requests that this exporter answered, by path and status",
-        );
-        instruments.tls_handshake_failures = add(
-            registry,
-            "tls_handshake_failures",
-            "TLS handshakes with clients that failed, by reason",
-        );
-        registry.register_collector(Box::new(ProcessCollector::new()));
+        let process = ProcessCollector::new();
+        instruments.registry.register_collector(Box::new(process));
         for (path, codes) in [
             ("/", &["200"][..]),
             (telemetry_path, &["200", "401", "429", "503"]),
@@ -147,8 +137,17 @@ impl Instruments {
                 "state_write_failures",
                 "Attempts to write the state file that failed",
             ),
-            http_requests: Family::default(),
-            tls_handshake_failures: Family::default(),
+            // Without the web side these have no labels, and so do not show.
+            http_requests: add(
+                r,
+                "http_requests",
+                "Requests that this exporter answered, by path and status",
+            ),
+            tls_handshake_failures: add(
+                r,
+                "tls_handshake_failures",
+                "TLS handshakes with clients that failed, by reason",
+            ),
             facts,
             registry,
         };

@@ -52,31 +52,29 @@ impl Translations {
             encoder,
             "translation_completion_ratio",
             "Reported completion of a language divided by api.completion_scale, not clamped",
-            self.readings().filter_map(|(labels, reading)| {
-                Some((labels, reading.completion()?.ratio(self.0.completion_scale)))
-            }),
+            self.readings(),
+            |reading| Some(reading.completion()?.ratio(self.0.completion_scale)),
         )?;
         family(
             encoder,
             "translation_last_progress_timestamp_seconds",
             "When completion was last seen to rise, or first seen, or seen to fall from complete, whichever was last",
-            self.readings().filter_map(|(labels, reading)| {
-                Some((labels, reading.progress()?.at.as_seconds()))
-            }),
+            self.readings(),
+            |reading| Some(reading.progress()?.at.as_seconds()),
         )?;
         family(
             encoder,
             "translation_target_ratio",
             "Completion ratio at which a language is ready, from the entry of targets that matches it",
-            self.targets()
-                .map(|(labels, target)| (labels, target.ratio)),
+            self.targets(),
+            |target| Some(target.ratio),
         )?;
         family(
             encoder,
             "translation_target_due_timestamp_seconds",
             "When a language must be ready, from the entry of targets that matches it",
-            self.targets()
-                .filter_map(|(labels, target)| Some((labels, target.due?.as_seconds()))),
+            self.targets(),
+            |target| Some(target.due?.as_seconds()),
         )?;
         family(
             encoder,
@@ -86,6 +84,7 @@ impl Translations {
                 .language_names()
                 .into_iter()
                 .map(|(code, name)| ([("language", code), ("name", name)], 1_u64)),
+            Some,
         )
     }
 
@@ -103,30 +102,28 @@ impl Translations {
                 ];
                 (labels, 1_u64)
             }),
+            Some,
         )?;
         family(
             encoder,
             "translation_repository_created_timestamp_seconds",
             "When a repository was created",
-            self.repositories().filter_map(|(repo, shown)| {
-                Some((repo, shown.repository.created_at?.as_seconds()))
-            }),
+            self.repositories(),
+            |shown| Some(shown.repository.created_at?.as_seconds()),
         )?;
         family(
             encoder,
             "translation_repository_languages",
             "Target languages configured for a repository",
-            self.repositories().filter_map(|(repo, shown)| {
-                Some((repo, shown.condition.languages()?.readings.len()))
-            }),
+            self.repositories(),
+            |shown| Some(shown.condition.languages()?.readings.len()),
         )?;
         family(
             encoder,
             "translation_repository_last_success_timestamp_seconds",
             "When the languages of a repository were last read in full",
-            self.repositories().filter_map(|(repo, shown)| {
-                Some((repo, shown.condition.last_success()?.as_seconds()))
-            }),
+            self.repositories(),
+            |shown| Some(shown.condition.last_success()?.as_seconds()),
         )
     }
 }
@@ -138,13 +135,15 @@ impl Collector for Translations {
     }
 }
 
-/// Encodes the samples of one name; a family without samples is left out.
-fn family<L: EncodeLabelSet, N: EncodeGaugeValue>(
+/// Encodes a sample of each item that has a value, with its labels; a family without samples is left out.
+fn family<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
-    samples: impl Iterator<Item = (L, N)>,
+    items: impl Iterator<Item = (L, T)>,
+    value: impl Fn(T) -> Option<N>,
 ) -> fmt::Result {
+    let samples = items.filter_map(|(labels, item)| Some((labels, value(item)?)));
     let mut samples = samples.peekable();
     if samples.peek().is_none() {
         return Ok(());
