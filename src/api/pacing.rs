@@ -46,7 +46,7 @@ impl Pacer {
     pub fn hold(&self, duration: Duration) {
         let until = Instant::now() + duration;
         let mut held_until = lock(&self.held_until);
-        *held_until = Some(held_until.map_or(until, |held| held.max(until)));
+        *held_until = held_until.max(Some(until));
     }
 
     /// Waits until earlier requests have their permits, the spacing has passed, and there is no hold.
@@ -69,8 +69,8 @@ impl Pacer {
         }
         let now = Instant::now();
         let due = last_permit.map(|last| last + *spacing.borrow());
-        *last_permit =
-            Some(due.map_or(now, |due| due.max(now.checked_sub(CATCH_UP).unwrap_or(now))));
+        let earliest = now.checked_sub(CATCH_UP).unwrap_or(now);
+        *last_permit = Some(due.unwrap_or(now).max(earliest));
     }
 }
 

@@ -171,17 +171,10 @@ fn is_bad(raw: Option<&str>, has_value: bool) -> bool {
 
 /// An integer, or a string of one in plain decimal digits (API specification 2.1).
 fn parse_id(raw: &str) -> Option<RepositoryId> {
-    let digits = if raw.starts_with('"') {
-        parse_string(raw)?
-    } else {
-        Cow::Borrowed(raw)
-    };
-    let canonical = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
-    if canonical {
-        digits.parse().ok().and_then(RepositoryId::new)
-    } else {
-        None
-    }
+    let digits = parse_string(raw).unwrap_or(Cow::Borrowed(raw));
+    let id = RepositoryId::new(digits.parse().ok()?)?;
+    // Neither +7 nor 007.
+    (id.to_string() == digits).then_some(id)
 }
 
 fn parse_nonempty(raw: &str) -> Option<Cow<'_, str>> {
