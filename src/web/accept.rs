@@ -60,9 +60,8 @@ fn raise_limit_of_open_files() {
         current: limit.maximum,
         ..limit
     };
-    if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::debug!(%error, "cannot raise the limit of open files");
-    }
+    // Otherwise it stays as it is.
+    setrlimit(Resource::Nofile, raised).ok();
 }
 
 async fn accept(listener: TcpListener, app: App, tasks: TaskTracker, connections: Arc<FairShare>) {

@@ -3,7 +3,7 @@
 use super::{auth::Verdict, fair_share::client_of, state::Site};
 use axum::{
     extract::{ConnectInfo, MatchedPath, Request, State},
-    http::{HeaderValue, StatusCode, header},
+    http::{StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -13,8 +13,8 @@ pub async fn limit_rate(State(site): State<Arc<Site>>, request: Request, next: N
     if let Some(limit) = site.file.rate_limit
         && let Err(wait) = site.shared.bucket.admit(limit)
     {
-        let seconds = HeaderValue::from(wait.as_secs().saturating_add(1));
-        let headers = [(header::RETRY_AFTER, seconds)];
+        let seconds = wait.as_secs().saturating_add(1);
+        let headers = [(header::RETRY_AFTER, seconds.to_string())];
         let message = "too many requests (rate_limit of the web configuration file)\n";
         return (StatusCode::TOO_MANY_REQUESTS, headers, message).into_response();
     }
@@ -44,16 +44,13 @@ pub async fn authenticate(
     }
 }
 
-pub async fn set_headers(State(site): State<Arc<Site>>, mut response: Response) -> Response {
-    let headers = response.headers_mut();
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    // Repository names may be private.
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.extend(site.file.headers.clone());
-    response
+pub async fn set_headers(State(site): State<Arc<Site>>, response: Response) -> Response {
+    let headers = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        // Repository names may be private.
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (headers, site.file.headers.clone(), response).into_response()
 }
 
 pub async fn count(

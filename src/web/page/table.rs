@@ -43,11 +43,9 @@ impl<'a> Table<'a> {
         sort(&mut rows, query);
         let mut languages = summary::languages(&rows, now);
         let left_out = languages.len().saturating_sub(MOST_LANGUAGES);
-        if left_out > 0 {
-            languages.sort_by_key(|(_, totals)| Reverse(totals.all));
-            languages.truncate(MOST_LANGUAGES);
-            languages.sort_by_key(|(code, _)| *code);
-        }
+        languages.sort_by_key(|(_, totals)| Reverse(totals.all));
+        languages.truncate(MOST_LANGUAGES);
+        languages.sort_by_key(|(code, _)| *code);
         let (found, read) = (rows.len(), rows.iter().filter(|row| row.is_read()).count());
         let totals = Totals::of(&rows);
         let pages = found.div_ceil(ROWS).max(1);
