@@ -1,8 +1,7 @@
 //! One connection: its TLS, its requests, and its end.
 //!
-//! It ends when no request has been under way for 35 s, when a response is not taken by its client ([`Activity`]), and when
-//! it is older than [`MAX_AGE`]. What a client can make it keep is bounded: a head, [`MAX_STREAMS`] responses, and of each
-//! what hyper holds to send next.
+//! It ends when no request has been under way for 35 s, and when a response is not taken by its client ([`Activity`]). What a
+//! client can make it keep is bounded: a head, [`MAX_STREAMS`] responses, and of each what hyper holds to send next.
 
 use super::{
     activity::{Activity, Expiry, RESPONSE_TIMEOUT, UnderWay},
@@ -28,8 +27,6 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
-
-const MAX_AGE: Duration = Duration::from_secs(600);
 
 /// How long an idle connection may take to close, and the body of a request to arrive that is thrown away.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -102,7 +99,6 @@ async fn serve_requests(
     tokio::select! {
         ended = connection.as_mut() => return ended,
         expiry = activity.expired() => if expiry == Expiry::Late { return Ok(()) },
-        () = sleep(MAX_AGE) => {}
         () = drain.cancelled() => {}
     }
     connection.as_mut().graceful_shutdown();
