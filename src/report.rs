@@ -59,8 +59,8 @@ impl Terminal {
     pub fn of_stdout() -> Self {
         let terminal = console::Term::stdout();
         let width = match terminal.size_checked() {
-            Some((_, columns @ 1..)) => columns.into(),
-            _ => std::env::var("COLUMNS")
+            Some((_, columns)) => columns.into(),
+            None => std::env::var("COLUMNS")
                 .ok()
                 .and_then(|columns| columns.parse().ok())
                 .unwrap_or(80),

@@ -30,25 +30,19 @@ pub(crate) fn nearest<T: AsRef<str>>(
     candidates: impl IntoIterator<Item = T>,
 ) -> Option<T> {
     let typed = normal(typed);
-    candidates
-        .into_iter()
-        .map(|candidate| {
-            (
-                strsim::jaro_winkler(&typed, &normal(candidate.as_ref())),
-                candidate,
-            )
-        })
-        .filter(|(likeness, _)| *likeness >= 0.8)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other))
-        .map(|(_, candidate)| candidate)
+    let (mut nearest, mut likeness) = (None, 0.8);
+    for candidate in candidates {
+        let this = strsim::jaro_winkler(&typed, &normal(candidate.as_ref()));
+        if this >= likeness {
+            (nearest, likeness) = (Some(candidate), this);
+        }
+    }
+    nearest
 }
 
 /// What spellings that mean the same to people have in common: `base-url`, `baseUrl`, `base_url`.
 fn normal(name: &str) -> String {
-    name.chars()
-        .filter(|c| !matches!(c, '_' | '-' | '.'))
-        .flat_map(char::to_lowercase)
-        .collect()
+    name.replace(['_', '-', '.'], "").to_lowercase()
 }
 
 /// What to do about an error whose cause lies in the system, whatever was attempted.

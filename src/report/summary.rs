@@ -67,7 +67,7 @@ impl<'a> Translation<'a> {
 }
 
 /// How a date stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug)]
 pub enum Deadline {
     /// It has passed, and not everything is ready.
     Missed,
@@ -115,7 +115,7 @@ pub fn days(due: Timestamp, now: Timestamp) -> String {
 }
 
 /// A mean of ratios, each clamped to 0 to 1 so that one absurd value does not outweigh all others.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Mean {
     sum: f64,
     count: u32,
@@ -136,7 +136,7 @@ impl Mean {
 }
 
 /// Totals of several translations.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Totals {
     pub all: usize,
     pub ready: usize,
@@ -312,7 +312,7 @@ pub fn dates<'a>(rows: &[Row<'a>], most: usize, now: Timestamp) -> BTreeMap<Time
 }
 
 /// Why repositories fail.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Cause<'a> {
     /// The names of the repositories with this cause.
     pub repositories: Vec<&'a str>,

@@ -59,8 +59,8 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
             .map(Completion::get)
             .collect();
         lines.push(describe(&repository.name, languages.len(), &completions));
-        let completions = completions.into_iter();
-        findings.extend(health::scale(config.api.completion_scale, completions));
+        let scale = config.api.completion_scale;
+        findings.extend(health::scale(scale, completions.into_iter()));
     }
     for finding in findings {
         lines.push(format!("going by these answers: {}", finding.line()));

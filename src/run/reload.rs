@@ -72,11 +72,9 @@ impl Reloader {
                 Some(request) = self.requests.recv() => Some(request),
             };
             notify::reloading();
-            let is_asked = !matches!(request, Some(ReloadRequest::WebFileChanged));
-            let outcome = if is_asked {
-                self.reload(true).await
-            } else {
-                self.follow_web_file().await
+            let outcome = match request {
+                Some(ReloadRequest::WebFileChanged) => self.follow_web_file().await,
+                _ => self.reload(true).await,
             };
             let now = Clock::system().now();
             let hint = "correct it, then reload again; the web configuration file in force is read again when it changes";

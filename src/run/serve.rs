@@ -30,19 +30,19 @@ pub type Announce = fn(&Config, &WebConfigFile, &[TcpListener]);
 
 /// Runs the exporter until a signal says to stop; as the demo, if it is to be announced.
 pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), RunError> {
-    let (asked_to_stop, hangup) = (asked_to_stop()?, listen(SignalKind::hangup())?);
+    let (asked_to_stop, hangup) = (asked_to_stop(), listen(SignalKind::hangup())?);
     tokio::pin!(asked_to_stop);
     // Files may block forever, such as pipes and network disks: no thread that answers signals waits for them.
     let (stop, mut tasks, reloader) = tokio::select! {
         started = off_the_runtime(move || start(options, announce)) => started?,
-        () = &mut asked_to_stop => return Ok(()),
+        asked = &mut asked_to_stop => return Ok(asked?),
     };
     notify::ready();
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => {
             Err(anyhow!("a task of the exporter ended unexpectedly; this is a bug: {ended:?}"))
         }
-        () = asked_to_stop => Ok(()),
+        asked = asked_to_stop => asked,
         never = reloader.run(hangup) => match never {},
     };
     notify::stopping();
@@ -99,18 +99,15 @@ fn start(
 }
 
 /// Ends when the process is asked to stop.
-fn asked_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
-    let (mut terminate, mut interrupt) = (
-        listen(SignalKind::terminate())?,
-        listen(SignalKind::interrupt())?,
-    );
-    Ok(async move {
-        let signal = tokio::select! {
-            _ = terminate.recv() => "SIGTERM",
-            _ = interrupt.recv() => "SIGINT",
-        };
-        tracing::info!(signal, "stopping");
-    })
+async fn asked_to_stop() -> anyhow::Result<()> {
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let signal = tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
+    };
+    tracing::info!(signal, "stopping");
+    Ok(())
 }
 
 fn listen(kind: SignalKind) -> anyhow::Result<Signal> {
