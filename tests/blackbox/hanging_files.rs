@@ -92,6 +92,8 @@ fn a_reload_that_hangs_is_refused_and_later_ones_are_not() {
     let successful = "translation_exporter_config_last_reload_successful";
     assert_eq!(exporter.metrics().value(successful, &[]), Some(0.0));
 
+    // The one that was given up reads no longer, so that the next one to read is waited for.
+    drop(wait_until_it_hangs(&path));
     let web_file = exporter.folder.path().join("web.yaml");
     fs::write(web_file, "rate_limit: {interval: 1ms, burst: 2000}\n").unwrap();
     exporter.wait_for_line(&["the web configuration has changed", "2000"]);
