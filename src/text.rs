@@ -1,5 +1,6 @@
 //! Text that several modules need: untrusted text, shown safely, and hints.
 
+use rustix::io::Errno;
 use std::fmt::Write as _;
 
 /// Whether a terminal would interpret a character, or it is invisible but changes how others are shown, so that a name with
@@ -47,10 +48,12 @@ fn normal(name: &str) -> String {
 
 /// What to do about an error whose cause lies in the system, whatever was attempted.
 pub(crate) fn os_hint(error: &std::io::Error) -> Option<&'static str> {
-    use rustix::io::Errno;
-    let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
-    (is(Errno::MFILE) || is(Errno::NFILE))
-        .then_some("raise the limit on open files (ulimit -n, or LimitNOFILE= of systemd)")
+    match Errno::from_io_error(error)? {
+        Errno::MFILE | Errno::NFILE => {
+            Some("raise the limit on open files (ulimit -n, or LimitNOFILE= of systemd)")
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::{
     snapshot::Step,
     telemetry,
 };
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{io::Write as _, sync::Arc};
 use tokio::sync::watch;
@@ -63,7 +63,7 @@ pub async fn once(
     let facts = instruments.facts();
     let findings = health::findings(snapshot, status, &facts, outcome.ended_at);
     check_read(findings, outcome.is_success())?;
-    saved.map_err(|error| anyhow!("what was read is printed, and not saved: {error}"))?;
+    saved.context("what was read is printed, and not saved")?;
     if require_targets {
         report::all_ready(snapshot)?;
     }
