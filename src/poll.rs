@@ -255,9 +255,9 @@ impl<A: Api> Poller<A> {
 
     /// Puts what does not wait for the next poll into force: the targets and the languages that are excluded.
     fn follow_settings(&mut self) {
-        let settings = Arc::clone(&self.settings.borrow());
+        let now = self.clock.now();
         self.ledger
-            .exclude(&settings.filter.exclude_languages, self.clock.now());
+            .exclude(&self.settings.borrow().filter.exclude_languages, now);
         self.publish();
     }
 
