@@ -20,7 +20,7 @@ use std::{sync::Arc, time::Duration};
 pub const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// The API cannot be read, or data can no longer be shown.
     Error,
@@ -31,7 +31,7 @@ pub enum Severity {
 }
 
 /// What can be wrong, worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// The API refuses the key, or its file cannot be read.
     KeyUnusable,
@@ -59,7 +59,7 @@ pub enum Kind {
 }
 
 /// What every finding of a kind has in common.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Traits {
     pub severity: Severity,
     pub origin: Origin,

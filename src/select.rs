@@ -10,7 +10,7 @@ use std::{
 };
 
 /// What happens to the repositories of a listing.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Selection {
     /// Those that are polled, each name once.
     pub polled: BTreeMap<RepositoryId, Arc<Repository>>,

@@ -64,7 +64,7 @@ pub struct Languages {
 }
 
 /// What is known of a repository's languages. Each repository is in one condition.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Condition {
     /// Never read. The failure is that of its first attempts, if there were any.
     Pending(Option<Failure>),
@@ -120,7 +120,7 @@ impl Condition {
 }
 
 /// A repository that is shown.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Shown {
     pub repository: Arc<Repository>,
     pub condition: Condition,
@@ -235,7 +235,7 @@ pub fn out_of_scale(scale: f64, completions: impl Iterator<Item = f64>) -> usize
 }
 
 /// How a poll ended.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct PollOutcome {
     pub ended_at: Timestamp,
     pub duration: Duration,
@@ -280,14 +280,14 @@ impl PollOutcome {
 }
 
 /// The poll under way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Running {
     pub since: Timestamp,
     pub step: Step,
 }
 
 /// How far the poll under way has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Step {
     /// It reads the listing, which has shown so many repositories so far.
     Listing { shown: usize },
@@ -305,7 +305,7 @@ pub enum Step {
 }
 
 /// What the poller does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Activity {
     Polling(Running),
     /// It waits for the next poll, and for when, once that is known.
@@ -314,7 +314,7 @@ pub enum Activity {
 
 /// The state of polling; published with the snapshot, so that readiness and the page can distinguish a refused key from a
 /// slow start.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct PollStatus {
     pub interval: Duration,
     pub activity: Activity,

@@ -6,7 +6,7 @@ use crate::model::Timestamp;
 use globset::GlobSet;
 
 /// When a language is ready.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// The completion ratio that is enough: 0 to 1.
     pub ratio: f64,
@@ -52,7 +52,7 @@ pub fn parse_due(text: &str) -> Option<Timestamp> {
 }
 
 /// One entry of `targets`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub struct Entry {
     /// Where it stands, for people: file and line.
     pub source: String,
@@ -64,7 +64,7 @@ pub struct Entry {
 }
 
 /// The entries of `targets`, in their order.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Targets(pub Vec<Entry>);
 
 impl Targets {
@@ -80,7 +80,7 @@ impl Targets {
 }
 
 /// The entries of `targets` that are about one repository, in their order.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct RepositoryTargets<'a>(pub Vec<&'a Entry>);
 
 impl<'a> RepositoryTargets<'a> {
