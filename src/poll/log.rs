@@ -65,8 +65,8 @@ impl PollLog {
                 tracing::info!(of, "all entries of the answer are good again");
             }
         } else if self.is_logged("answers with bad entries") {
-            let logged: Vec<_> = bad.iter().take(AT_MOST).map(ToString::to_string).collect();
-            let (bad, more) = (logged.join("; "), bad.len().saturating_sub(AT_MOST));
+            let first: Vec<_> = bad.iter().take(AT_MOST).map(ToString::to_string).collect();
+            let (bad, more) = (first.join("; "), bad.len().saturating_sub(AT_MOST));
             tracing::warn!(
                 of,
                 bad,

@@ -76,7 +76,7 @@ impl Round {
 }
 
 impl<A: Api> Poller<A> {
-    /// Waits for an answer. What was read so far, and what a reload changes, is published in the meantime.
+    /// Waits for an answer, and cancels nothing. What was read so far, and what a reload changes, is published in the meantime.
     pub async fn wait_for<T>(&mut self, answer: impl Future<Output = T>, round: &mut Round) -> T {
         let mut answer = pin!(answer);
         loop {
