@@ -83,17 +83,6 @@ pub struct Repository {
     pub created_at: Option<Timestamp>,
 }
 
-impl Repository {
-    /// The value of the label `private`.
-    pub fn private_label(&self) -> &'static str {
-        match self.private {
-            Some(false) => "false",
-            Some(true) => "true",
-            None => "unknown",
-        }
-    }
-}
-
 /// A language that repositories are translated into.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Language {

@@ -94,11 +94,14 @@ impl Translations {
             "translation_repository_info",
             "Id of a repository and whether it is private: true, false or unknown; always 1",
             self.repositories().map(|([(_, repo)], shown)| {
-                let (id, private) = (shown.repository.id, shown.repository.private_label());
+                let private = match shown.repository.private {
+                    Some(is_private) => is_private.to_string(),
+                    None => "unknown".to_owned(),
+                };
                 let labels = [
                     ("repo", repo.to_owned()),
-                    ("id", id.to_string()),
-                    ("private", private.to_owned()),
+                    ("id", shown.repository.id.to_string()),
+                    ("private", private),
                 ];
                 (labels, 1_u64)
             }),

@@ -46,6 +46,7 @@ impl Interner {
     }
 }
 
+/// Each language once.
 #[derive(Debug, Default)]
 pub struct KnownLanguages {
     languages: HashSet<Arc<Language>>,

@@ -1,6 +1,6 @@
 //! What can go wrong with the state file, and what to do about it.
 
-use super::{DEMO, DecodeError};
+use super::DecodeError;
 use crate::text::os_hint;
 use std::{
     io::{self, ErrorKind},
@@ -19,6 +19,7 @@ pub enum StateError {
     Held(PathBuf),
     #[error("state.file {} is not a file: name a file in a folder that the exporter may write to", path.display())]
     NotAFile { path: PathBuf },
+    /// The exporter does not start.
     #[error("cannot use the state file {}: {why}; {}", path.display(), why.hint())]
     LeftAlone { path: PathBuf, why: DecodeError },
     /// The exporter starts without it.
@@ -50,11 +51,6 @@ impl StateError {
 }
 
 impl DecodeError {
-    /// Whether the file stays where it is, and the exporter does not start.
-    pub fn is_left_alone(&self, base_url: &str) -> bool {
-        base_url == DEMO || matches!(self, Self::Newer(_))
-    }
-
     fn hint(&self) -> &'static str {
         match self {
             Self::Newer(_) => {
