@@ -6,7 +6,7 @@
 use super::gauge;
 use crate::{
     model::Timestamp,
-    snapshot::{PollStatus, Snapshot, is_scale_suspect, out_of_scale},
+    snapshot::{PollOutcome, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
 };
 use prometheus_client::{
     collector::Collector,
@@ -25,32 +25,9 @@ pub struct Polling {
 impl Collector for Polling {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let Self { snapshot, status } = self;
-        let last = status.last.as_ref();
-        let listed = last.map(|last| u64::from(last.listing.is_none()));
-        gauge(
-            &mut encoder,
-            "translation_up",
-            "1 if the last poll could list all repositories, 0 if not.",
-            listed,
-        )?;
-        gauge(
-            &mut encoder,
-            "translation_exporter_last_poll_timestamp_seconds",
-            "When the last poll ended.",
-            last.map(|last| last.ended_at.as_seconds()),
-        )?;
-        gauge(
-            &mut encoder,
-            "translation_exporter_last_poll_duration_seconds",
-            "Time that the last poll took.",
-            last.map(|last| last.duration.as_secs_f64()),
-        )?;
-        gauge(
-            &mut encoder,
-            "translation_exporter_listing_complete",
-            "1 if the last listing of the repositories reached its end, 0 if not.",
-            listed,
-        )?;
+        if let Some(last) = &status.last {
+            encode_last(last, &mut encoder)?;
+        }
         gauge(
             &mut encoder,
             "translation_exporter_last_success_timestamp_seconds",
@@ -86,6 +63,34 @@ impl Collector for Polling {
         }
         Ok(())
     }
+}
+
+fn encode_last(last: &PollOutcome, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let listed = Some(u64::from(last.listing.is_none()));
+    gauge(
+        encoder,
+        "translation_up",
+        "1 if the last poll could list all repositories, 0 if not.",
+        listed,
+    )?;
+    gauge(
+        encoder,
+        "translation_exporter_last_poll_timestamp_seconds",
+        "When the last poll ended.",
+        Some(last.ended_at.as_seconds()),
+    )?;
+    gauge(
+        encoder,
+        "translation_exporter_last_poll_duration_seconds",
+        "Time that the last poll took.",
+        Some(last.duration.as_secs_f64()),
+    )?;
+    gauge(
+        encoder,
+        "translation_exporter_listing_complete",
+        "1 if the last listing of the repositories reached its end, 0 if not.",
+        listed,
+    )
 }
 
 /// What is counted over all repositories.

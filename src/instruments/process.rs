@@ -4,7 +4,7 @@
 //! left out.
 
 use super::gauge;
-use procfs::process::Process;
+use procfs::process::{Process, Stat};
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric as _},
@@ -27,19 +27,45 @@ impl ProcessCollector {
             booted_at: procfs::boot_time_secs().ok(),
         }
     }
+
+    fn encode_stat(&self, stat: &Stat, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "Total user and system CPU time spent in seconds.";
+        let unit = Some(&Unit::Seconds);
+        let cpu = encoder.encode_descriptor("process_cpu", help, unit, MetricType::Counter)?;
+        ConstCounter::new(seconds(stat.utime + stat.stime)).encode(cpu)?;
+        gauge(
+            encoder,
+            "process_virtual_memory_bytes",
+            "Virtual memory size in bytes.",
+            Some(stat.vsize),
+        )?;
+        gauge(
+            encoder,
+            "process_resident_memory_bytes",
+            "Resident memory size in bytes.",
+            Some(stat.rss * procfs::page_size()),
+        )?;
+        gauge(
+            encoder,
+            "process_threads",
+            "Number of operating system threads.",
+            Some(stat.num_threads.unsigned_abs()),
+        )?;
+        let ticks = |booted_at| booted_at * procfs::ticks_per_second() + stat.starttime;
+        gauge(
+            encoder,
+            "process_start_time_seconds",
+            "Start time of the process since unix epoch in seconds.",
+            self.booted_at.map(|booted_at| seconds(ticks(booted_at))),
+        )
+    }
 }
 
 impl Collector for ProcessCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let stat = Process::myself().and_then(|process| process.stat()).ok();
-        if let Some(stat) = &stat {
-            let help = "Total user and system CPU time spent in seconds.";
-            let unit = Some(&Unit::Seconds);
-            let cpu = encoder.encode_descriptor("process_cpu", help, unit, MetricType::Counter)?;
-            ConstCounter::new(seconds(stat.utime + stat.stime)).encode(cpu)?;
+        if let Ok(stat) = Process::myself().and_then(|process| process.stat()) {
+            self.encode_stat(&stat, &mut encoder)?;
         }
-        let stat = stat.as_ref();
-        let started = stat.zip(self.booted_at);
         let open = std::fs::read_dir("/proc/self/fd").ok();
         gauge(
             &mut encoder,
@@ -59,32 +85,6 @@ impl Collector for ProcessCollector {
             "process_virtual_memory_max_bytes",
             "Maximum amount of virtual memory available in bytes.",
             Some(limit(Resource::As)),
-        )?;
-        gauge(
-            &mut encoder,
-            "process_virtual_memory_bytes",
-            "Virtual memory size in bytes.",
-            stat.map(|stat| stat.vsize),
-        )?;
-        gauge(
-            &mut encoder,
-            "process_resident_memory_bytes",
-            "Resident memory size in bytes.",
-            stat.map(|stat| stat.rss * procfs::page_size()),
-        )?;
-        gauge(
-            &mut encoder,
-            "process_threads",
-            "Number of operating system threads.",
-            stat.map(|stat| stat.num_threads.unsigned_abs()),
-        )?;
-        gauge(
-            &mut encoder,
-            "process_start_time_seconds",
-            "Start time of the process since unix epoch in seconds.",
-            started.map(|(stat, booted_at)| {
-                seconds(booted_at * procfs::ticks_per_second() + stat.starttime)
-            }),
         )
     }
 }
