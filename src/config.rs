@@ -59,9 +59,6 @@ pub struct Setting {
 /// Stands for the path of [`Options::defaults`]; no file has such a name.
 pub const DEMO_FILE: &str = "demo/";
 
-/// The keys that cannot change in a running process.
-const FIXED: [&str; 3] = ["api.base_url", "state.file", "web.listen_addresses"];
-
 /// Reads the configuration: defaults, the file, `environment`, `options`; later ones win. The API key file is read
 /// once, so that a failure shows early.
 ///
@@ -85,8 +82,8 @@ pub fn load_address(
     const KEYS: [&str; 2] = ["web.listen_addresses", "web.config_file"];
     let mut read = layers::merge(options, environment)?;
     let address = (sections::listen_addresses(&mut read), read.file(KEYS[1]));
-    let is_of_address = |mistake: &Mistake| mistake.key.is_some_and(|key| KEYS.contains(&key.path));
-    read.mistakes.retain(is_of_address);
+    read.mistakes
+        .retain(|mistake| mistake.key.is_some_and(|key| KEYS.contains(&key.path)));
     if !read.mistakes.is_empty() {
         return Err(ConfigError(read.mistakes));
     }
@@ -96,21 +93,21 @@ pub fn load_address(
 impl Config {
     /// A line for each key: the value in force and where it came from, secrets hidden.
     pub(crate) fn describe(&self) -> String {
-        let row =
-            |key: &str, value: &str, source: &str| format!("{key:24}  {value:28}  {source}\n");
-        let mut table = row("KEY", "VALUE", "SOURCE");
+        let mut lines = vec![format!("{:24}  {:28}  SOURCE\n", "KEY", "VALUE")];
         for Setting { key, value, source } in &self.settings {
             let value = if value.is_empty() { "-" } else { value };
-            table += &row(key, value, &source.to_string());
+            lines.push(format!("{key:24}  {value:28}  {source}\n"));
         }
-        table
+        lines.concat()
     }
 
     /// The keys whose values differ in `new`, with both values; secrets hidden.
     pub(crate) fn changes(&self, new: &Self) -> Vec<String> {
         let mut changes = Vec::new();
-        for (old, new) in self.changed(new) {
-            changes.push(format!("{} ({:?} -> {:?})", old.key, old.value, new.value));
+        for (old, new) in self.settings.iter().zip(&new.settings) {
+            if old.value != new.value {
+                changes.push(format!("{} ({:?} -> {:?})", old.key, old.value, new.value));
+            }
         }
         // Its setting hides it.
         if let (KeySource::Inline(_), KeySource::Inline(_)) = (&self.api.key, &new.api.key)
@@ -123,17 +120,17 @@ impl Config {
 
     /// The keys that differ in `new` but cannot change in a running process.
     pub(crate) fn restart_needed(&self, new: &Self) -> Vec<&'static str> {
-        self.changed(new)
-            .map(|(old, _)| old.key)
-            .filter(|key| FIXED.contains(key))
-            .collect()
-    }
-
-    fn changed<'a>(&'a self, new: &'a Self) -> impl Iterator<Item = (&'a Setting, &'a Setting)> {
-        self.settings
-            .iter()
-            .zip(&new.settings)
-            .filter(|(old, new)| old.value != new.value)
+        let mut keys = Vec::new();
+        if self.api.base_url != new.api.base_url {
+            keys.push("api.base_url");
+        }
+        if self.state_file != new.state_file {
+            keys.push("state.file");
+        }
+        if self.web.listen_addresses != new.web.listen_addresses {
+            keys.push("web.listen_addresses");
+        }
+        keys
     }
 }
 

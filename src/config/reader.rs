@@ -61,8 +61,7 @@ impl Reader {
     }
 
     pub fn list(&self, path: &str) -> Vec<String> {
-        let text = self.text(path);
-        items(&text).into_iter().map(str::to_owned).collect()
+        items(&self.text(path))
     }
 
     /// Where a path leads; `None` if it is not set. In the file, a relative one begins at the folder of the file.
@@ -75,13 +74,12 @@ impl Reader {
     }
 
     /// What `parse` makes of the text of a key. That it makes nothing of it is noted.
-    pub fn parsed<T>(&mut self, path: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+    pub fn parsed<T: Default>(&mut self, path: &str, parse: impl FnOnce(&str) -> Option<T>) -> T {
         let text = self.text(path);
-        let value = parse(&text);
-        if value.is_none() {
+        parse(&text).unwrap_or_else(|| {
             self.mistake(path, format!("is {}", short(&text)), "");
-        }
-        value
+            T::default()
+        })
     }
 
     pub fn number<T: FromStr + Default + PartialOrd>(
@@ -89,10 +87,9 @@ impl Reader {
         path: &str,
         bounds: RangeInclusive<T>,
     ) -> T {
-        let number = self.parsed(path, |text| {
+        self.parsed(path, |text| {
             text.parse().ok().filter(|number| bounds.contains(number))
-        });
-        number.unwrap_or_default()
+        })
     }
 
     pub fn duration(&mut self, path: &str, bounds: RangeInclusive<Duration>) -> Duration {
@@ -102,16 +99,15 @@ impl Reader {
         });
         // Nobody means a month.
         let text = self.text(path);
-        if duration.is_some() && text.contains('M') {
+        if !duration.is_zero() && text.contains('M') {
             let what = format!("is {}, in months", short(&text));
             self.mistake(path, what, "write a lowercase m for minutes");
         }
-        duration.unwrap_or_default()
+        duration
     }
 
     pub fn switch(&mut self, path: &str) -> bool {
-        let switch = self.parsed(path, |text| Value::from(text).to_bool_lossy());
-        switch.unwrap_or_default()
+        self.parsed(path, |text| Value::from(text).to_bool_lossy())
     }
 
     /// Globs of which `*` stays within a segment: on codes of languages, or else on owner/repo.
@@ -171,14 +167,14 @@ impl Reader {
 }
 
 /// The items of a list that is written as one text. A comma within the braces of a glob is the glob's own.
-fn items(text: &str) -> Vec<&str> {
+fn items(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let items = text.split(|c| {
         depth = depth.saturating_sub(usize::from(c == '}')) + usize::from(c == '{');
         c == ',' && depth == 0
     });
     items
-        .map(str::trim)
+        .map(|item| item.trim().to_owned())
         .filter(|item| !item.is_empty())
         .collect()
 }

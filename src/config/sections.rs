@@ -131,16 +131,15 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
         let is_rate = |rate: &f64| *rate == 0.0 || (0.001..=1_000_000.0).contains(rate);
         text.parse().ok().filter(is_rate)
     });
-    let size = read.parsed("api.max_response_size", size);
     Some(ApiConfig {
         page_size: read.number("api.page_size", 1..=1000),
         concurrency: read.number("api.concurrency", 1..=1024),
-        requests_per_second: rate.filter(|rate| *rate > 0.0),
+        requests_per_second: (rate > 0.0).then_some(rate),
         connect_timeout: read.duration("api.connect_timeout", MILLISECOND..=LONGEST),
         timeout: read.duration("api.timeout", MILLISECOND..=LONGEST),
         max_attempts: read.number("api.max_attempts", 1..=10),
         max_retry_after: read.duration("api.max_retry_after", SECOND..=HOUR * 24),
-        max_response_size: size.unwrap_or_default(),
+        max_response_size: read.parsed("api.max_response_size", size),
         max_repositories: read.number("api.max_repositories", 1..=10_000_000),
         ca_file: read.file("api.ca_file"),
         completion_scale: read.number("api.completion_scale", 1.0..=f64::MAX),
@@ -357,14 +356,13 @@ fn telemetry_path(read: &mut Reader) -> String {
 }
 
 fn log(read: &mut Reader) -> LogConfig {
-    let level = read.parsed("log.level", |text| text.parse().ok());
-    let json = read.parsed("log.format", |text| match text {
-        "logfmt" => Some(false),
-        "json" => Some(true),
-        _ => None,
-    });
+    let level = read.parsed("log.level", |text| text.parse().ok().map(Some));
     LogConfig {
         level: level.unwrap_or(Level::INFO),
-        json: json.unwrap_or_default(),
+        json: read.parsed("log.format", |text| match text {
+            "logfmt" => Some(false),
+            "json" => Some(true),
+            _ => None,
+        }),
     }
 }
