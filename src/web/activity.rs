@@ -7,7 +7,7 @@ use super::fair_share::FairShare;
 use crate::sync::lock;
 use axum::{
     body::{Body, Bytes, HttpBody as _},
-    http::{Method, Request, StatusCode},
+    http::{Method, Request},
     response::Response,
 };
 use futures_util::{TryStreamExt as _, stream};
@@ -125,7 +125,7 @@ pub struct UnderWay {
     method: Method,
     path: String,
     /// `None` until there is a response.
-    status: Option<StatusCode>,
+    status: Option<u16>,
     bytes: usize,
 }
 
@@ -151,7 +151,7 @@ impl UnderWay {
 
     /// The response, which takes its share of the memory and has to be sent in time.
     pub fn answer(mut self, response: Response, memory: &FairShare) -> Response {
-        self.status = Some(response.status());
+        self.status = Some(response.status().as_u16());
         let held = response.body().size_hint().exact().unwrap_or(SCRAPE);
         let share = memory.take(&self.activity, held);
         self.progressed();
@@ -189,7 +189,7 @@ impl Drop for UnderWay {
         tracing::debug!(
             method = %self.method,
             path = self.path,
-            status = self.status.map(|status| status.as_u16()),
+            status = self.status,
             bytes = self.bytes,
             duration = ?self.began.elapsed(),
             peer = %self.activity.peer,

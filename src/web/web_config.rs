@@ -47,9 +47,7 @@ pub struct WebConfigFile {
 /// Holds secrets.
 impl fmt::Debug for WebConfigFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("WebConfigFile")
-            .field(&self.description)
-            .finish()
+        f.write_str(&self.description)
     }
 }
 

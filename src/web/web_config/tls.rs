@@ -59,15 +59,12 @@ impl Tls {
         let authorities = authorities.as_ref().map(Pem::roots).transpose()?;
         let (versions, version_names) = versions(keys)?;
         let clients = Clients::new(section, authorities)?;
-        let (protocols, protocol_names): (&[&[u8]], _) = if http2 {
-            (&[b"h2", b"http/1.1"], "HTTP/2 and HTTP/1.1")
+        let protocols = if http2 {
+            "HTTP/2 and HTTP/1.1"
         } else {
-            (&[b"http/1.1"], "HTTP/1.1 only")
+            "HTTP/1.1 only"
         };
-        let description = format!(
-            "TLS {version_names}, {}, {protocol_names}",
-            clients.describe()
-        );
+        let description = format!("TLS {version_names}, {}, {protocols}", clients.describe());
         let chain = certificate.certificates()?;
         let expires = expiry(&chain);
         let mut config = ServerConfig::builder_with_provider(Arc::new(provider(keys)?))
@@ -87,7 +84,10 @@ impl Tls {
                 _ => certificate.unusable(&error),
             })?;
         config.ignore_client_order = keys.prefer_server_cipher_suites.unwrap_or(true);
-        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        if http2 {
+            config.alpn_protocols.push(b"h2".to_vec());
+        }
+        config.alpn_protocols.push(b"http/1.1".to_vec());
         Ok(Self {
             config: Arc::new(config),
             expires,
@@ -98,8 +98,9 @@ impl Tls {
 
 fn expiry(chain: &[CertificateDer<'_>]) -> Option<Timestamp> {
     let (_, certificate) = X509Certificate::from_der(chain.first()?).ok()?;
+    // Of the year 9999 at most.
     let seconds = certificate.validity().not_after.timestamp();
-    Some(Timestamp::from_millis(seconds.checked_mul(1000)?))
+    Some(Timestamp::from_millis(seconds * 1000))
 }
 
 /// The versions that are allowed, and their names.
