@@ -59,9 +59,9 @@ pub async fn serve(
     let Some(tls) = &site.file.tls else {
         return serve_requests(stream, false, app, generation, activity).await;
     };
-    let (config, instruments) = (Arc::clone(&tls.config), &site.shared.instruments);
+    let instruments = &site.shared.instruments;
     let stream = tokio::select! {
-        shaken = handshake::shake_hands(stream, config, instruments) => shaken?,
+        shaken = handshake::shake_hands(stream, &tls.acceptor, instruments) => shaken?,
         () = generation.cancelled() => return Ok(()),
     };
     drop(site);

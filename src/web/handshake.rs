@@ -1,10 +1,9 @@
 //! TLS handshakes, and why they fail.
 
 use crate::{instruments::Instruments, model::HandshakeFailure};
-use rustls::{AlertDescription as Alert, Error, ServerConfig};
+use rustls::{AlertDescription as Alert, Error};
 use std::{
     io::{self, ErrorKind},
-    sync::Arc,
     time::Duration,
 };
 use tokio::{io::AsyncWriteExt, net::TcpStream, time::timeout};
@@ -23,7 +22,7 @@ const HANDSHAKE: u8 = 22;
 /// only connects.
 pub async fn shake_hands(
     stream: TcpStream,
-    tls: Arc<ServerConfig>,
+    tls: &TlsAcceptor,
     instruments: &Instruments,
 ) -> io::Result<TlsStream<TcpStream>> {
     let handshake = async {
@@ -32,7 +31,7 @@ pub async fn shake_hands(
             return Err(ErrorKind::NotConnected.into());
         }
         if first[0] == HANDSHAKE {
-            return TlsAcceptor::from(tls).accept(stream).await;
+            return tls.accept(stream).await;
         }
         // Whether it reads the response no longer matters.
         answer_plain(stream).await.ok();

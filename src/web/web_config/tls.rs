@@ -18,11 +18,12 @@ use rustls::{
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 use std::sync::Arc;
+use tokio_rustls::TlsAcceptor;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// TLS as set in the file.
 pub struct Tls {
-    pub config: Arc<ServerConfig>,
+    pub acceptor: TlsAcceptor,
     /// When the served TLS certificate expires; `None` if it cannot be read.
     pub expires: Option<Timestamp>,
     /// For people.
@@ -89,7 +90,7 @@ impl Tls {
         }
         config.alpn_protocols.push(b"http/1.1".to_vec());
         Ok(Self {
-            config: Arc::new(config),
+            acceptor: Arc::new(config).into(),
             expires,
             description,
         })
