@@ -144,6 +144,28 @@ fn the_process_shows_as_the_official_clients_show_it() {
 }
 
 #[test]
+fn the_cpu_time_is_that_of_the_process_and_of_the_system_for_it() {
+    let used = || {
+        let stat = procfs::process::Process::myself().unwrap().stat().unwrap();
+        let seconds = |ticks: u64| {
+            let ticks = u32::try_from(ticks).unwrap();
+            let per_second = u32::try_from(procfs::ticks_per_second()).unwrap();
+            f64::from(ticks) / f64::from(per_second)
+        };
+        (seconds(stat.utime), seconds(stat.utime + stat.stime))
+    };
+    while used().0 < 0.05 {
+        std::hint::black_box((0..100_000_u64).sum::<u64>());
+    }
+    let (_, least) = used();
+    let instruments = Instruments::new("/metrics");
+    let sample = samples(&instruments, "process_cpu_seconds_total").remove(0);
+    let (_, most) = used();
+    let shown: f64 = sample.rsplit_once(' ').unwrap().1.parse().unwrap();
+    assert!((least..=most).contains(&shown), "{least} {shown} {most}");
+}
+
+#[test]
 fn the_build_shows_its_version() {
     assert!(Instruments::new("/metrics").encode().contains(concat!(
         "\ntranslation_exporter_build_info{version=\"",

@@ -178,4 +178,23 @@ mod tests {
         ));
         follower.abort();
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_is_still_being_written_is_not_reported() {
+        let mut fixture = Fixture::new();
+        fixture.web_config("rate_limit: {interval: 1s, burst: 1}\n");
+        let mut requests = fixture.reloads.take().unwrap();
+        let follower = tokio::spawn(follow(fixture.app.clone()));
+        // Between two checks, and once between any two.
+        sleep(CHECK_EVERY / 2).await;
+        for burst in 2..6 {
+            let text = format!("rate_limit: {{interval: 1s, burst: {burst}}}\n");
+            std::fs::write(fixture.file("web.yml"), text).unwrap();
+            sleep(CHECK_EVERY).await;
+            assert!(requests.try_recv().is_err(), "{burst}");
+        }
+        let reported = timeout(CHECK_EVERY * 10, requests.recv()).await;
+        assert!(matches!(reported, Ok(Some(ReloadRequest::WebFileChanged))));
+        follower.abort();
+    }
 }

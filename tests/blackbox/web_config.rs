@@ -2,7 +2,7 @@
 //! end when their certificate was replaced.
 
 use crate::support::{
-    Exporter, Setup, eventually,
+    Exporter, Setup, eventually, http,
     tls::{self, Certificate, Identity},
     until,
 };
@@ -171,6 +171,24 @@ fn a_reload_that_takes_passwords_away_warns_of_it() {
 }
 
 #[test]
+fn a_client_whose_passwords_are_refused_is_logged_once() {
+    let users = format!(
+        "basic_auth_users: {{someone: {}}}\n",
+        bcrypt::hash("secret", 4).unwrap()
+    );
+    let protected = Protected::start(&users);
+    let exporter = &protected.exporter;
+    for _ in 0..3 {
+        let wrong = [("authorization", "Basic c29tZW9uZTp3cm9uZw==")];
+        let answer = http::get(exporter.address, "/metrics", &wrong).unwrap();
+        assert_eq!(answer.status, 401);
+    }
+    let refused = "refusing the password of a client";
+    exporter.wait_for_line(&["level=warn", refused, "client=127.0.0.1"]);
+    assert_eq!(exporter.log().matches(refused).count(), 1);
+}
+
+#[test]
 fn a_connection_ends_when_its_certificate_was_replaced() {
     let protected = Protected::start(TLS);
     let mut stream = protected.connect(false, true);
@@ -230,6 +248,12 @@ fn failed_handshakes_are_counted_by_reason_and_start_at_0() {
     torn.write_all(b"\x16\x03\x01\x02\x00\x01").unwrap();
     drop(torn);
     protected.wait_for_metric(&counter("closed"), "1");
+    // It says so, as a client does that is stopped while it waits.
+    let mut stopped = protected.connect(true, true);
+    stopped.conn.write_tls(&mut stopped.sock).unwrap();
+    stopped.conn.send_close_notify();
+    stopped.conn.write_tls(&mut stopped.sock).unwrap();
+    protected.wait_for_metric(&counter("closed"), "2");
     let expiry = protected
         .metric("translation_exporter_tls_certificate_expiry_timestamp_seconds")
         .unwrap();

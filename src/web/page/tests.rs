@@ -551,6 +551,19 @@ async fn the_page_leads_with_what_is_ready_and_what_is_due() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_repository_without_languages_is_not_waited_for() {
+    let page = page_of(
+        snapshot(vec![
+            shown(1, "acme/shop", fresh(vec![reading("de", 100.0, 0)])),
+            shown(2, "acme/empty", fresh(Vec::new())),
+        ]),
+        "/",
+    );
+    let text = text(&page.await);
+    assert!(text.contains("1 of 1 repository ready"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_language_is_shown_in_all_repositories_and_no_other_the_furthest_behind_first() {
     let page = page_of(with_targets(), "/?language=de").await;
     let (_, table) = page.split_once("<tbody>").unwrap();
