@@ -263,7 +263,7 @@ fn an_incomplete_listing_renames_and_removes_nothing() {
 fn a_listing_that_never_ends_is_ended_and_nothing_of_it_is_taken_over() {
     let api = Api::of(3);
     let exporter = Setup::for_api(&api)
-        .set("api.max_repositories", "5000")
+        .set("api.max_repositories", "4500")
         .start();
     exporter.wait_until_fresh(3);
     api.script(Target::Listing, |request| {
@@ -282,5 +282,5 @@ fn a_listing_that_never_ends_is_ended_and_nothing_of_it_is_taken_over() {
     assert_eq!(metrics.up(), Some(0.0));
     let requests = api.requests(Target::Listing).len();
     assert!(requests <= 4 * 6 + 2, "{requests} requests in four polls");
-    exporter.wait_for_line(&["more than 5000 repositories", "api.max_repositories"]);
+    exporter.wait_for_line(&["more than 4500 repositories", "api.max_repositories"]);
 }
