@@ -116,7 +116,7 @@ impl Verifier {
         };
         let known = users.get(&user);
         let PasswordHash(hash) = known.unwrap_or(first).clone();
-        let digest = self.digest(&user, &hash, &password);
+        let digest = self.digest(&hash, &password);
         // Both sides are digests under a secret key, so a partial match reveals nothing about the password.
         let is_verified = || known.is_some() && lock(&self.verified).get(&user) == Some(&digest);
         if is_verified() {
@@ -174,10 +174,10 @@ impl Verifier {
     }
 
     /// Of the hash too, so that a password has to be verified again once its user has another.
-    fn digest(&self, user: &str, hash: &str, password: &str) -> Vec<u8> {
-        // No user name that a client can send has a colon, and no hash has, so the three parts are unambiguous.
-        let all = format!("{user}:{hash}:{password}");
-        hmac::sign(&self.digest_key, all.as_bytes())
+    fn digest(&self, hash: &str, password: &str) -> Vec<u8> {
+        // No hash has a colon, so the two parts are unambiguous.
+        let both = format!("{hash}:{password}");
+        hmac::sign(&self.digest_key, both.as_bytes())
             .as_ref()
             .to_vec()
     }

@@ -9,6 +9,7 @@ use super::{
     handshake,
 };
 use axum::{
+    BoxError,
     body::Body,
     extract::{ConnectInfo, Request},
     response::Response,
@@ -43,14 +44,8 @@ const WINDOW: u32 = 16 * 1024;
 /// The bytes of a request's body that are read and thrown away. A longer one ends its connection.
 const MAX_DISCARDED: usize = 1 << 20;
 
-type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
-
 /// Serves the connection to its end.
-pub async fn serve(
-    stream: TcpStream,
-    app: App,
-    activity: Arc<Activity>,
-) -> Result<(), ConnectionError> {
+pub async fn serve(stream: TcpStream, app: App, activity: Arc<Activity>) -> Result<(), BoxError> {
     // A response is written at once; waiting to fill packets only adds latency.
     stream.set_nodelay(true)?;
     let Current {
@@ -77,7 +72,7 @@ async fn serve_requests(
     app: App,
     drain: CancellationToken,
     activity: Arc<Activity>,
-) -> Result<(), ConnectionError> {
+) -> Result<(), BoxError> {
     let service = {
         let activity = Arc::clone(&activity);
         service_fn(move |request| respond(app.clone(), Arc::clone(&activity), request))
