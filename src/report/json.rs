@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(flatten)]
-    poll: Value,
+    head: Value,
     #[serde(serialize_with = "entries")]
     repositories: Vec<Row<'a>>,
 }
@@ -22,7 +22,7 @@ struct Document<'a> {
 /// Never: it writes only text, numbers and lists.
 pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
     let document = Document {
-        poll: json!({
+        head: json!({
             "version": 1,
             "taken_at": snapshot.taken_at.to_string(),
             "complete": poll.is_success(),

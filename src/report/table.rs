@@ -255,11 +255,11 @@ pub fn all_ready(snapshot: &Snapshot) -> Result<(), NotReady> {
     if totals.is_ready() {
         return Ok(());
     }
-    let translations = counted(totals.all, "translation", "translations");
-    let count = format!("{} of {translations}", grouped(totals.behind()));
-    let named = named(&all).join("\n");
     Err(NotReady::Behind(format!(
-        "{count} not at their targets:\n{named}"
+        "{} of {} not at their targets:\n{}",
+        grouped(totals.behind()),
+        counted(totals.all, "translation", "translations"),
+        named(&all).join("\n")
     )))
 }
 

@@ -59,9 +59,9 @@ async fn ask_any(addresses: &[String], is_tls: bool, end: Instant) -> anyhow::Re
             }
         };
         Box::pin(async move {
-            let answered = timeout_at(end, asked).await.context("no answer in time");
+            let answered = timeout_at(end, asked).await;
             answered
-                .flatten()
+                .unwrap_or_else(|_| bail!("no answer in time"))
                 .with_context(|| format!("the exporter at {address} is not healthy"))
         })
     });
