@@ -114,7 +114,7 @@ impl<'de> Visitor<'de> for File<'_> {
         f.write_str("sections")
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let known = [sections(), vec![TARGETS]].concat();
         while let Some(Name { text, line }) = map.next_key()? {
             let source = self.source(line);
@@ -122,9 +122,10 @@ impl<'de> Visitor<'de> for File<'_> {
             let mistake = match self.values.get(&text) {
                 _ if !known.contains(&&*text) => Some(unknown(source, "", &text, &known)),
                 None | Some(Value::Null) => None,
-                Some(Value::Array(entries)) if is_targets => {
+                Some(list @ Value::Array(entries)) if is_targets => {
                     let Some(wrong) = entries.iter().position(|entry| !entry.is_object()) else {
-                        self.set_targets(line, map.next_value()?);
+                        self.reader.targets = self.targets(map.next_value()?);
+                        self.reader.put(TARGETS, &list.to_string(), source);
                         continue;
                     };
                     let what = format!("entry {} of targets is no mapping", wrong + 1);
@@ -157,20 +158,22 @@ impl File<'_> {
     }
 
     /// Each entry is read like a section.
-    fn set_targets(&mut self, line: u64, entries: Vec<Spanned<BTreeMap<Name, Value>>>) {
-        let (mut targets, mut shown) = (Vec::new(), Vec::new());
+    fn targets(&self, entries: Vec<Spanned<BTreeMap<Name, Value>>>) -> Vec<(Source, Reader)> {
+        let mut targets = Vec::new();
         for entry in entries {
-            let (mut target, mut written) = (Reader::default(), Vec::new());
-            for (Name { text, line }, value) in &entry.value {
-                written.push(format!("{text}: {value}"));
-                set(&mut target, TARGETS, text, value, self.source(*line));
+            let mut target = Reader::default();
+            for (name, value) in &entry.value {
+                set(
+                    &mut target,
+                    TARGETS,
+                    &name.text,
+                    value,
+                    self.source(name.line),
+                );
             }
-            shown.push(written.join(", "));
             targets.push((self.source(entry.referenced.line()), target));
         }
-        let source = self.source(line);
-        self.reader.put(TARGETS, &shown.join("; "), source);
-        self.reader.targets = targets;
+        targets
     }
 }
 

@@ -193,8 +193,12 @@ fn targets_are_what_the_file_says() {
         [Some((0.0, false)), Some((0.0, false)), None]
     );
     let shown = config.settings.last().unwrap();
-    let value = "due: \"2020-01-01\", languages: [\"de\"]; due: null, ratio: 0, repositories: \"acme/*, b/c\"";
-    assert_eq!((shown.key, &*shown.value), ("targets", value));
+    let list: serde_json::Value = serde_json::from_str(&shown.value).unwrap();
+    let expected = serde_json::json!([
+        {"languages": ["de"], "due": "2020-01-01"},
+        {"repositories": "acme/*, b/c", "ratio": 0, "due": null},
+    ]);
+    assert_eq!((shown.key, list), ("targets", expected));
 }
 
 #[test]
