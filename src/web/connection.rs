@@ -54,9 +54,8 @@ pub async fn serve(stream: TcpStream, app: App, activity: Arc<Activity>) -> Resu
     let Some(tls) = &site.file.tls else {
         return serve_requests(stream, false, app, generation, activity).await;
     };
-    let instruments = &site.shared.instruments;
     let stream = tokio::select! {
-        shaken = handshake::shake_hands(stream, &tls.acceptor, instruments) => shaken?,
+        shaken = handshake::shake_hands(stream, &tls.acceptor, &site.shared.instruments) => shaken?,
         () = generation.cancelled() => return Ok(()),
     };
     drop(site);

@@ -29,8 +29,8 @@ pub async fn follow(app: App) {
             Some(found) if candidate.as_ref() == Some(&found) => {
                 (known, candidate) = (found, None);
                 // If the owner is gone, the exporter stops.
-                let reload = &site.shared.reload;
-                reload.send(ReloadRequest::WebFileChanged).await.ok();
+                let request = ReloadRequest::WebFileChanged;
+                site.shared.reload.send(request).await.ok();
             }
             found => candidate = found,
         }

@@ -37,8 +37,9 @@ pub async fn shake_hands(
         answer_plain(stream).await.ok();
         Err(ErrorKind::Unsupported.into())
     };
-    let shaken = timeout(HANDSHAKE_TIMEOUT, handshake).await;
-    let shaken = shaken.unwrap_or_else(|late| Err(late.into()));
+    let shaken = timeout(HANDSHAKE_TIMEOUT, handshake)
+        .await
+        .unwrap_or_else(|late| Err(late.into()));
     if let Err(error) = &shaken
         && error.kind() != ErrorKind::NotConnected
     {

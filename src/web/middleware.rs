@@ -61,8 +61,8 @@ pub async fn count(
 ) -> Response {
     let response = next.run(request).await;
     let path = path.as_ref().map_or("other", MatchedPath::as_str);
-    let instruments = &site.shared.instruments;
-    instruments.http_request(path, response.status().as_u16());
+    let code = response.status().as_u16();
+    site.shared.instruments.http_request(path, code);
     response
 }
 

@@ -46,8 +46,8 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
 
 /// The value of a header in lower case, of all its lines.
 fn value(headers: &HeaderMap, name: HeaderName) -> String {
-    let lines = headers.get_all(name).into_iter();
-    let lines: Vec<_> = lines.filter_map(|line| line.to_str().ok()).collect();
+    let lines = headers.get_all(name).iter();
+    let lines: Vec<_> = lines.flat_map(|line| line.to_str()).collect();
     lines.join(",").to_ascii_lowercase()
 }
 

@@ -141,10 +141,9 @@ impl ClientCertVerifier for Clients {
         if let Some(chain) = &self.chain {
             chain.verify_client_cert(end_entity, intermediates, now)?;
         }
-        let allowed = &self.allowed_sans;
-        if !allowed.is_empty() {
+        if !self.allowed_sans.is_empty() {
             let names = alternative_names(end_entity).unwrap_or_default();
-            if !names.iter().any(|name| allowed.contains(name)) {
+            if !names.iter().any(|name| self.allowed_sans.contains(name)) {
                 return Err(CertificateError::ApplicationVerificationFailure.into());
             }
         }
