@@ -268,6 +268,11 @@ fn poll(read: &mut Reader) -> PollConfig {
 fn targets(read: &mut Reader) -> Targets {
     let mut targets = Vec::new();
     for (source, entry) in &mut read.targets {
+        let ratio = entry.number("targets.ratio", 0.0..=100.0);
+        if ratio > 1.0 {
+            let hint = format!("write {}: it is a ratio, not a percentage", ratio / 100.0);
+            entry.mistake("targets.ratio", format!("is {ratio}"), hint);
+        }
         let text = entry.text("targets.due");
         let due = parse_due(&text);
         if due.is_none() && !text.is_empty() {
@@ -278,23 +283,13 @@ fn targets(read: &mut Reader) -> Targets {
             repositories: entry.globs("targets.repositories"),
             languages: entry.globs("targets.languages"),
             target: Target {
-                ratio: ratio(entry),
+                ratio: twelve_decimals(ratio),
                 due,
             },
         });
         read.mistakes.append(&mut entry.mistakes);
     }
     Targets(targets)
-}
-
-fn ratio(entry: &mut Reader) -> f64 {
-    const PATH: &str = "targets.ratio";
-    let ratio = entry.number(PATH, 0.0..=100.0);
-    if ratio > 1.0 {
-        let hint = format!("write {}: it is a ratio, not a percentage", ratio / 100.0);
-        entry.mistake(PATH, format!("is {ratio}"), hint);
-    }
-    twelve_decimals(ratio)
 }
 
 pub fn listen_addresses(read: &mut Reader) -> Vec<String> {
