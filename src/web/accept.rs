@@ -38,13 +38,12 @@ pub async fn serve(listeners: Vec<TcpListener>, app: App) {
     let connections = Arc::new(FairShare::of(most.clamp(8, MAX_CONNECTIONS)));
     let tasks = TaskTracker::new();
     for listener in listeners {
-        let accepting = accept(
+        tasks.spawn(accept(
             listener,
             app.clone(),
             tasks.clone(),
             Arc::clone(&connections),
-        );
-        tasks.spawn(accepting);
+        ));
     }
     app.stop.cancelled().await;
     tasks.close();
