@@ -96,8 +96,6 @@ impl Instruments {
         let mut registry = Registry::default();
         let r = &mut registry;
         register_build_info(r);
-        let facts = Arc::default();
-        r.register_collector(Box::new(FactsCollector(Arc::clone(&facts))));
         let instruments = Self {
             polls: add(r, "polls", "Polls of the API that have ended"),
             poll_failures: add(
@@ -148,7 +146,7 @@ impl Instruments {
                 "tls_handshake_failures",
                 "TLS handshakes with clients that failed, by reason",
             ),
-            facts,
+            facts: register_facts(r),
             registry,
         };
         instruments.start_at_0();
@@ -306,6 +304,12 @@ fn register_build_info(registry: &mut Registry) {
         ("rustc", env!("TRANSLATION_EXPORTER_RUSTC")),
     ];
     at(&build_info, build).set(1);
+}
+
+fn register_facts(registry: &mut Registry) -> Arc<Mutex<Facts>> {
+    let facts = Arc::default();
+    registry.register_collector(Box::new(FactsCollector(Arc::clone(&facts))));
+    facts
 }
 
 fn register_durations(registry: &mut Registry) -> Durations {
