@@ -189,3 +189,14 @@ fn poll_settings(config: &Config, api: Client) -> Settings<Client> {
         targets: Arc::clone(&config.targets),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_panics_off_the_runtime_ends_the_task_that_waits_for_it() {
+        let waiting = tokio::spawn(off_the_runtime(|| panic!("as a bug would")));
+        assert!(waiting.await.is_err_and(|error| error.is_panic()));
+    }
+}

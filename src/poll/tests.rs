@@ -508,6 +508,16 @@ async fn after_a_restart_the_oldest_attempt_comes_first_also_where_it_failed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn after_a_restart_what_failed_before_it_is_failing_and_the_rest_pending() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.change(|answers| answers.completions.retain(|(id, _)| *id != 2));
+    bench.poll().await;
+    bench.restart(START);
+    assert_eq!(bench.shown(), "1:pending 2:failing 3:pending");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_the_filters_leave_out_is_not_shown_after_a_restart_either() {
     let memory = kept().await;
     let api = FakeApi::default();

@@ -318,6 +318,23 @@ acme/mute   not reported         0/1    ?
 }
 
 #[test]
+fn of_many_that_are_not_ready_twenty_are_named_and_the_rest_counted() {
+    let behind = |count| {
+        let error = all_ready(&snapshot(many(1, count))).unwrap_err();
+        error.to_string()
+    };
+    let named = behind(20);
+    assert!(named.starts_with("20 of 20 translations not at their targets:\n    "));
+    assert_eq!(
+        (named.lines().count(), named.contains(" more")),
+        (21, false)
+    );
+    let named = behind(23);
+    assert_eq!(named.lines().count(), 22);
+    assert!(named.ends_with("\n    and 3 more"), "{named}");
+}
+
+#[test]
 #[expect(
     clippy::too_many_lines,
     reason = "the whole document, to be read as a whole"

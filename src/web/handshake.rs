@@ -85,3 +85,15 @@ fn reason(error: &io::Error) -> HandshakeFailure {
         _ => HandshakeFailure::Protocol,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_handshake_that_takes_too_long_counts_as_a_timeout() {
+        let late = timeout(Duration::ZERO, std::future::pending::<()>()).await;
+        let late = late.unwrap_err().into();
+        assert_eq!(reason(&late), HandshakeFailure::Timeout);
+    }
+}
