@@ -157,7 +157,10 @@ acme/done  ██████████ 100%      1/1
 2 of 6 translations ready, 48 % on average
 2 repositories, 5 languages
 ";
-    assert_eq!(shown(repositories, 36), expected);
+    assert_eq!(shown(repositories.clone(), 36), expected);
+    // Three fit exactly.
+    let three = "\n  es      <0   de      10   fr      30\n";
+    assert!(shown(repositories, 38).contains(three));
 }
 
 #[test]
