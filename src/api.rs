@@ -40,6 +40,9 @@ use wire::DecodeError;
 /// Bodies that are larger, in bytes, are read and decoded one at a time, so that many of them do not fill the memory.
 const LARGE_BODY: usize = 1 << 20;
 
+/// How much of an error's body is read, in the pieces in which it arrives, of some 16 KiB each.
+const DRAINED_CHUNKS: u32 = 16;
+
 /// Something that can be polled; the poller's view of [`Client`], which its tests replace.
 pub trait Api: Send + Sync + 'static {
     type Session: Session;
@@ -232,9 +235,15 @@ async fn before<T>(
     }
 }
 
-/// Reads the rest of an unused answer, so that the next request can reuse the connection.
+/// Reads the rest of an unused answer, if it is short, so that the next request can reuse the connection.
 async fn drain(mut response: reqwest::Response) {
-    let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
+    let rest = async {
+        for _ in 0..DRAINED_CHUNKS {
+            if !matches!(response.chunk().await, Ok(Some(_))) {
+                break;
+            }
+        }
+    };
     // If it does not arrive at once, a new connection is cheaper than waiting.
     let _ = timeout(Duration::from_millis(200), rest).await;
 }

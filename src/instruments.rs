@@ -59,6 +59,7 @@ pub struct Instruments {
     state_write_failures: Counter,
     tls_handshake_failures: Labelled<1>,
     http_requests: Labelled<2>,
+    /// Locked while one of them changes or all are read.
     facts: Arc<Mutex<Facts>>,
     registry: Registry,
 }

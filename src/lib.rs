@@ -4,8 +4,8 @@
 //!
 //! 1. [`api`] polls the translation service, politely, and turns its bytes into the types of [`model`].
 //! 2. [`poll`] reads all repositories ([`select`] says which) and their languages at an interval, remembers what was
-//!    read, runs the [`progress`] clock, and builds a [`snapshot`]. The ledger queues the repositories, and `poll/queue.rs`
-//!    gives up where the API fails; `api/budget.rs` (403, Retry-After), `api/session.rs` (401) and `poll.rs` (the key
+//!    read, runs the [`progress`] clock, and builds a [`snapshot`]. The ledger orders the repositories; `poll/queue.rs` says
+//!    which to ask for next, and gives up where the API fails; `api/budget.rs` (403, Retry-After), `api/session.rs` (401) and `poll.rs` (the key
 //!    file) say what else ends a poll. [`state`] preserves what is known across restarts.
 //! 3. [`exposition`] encodes each snapshot once; a scrape ([`web`]) adds the exporter's own [`instruments`] to those
 //!    bytes. A scrape never waits for a poll, nor a poll for a scrape.

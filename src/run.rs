@@ -42,7 +42,7 @@ pub enum RunError {
     Client(#[from] BuildError),
     #[error(transparent)]
     State(#[from] StateError),
-    /// Everything was read, and not everything is ready.
+    /// Everything was read, and not everything is ready, or there is nothing that could be.
     #[error(transparent)]
     NotReady(#[from] NotReady),
     /// It failed while running.

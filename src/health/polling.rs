@@ -87,7 +87,10 @@ fn with_languages(snapshot: &Snapshot) -> usize {
 fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     let all = snapshot.repositories.len();
     let read = with_languages(snapshot);
-    let is_restored = |condition: &Condition| matches!(condition, Condition::Restored(_));
+    // In a first poll, what fails and has languages was restored too.
+    let is_restored = |condition: &Condition| {
+        matches!(condition, Condition::Restored(_) | Condition::Failing(..))
+    };
     let progress = if snapshot.count(is_restored) > 0 {
         ": what it has not read yet is shown as before the restart".to_owned()
     } else if all > 0 {

@@ -451,6 +451,12 @@ fn a_restart_with_nothing_to_show_is_a_first_poll() {
     });
     assert!(headline(&known.findings()).contains("as before the restart"));
     for shown in &mut known.snapshot.repositories {
+        shown.condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+    }
+    let findings = known.findings();
+    let first_poll = findings.iter().find(|one| one.kind == Kind::Undecided);
+    assert!(first_poll.unwrap().what.contains("as before the restart"));
+    for shown in &mut known.snapshot.repositories {
         shown.condition = Condition::Pending(None);
     }
     assert!(headline(&known.findings()).contains("0 of 2 repositories read"));

@@ -84,6 +84,9 @@ mod tests {
         let kept: Vec<_> = (0..CAPACITY).map_while(language).collect();
         assert_eq!(kept.len(), 16_705);
         assert!(interner.language("0", &name).is_some(), "it is known");
+        drop(kept);
+        interner.forget_unused();
+        assert!(interner.language("new", &name).is_some(), "there is room");
     }
 
     #[test]

@@ -7,7 +7,6 @@ mod clocks;
 mod listing;
 
 use clocks::RecordedTime;
-pub use listing::Names;
 
 use super::log::PollLog;
 use crate::{

@@ -1,6 +1,5 @@
 //! What the poller logs: changes only, not once per poll, and at most a few lines of one kind per poll.
 
-use super::ledger::Names;
 use crate::{
     model::{BadEntry, Failure, RepositoryId},
     snapshot::PollOutcome,
@@ -8,10 +7,14 @@ use crate::{
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
 };
 
 /// How many lines of one kind a poll logs; the rest is counted.
 const AT_MOST: usize = 10;
+
+/// The names of the repositories that are polled.
+pub type Names = BTreeMap<RepositoryId, Arc<str>>;
 
 /// How many lines of each kind about single repositories one poll had, logged or not.
 #[derive(Debug, Default)]

@@ -65,9 +65,9 @@ impl Queue {
     pub fn new(
         first: Vec<RepositoryId>,
         failed_before: Vec<RepositoryId>,
-        listing: Option<&ApiError>,
+        listing_error: Option<&ApiError>,
     ) -> Self {
-        let phase = match listing {
+        let phase = match listing_error {
             Some(
                 ApiError::Stopped(_)
                 | ApiError::Trouble {
@@ -84,7 +84,7 @@ impl Queue {
             first: first.into(),
             failed_before: failed_before.into(),
             may_fail: FAILED_AGAIN,
-            is_listed: listing.is_none(),
+            is_listed: listing_error.is_none(),
             phase,
         }
     }

@@ -48,17 +48,17 @@ impl Round {
 
     /// Why the poll ended early, if it did: the error of its listing says so, or the API failed as a whole. That is so if trouble
     /// ended the poll, or if nothing was read and either the listing or all repositories failed by trouble.
-    fn stop(&self, listing: Option<&ApiError>, gave_up: bool) -> Option<Stop> {
+    fn stop(&self, listing_error: Option<&ApiError>, gave_up: bool) -> Option<Stop> {
         let Self {
             outcome, doubtful, ..
         } = self;
         let nothing_else = outcome.read == 0 && outcome.failed == doubtful.len();
-        let failure = match (listing, doubtful.last()) {
+        let failure = match (listing_error, doubtful.last()) {
             (Some(ApiError::Stopped(stop)), _) => return Some(stop.clone()),
             (Some(ApiError::Trouble { failure, .. }), _) if outcome.read == 0 || gave_up => {
                 failure.clone()
             }
-            (_, Some((_, last))) if gave_up || listing.is_none() && nothing_else => {
+            (_, Some((_, last))) if gave_up || listing_error.is_none() && nothing_else => {
                 let failed = repositories(doubtful.len());
                 let what = format!("{failed} in a row cannot be read, the last: {}", last.what);
                 Failure {
@@ -76,13 +76,19 @@ impl Round {
 }
 
 impl<A: Api> Poller<A> {
-    /// Waits for an answer, and cancels nothing. What was read so far, and what a reload changes, is published in the meantime.
+    /// Waits for an answer, and cancels nothing. In the meantime, what was read so far and what a reload changes is published, and
+    /// saved where it is time.
     pub async fn wait_for<T>(&mut self, answer: impl Future<Output = T>, round: &mut Round) -> T {
         let mut answer = pin!(answer);
         loop {
             tokio::select! {
                 answer = &mut answer => return answer,
-                _ = round.publications.tick() => self.publish(),
+                _ = round.publications.tick() => {
+                    self.publish();
+                    if self.unsaved && self.last_save.elapsed() >= SAVE_EVERY {
+                        self.save();
+                    }
+                }
                 Ok(()) = self.settings.changed() => self.follow_settings(),
             }
         }
@@ -176,11 +182,11 @@ impl<A: Api> Poller<A> {
         &mut self,
         session: &A::Session,
         round: &mut Round,
-        listing: Option<ApiError>,
+        listing_error: Option<ApiError>,
     ) {
         let (first, failed_before) = self.ledger.order();
-        let mut queue = Queue::new(first, failed_before, listing.as_ref());
-        let (of, is_listed) = (queue.len(), listing.is_none());
+        let mut queue = Queue::new(first, failed_before, listing_error.as_ref());
+        let (of, is_listed) = (queue.len(), listing_error.is_none());
         let mut requests = FuturesUnordered::new();
         loop {
             let PollOutcome { read, failed, .. } = round.outcome;
@@ -205,9 +211,6 @@ impl<A: Api> Poller<A> {
             let answer = answer.and_then(|list| self.to_keep(question.id, list));
             queue.answered(question, &answer);
             self.take_in(question.id, answer, round);
-            if self.unsaved && self.last_save.elapsed() >= SAVE_EVERY {
-                self.save();
-            }
         }
         if queue.gave_up() {
             round.outcome.unreached += queue.len();
@@ -215,9 +218,9 @@ impl<A: Api> Poller<A> {
             round.outcome.postponed = queue.len();
         }
         if round.outcome.stop.is_none() {
-            round.outcome.stop = round.stop(listing.as_ref(), queue.gave_up());
+            round.outcome.stop = round.stop(listing_error.as_ref(), queue.gave_up());
         }
-        round.outcome.listing = listing.map(ApiError::into_failure);
+        round.outcome.listing = listing_error.map(ApiError::into_failure);
         self.settle_doubtful(round);
     }
 
@@ -228,9 +231,9 @@ impl<A: Api> Poller<A> {
         answer: Result<LanguageList, ApiError>,
         round: &mut Round,
     ) {
-        self.unsaved = true;
         match answer {
             Ok(list) => {
+                self.unsaved = true;
                 self.settle_doubtful(round);
                 round.outcome.read += 1;
                 let (scale, now) = (self.poll_settings.completion_scale, self.clock.moment());
@@ -293,6 +296,7 @@ impl<A: Api> Poller<A> {
     }
 
     fn failed(&mut self, id: RepositoryId, failure: Failure, round: &mut Round) {
+        self.unsaved = true;
         // Even in an outage it waits behind the others if any of them could be read: this may be why it looked like one.
         let comes_last = !failure.is_of_api || round.outcome.read > 0;
         let now = self.clock.now();

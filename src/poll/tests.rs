@@ -449,17 +449,11 @@ async fn names_that_wander_during_a_slow_listing_cost_no_data() {
     assert!(bench.shown().contains("1:failing"), "{}", bench.shown());
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_changed_nothing_is_not_saved() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("state.json");
-    let opened = {
-        use crate::state::StateFile;
-        StateFile::open(&path, "https://api.example.com/", START).unwrap()
-    };
-    let api = FakeApi::default();
-    api.0.lock().unwrap().has_no_key = true;
-    let (_sender, receiver) = watch::channel(Arc::new(settings(&api)));
+/// Polls that API for so many minutes, with a state file at `path`.
+async fn poll_and_save(api: &FakeApi, path: &std::path::Path, minutes: u64) {
+    use crate::state::StateFile;
+    let opened = StateFile::open(path, "https://api.example.com/", START).unwrap();
+    let (_sender, receiver) = watch::channel(Arc::new(settings(api)));
     let instruments = Arc::new(Instruments::new("/metrics"));
     let (saver, saving) = Saver::new(opened.file, Arc::clone(&instruments));
     let clock = Clock::following_tokio(START);
@@ -471,8 +465,43 @@ async fn what_changed_nothing_is_not_saved() {
         instruments,
         Box::new(discard),
     );
-    tokio::join!(poller.run(pass(60)), saving);
+    tokio::join!(poller.run(pass(minutes)), saving);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_changed_nothing_is_not_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.json");
+    let api = FakeApi::default();
+    api.0.lock().unwrap().has_no_key = true;
+    poll_and_save(&api, &path, 60).await;
     assert!(!path.exists());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_poll_is_saved_while_it_runs_also_where_no_answer_arrives() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.json");
+    let api = bench().api;
+    api.0.lock().unwrap().takes = Duration::from_secs(20 * 60);
+    let looking = async {
+        pass(4).await;
+        assert!(!path.exists());
+        pass(2).await;
+        assert!(path.exists());
+    };
+    tokio::join!(poll_and_save(&api, &path, 10), looking);
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_long_a_poll_took_counts_after_a_restart_too() {
+    let mut bench = bench();
+    bench.change(|answers| answers.takes = Duration::from_secs(3600));
+    bench.poll().await;
+    let limit = bench.poller.staleness_limit();
+    assert!(limit >= Duration::from_secs(2 * 3600), "{limit:?}");
+    bench.restart(START);
+    assert_eq!(bench.poller.staleness_limit(), limit);
 }
 
 /// What a process kept that read the three repositories at [`START`].

@@ -6,12 +6,7 @@ use crate::{
     targets::{RepositoryTargets, Target},
     words::{Rough, counted},
 };
-use std::{
-    cmp::Reverse,
-    collections::BTreeMap,
-    fmt::{self, Display},
-    time::Duration,
-};
+use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
 
 /// A language that is behind and without progress for this long is stalled.
 pub const STALLED_AFTER: Duration = Duration::from_secs(7 * DAY);
@@ -345,16 +340,11 @@ pub fn causes(snapshot: &Snapshot, is_named: impl Fn(&Failure) -> bool) -> Vec<C
 }
 
 /// A ratio in whole percent, rounded down so that only what is complete shows 100; at most four columns wide.
-#[derive(Debug, Clone, Copy)]
-pub struct Percent(pub f64);
-
-impl Display for Percent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // 0.29 * 100 is a little less than 29.
-        match (self.0 * 100.0 + 1e-9).floor() {
-            _ if self.0 < 0.0 => f.pad("<0"),
-            percent if percent > 999.0 => f.pad(">999"),
-            percent => f.pad(&percent.to_string()),
-        }
+pub fn percent(ratio: f64) -> String {
+    // 0.29 * 100 is a little less than 29.
+    match (ratio * 100.0 + 1e-9).floor() {
+        _ if ratio < 0.0 => "<0".to_owned(),
+        percent if percent > 999.0 => ">999".to_owned(),
+        percent => percent.to_string(),
     }
 }

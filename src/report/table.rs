@@ -3,7 +3,7 @@
 
 use super::{
     Terminal,
-    summary::{self, Cause, Deadline, Due, Percent, Row, Totals, Translation, day, days},
+    summary::{self, Cause, Deadline, Due, Row, Totals, Translation, day, days, percent},
 };
 use crate::{
     health,
@@ -188,7 +188,7 @@ fn totals(
         let all = counted(all, "translation", "translations");
         let mut line = format!("{} of {all} ready", grouped(ready));
         if let Some(mean) = mean.get() {
-            let _ = write!(line, ", {} % on average", Percent(mean));
+            let _ = write!(line, ", {} % on average", percent(mean));
         }
         lines.push(line);
     }
@@ -347,7 +347,7 @@ impl Terminal {
             .count();
         let bar = self.graded(missing, &"█".repeat(full));
         let rest = self.paint(FAINT, &"·".repeat(10 - full));
-        let percent = self.graded(missing, &format!("{:>3}", Percent(mean)));
+        let percent = self.graded(missing, &format!("{:>3}", percent(mean)));
         format!("{bar}{rest} {percent}%")
     }
 
@@ -357,7 +357,7 @@ impl Terminal {
             None => format!("{:>width$}", "?"),
             Some(ratio) => self.graded(
                 translation.missing().unwrap_or_default(),
-                &format!("{:>width$}", Percent(ratio)),
+                &format!("{:>width$}", percent(ratio)),
             ),
         }
     }

@@ -31,9 +31,11 @@ const SILENCE: Duration = Duration::from_millis(300);
 pub async fn check(options: Options) -> Result<(), RunError> {
     let end = Instant::now() + LIMIT;
     let read = off_the_runtime(move || where_to_ask(&options));
-    let (addresses, is_tls) = timeout_at(end, read)
-        .await
-        .context("the files of the configuration cannot be read in time")??;
+    let (addresses, is_tls) = timeout_at(end, read).await.unwrap_or_else(|_| {
+        bail!(
+            "the files of the configuration cannot be read in time; check the disks that hold them"
+        )
+    })?;
     Ok(ask_any(&addresses, is_tls, end).await?)
 }
 

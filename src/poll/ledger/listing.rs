@@ -1,21 +1,21 @@
 //! What a listing changes: which repositories there are, and which of them are polled.
 
-use super::{super::steps::NAME_BYTES, Ledger, Polled, depart};
+use super::{
+    super::{log::Names, steps::NAME_BYTES},
+    Ledger, Polled, depart,
+};
 use crate::{
     clock::Moment,
     config::FilterConfig,
-    model::{Defect, Defects, Listing, Repository, RepositoryId, Timestamp},
+    model::{Defect, Defects, Listing, Repository, Timestamp},
     select::{Selection, select},
     snapshot::Reading,
 };
 use globset::GlobSet;
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeSet, HashSet},
     sync::Arc,
 };
-
-/// The names of those that are polled.
-pub type Names = BTreeMap<RepositoryId, Arc<str>>;
 
 impl Ledger {
     /// Applies a listing that reached its end: what it lacks leaves. Returns what is bad in it.

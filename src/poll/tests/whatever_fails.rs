@@ -145,6 +145,11 @@ async fn ends(age: Option<Duration>, change: impl FnOnce(&mut Answers)) -> Vec<u
     }
     let api = bench().api;
     change(&mut api.0.lock().unwrap());
+    ends_of(&api, age.map(|_| memory)).await
+}
+
+/// When its polls end, in seconds after the start.
+async fn ends_of(api: &FakeApi, memory: Option<crate::state::Memory>) -> Vec<u64> {
     let ended = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&ended);
     let publish = move |_: Arc<Snapshot>, status: PollStatus| {
@@ -153,9 +158,7 @@ async fn ends(age: Option<Duration>, change: impl FnOnce(&mut Answers)) -> Vec<u
             log.lock().unwrap().push(at);
         }
     };
-    polling(&api, age.map(|_| memory), publish)
-        .run(pass(12))
-        .await;
+    polling(api, memory, publish).run(pass(12)).await;
     let mut ended = std::mem::take(&mut *ended.lock().unwrap());
     ended.dedup();
     ended
@@ -183,6 +186,18 @@ async fn an_api_that_is_late_is_tried_again_after_a_second_doubling_to_a_minute(
     };
     let tries = ends(hours(8), up_after_the_listing).await;
     assert_eq!(tries, [0, 300, 600], "the first poll read something");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_that_is_late_and_then_lists_nothing_is_tried_sooner_for_two_minutes() {
+    let api = bench().api;
+    late(&mut api.0.lock().unwrap());
+    let up = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        api.0.lock().unwrap().is_in_trouble = false;
+    };
+    let (tries, ()) = tokio::join!(ends_of(&api, None), up);
+    assert_eq!(tries, [0, 1, 3, 7, 15, 31, 63, 123, 423]);
 }
 
 #[tokio::test(start_paused = true)]

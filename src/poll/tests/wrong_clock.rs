@@ -207,3 +207,18 @@ async fn a_clock_that_is_behind_for_a_day_sets_the_clocks_of_what_left_too() {
     let (Progress { at, .. }, left_at) = departed.values().next().unwrap();
     assert_eq!((*at, *left_at), (now, now));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_behind_what_left_shows_after_a_restart_too() {
+    let mut bench = bench();
+    bench.poll().await;
+    let leave = |answers: &mut Answers| answers.pages.truncate(1);
+    bench.change(leave);
+    bench.poll().await;
+    let mut memory = bench.poller.memory();
+    assert_eq!(memory.departed.len(), 1);
+    memory.repositories.clear();
+    bench.poller = polling(&bench.api, Some(memory), discard);
+    bench.set_clock(before(Duration::from_secs(3600)));
+    assert!(bench.has_finding());
+}

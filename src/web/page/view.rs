@@ -133,7 +133,7 @@ fn look(severity: Severity) -> (&'static str, &'static str) {
 }
 
 fn percent(ratio: Option<f64>) -> String {
-    ratio.map_or("?".to_owned(), |ratio| summary::Percent(ratio).to_string())
+    ratio.map_or("?".to_owned(), summary::percent)
 }
 
 /// How long `then` is before `now`, for people.
