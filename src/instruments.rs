@@ -57,6 +57,7 @@ pub struct Instruments {
     invalid_entries: Labelled<2>,
     state_writes: Counter,
     state_write_failures: Counter,
+    /// This and the next have no labels without the web side, and so do not show.
     tls_handshake_failures: Labelled<1>,
     http_requests: Labelled<2>,
     /// Locked while one of them changes or all are read.
@@ -97,7 +98,9 @@ impl Instruments {
         let mut registry = Registry::default();
         let r = &mut registry;
         register_build_info(r);
-        let instruments = Self {
+        let facts = Arc::default();
+        r.register_collector(Box::new(FactsCollector(Arc::clone(&facts))));
+        Self {
             polls: add(r, "polls", "Polls of the API that have ended"),
             poll_failures: add(
                 r,
@@ -136,7 +139,6 @@ impl Instruments {
                 "state_write_failures",
                 "Attempts to write the state file that failed",
             ),
-            // Without the web side these have no labels, and so do not show.
             http_requests: add(
                 r,
                 "http_requests",
@@ -147,15 +149,14 @@ impl Instruments {
                 "tls_handshake_failures",
                 "TLS handshakes with clients that failed, by reason",
             ),
-            facts: register_facts(r),
+            facts,
             registry,
-        };
-        instruments.start_at_0();
-        instruments
+        }
+        .start_at_0()
     }
 
     /// Creates the counters of a poll whose labels are known in advance.
-    fn start_at_0(&self) {
+    fn start_at_0(self) -> Self {
         for reason in PollFailure::ALL {
             at(&self.poll_failures, [("reason", reason.label())]);
         }
@@ -179,6 +180,7 @@ impl Instruments {
             at(&self.api_request_durations, [label]);
             at(&self.api_retries, [label]);
         }
+        self
     }
 
     /// A poll has ended, with the reason if it did not read everything.
@@ -305,12 +307,6 @@ fn register_build_info(registry: &mut Registry) {
         ("rustc", env!("TRANSLATION_EXPORTER_RUSTC")),
     ];
     at(&build_info, build).set(1);
-}
-
-fn register_facts(registry: &mut Registry) -> Arc<Mutex<Facts>> {
-    let facts = Arc::default();
-    registry.register_collector(Box::new(FactsCollector(Arc::clone(&facts))));
-    facts
 }
 
 fn register_durations(registry: &mut Registry) -> Durations {

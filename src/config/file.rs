@@ -40,7 +40,9 @@ pub fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
 /// It is not YAML.
 pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), Mistake> {
     // Twice, since a section of the wrong type would end the reading for lines.
-    let read = from_str(text).and_then(|values| {
+    let read = from_str(text).and_then(|mut values: BTreeMap<String, Value>| {
+        // In another order, the same is no change.
+        values.values_mut().for_each(Value::sort_all_objects);
         let file = File {
             path,
             reader,

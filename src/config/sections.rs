@@ -268,6 +268,7 @@ fn poll(read: &mut Reader) -> PollConfig {
 fn targets(read: &mut Reader) -> Targets {
     let mut targets = Vec::new();
     for (source, entry) in &mut read.targets {
+        // A percentage has a hint of its own.
         let ratio = entry.number("targets.ratio", 0.0..=100.0);
         if ratio > 1.0 {
             let hint = format!("write {}: it is a ratio, not a percentage", ratio / 100.0);

@@ -202,6 +202,18 @@ fn targets_are_what_the_file_says() {
 }
 
 #[test]
+fn the_order_of_the_members_of_a_target_is_no_change_and_an_empty_date_is_none() {
+    let shown = |members| {
+        let config = target(members).unwrap();
+        let due = config.targets.of_repository("a/b").of("de").unwrap().due;
+        (due, config.settings.last().unwrap().value.clone())
+    };
+    let one = shown("ratio: 0.5\n    due: \"\"\n    repositories: [\"a/*\"]");
+    let other = shown("repositories: [\"a/*\"]\n    due: \"\"\n    ratio: 0.5");
+    assert_eq!((one.0, &one), (None, &other));
+}
+
+#[test]
 fn zero_requests_per_second_are_unlimited() {
     let text = format!("api: {{base_url: \"https://a\", key: {KEY}, requests_per_second: 0}}\n");
     assert_eq!(load_text(&text).unwrap().api.requests_per_second, None);

@@ -29,6 +29,10 @@ const MAX_COST: u32 = 14;
 /// How long a request waits: with its own verification, less than the usual 10 seconds of a scrape.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
 
+/// How many hold the front of a client at most: its requests that wait, and the queue itself. More could not be verified in time,
+/// even at the usual cost of 10, and each keeps its headers.
+const MAX_HOLDERS: usize = 100;
+
 /// A client whose passwords are refused is logged again when none was for so long.
 const REFUSALS_END: Duration = Duration::from_secs(3600);
 
@@ -145,9 +149,12 @@ impl Verifier {
         Verdict::Admitted
     }
 
-    /// What to hold while a password is verified. `None` if that would be too late.
+    /// What to hold while a password is verified. `None` if too many wait, or if that would be too late.
     async fn wait(&self, client: IpAddr) -> Option<[OwnedMutexGuard<()>; 2]> {
         let front = self.front(client);
+        if Arc::strong_count(&front) > MAX_HOLDERS {
+            return None;
+        }
         let waiting = async {
             let front = front.lock_owned().await;
             let verification = Arc::clone(&self.verification).lock_owned().await;
@@ -360,12 +367,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_flood_from_one_address_keeps_no_other_out() {
+    async fn a_flood_from_one_address_keeps_no_other_out_and_its_own_queue_is_bounded() {
         let verifier = Arc::new(Verifier::new());
         let users = users(&[("alice", hash_of("correct"))]);
         // As if a verification were under way all the time.
         let busy = Arc::clone(&verifier.verification).lock_owned().await;
-        let flood: Vec<_> = (0..100)
+        let flood: Vec<_> = (1..MAX_HOLDERS)
             .map(|number| {
                 let (verifier, users) = (Arc::clone(&verifier), users.clone());
                 tokio::spawn(async move {
@@ -377,9 +384,15 @@ mod tests {
             .collect();
         let waiting = || lock(&verifier.fronts).get(&HERE).map(Arc::strong_count);
         // With that of the queue itself.
-        while waiting() != Some(101) {
+        while waiting() != Some(MAX_HOLDERS) {
             tokio::task::yield_now().await;
         }
+        assert_eq!(
+            verifier
+                .verify(&users, &request("alice", "one more"), HERE)
+                .await,
+            Verdict::Busy
+        );
         let elsewhere = {
             let (verifier, users) = (Arc::clone(&verifier), users.clone());
             tokio::spawn(async move {

@@ -1,7 +1,8 @@
 //! One connection: its TLS, its requests, and its end.
 //!
-//! It ends when no request has been under way for 35 s, and when a response is not taken by its client ([`Activity`]). What a
-//! client can make it keep is bounded: a head, [`MAX_STREAMS`] responses, and of each what hyper holds to send next.
+//! It ends when no request has been under way for 35 s, and when a response is not taken by its client ([`Activity`]). A
+//! client certificate is verified when it begins, and not again. What a client can make it keep is bounded: [`MAX_STREAMS`]
+//! requests and responses, and of each a head and what hyper holds to send next.
 
 use super::{
     activity::{Activity, Expiry, RESPONSE_TIMEOUT, UnderWay},

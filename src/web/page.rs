@@ -78,6 +78,7 @@ async fn with_permit<T: Send + 'static>(
     permits: &'static Semaphore,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, JoinError> {
+    // They are never closed.
     let permit = permits.acquire().await;
     spawn_blocking(move || {
         let _permit = permit;
