@@ -2,7 +2,7 @@
 //! end when their certificate was replaced.
 
 use crate::support::{
-    Exporter, Setup, eventually, http,
+    Exporter, Setup, eventually,
     tls::{self, Certificate, Identity},
     until,
 };
@@ -168,24 +168,6 @@ fn a_reload_that_takes_passwords_away_warns_of_it() {
     protected
         .exporter
         .wait_for_line(&["level=warn", "basic_auth_users"]);
-}
-
-#[test]
-fn a_client_whose_passwords_are_refused_is_logged_once() {
-    let users = format!(
-        "basic_auth_users: {{someone: {}}}\n",
-        bcrypt::hash("secret", 4).unwrap()
-    );
-    let protected = Protected::start(&users);
-    let exporter = &protected.exporter;
-    for _ in 0..3 {
-        let wrong = [("authorization", "Basic c29tZW9uZTp3cm9uZw==")];
-        let answer = http::get(exporter.address, "/metrics", &wrong).unwrap();
-        assert_eq!(answer.status, 401);
-    }
-    let refused = "refusing the password of a client";
-    exporter.wait_for_line(&["level=warn", refused, "client=127.0.0.1"]);
-    assert_eq!(exporter.log().matches(refused).count(), 1);
 }
 
 #[test]
