@@ -6,7 +6,7 @@
 
 mod budget;
 mod error;
-mod key;
+mod key_reader;
 mod pacing;
 mod retry;
 mod session;
@@ -19,11 +19,11 @@ pub use tls::BuildError;
 
 use crate::{
     config::{ApiConfig, KeyError},
-    instruments::Instruments,
-    model::{Failure, Interner, LanguageList, Operation, Page, Reason, RepositoryId},
+    domain::{Failure, Interner, LanguageList, Operation, Page, Reason, RepositoryId},
+    metrics::instruments::Instruments,
 };
 use error::{RequestError, failure_now};
-use key::KeyReader;
+use key_reader::KeyReader;
 use pacing::Pacer;
 use reqwest::{StatusCode, Url, header::ACCEPT};
 use secrecy::{ExposeSecret, SecretString};

@@ -12,7 +12,7 @@ mod mistake;
 mod reader;
 mod sections;
 
-use crate::targets::Targets;
+use crate::domain::targets::Targets;
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 pub use key::{KeyError, KeySource, read_key};

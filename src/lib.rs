@@ -1,69 +1,67 @@
 //! translation-exporter: a Prometheus exporter for the translation progress of code repositories.
 //!
-//! Data flow one way, with one hand-off:
+//! # How one value travels
 //!
-//! 1. [`api`] polls the translation service, politely, and turns its bytes into the types of [`model`].
-//! 2. [`poll`] reads all repositories ([`select`] says which) and their languages at an interval, remembers what was
-//!    read, runs the [`progress`] clock, and builds a [`snapshot`]. The ledger orders the repositories; `poll/queue.rs` says
-//!    which to ask for next, and gives up where the API fails; `api/budget.rs` (403, Retry-After), `api/session.rs` (401) and `poll.rs` (the key
-//!    file) say what else ends a poll. [`state`] preserves what is known across restarts.
-//! 3. [`exposition`] encodes each snapshot once; a scrape ([`web`]) adds the exporter's own [`instruments`] to those
-//!    bytes. A scrape never waits for a poll, nor a poll for a scrape.
+//! 1. [`api`] requests pages and languages from the translation API and decodes the bytes into the
+//!    types of [`domain`].
+//! 2. [`poller`] reads every repository at an interval. Its ledger keeps the known repositories,
+//!    runs the progress clock of [`domain`] and builds a [`domain::snapshot::Snapshot`]. [`state`]
+//!    preserves the ledger across restarts.
+//! 3. [`metrics`] encodes each snapshot once. A scrape ([`web`]) appends the exporter's own
+//!    instruments to those bytes. A scrape never waits for a poll and a poll never waits for a
+//!    scrape.
 //!
-//! [`health`] finds what is wrong, and page, readiness, log and `once` take their words from it. Around these are [`cli`] and
-//! [`config`] (what the user wants), [`telemetry`] (the log), [`report`] (what `once` prints), [`demo`] (an API to try it with)
-//! and [`clock`] (the time). [`run()`] wires them together; `run/reload.rs` is what a reload does.
+//! [`diagnosis`] finds the problems of the moment; page, readiness, log and `once` use its words.
+//! [`report`] writes the outputs for people and programs. [`server`] is the HTTP server beneath
+//! [`web`]. [`cli`] and [`config`] read what the user wants, [`demo`] is an API to try the exporter
+//! with, and [`commands`] wires the modules together. [`support`] holds the clock, the log and
+//! helpers for text.
 //!
-//! [`targets`] says when a language is ready: exposition, page, table and `once` ask it.
+//! # How to change it
 //!
-//! # Changing it
+//! Each recipe names the files to change, in order.
 //!
-//! What to change, in this order.
+//! A gauge of a repository or language: `metrics/exposition/translations.rs`; the expected text in
+//! `metrics/exposition/tests/golden.rs`; `deploy/metrics.md`; a panel in `grafana/generate`, or an
+//! entry among the deliberately unused metrics in `tests/grafana/test_live.py`.
 //!
-//! A gauge of a repository or language: `exposition/translations.rs`; `deploy/metrics.md`; the expected text in
-//! `exposition/tests/golden.rs`; a panel in `grafana/generate`, or a line among what is deliberately unused in `tests/grafana/test_live.py`.
+//! A gauge of the exporter's own: `metrics/instruments/polling.rs` if polls determine it, otherwise
+//! `metrics/instruments/facts.rs`; then as for a counter.
 //!
-//! A gauge of the exporter's own: `instruments/polling.rs` if polls determine it, otherwise `instruments/facts.rs`; then as for a
-//! counter.
+//! A counter of the exporter's own: its field, registration and method in
+//! `metrics/instruments.rs`; the call where the event happens;
+//! `metrics/exposition/tests/first_scrape.txt` if it starts at 0; `deploy/metrics.md`; a panel or an
+//! entry as above.
 //!
-//! A counter of the exporter's own: its field, its registration and its method in `instruments.rs`; where it happens;
-//! `exposition/tests/first_scrape.txt`, if it starts at 0; `deploy/metrics.md`; a panel or a line as above.
+//! A problem to diagnose: a kind in `diagnosis.rs`, its row in the table of traits and the function
+//! that finds it; a case in `diagnosis/tests.rs`; its alert in `deploy/prometheus/alerts.yaml`.
 //!
-//! Something that can be wrong: a kind in `health.rs`, its line in the table of traits with its alert or the reason why there
-//! is none, and the function that finds it; a case in `health/tests.rs`; its alert in `deploy/prometheus/alerts.yaml`.
+//! A key of the configuration: `config/keys.rs`, which also defines its variable and its option (and
+//! `cli.rs` for the commands that accept the option); its field and bounds in `config/sections.rs`;
+//! the code that uses it; `deploy/configuration.md`.
 //!
-//! A key of the configuration: `config/keys.rs`, which also makes its variable and its option, if it is to have one (which
-//! commands can use that is in `cli.rs`); its field and its bounds in `config/sections.rs`; where it is used;
-//! `deploy/configuration.md`.
+//! An output of `once`: a file in `report/`; its name in `cli.rs`; `commands/once.rs`.
 //!
-//! An operation of the API: `model.rs` ([`model::Operation`]) and `model/answer.rs`; `api/wire.rs` for its JSON;
-//! `api/session.rs` for the question ([`api::Session`], which the tests of `poll` implement
-//! too); `poll/steps.rs` to ask it and `poll/ledger.rs` to keep the answer; `snapshot.rs` to show it; then its metric as above.
-//! `demo.rs`, `tests/support/api.rs` and `tests/bench/tool/api.rs` have to answer it.
-//! What is to outlive a restart goes into `state/format.rs`.
+//! An operation of the API: [`domain::Operation`] and `domain/response.rs`; `api/wire.rs` for its
+//! JSON; `api/session.rs` for the request ([`api::Session`], which the tests of `poller` implement
+//! too); `poller/steps.rs` and `poller/ledger.rs` to request it and to keep the response;
+//! `domain/snapshot.rs` to show it; then its metric as above. `demo.rs`, `tests/support/api.rs` and
+//! `tests/bench/tool/api.rs` have to serve it. `state/format.rs` preserves it across restarts.
 #![forbid(unsafe_code)]
 
 pub mod api;
 pub mod cli;
-mod clock;
+mod commands;
 pub mod config;
 mod demo;
-pub mod exposition;
-mod health;
-pub mod instruments;
-pub mod model;
-mod poll;
-pub mod progress;
+mod diagnosis;
+pub mod domain;
+pub mod metrics;
+mod poller;
 mod report;
-mod run;
-mod select;
-pub mod snapshot;
+mod server;
 pub mod state;
-mod sync;
-pub mod targets;
-mod telemetry;
-mod text;
+pub mod support;
 mod web;
-mod words;
 
-pub use run::{RunError, run};
+pub use commands::{RunError, run};

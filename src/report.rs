@@ -38,9 +38,9 @@
 //! | `repositories[].languages[].target.due` | time or null | when it must be ready |
 //! | `repositories[].languages[].ready` | boolean or null | null if it has no completion, unless its target is 0 |
 
+pub mod html;
 mod json;
-pub(crate) mod summary;
-mod table;
+pub(crate) mod table;
 
 pub use json::json;
 pub use table::{NotReady, all_ready, table};

@@ -25,9 +25,8 @@ pub use error::StateError;
 pub use format::DecodeError;
 
 use crate::{
-    model::{Repository, RepositoryId, Timestamp},
-    progress::Progress,
-    snapshot::Languages,
+    domain::{Repository, RepositoryId, progress::Progress, snapshot::Languages},
+    support::clock::Timestamp,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},

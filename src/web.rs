@@ -2,33 +2,22 @@
 //!
 //! It only reads what was published: no request here ever waits for a poll or calls the API. Connections and responses are
 //! bounded in number, size and time, and where there are too many, those of the client that has most are ended
-//! ([`fair_share`]). A client can delay others by the work that it asks for, such as verifying passwords, and no longer than
+//! ([`crate::server::fair_share`]). A client can delay others by the work that it asks for, such as verifying passwords, and no longer than
 //! that takes; the shutdown by 4 seconds at most.
 
-mod accept;
-mod activity;
-mod app;
-mod auth;
-mod connection;
-mod fair_share;
+pub mod app;
 mod follow;
-mod handshake;
-mod limit;
-mod listen;
 mod middleware;
 mod negotiate;
 mod page;
 mod router;
 mod scrape;
-mod state;
+pub mod state;
 #[cfg(test)]
-mod testing;
-mod web_config;
+pub mod testing;
 
 pub use app::App;
-pub use listen::bind;
 pub use state::{ReloadRequest, Shared};
-pub use web_config::{WebConfigError, WebConfigFile};
 
 use tokio::net::TcpListener;
 
@@ -40,7 +29,7 @@ pub async fn serve(listeners: Vec<TcpListener>, app: App) {
         tracing::info!(description, "the web configuration is in force");
     }
     tokio::select! {
-        () = accept::serve(listeners, app.clone()) => {}
+        () = crate::server::accept::serve(listeners, app.clone()) => {}
         () = follow::follow(app) => {}
     }
 }

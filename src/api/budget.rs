@@ -2,8 +2,8 @@
 
 use super::error::{ApiError, failure_now};
 use crate::{
-    model::{PollFailure, Stop},
-    sync::lock,
+    domain::{PollFailure, Stop},
+    support::lock::lock,
 };
 use std::sync::{Arc, Mutex};
 use tokio::sync::SetOnce;

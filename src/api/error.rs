@@ -2,9 +2,8 @@
 
 use super::wire::DecodeError;
 use crate::{
-    clock::Clock,
-    model::{Failure, Operation, Reason, Stop},
-    text::os_hint,
+    domain::{Failure, Operation, Reason, Stop},
+    support::{clock::Clock, escape::os_hint},
 };
 use reqwest::{StatusCode, Url};
 use std::{error::Error, io, iter::successors, sync::Arc, time::Duration};

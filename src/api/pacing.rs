@@ -3,7 +3,7 @@
 //!
 //! An exporter that hammers a failing API gets its key revoked, so every request, including retries, waits here.
 
-use crate::sync::lock;
+use crate::support::lock::lock;
 use std::{sync::Mutex, time::Duration};
 use tokio::{
     sync::watch,

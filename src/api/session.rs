@@ -1,6 +1,6 @@
 //! One poll's requests: each is sent until it is answered, or until that is impossible in this poll.
 
-use super::{
+use crate::api::{
     ApiError, Attempts, Client, Session,
     budget::Budget,
     error::RequestError,
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     config::KeyError,
-    model::{LanguageList, Operation, Page, PollFailure, Reason, RepositoryId},
+    domain::{LanguageList, Operation, Page, PollFailure, Reason, RepositoryId},
 };
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
@@ -172,7 +172,7 @@ impl Session for PollSession {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{api::tests::client, sync::lock};
+    use crate::{api::tests::client, support::lock::lock};
     use reqwest::StatusCode;
     use std::sync::Mutex;
     use tokio::time::Instant;

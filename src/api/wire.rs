@@ -7,9 +7,12 @@
 //!
 //! Entries are read one by one, so that the bounds below also bound the memory that an answer takes, whatever it is made of.
 
-use crate::model::{
-    Completion, Defect, Interner, LanguageList, Listing, Next, Page, Repository, RepositoryId,
-    TargetLanguage, Timestamp,
+use crate::{
+    domain::{
+        Completion, Defect, Interner, LanguageList, Listing, Next, Page, Repository, RepositoryId,
+        TargetLanguage,
+    },
+    support::clock::Timestamp,
 };
 use serde::{
     Deserialize, Deserializer,

@@ -6,7 +6,7 @@ use super::{
     mistake::{Mistake, Source},
     reader::Reader,
 };
-use crate::text::{nearest, os_hint};
+use crate::support::escape::{nearest, os_hint};
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, Visitor},

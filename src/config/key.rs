@@ -1,7 +1,7 @@
 //! The API key: read again whenever it is needed, so that it can be rotated without a restart. Nothing here ever shows
 //! any part of it, not even if it was set in place of its file's name.
 
-use crate::text::os_hint;
+use crate::support::escape::os_hint;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     fs::File,

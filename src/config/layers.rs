@@ -6,7 +6,7 @@ use super::{
     mistake::{Mistake, Source},
     reader::Reader,
 };
-use crate::text::nearest;
+use crate::support::escape::nearest;
 use std::{
     ffi::{OsStr, OsString},
     path::Path,

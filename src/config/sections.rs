@@ -7,9 +7,9 @@ use super::{
     mistake::Source,
     reader::{Reader, short},
 };
-use crate::{
-    model::twelve_decimals,
+use crate::domain::{
     targets::{Entry, Target, Targets, parse_due},
+    twelve_decimals,
 };
 use globset::GlobSet;
 use std::{

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::Timestamp;
+use crate::support::clock::Timestamp;
 use std::{collections::BTreeSet, time::Duration};
 use tower::ServiceExt;
 

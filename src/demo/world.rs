@@ -1,6 +1,6 @@
 //! What the demo API shows: repositories, how far each language is at any time, and when it is to be ready.
 
-use crate::model::Timestamp;
+use crate::support::clock::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{sync::LazyLock, time::Duration};

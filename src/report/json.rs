@@ -1,8 +1,8 @@
 //! The JSON of `once`; its schema is in the documentation of [`super`].
 
-use super::summary::{self, Row, Translation};
-use crate::{
-    model::{Completion, Failure},
+use crate::domain::readiness::{self, Row, Translation};
+use crate::domain::{
+    Completion, Failure,
     snapshot::{PollOutcome, Shown, Snapshot},
 };
 use serde::{Serialize, Serializer};
@@ -41,7 +41,7 @@ pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
             },
             "filtered": snapshot.filtered,
         }),
-        repositories: summary::rows(snapshot, None, snapshot.taken_at),
+        repositories: readiness::rows(snapshot, None, snapshot.taken_at),
     };
     let text = serde_json::to_string_pretty(&document)
         .expect("text, numbers and lists alone always become JSON");

@@ -1,16 +1,20 @@
 //! The table. It has two layouts: one line per repository if all languages fit side by side, and otherwise the languages
 //! of each repository wrapped below its line.
 
-use super::{
-    Terminal,
-    summary::{self, Cause, Deadline, Due, Row, Totals, Translation, day, days, percent},
+use crate::{
+    diagnosis,
+    domain::{
+        Failure,
+        snapshot::{PollOutcome, Snapshot},
+    },
+    support::{
+        escape::is_unprintable,
+        humanize::{counted, grouped, repositories},
+    },
 };
 use crate::{
-    health,
-    model::Failure,
-    snapshot::{PollOutcome, Snapshot},
-    text::is_unprintable,
-    words::{counted, grouped, repositories},
+    domain::readiness::{self, Cause, Deadline, Due, Row, Totals, Translation, day, days, percent},
+    report::Terminal,
 };
 use std::{cmp::Ordering, fmt::Write as _};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -36,10 +40,10 @@ const MOST_NAMED: usize = 3;
 /// Repositories by languages, the furthest behind of both first, and below that what is due, and what could not be read
 /// and why.
 pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> String {
-    let mut rows = summary::rows(snapshot, None, snapshot.taken_at);
+    let mut rows = readiness::rows(snapshot, None, snapshot.taken_at);
     rows.retain(Row::is_read);
     furthest_first(&mut rows, |row| row.totals.missing.get());
-    let mut languages = summary::languages(&rows, snapshot.taken_at);
+    let mut languages = readiness::languages(&rows, snapshot.taken_at);
     furthest_first(&mut languages, |(_, totals)| totals.missing.get());
     let aligned = side_by_side(&rows, &languages, terminal);
     let mut signs = Vec::new();
@@ -201,7 +205,7 @@ fn totals(
     }
     lines.push(line);
     if poll.listing.is_none() {
-        lines.extend(health::nothing_selected(snapshot).map(|finding| finding.line()));
+        lines.extend(diagnosis::nothing_selected(snapshot).map(|finding| finding.line()));
     }
     lines
 }
@@ -210,7 +214,7 @@ fn totals(
 fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> Vec<String> {
     let now = snapshot.taken_at;
     let mut lines = Vec::new();
-    for (at, due) in summary::dates(rows, MOST_NAMED, now) {
+    for (at, due) in readiness::dates(rows, MOST_NAMED, now) {
         let totals = &due.totals;
         let style = match Deadline::of(at, totals.is_ready(), now) {
             Deadline::Missed => RED,
@@ -243,7 +247,7 @@ pub fn all_ready(snapshot: &Snapshot) -> Result<(), NotReady> {
     /// More are counted only.
     const MOST: usize = 20;
     let mut all = Due::default();
-    for row in summary::rows(snapshot, None, snapshot.taken_at) {
+    for row in readiness::rows(snapshot, None, snapshot.taken_at) {
         for translation in row.translations() {
             all.add(translation, MOST, snapshot.taken_at);
         }
@@ -299,7 +303,7 @@ fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Vec<
     for Cause {
         repositories,
         failure,
-    } in summary::causes(snapshot, |_| true)
+    } in readiness::causes(snapshot, |_| true)
     {
         if let [only] = repositories[..] {
             lines.push(line(&format!("{only}: "), failure));

@@ -1,11 +1,12 @@
 use super::*;
 use crate::{
-    model::{
-        Completion, Failure, Language, PollFailure, Repository, RepositoryId, Stop, Timestamp,
+    domain::{
+        Completion, Failure, Language, PollFailure, Repository, RepositoryId, Stop,
+        progress::Progress,
+        snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
+        targets::{Targets, tests::entry},
     },
-    progress::Progress,
-    snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
-    targets::{Targets, tests::entry},
+    support::clock::Timestamp,
 };
 use std::{sync::Arc, time::Duration};
 use unicode_width::UnicodeWidthStr as _;

@@ -1,7 +1,7 @@
 //! What can go wrong with the state file, and what to do about it.
 
 use super::DecodeError;
-use crate::text::os_hint;
+use crate::support::escape::os_hint;
 use std::{
     io::{self, ErrorKind},
     path::{Path, PathBuf},

@@ -34,9 +34,12 @@
 
 use super::{Memory, Remembered};
 use crate::{
-    model::{Completion, KnownLanguages, Language, Repository, RepositoryId, Timestamp},
-    progress::Progress,
-    snapshot::{Languages, Reading, Reported},
+    domain::{
+        Completion, KnownLanguages, Language, Repository, RepositoryId,
+        progress::Progress,
+        snapshot::{Languages, Reading, Reported},
+    },
+    support::clock::Timestamp,
 };
 use serde::{Deserialize, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;

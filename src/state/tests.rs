@@ -3,8 +3,8 @@
 mod formatting;
 
 use super::*;
-use crate::{
-    model::{Completion, Language},
+use crate::domain::{
+    Completion, Language,
     snapshot::{Reading, Reported},
 };
 use std::os::unix::fs::PermissionsExt;

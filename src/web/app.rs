@@ -1,11 +1,13 @@
 //! What the web side serves by, and how a reload changes it: in one step, between two requests.
 
-use super::{
-    router::router,
-    state::{Shared, Site},
-    web_config::WebConfigFile,
-};
 use crate::config::WebConfig;
+use crate::{
+    server::web_config::WebConfigFile,
+    web::{
+        router::router,
+        state::{Shared, Site},
+    },
+};
 use axum::Router;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};

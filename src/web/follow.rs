@@ -2,10 +2,12 @@
 //!
 //! A change is reported to the owner of what is in force, who reads the file again and decides.
 
-use super::{
-    app::App,
-    state::{ReloadRequest, Site},
-    web_config::{Files, WebConfigFile},
+use crate::{
+    server::web_config::{Files, WebConfigFile},
+    web::{
+        app::App,
+        state::{ReloadRequest, Site},
+    },
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{task::spawn_blocking, time::sleep};

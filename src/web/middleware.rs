@@ -1,6 +1,9 @@
 //! The layers around the handlers: rate limit, authentication, headers, and counting.
 
-use super::{auth::Verdict, fair_share::client_of, state::Site};
+use crate::{
+    server::{auth::Verdict, fair_share::client_of},
+    web::state::Site,
+};
 use axum::{
     extract::{ConnectInfo, MatchedPath, Request, State},
     http::{StatusCode, header},

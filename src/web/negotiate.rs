@@ -3,7 +3,7 @@
 //! Nothing is ever refused: if nothing matches, the response is text 0.0.4, not compressed, as with every Prometheus
 //! exporter.
 
-use crate::exposition::Format;
+use crate::metrics::exposition::Format;
 use axum::http::{HeaderMap, HeaderName, header};
 
 /// The format that `Accept` asks for first, and the value of `Content-Type`, both as the official Go client has it. All names are

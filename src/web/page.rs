@@ -3,15 +3,15 @@
 //! Rendered on the server, without a script, off the runtime's threads. Everything is in one response, so that it works
 //! under a policy that lets it load nothing.
 
-mod query;
-mod table;
-mod view;
-
 #[cfg(test)]
 mod tests;
 
 use super::{negotiate, state::Site};
-use crate::text::printable;
+use crate::report::html::{
+    query::{self, Query},
+    view,
+};
+use crate::support::escape::printable;
 use axum::{
     extract::State,
     http::{HeaderMap, StatusCode, Uri, header},
@@ -19,7 +19,6 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::GzEncoder};
-use query::Query;
 use ring::digest::{SHA256, digest};
 use std::{io::Write, sync::Arc};
 use tokio::{

@@ -4,7 +4,7 @@ use super::{
     middleware, page, scrape,
     state::{ReloadRequest, Site},
 };
-use crate::health;
+use crate::diagnosis;
 use axum::{
     Router,
     extract::State,
@@ -78,7 +78,7 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
     }
     let findings = site.findings(&published);
     let mut message = "not ready".to_owned();
-    if let Some(finding) = health::why_not_ready(&findings) {
+    if let Some(finding) = diagnosis::why_not_ready(&findings) {
         message = format!("{message}: {}", finding.line());
         if let Some(since) = finding.since {
             message = format!("{message} (since {since})");
@@ -94,8 +94,11 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
 mod tests {
     use super::super::state::ReloadRequest;
     use super::super::testing::{Fixture, body, status};
-    use crate::model::{Failure, PollFailure, Stop, Timestamp};
-    use crate::snapshot::{Activity, PollOutcome, Running, Step};
+    use crate::domain::snapshot::{Activity, PollOutcome, Running, Step};
+    use crate::{
+        domain::{Failure, PollFailure, Stop},
+        support::clock::Timestamp,
+    };
     use std::time::Duration;
 
     #[tokio::test]

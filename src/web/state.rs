@@ -1,12 +1,13 @@
 //! The state of the handlers: what every request is served by, and what outlives a reload.
 
-use super::{auth::Verifier, fair_share::FairShare, limit::Bucket, web_config::WebConfigFile};
+use crate::server::{
+    auth::Verifier, fair_share::FairShare, limit::Bucket, web_config::WebConfigFile,
+};
 use crate::{
-    clock::Clock,
     config::WebConfig,
-    exposition::Published,
-    health::{self, Finding},
-    instruments::Instruments,
+    diagnosis::{self, Finding},
+    metrics::{exposition::Published, instruments::Instruments},
+    support::clock::Clock,
 };
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
@@ -76,6 +77,6 @@ impl Site {
     pub fn findings(&self, published: &Published) -> Vec<Finding> {
         let facts = self.shared.instruments.facts();
         let now = self.shared.clock.now();
-        health::findings(&published.snapshot, &published.status, &facts, now)
+        diagnosis::findings(&published.snapshot, &published.status, &facts, now)
     }
 }

@@ -1,17 +1,17 @@
 //! What the tests of the web side share.
 
-use super::{
-    app::App,
-    state::{ReloadRequest, Shared},
-    web_config::WebConfigFile,
+use crate::{
+    config::WebConfig,
+    domain::snapshot::{Activity, PollStatus, Snapshot},
+    metrics::{exposition::Published, instruments::Instruments},
+    support::clock::{Clock, Timestamp},
 };
 use crate::{
-    clock::Clock,
-    config::WebConfig,
-    exposition::Published,
-    instruments::Instruments,
-    model::Timestamp,
-    snapshot::{Activity, PollStatus, Snapshot},
+    server::web_config::WebConfigFile,
+    web::{
+        app::App,
+        state::{ReloadRequest, Shared},
+    },
 };
 use axum::{body::Body, extract::ConnectInfo, http::Request, response::Response};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};

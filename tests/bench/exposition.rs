@@ -10,11 +10,18 @@ use std::{
 };
 use translation_exporter::{
     api::wire::{decode_languages, decode_page},
-    exposition::{Format, Published},
-    instruments::Instruments,
-    model::{Completion, Interner, Language, Repository, RepositoryId, Timestamp},
-    progress::Progress,
-    snapshot::{Activity, Condition, Languages, PollStatus, Reading, Reported, Shown, Snapshot},
+    domain::{
+        Completion, Interner, Language, Repository, RepositoryId,
+        progress::Progress,
+        snapshot::{
+            Activity, Condition, Languages, PollStatus, Reading, Reported, Shown, Snapshot,
+        },
+    },
+    metrics::{
+        exposition::{Format, Published},
+        instruments::Instruments,
+    },
+    support::clock::Timestamp,
 };
 
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];

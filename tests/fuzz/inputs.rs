@@ -7,8 +7,9 @@ use std::fs;
 use translation_exporter::{
     api::wire,
     config::{self, Options},
-    model::{Interner, Next, Timestamp},
+    domain::{Interner, Next},
     state::{StateError, StateFile},
+    support::clock::Timestamp,
 };
 
 /// A page of the listing.

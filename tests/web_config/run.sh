@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the web configuration files of files/ with Debian's promtool: it must accept the good ones and refuse the bad ones, except
-# where a file says why it does not. A unit test of src/web/web_config.rs reads the same files.
+# where a file says why it does not. A unit test of src/server/web_config.rs reads the same files.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../lib.sh

@@ -1,7 +1,7 @@
 //! What is read of answers, good and bad.
 
 use super::*;
-use crate::model::Defects;
+use crate::domain::Defects;
 
 fn page(body: &str) -> Page {
     decode_page(body.as_bytes()).unwrap()

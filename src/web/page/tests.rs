@@ -1,18 +1,22 @@
-use super::{
-    super::testing::{Fixture, NOW, body},
-    query::Query,
-    table::{MOST_LANGUAGES, Table},
-    with_permit,
+use crate::{
+    domain::{
+        Completion, Failure, Language, PollFailure, Repository, RepositoryId, Stop,
+        progress::Progress,
+        readiness::rows,
+        snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
+        targets::{Targets, tests::entry},
+    },
+    support::{clock::Timestamp, escape::is_unprintable},
 };
 use crate::{
-    model::{
-        Completion, Failure, Language, PollFailure, Repository, RepositoryId, Stop, Timestamp,
+    report::html::{
+        query::Query,
+        table::{MOST_LANGUAGES, Table},
     },
-    progress::Progress,
-    report::summary::rows,
-    snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
-    targets::{Targets, tests::entry},
-    text::is_unprintable,
+    web::{
+        page::with_permit,
+        testing::{Fixture, NOW, body},
+    },
 };
 use axum::{http::Uri, response::Response};
 use std::{

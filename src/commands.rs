@@ -1,0 +1,201 @@
+//! Wires the parts together: a file for each command, and what `serve` and `demo` share.
+
+mod check_config;
+mod demo;
+mod notify;
+mod once;
+mod online;
+mod probe;
+mod publish;
+mod reload;
+mod serve;
+
+use crate::{
+    api::{BuildError, Client},
+    cli::{Cli, Command},
+    config::{self, Config, ConfigError, Options},
+    domain::Failure,
+    metrics::instruments::Instruments,
+    poller::Settings,
+    report::NotReady,
+    server::web_config::WebConfigError,
+    state::{DEMO, Memory, StateError, StateFile},
+    support::{clock::Clock, escape::printable},
+};
+use anyhow::Context as _;
+use std::{
+    ffi::OsString,
+    io::{self, StdoutLock, Write as _},
+    sync::Arc,
+};
+use tokio::runtime::Builder;
+
+/// Why the program could not do what it was asked to, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    WebConfig(#[from] WebConfigError),
+    #[error(transparent)]
+    Client(#[from] BuildError),
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// Everything was read, and not everything is ready, or there is nothing that could be.
+    #[error(transparent)]
+    NotReady(#[from] NotReady),
+    /// It failed while running.
+    #[error("{0:#}")]
+    Running(#[from] anyhow::Error),
+}
+
+impl RunError {
+    /// Prints on stderr what is wrong.
+    pub fn print(&self) {
+        print_on_stderr(&self.to_string());
+    }
+
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Running(_) | Self::NotReady(NotReady::NoLanguages) => 1,
+            Self::NotReady(_) => 3,
+            _ => 2,
+        }
+    }
+}
+
+/// Does what the command line asks for. Returns when that is done, or when the process is asked to stop.
+///
+/// # Errors
+/// Says what is wrong and how to fix it; the caller prints it and exits with [`RunError::exit_code`].
+pub fn run(cli: Cli) -> Result<(), RunError> {
+    let Cli { options, command } = cli;
+    // Two threads, so that scrapes do not wait for each other. Polls, and everything slow, run on other threads. A poll of `once`
+    // has only one: across threads, its tasks would wake each other at half as much CPU again.
+    let mut builder = match command {
+        Command::Serve | Command::Demo => Builder::new_multi_thread(),
+        _ => Builder::new_current_thread(),
+    };
+    let runtime = builder
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime's threads")?;
+    let result = runtime.block_on(async {
+        match command {
+            Command::Serve => serve::serve(options, None).await,
+            Command::Demo => demo::demo(options).await,
+            Command::Once {
+                output,
+                require_targets,
+            } => once::once(&options, output, require_targets).await,
+            Command::CheckConfig { online } => check_config::check(&options, online).await,
+            Command::Health => probe::check(options).await,
+        }
+    });
+    // A thread that still waits for a disk must not delay the exit.
+    runtime.shutdown_background();
+    result
+}
+
+/// Runs what may wait for a disk indefinitely, so that signals are answered meanwhile.
+async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // It was cancelled: the runtime is being shut down, and nobody waits for this any more.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// Prints on stdout. A reader that has seen enough, such as `head`, is no error.
+fn print(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match write(&mut stdout).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed.context("cannot print the result"),
+    }
+}
+
+fn print_on_stderr(text: &str) {
+    // If stderr is closed, there is nowhere to report it.
+    let _ = writeln!(io::stderr(), "translation-exporter: {}", printable(text));
+}
+
+fn environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
+}
+
+fn load(options: &Options) -> Result<Config, ConfigError> {
+    config::load(options, &environment())
+}
+
+/// Opens the state file, if one is configured, and reads its content, if it has any.
+fn open_state(
+    config: &Config,
+    is_demo: bool,
+    instruments: &Instruments,
+) -> Result<(Option<StateFile>, Option<Memory>), StateError> {
+    let Some(path) = &config.state_file else {
+        tracing::info!("state.file is not set: the progress clock begins again at each start");
+        return Ok((None, None));
+    };
+    let base_url = if is_demo {
+        DEMO
+    } else {
+        config.api.base_url.as_str()
+    };
+    let now = Clock::system().now();
+    let opened = StateFile::open(path, base_url, now)?;
+    if let Some(set_aside) = opened.set_aside {
+        tracing::error!("{set_aside}");
+        let hint = "nothing to do, unless the file that was set aside can be repaired";
+        instruments.state_discarded(Failure::new(now, set_aside.to_string(), hint));
+    }
+    Ok((Some(opened.file), opened.memory))
+}
+
+/// What is valid, but probably not intended.
+fn warnings(config: &Config) -> Vec<String> {
+    let (now, mut warnings) = (Clock::system().now(), Vec::new());
+    for entry in &config.targets.0 {
+        if let Some(due) = entry.target.due
+            && due < now
+            // The demo has a date in the past on purpose, which is not the user's to change.
+            && !entry.source.starts_with(config::DEMO_FILE)
+        {
+            warnings.push(format!(
+                "{}: targets.due is past: {due}; what is not ready is shown as missed; give a later date, or remove it",
+                entry.source
+            ));
+        }
+    }
+    warnings
+}
+
+fn poll_settings(config: &Config, api: Client) -> Settings<Client> {
+    for warning in warnings(config) {
+        tracing::warn!("{warning}");
+    }
+    Settings {
+        api,
+        concurrency: config.api.concurrency,
+        interval: config.poll.interval,
+        stale_after: config.poll.stale_after,
+        max_repositories: config.api.max_repositories,
+        filter: config.filter.clone(),
+        completion_scale: config.api.completion_scale,
+        targets: Arc::clone(&config.targets),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_panics_off_the_runtime_ends_the_task_that_waits_for_it() {
+        let waiting = tokio::spawn(off_the_runtime(|| panic!("as a bug would")));
+        assert!(waiting.await.is_err_and(|error| error.is_panic()));
+    }
+}

@@ -1,0 +1,34 @@
+//! `check-config`: validates, prints the configuration in force, and checks the API if requested.
+
+use super::{RunError, load, online, print, print_on_stderr, warnings};
+use crate::{
+    api::Client, config::Options, metrics::instruments::Instruments,
+    server::web_config::WebConfigFile, support::escape::printable,
+};
+use std::{io::Write as _, sync::Arc};
+
+pub async fn check(options: &Options, online: bool) -> Result<(), RunError> {
+    let mut config = load(options)?;
+    // Online, one request of each kind is promised.
+    config.api.max_attempts = 1;
+    let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
+    let client = Client::new(&config.api, Arc::new(Instruments::of_one_poll()))?;
+    let mut text = config.describe();
+    let description = &web_config.description;
+    if !description.is_empty() {
+        text = format!("{text}\nweb.config_file: {description}\n");
+    }
+    print_text(&text)?;
+    for warning in warnings(&config) {
+        print_on_stderr(&warning);
+    }
+    if online {
+        let found = online::check(&config, &client).await?;
+        print_text(&format!("\nonline:\n  {}\n", found.join("\n  ")))?;
+    }
+    Ok(())
+}
+
+fn print_text(text: &str) -> anyhow::Result<()> {
+    print(|stdout| stdout.write_all(printable(text).as_bytes()))
+}

@@ -1,0 +1,48 @@
+//! `demo`: serves from the embedded demo API, whatever else is configured.
+
+use super::{RunError, print, serve};
+use crate::{
+    cli::DEMO_INTERVAL,
+    config::{Config, Options},
+    demo,
+    server::web_config::WebConfigFile,
+    support::clock::Clock,
+};
+use anyhow::Context as _;
+use std::io::Write as _;
+use tokio::net::TcpListener;
+
+pub async fn demo(mut options: Options) -> Result<(), RunError> {
+    let targets = demo::targets(Clock::system().now());
+    options.defaults =
+        format!("poll: {{interval: {DEMO_INTERVAL}}}\napi: {{key: demo}}\n{targets}");
+    let base_url = demo::start().await.context("cannot start the demo API")?;
+    // These win over all layers.
+    options
+        .flags
+        .extend([("api.base_url", base_url), ("api.key_file", String::new())]);
+    serve::serve(options, Some(announce)).await
+}
+
+fn announce(config: &Config, web_file: &WebConfigFile, listeners: &[TcpListener]) {
+    let scheme = web_file.scheme();
+    let mut addresses = Vec::new();
+    for address in listeners.iter().flat_map(TcpListener::local_addr) {
+        let host = if address.ip().is_unspecified() {
+            format!("localhost:{}", address.port())
+        } else {
+            address.to_string()
+        };
+        addresses.push(format!("{scheme}://{host}/"));
+    }
+    let addresses = addresses.join(", ");
+    // A closed stdout does not prevent serving.
+    let _ = print(|stdout| {
+        writeln!(
+            stdout,
+            "The demo is served at {addresses} (Ctrl-C stops it)"
+        )
+    });
+    let base_url = &config.api.base_url;
+    tracing::info!(%base_url, "serving the demo API; it accepts any key");
+}

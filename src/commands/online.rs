@@ -1,0 +1,85 @@
+//! `check-config --online`: one request of each kind, and a description of the result.
+
+use crate::{
+    api::{Api as _, ApiError, Attempts, CURSOR_HINT, Client, Session as _},
+    config::Config,
+    diagnosis,
+    domain::{Completion, Failure, Next, filter::select, snapshot::Snapshot},
+    support::humanize::{counted, grouped, repositories},
+};
+use anyhow::anyhow;
+
+/// Requests the first page of the listing and one repository's languages, each once. Returns what it found, in lines.
+pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<String>> {
+    let session = client
+        .begin()
+        .await
+        .map_err(|Failure { what, hint, .. }| anyhow!("{what}; {hint}"))?;
+    let page = session
+        .list_repositories(None)
+        .await
+        .map_err(|error| failed("the listing", error))?;
+    if page.next == Next::Unreadable {
+        return Err(anyhow!(
+            "the listing cannot be continued: the last id of its first page cannot be read; {CURSOR_HINT}"
+        ));
+    }
+    let listed = page.listing.repositories;
+    let polled = select(&listed, &config.filter).polled;
+    let (all, left) = (repositories(listed.len()), grouped(polled.len()));
+    let mut lines = vec![
+        format!("{} answers and accepts the key", config.api.base_url),
+        format!("the first page of the listing has {all}, and the filters leave {left} of them"),
+    ];
+    if let Some(bad) = page.listing.bad.described.first() {
+        lines.push(format!("it has bad entries or fields, such as {bad}"));
+    }
+    let mut findings = Vec::new();
+    if polled.is_empty() {
+        findings.extend(diagnosis::nothing_selected(&Snapshot {
+            filtered: listed.len(),
+            unnamed: page.listing.nameless.len(),
+            ..Snapshot::default()
+        }));
+    }
+    // Also if the filters leave nothing, to find out whether the key can read languages.
+    if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
+        let mut languages = session
+            .list_languages(repository.id, Attempts::One)
+            .await
+            .map_err(|error| failed(&format!("repository {:?}", repository.name), error))?
+            .languages;
+        let excluded = &config.filter.exclude_languages;
+        languages.retain(|target| !excluded.is_match(&*target.language.code));
+        let completions: Vec<_> = languages
+            .iter()
+            .filter_map(|target| target.completion)
+            .map(Completion::get)
+            .collect();
+        lines.push(describe(&repository.name, languages.len(), &completions));
+        let scale = config.api.completion_scale;
+        findings.extend(diagnosis::scale(scale, completions.into_iter()));
+    }
+    for finding in findings {
+        lines.push(format!("going by these answers: {}", finding.line()));
+    }
+    Ok(lines)
+}
+
+fn failed(of: &str, error: ApiError) -> anyhow::Error {
+    let Failure { what, hint, .. } = error.into_failure();
+    anyhow!("{of} cannot be read: {what}; {hint}")
+}
+
+fn describe(name: &str, languages: usize, completions: &[f64]) -> String {
+    if languages == 0 {
+        return format!("repository {name:?} has no languages to show: add target languages to it");
+    }
+    let all = counted(languages, "language", "languages");
+    let with = completions.len();
+    let highest = match completions.iter().copied().reduce(f64::max) {
+        Some(highest) => format!(", {highest} at most"),
+        None => String::new(),
+    };
+    format!("repository {name:?} has {all}, {with} of them with a completion{highest}")
+}

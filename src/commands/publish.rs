@@ -1,0 +1,96 @@
+//! From the poller to the web side: what was polled is encoded off the runtime, and published.
+
+use super::off_the_runtime;
+use crate::{
+    api::Client,
+    diagnosis,
+    domain::snapshot::{PollStatus, Snapshot},
+    metrics::{exposition::Published, instruments::Instruments},
+    poller::{Poller, Saver, Settings},
+    state::{Memory, StateFile},
+    support::clock::Clock,
+};
+use anyhow::Context as _;
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    runtime::Builder,
+    sync::watch,
+    task::JoinSet,
+    time::{Instant, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+/// How often it is judged at least whether something is wrong.
+const OBSERVE_EVERY: Duration = Duration::from_secs(5);
+
+/// Starts to poll, and to save, encode, publish and log what is found. All of it ends after `stop`. Returns what is
+/// published, and when the task that polls last ran.
+pub fn start(
+    settings: watch::Receiver<Arc<Settings<Client>>>,
+    (file, memory): (Option<StateFile>, Option<Memory>),
+    instruments: &Arc<Instruments>,
+    stop: CancellationToken,
+    tasks: &mut JoinSet<()>,
+) -> anyhow::Result<(watch::Receiver<Arc<Published>>, watch::Receiver<Instant>)> {
+    let saver = file.map(|file| {
+        let (saver, saving) = Saver::new(file, Arc::clone(instruments));
+        tasks.spawn(saving);
+        saver
+    });
+    let (newest, encoding) = watch::channel(None);
+    let hand_over = move |snapshot, status| drop(newest.send_replace(Some((snapshot, status))));
+    let poller = Poller::new(
+        settings,
+        memory,
+        saver,
+        Clock::system(),
+        Arc::clone(instruments),
+        Box::new(hand_over),
+    );
+    let first = Published::new(Arc::new(poller.snapshot()), poller.status());
+    let (publish, published) = watch::channel(Arc::new(first));
+    let alive = poller.alive.subscribe();
+    // A poll has one thread of its own: its tasks wake each other hundreds of times a second, which costs twice the CPU
+    // across threads. And scrapes do not wait for it.
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime of polls")?;
+    tasks.spawn_blocking(move || {
+        runtime.block_on(poller.run(stop.cancelled_owned()));
+        // A thread that still waits for a resolver or a disk must not delay the exit.
+        runtime.shutdown_background();
+    });
+    tasks.spawn(encode(encoding, publish));
+    tasks.spawn(log_health(published.clone(), Arc::clone(instruments)));
+    Ok((published, alive))
+}
+
+/// Encodes the newest data that the poller hands over, and publishes them.
+async fn encode(
+    mut polled: watch::Receiver<Option<(Arc<Snapshot>, PollStatus)>>,
+    publish: watch::Sender<Arc<Published>>,
+) {
+    while polled.changed().await.is_ok() {
+        let newest = polled.borrow_and_update().clone();
+        if let Some((snapshot, status)) = newest {
+            let encoded = off_the_runtime(|| Published::new(snapshot, status)).await;
+            publish.send_replace(Arc::new(encoded));
+        }
+    }
+}
+
+/// Logs what begins to be wrong and what ends.
+async fn log_health(mut published: watch::Receiver<Arc<Published>>, instruments: Arc<Instruments>) {
+    let mut watch = diagnosis::Watch::default();
+    // What the exporter knows about itself also changes between publications.
+    while !matches!(
+        timeout(OBSERVE_EVERY, published.changed()).await,
+        Ok(Err(_))
+    ) {
+        let newest = Arc::clone(&published.borrow_and_update());
+        let (now, facts) = (Clock::system().now(), instruments.facts());
+        let findings = diagnosis::findings(&newest.snapshot, &newest.status, &facts, now);
+        watch.observe(&findings);
+    }
+}

@@ -1,0 +1,188 @@
+//! The one owner of what is in force: it decides about a signal, a request and a changed web configuration file alike, one
+//! after the other. What can change while the exporter runs changes together, or nothing does; only a web configuration file
+//! that changes comes into force even while something else is refused.
+
+use super::{load, notify, off_the_runtime, poll_settings};
+use crate::{
+    api::{BuildError, Client},
+    config::{Config, ConfigError, Options},
+    domain::Failure,
+    metrics::instruments::Instruments,
+    poller::Settings,
+    server::web_config::{WebConfigError, WebConfigFile},
+    support::{clock::Clock, logging},
+    web::{App, ReloadRequest},
+};
+use std::{convert::Infallible, sync::Arc, time::Duration};
+use tokio::{
+    signal::unix::Signal,
+    sync::{Semaphore, mpsc, watch},
+    time::timeout,
+};
+
+/// How long the files of a reload may take to be read.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Those who read files: as long as one hangs, its thread is lost.
+static READERS: Semaphore = Semaphore::const_new(16);
+
+/// Why the previous configuration stays in force.
+#[derive(Debug, thiserror::Error)]
+enum ReloadError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("a reload cannot change {}; restart the exporter instead", .0.join(", "))]
+    Fixed(Vec<&'static str>),
+    #[error(transparent)]
+    WebConfig(#[from] WebConfigError),
+    #[error(
+        "the changed web configuration file removes or weakens {}; reload or restart if that is intended",
+        .0.join(", ")
+    )]
+    Weakened(Vec<&'static str>),
+    #[error(transparent)]
+    Client(#[from] BuildError),
+    #[error(
+        "the files could not be read within {LIMIT:?}; look for a pipe, or a disk that does not respond, among --config.file, \
+         api.key_file, api.ca_file, web.config_file and what that names"
+    )]
+    Hangs,
+}
+
+/// What is in force, and everything that must know of it.
+pub struct Reloader {
+    pub options: Options,
+    pub config: Config,
+    pub client: Client,
+    pub polling: watch::Sender<Arc<Settings<Client>>>,
+    pub web: App,
+    pub logs: logging::Handle,
+    pub instruments: Arc<Instruments>,
+    pub requests: mpsc::Receiver<ReloadRequest>,
+    /// Whether the last reload that was asked for was refused.
+    pub is_refused: bool,
+}
+
+impl Reloader {
+    pub async fn run(mut self, mut hangup: Signal) -> Infallible {
+        loop {
+            // Both are safe to cancel: a signal or a request that is not taken yet stays where it is.
+            let request = tokio::select! {
+                Some(()) = hangup.recv() => None,
+                Some(request) = self.requests.recv() => Some(request),
+            };
+            notify::reloading();
+            let outcome = match request {
+                Some(ReloadRequest::WebFileChanged) => self.follow_web_file().await,
+                _ => self.reload(true).await,
+            };
+            let now = Clock::system().now();
+            let hint = "correct it, then reload again; the web configuration file in force is read again when it changes";
+            let outcome = outcome.map_err(|error| Failure::new(now, error.to_string(), hint));
+            // It is logged and counted, since not everybody gets an answer.
+            if let Err(Failure { what, .. }) = &outcome {
+                tracing::error!(
+                    error = &**what,
+                    "the new configuration is refused; the previous one stays in force"
+                );
+            }
+            self.instruments.config_loaded(outcome.clone(), now);
+            notify::ready();
+            if let Some(ReloadRequest::Asked(answer)) = request {
+                // The client may be gone.
+                let _ = answer.send(outcome.map_err(|failure| failure.what.to_string()));
+            }
+        }
+    }
+
+    async fn follow_web_file(&mut self) -> Result<(), ReloadError> {
+        let path = self.config.web.config_file.clone();
+        let read = in_time(move || Ok(WebConfigFile::load(path.as_deref())?)).await;
+        // A mistake elsewhere must not hold back a renewed certificate.
+        let outcome = read.and_then(|web_file| self.apply(None, web_file, false));
+        if self.is_refused {
+            // The change may put right what was refused. If not, what is wrong with the web file itself is said first.
+            let all = self.reload(false).await;
+            return if all.is_ok() { all } else { outcome.and(all) };
+        }
+        outcome
+    }
+
+    /// Reads everything.
+    async fn reload(&mut self, may_weaken: bool) -> Result<(), ReloadError> {
+        let (options, client) = (self.options.clone(), self.client.clone());
+        let read = in_time(move || {
+            let config = load(&options)?;
+            let web_file = WebConfigFile::load(config.web.config_file.as_deref())?;
+            let client = client.reconfigured(&config.api)?;
+            Ok((config, client, web_file))
+        });
+        let outcome = read.await.and_then(|(config, client, web_file)| {
+            self.apply(Some((config, client)), web_file, may_weaken)
+        });
+        self.is_refused = outcome.is_err();
+        outcome
+    }
+
+    /// Puts in force what was read: a configuration and its client, if there are new ones, and the web configuration file.
+    fn apply(
+        &mut self,
+        read: Option<(Config, Client)>,
+        web_file: WebConfigFile,
+        may_weaken: bool,
+    ) -> Result<(), ReloadError> {
+        if let Some((config, _)) = &read {
+            let fixed = self.config.restart_needed(config);
+            if !fixed.is_empty() {
+                return Err(ReloadError::Fixed(fixed));
+            }
+        }
+        let weakened = self.web.weakened_by(&web_file);
+        // A half-written file must never expose the metrics.
+        if !may_weaken && !weakened.is_empty() {
+            return Err(ReloadError::Weakened(weakened));
+        }
+        if let Some((config, client)) = read {
+            client.put_rate_in_force();
+            self.client = client;
+            self.logs.apply(&config.log);
+            let changed = self.config.changes(&config).join(", ");
+            if changed.is_empty() {
+                tracing::info!("the configuration was read again; no key changed");
+            } else {
+                tracing::info!(changed, "the configuration was read again");
+            }
+            let settings = poll_settings(&config, self.client.clone());
+            self.polling.send_replace(Arc::new(settings));
+            self.config = config;
+        } else {
+            let description = &web_file.description;
+            tracing::info!(description, "the web configuration has changed");
+        }
+        if !weakened.is_empty() {
+            tracing::warn!(
+                weakened = weakened.join(", "),
+                "the reload weakens the protection of the web endpoints"
+            );
+        }
+        self.web.replace(self.config.web.clone(), web_file);
+        Ok(())
+    }
+}
+
+/// Reads files, which may hang. What is read too late is dropped.
+async fn in_time<T: Send + 'static>(
+    read: impl FnOnce() -> Result<T, ReloadError> + Send + 'static,
+) -> Result<T, ReloadError> {
+    let read = async {
+        let reader = READERS.acquire().await;
+        off_the_runtime(move || {
+            let _reader = reader;
+            read()
+        })
+        .await
+    };
+    timeout(LIMIT, read)
+        .await
+        .unwrap_or(Err(ReloadError::Hangs))
+}

@@ -1,0 +1,695 @@
+use super::*;
+use crate::domain::{
+    Completion, Language, PollFailure, Repository, RepositoryId, Stop,
+    progress::Progress,
+    snapshot::{Activity, Languages, PollOutcome, Reading, Reported, Running, Shown, Step},
+    targets::{Targets, tests::entry},
+};
+
+const NOW: Timestamp = Timestamp::from_millis(1_795_224_645_000);
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn ago(hours: u32) -> Timestamp {
+    Timestamp::from_millis(NOW.as_millis() - i64::from(hours) * 3_600_000)
+}
+
+fn of_the_api(since: Timestamp, what: &str, hint: &str) -> Failure {
+    Failure {
+        is_of_api: true,
+        ..Failure::new(since, what, hint)
+    }
+}
+
+fn failure() -> Failure {
+    of_the_api(
+        ago(2),
+        "GET https://api.test/v1/repositories: it failed",
+        "do something",
+    )
+}
+
+fn repository(id: u64, condition: Condition) -> Shown {
+    let id = RepositoryId::new(id).unwrap();
+    let name = format!("o/{id}").as_str().into();
+    let repository = Repository {
+        id,
+        name,
+        private: Some(false),
+        created_at: None,
+    };
+    Shown {
+        repository: Arc::new(repository),
+        condition,
+    }
+}
+
+fn read_at(at: Timestamp, completion: f64) -> Arc<Languages> {
+    let language = Arc::new(Language {
+        code: "de".into(),
+        name: "German".into(),
+    });
+    let progress = Progress {
+        completion: Completion::new(completion).unwrap(),
+        at,
+    };
+    Arc::new(Languages {
+        read_at: at,
+        readings: [Reading {
+            language,
+            reported: Reported::Now(progress),
+        }]
+        .into(),
+    })
+}
+
+fn poll() -> PollOutcome {
+    PollOutcome {
+        ended_at: NOW,
+        duration: Duration::from_secs(10),
+        listing: None,
+        stop: None,
+        read: 2,
+        failed: 0,
+        unreached: 0,
+        postponed: 0,
+    }
+}
+
+/// What is known after a poll of two repositories that read everything.
+struct Known {
+    snapshot: Snapshot,
+    status: PollStatus,
+    facts: Facts,
+}
+
+impl Known {
+    fn new() -> Self {
+        let repositories = (1..=2)
+            .map(|id| repository(id, Condition::Fresh(read_at(NOW, 50.0))))
+            .collect();
+        Self {
+            snapshot: Snapshot {
+                taken_at: NOW,
+                repositories,
+                filtered: 0,
+                unnamed: 0,
+                unconfirmed: 0,
+                completion_scale: 100.0,
+                targets: Arc::default(),
+            },
+            status: PollStatus {
+                interval: Duration::from_secs(300),
+                activity: Activity::Waiting(None),
+                last: Some(poll()),
+                last_success_at: Some(NOW),
+                held_until: None,
+                has_data: true,
+                state_is_kept: true,
+            },
+            facts: Facts::default(),
+        }
+    }
+
+    fn kinds(&self) -> Vec<Kind> {
+        self.findings().iter().map(|finding| finding.kind).collect()
+    }
+
+    fn with(change: impl FnOnce(&mut Self)) -> Self {
+        let mut known = Self::new();
+        change(&mut known);
+        known
+    }
+
+    /// After a poll that did not end well.
+    fn ended(outcome: PollOutcome) -> Self {
+        Self::with(|known| known.status.last = Some(outcome))
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        findings(&self.snapshot, &self.status, &self.facts, NOW)
+    }
+}
+
+fn running(since: Timestamp, is_listed: bool, read: usize) -> Activity {
+    let step = Step::Reading {
+        is_listed,
+        of: 2,
+        tried: read,
+        read,
+    };
+    Activity::Polling(Running { since, step })
+}
+
+fn stop(reason: PollFailure) -> Stop {
+    Stop {
+        reason,
+        failure: failure(),
+    }
+}
+
+fn refused(reason: PollFailure) -> PollOutcome {
+    PollOutcome {
+        listing: Some(failure()),
+        stop: Some(stop(reason)),
+        read: 0,
+        unreached: 2,
+        ..poll()
+    }
+}
+
+fn ended_early(reason: PollFailure) -> PollOutcome {
+    PollOutcome {
+        stop: Some(stop(reason)),
+        read: 1,
+        failed: 1,
+        ..poll()
+    }
+}
+
+/// What is known while each kind is the worst, and the words of its headline that matter.
+#[expect(clippy::too_many_lines, reason = "it is a table")]
+fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
+    let fails = || Some(failure());
+    let stale = || Condition::Stale {
+        read_at: ago(5),
+        failure: fails(),
+    };
+    vec![
+        (
+            Kind::KeyUnusable,
+            Known::ended(refused(PollFailure::Unauthorized)),
+            &["refuses the key", "were read before"],
+        ),
+        (
+            Kind::KeyUnusable,
+            Known::ended(refused(PollFailure::KeyFile)),
+            &["from its file", "no requests are sent"],
+        ),
+        (
+            Kind::ApiUnavailable,
+            Known::ended(ended_early(PollFailure::Unavailable)),
+            &["unavailable", "the last poll read 1 repository"],
+        ),
+        (
+            Kind::ListingIncomplete,
+            Known::ended(PollOutcome {
+                listing: Some(failure()),
+                ..poll()
+            }),
+            &["could not be read to its end", "read 2 repositories"],
+        ),
+        (
+            Kind::DataStale,
+            Known::with(|known| known.snapshot.repositories[0].condition = stale()),
+            &["1 repository", "stale", "no longer shown"],
+        ),
+        (
+            Kind::CertificateExpired,
+            Known::with(|known| known.facts.certificate_expires_at = Some(ago(1))),
+            &["certificate", "expired"],
+        ),
+        (
+            Kind::Held,
+            Known::with(|known| {
+                known.status.last = Some(ended_early(PollFailure::Held));
+                known.status.held_until = Some(NOW.saturating_add(HOUR));
+            }),
+            &[
+                "until 2026-11-21T02:30:45Z",
+                "the rest is shown as last read",
+            ],
+        ),
+        (
+            Kind::RepositoriesFailing,
+            Known::with(|known| {
+                known.snapshot.repositories[0].condition =
+                    Condition::Failing(read_at(ago(3), 50.0), failure());
+            }),
+            &["1 of 2 repositories cannot be read"],
+        ),
+        (
+            Kind::NothingSelected,
+            Known::with(|known| known.snapshot.repositories.clear()),
+            &["account of the key has no repositories"],
+        ),
+        (
+            Kind::NothingSelected,
+            Known::with(|known| {
+                known.snapshot.repositories.clear();
+                known.snapshot.filtered = 1234;
+            }),
+            &["filters leave out every repository", "1,234"],
+        ),
+        (
+            Kind::RemovalUnconfirmed,
+            Known::with(|known| known.snapshot.unconfirmed = 2),
+            &["lacks 2", "kept"],
+        ),
+        (
+            Kind::ScaleDoubtful,
+            Known::with(|known| {
+                let shown = [0.4, 1.0].map(|completion| Condition::Fresh(read_at(NOW, completion)));
+                known.snapshot.repositories = (1..)
+                    .zip(shown)
+                    .map(|(id, shown)| repository(id, shown))
+                    .collect();
+            }),
+            &["No completion is above 1", "100"],
+        ),
+        (
+            Kind::ScaleDoubtful,
+            Known::with(|known| {
+                known.snapshot.repositories[0].condition = Condition::Fresh(read_at(NOW, 150.0));
+            }),
+            &["1 translation", "above api.completion_scale, 100"],
+        ),
+        (
+            Kind::TargetUnused,
+            Known::with(|known| {
+                let entries = vec![
+                    entry(&[], &["no-such"], 0.5, ""),
+                    entry(&[], &[], 0.5, ""),
+                    entry(&[], &["de"], 0.9, ""),
+                ];
+                known.snapshot.targets = Arc::new(Targets(entries));
+            }),
+            &["2 entries of targets", "config.yml:7, config.yml:7"],
+        ),
+        (
+            Kind::StateNotSaved,
+            Known::with(|known| known.facts.state_not_saved = fails()),
+            &["cannot be saved", "restart"],
+        ),
+        (
+            Kind::StateDiscarded,
+            Known::with(|known| known.facts.state_discarded = fails()),
+            &["clocks began anew"],
+        ),
+        (
+            Kind::ReloadRefused,
+            Known::with(|known| known.facts.reload_refused = fails()),
+            &["refused", "previous one"],
+        ),
+        (
+            Kind::CertificateExpiring,
+            Known::with(|known| {
+                known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * 13));
+            }),
+            &["expires", "in 13 d"],
+        ),
+        (
+            Kind::PollsOverrun,
+            Known::ended(PollOutcome {
+                duration: Duration::from_secs(301),
+                ..poll()
+            }),
+            &["took 5m 1s", "longer than poll.interval, 5m"],
+        ),
+        (
+            Kind::ClockBehind,
+            Known::with(|known| known.facts.clock_behind = fails()),
+            &["The clock of this machine is wrong"],
+        ),
+        (
+            Kind::Undecided,
+            Known::with(|known| {
+                known.status.last = Some(refused(PollFailure::Unauthorized));
+                known.status.activity = running(NOW, true, 1);
+            }),
+            &[
+                "last poll failed",
+                "could list everything",
+                "read 1 of 2 repositories",
+            ],
+        ),
+        (
+            Kind::Undecided,
+            Known::with(|known| {
+                known.snapshot.repositories[0].condition =
+                    Condition::Restored(read_at(ago(3), 50.0));
+                (known.status.last, known.status.activity) = (None, running(NOW, false, 0));
+            }),
+            &["as before the restart"],
+        ),
+        (
+            Kind::Undecided,
+            Known::with(|known| {
+                // The listing is complete, and one of two repositories is read.
+                known.snapshot.repositories[1].condition = Condition::Pending(None);
+                (known.status.last, known.status.activity) = (None, running(NOW, true, 1));
+            }),
+            &["first poll has not ended", "1 of 2 repositories read"],
+        ),
+    ]
+}
+
+#[test]
+fn every_kind_has_a_headline_that_says_what_is_so() {
+    let mut kinds: Vec<_> = each_kind().iter().map(|(kind, ..)| *kind).collect();
+    assert!(kinds.is_sorted(), "worst first");
+    kinds.dedup();
+    assert_eq!(
+        kinds.len(),
+        Kind::Undecided as usize + 1,
+        "each kind has a case"
+    );
+    for (kind, known, words) in each_kind() {
+        let findings = known.findings();
+        assert_eq!(
+            findings.first().map(|finding| finding.kind),
+            Some(kind),
+            "{findings:#?}"
+        );
+        let headline = headline(&findings);
+        for word in words {
+            assert!(
+                headline.contains(word),
+                "{kind:?}: {headline} should say {word}"
+            );
+        }
+        assert!(
+            !findings[0].hint.is_empty() && !headline.ends_with('.'),
+            "{kind:?}: {headline}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_wrong_after_a_poll_that_read_everything() {
+    let known = Known::new();
+    assert_eq!(known.findings(), []);
+    assert_eq!(
+        headline(&known.findings()),
+        "All is well: the last poll read every repository"
+    );
+}
+
+#[test]
+fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
+    let mut known = Known::ended(ended_early(PollFailure::Unavailable));
+    known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+    let kinds = known.kinds();
+    assert_eq!(kinds, [Kind::ApiUnavailable]);
+}
+
+#[test]
+fn what_fails_is_reported_while_polls_recover() {
+    let mut known = Known::with(|known| {
+        known.status.last = Some(refused(PollFailure::Unauthorized));
+        known.status.activity = running(NOW, true, 1);
+        known.snapshot.repositories[1].condition =
+            Condition::Failing(read_at(ago(3), 50.0), failure());
+    });
+    let kinds = known.kinds();
+    assert_eq!(
+        kinds,
+        [Kind::Undecided],
+        "a repository whose failure was that of the key"
+    );
+    let other = Failure::new(ago(1), "404", "look for it");
+    known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
+    let kinds = known.kinds();
+    assert_eq!(kinds, [Kind::RepositoriesFailing, Kind::Undecided]);
+    let unlisted = Known {
+        status: PollStatus {
+            activity: running(NOW, false, 0),
+            ..known.status
+        },
+        ..known
+    };
+    assert_eq!(
+        unlisted.findings()[0].kind,
+        Kind::KeyUnusable,
+        "nothing shows yet that it is over"
+    );
+}
+
+#[test]
+fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
+    let first = Known::with(|known| {
+        (known.status.last, known.status.has_data) = (None, false);
+        known.snapshot.repositories.clear();
+        known.status.activity = running(ago(1), false, 0);
+        known.status.held_until = Some(NOW.saturating_add(HOUR));
+    });
+    assert_eq!(why_not_ready(&first.findings()).unwrap().kind, Kind::Held);
+    let over = Known::with(|known| {
+        known.status.last = Some(ended_early(PollFailure::Held));
+        known.status.held_until = Some(ago(1));
+    });
+    assert_eq!(over.findings()[0].kind, Kind::Held);
+    assert!(headline(&over.findings()).contains("the time is over"));
+}
+
+#[test]
+fn a_restart_with_nothing_to_show_is_a_first_poll() {
+    let mut known = Known::with(|known| {
+        for shown in &mut known.snapshot.repositories {
+            shown.condition = Condition::Restored(read_at(ago(3), 50.0));
+        }
+        (known.status.last, known.status.activity) = (None, running(NOW, true, 0));
+    });
+    assert!(headline(&known.findings()).contains("as before the restart"));
+    for shown in &mut known.snapshot.repositories {
+        shown.condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+    }
+    let findings = known.findings();
+    let first_poll = findings.iter().find(|one| one.kind == Kind::Undecided);
+    assert!(first_poll.unwrap().what.contains("as before the restart"));
+    for shown in &mut known.snapshot.repositories {
+        shown.condition = Condition::Pending(None);
+    }
+    assert!(headline(&known.findings()).contains("0 of 2 repositories read"));
+}
+
+#[test]
+fn what_does_not_keep_data_away_is_no_reason_for_not_being_ready() {
+    let known = Known::with(|known| {
+        (known.status.last, known.status.has_data) = (None, false);
+        known.snapshot.repositories.clear();
+        known.facts.state_discarded = Some(failure());
+        known.facts.certificate_expires_at = Some(ago(1));
+    });
+    let findings = known.findings();
+    assert_eq!(findings[0].kind, Kind::CertificateExpired);
+    assert_eq!(why_not_ready(&findings).unwrap().kind, Kind::Undecided);
+}
+
+#[test]
+fn a_listing_without_names_is_no_empty_account() {
+    let known = Known::with(|known| {
+        known.snapshot.repositories.clear();
+        known.snapshot.unnamed = 3;
+    });
+    assert!(headline(&known.findings()).contains("No entry of the listing has a name"));
+}
+
+#[test]
+fn an_outage_with_several_symptoms_is_one() {
+    let mut known = Known::ended(ended_early(PollFailure::Unavailable));
+    let timeout = of_the_api(ago(3), "no answer", "raise api.timeout");
+    let status = of_the_api(ago(3), "503", "wait");
+    known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), timeout);
+    known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), status);
+    assert_eq!(known.kinds(), [Kind::ApiUnavailable]);
+}
+
+#[test]
+fn an_outage_hides_only_what_fails_as_it_does() {
+    let mut known = Known::ended(ended_early(PollFailure::Unavailable));
+    let other = Failure::new(ago(3), "404", "look for it");
+    known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+    known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
+    let findings = known.findings();
+    let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [Kind::ApiUnavailable, Kind::RepositoriesFailing]);
+    assert_eq!(
+        findings[1].what,
+        "1 of 2 repositories cannot be read, for reasons of their own"
+    );
+}
+
+#[test]
+fn a_repository_whose_data_are_stale_cannot_be_read_all_the_same() {
+    let known = Known::with(|known| {
+        known.snapshot.repositories[0].condition = Condition::Stale {
+            read_at: ago(5),
+            failure: Some(failure()),
+        };
+    });
+    let kinds = known.kinds();
+    assert_eq!(kinds, [Kind::DataStale, Kind::RepositoriesFailing]);
+}
+
+#[test]
+fn a_certificate_is_warned_of_from_14_days_before_it_expires() {
+    for (days, kind) in [
+        (15, None),
+        (14, Some(Kind::CertificateExpiring)),
+        (0, Some(Kind::CertificateExpired)),
+    ] {
+        let known = Known::with(|known| {
+            known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * days));
+        });
+        assert_eq!(
+            known.findings().first().map(|finding| finding.kind),
+            kind,
+            "{days}"
+        );
+    }
+}
+
+#[test]
+fn a_scale_is_suspect_only_while_something_is_above_0_and_nothing_above_1() {
+    for (completions, is_suspect) in [([0.4, 1.0], true), ([0.4, 1.1], false), ([0.0, 0.0], false)]
+    {
+        let known = Known::with(|known| {
+            let shown = completions.map(|completion| Condition::Fresh(read_at(NOW, completion)));
+            known.snapshot.repositories = (1..)
+                .zip(shown)
+                .map(|(id, shown)| repository(id, shown))
+                .collect();
+        });
+        let kinds = known.kinds();
+        assert_eq!(
+            kinds.contains(&Kind::ScaleDoubtful),
+            is_suspect,
+            "{completions:?}"
+        );
+    }
+}
+
+#[test]
+fn a_finding_says_in_one_line_what_is_wrong_how_and_what_to_do() {
+    let known = Known::ended(refused(PollFailure::Unauthorized));
+    assert_eq!(
+        known.findings()[0].line(),
+        "The API refuses the key; the data shown were read before: \
+         GET https://api.test/v1/repositories: it failed; do something"
+    );
+    let known = Known::with(|known| known.snapshot.repositories.clear());
+    assert_eq!(
+        known.findings()[0].line(),
+        "The account of the key has no repositories; connect some to it, or use the key of another account"
+    );
+}
+
+#[test]
+fn a_finding_is_dated_by_what_it_is_about() {
+    let since = |known: Known| known.findings()[0].since;
+    let failed = Known::ended(refused(PollFailure::Unauthorized));
+    assert_eq!(since(failed), Some(ago(2)), "by the failure");
+    let expired = Known::with(|known| known.facts.certificate_expires_at = Some(ago(1)));
+    assert_eq!(since(expired), Some(ago(1)));
+    let mut recovering = Known::ended(refused(PollFailure::Unauthorized));
+    recovering.status.activity = running(NOW, true, 1);
+    assert_eq!(since(recovering), Some(ago(2)), "by what it recovers from");
+    let first = Known::with(|known| {
+        (known.status.last, known.status.activity) = (None, running(ago(1), false, 0));
+    });
+    assert_eq!(since(first), Some(ago(1)), "by the beginning of the poll");
+}
+
+#[test]
+fn only_what_fails_with_the_whole_api_is_not_named_besides_an_outage() {
+    let of_the_api = failure();
+    let own = Failure::new(ago(3), "404", "look for it");
+    let outage = Known::ended(ended_early(PollFailure::Unavailable)).findings();
+    assert!(is_named(&own, &outage) && !is_named(&of_the_api, &outage));
+    let other = Known::with(|known| known.facts.state_not_saved = Some(failure())).findings();
+    assert!(is_named(&own, &other) && is_named(&of_the_api, &other));
+}
+
+#[test]
+fn a_hold_is_over_at_its_end() {
+    let known = Known::with(|known| known.status.held_until = Some(NOW));
+    assert_eq!(known.kinds(), []);
+}
+
+#[test]
+fn a_listing_that_ended_too_soon_stays_incomplete_until_the_next_poll_has_ended() {
+    let known = Known::with(|known| {
+        known.status.last = Some(PollOutcome {
+            listing: Some(failure()),
+            ..poll()
+        });
+        known.status.activity = running(NOW, true, 1);
+    });
+    assert_eq!(known.kinds(), [Kind::ListingIncomplete]);
+}
+
+#[test]
+fn a_first_poll_counts_nothing_before_something_is_listed() {
+    let known = Known::with(|known| {
+        known.snapshot.repositories.clear();
+        known.status.last = None;
+    });
+    assert_eq!(
+        headline(&known.findings()),
+        "The first poll has not ended yet"
+    );
+}
+
+/// Alerts about something that the exporter cannot judge itself, with the reason.
+const ALERTS_WITHOUT_A_KIND: [(&str, &str); 8] = [
+    (
+        "TranslationStalled",
+        "about translations: the exporter works",
+    ),
+    (
+        "TranslationRegressed",
+        "about translations: the exporter works",
+    ),
+    (
+        "TranslationTargetMissed",
+        "about translations: the exporter works",
+    ),
+    (
+        "TranslationTargetAtRisk",
+        "about translations: the exporter works",
+    ),
+    (
+        "TranslationExporterDown",
+        "an exporter that is down cannot say so",
+    ),
+    (
+        "TranslationApiShapeChanged",
+        "bad entries are counted and logged; what is good in the answer is shown",
+    ),
+    (
+        "TranslationRepositoriesDropped",
+        "two listings agree that they are gone: only their number of before says more",
+    ),
+    (
+        "TranslationRulesMissing",
+        "only Prometheus knows which rules it has",
+    ),
+];
+
+#[test]
+fn every_kind_has_its_alert_and_every_alert_its_kind() {
+    let rules = include_str!("../../deploy/prometheus/alerts.yaml");
+    let shipped: Vec<_> = rules
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- alert: "))
+        .collect();
+    assert!(shipped.len() > 10);
+    let alerts: Vec<_> = each_kind()
+        .into_iter()
+        .map(|(kind, ..)| kind.traits().alert)
+        .filter(|alert| !alert.is_empty())
+        .collect();
+    for alert in &alerts {
+        assert!(shipped.contains(alert), "{alert} is not shipped");
+    }
+    for alert in shipped {
+        let has_kind = alerts.contains(&alert);
+        let is_excused = ALERTS_WITHOUT_A_KIND
+            .iter()
+            .any(|(excused, _)| *excused == alert);
+        assert!(
+            has_kind != is_excused,
+            "{alert} has a kind of health, or a reason why not"
+        );
+    }
+}

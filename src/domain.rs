@@ -1,0 +1,270 @@
+//! What the API's answers mean, and the kinds of what can go wrong, with their labels.
+//!
+//! Bytes become these types in [`crate::api`]: from then on, an id is positive and fits 63 bits, a completion is finite, a
+//! name is not empty.
+
+pub mod filter;
+mod interner;
+pub mod progress;
+pub(crate) mod readiness;
+mod response;
+pub mod snapshot;
+pub mod targets;
+
+pub use interner::Interner;
+pub(crate) use interner::KnownLanguages;
+pub use response::{BadEntry, Defects, LanguageList, Listing, Next, Page, TargetLanguage};
+
+use crate::support::clock::Timestamp;
+use std::{fmt, num::NonZeroU64, sync::Arc};
+
+/// The id of a repository: a positive 64-bit signed integer (API specification 2.1, 4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RepositoryId(NonZeroU64);
+
+impl RepositoryId {
+    /// The largest id: 2^63 - 1.
+    pub const MAX: u64 = i64::MAX.unsigned_abs();
+
+    /// `None` if `id` is 0 or above [`Self::MAX`].
+    pub fn new(id: u64) -> Option<Self> {
+        NonZeroU64::new(id)
+            .filter(|id| id.get() <= Self::MAX)
+            .map(Self)
+    }
+
+    pub fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for RepositoryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A completion as the API reports it, in the API's own unit (see `api.completion_scale`). Finite.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Completion(f64);
+
+impl Completion {
+    /// `None` if `value` is not finite. Negative values and values above the scale are kept as they are.
+    pub fn new(value: f64) -> Option<Self> {
+        // Adding 0 turns a negative zero into a positive one.
+        value.is_finite().then_some(Self(value + 0.0))
+    }
+
+    pub fn get(self) -> f64 {
+        self.0
+    }
+
+    /// This divided by the completion that means finished, not clamped, rounded to 12 decimals: binary numbers cannot spell
+    /// most decimal ones, and 92.3 / 100 must not stay below a target of 0.923.
+    pub fn ratio(self, scale: f64) -> f64 {
+        twelve_decimals(self.0 / scale)
+    }
+}
+
+/// A ratio, rounded to 12 decimals.
+pub fn twelve_decimals(ratio: f64) -> f64 {
+    const DECIMALS: f64 = 1e12;
+    // What is larger may have no decimals to round.
+    if ratio.abs() < 1000.0 {
+        (ratio * DECIMALS).round() / DECIMALS + 0.0
+    } else {
+        ratio
+    }
+}
+
+/// A repository of the listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    pub id: RepositoryId,
+    /// owner/repo as the API spells it; never empty.
+    pub name: Arc<str>,
+    /// `None` if the API does not say.
+    pub private: Option<bool>,
+    /// `None` if the API gave none that can be read.
+    pub created_at: Option<Timestamp>,
+}
+
+/// A language that repositories are translated into.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Language {
+    /// Never empty.
+    pub code: Arc<str>,
+    /// Empty if the API gave none that can be read.
+    pub name: Box<str>,
+}
+
+/// Something that went wrong, in words for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// When it was first seen; there was no success since.
+    pub since: Timestamp,
+    /// What was attempted, on what, and how it failed. Never holds the key.
+    pub what: Arc<str>,
+    /// What to do about it.
+    pub hint: Arc<str>,
+    /// Whether it is of the API as a whole, or the way to it, and not only of what was asked for.
+    pub is_of_api: bool,
+}
+
+impl Failure {
+    pub fn new(since: Timestamp, what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) -> Self {
+        Self {
+            since,
+            what: what.into(),
+            hint: hint.into(),
+            is_of_api: false,
+        }
+    }
+
+    /// The same, which is there since `before` was first seen, or else since `now`.
+    pub fn lasting(self, before: Option<&Self>, now: Timestamp) -> Self {
+        // A clock that was set back in the meantime must not date it into the future.
+        let since = before.map_or(now, |before| before.since.min(now));
+        Self { since, ..self }
+    }
+}
+
+/// Why a poll ended before it had asked for everything, or could read nothing of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stop {
+    pub reason: PollFailure,
+    pub failure: Failure,
+}
+
+macro_rules! labels {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $label:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$variant_doc])* $variant),+ }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The value of the metric label.
+            pub fn label(self) -> &'static str {
+                match self { $(Self::$variant => $label),+ }
+            }
+        }
+    };
+}
+
+labels! {
+    /// The two operations of the API.
+    Operation { ListRepositories = "list_repositories", ListLanguages = "list_languages" }
+}
+
+labels! {
+    /// Why a request to the API failed.
+    Reason {
+        /// No answer, or not all of it, within the timeout.
+        Timeout = "timeout",
+        /// No connection, or it broke before an answer arrived.
+        Connect = "connect",
+        /// The TLS handshake failed.
+        Tls = "tls",
+        /// Any 3xx: no redirect is ever followed.
+        Redirect = "redirect",
+        /// 401.
+        Unauthorized = "unauthorized",
+        /// 403.
+        Forbidden = "forbidden",
+        /// 404.
+        NotFound = "not_found",
+        /// 429.
+        RateLimited = "rate_limited",
+        /// Any other 4xx.
+        ClientError = "client_error",
+        /// Any 5xx.
+        ServerError = "server_error",
+        /// The body is larger than `api.max_response_size`, or holds more repositories or languages than are kept.
+        TooLarge = "too_large",
+        /// The body was cut short.
+        Truncated = "truncated",
+        /// The body is complete, but not what the specification says.
+        Decode = "decode",
+        /// The listing cannot continue: its cursor does not rise, or cannot be read.
+        Cursor = "cursor",
+    }
+}
+
+labels! {
+    /// What is wrong with one entry of an answer, or with one field of it.
+    Defect {
+        NotAnObject = "not_an_object",
+        Id = "id",
+        /// An earlier entry of the same listing has the same id.
+        DuplicateId = "duplicate_id",
+        Name = "name",
+        Code = "code",
+        Completion = "completion",
+        CreatedAt = "created_at",
+        Private = "private",
+        DuplicateName = "duplicate_name",
+        DuplicateCode = "duplicate_code",
+    }
+}
+
+impl Reason {
+    /// Whether a request of this operation can fail for it.
+    pub fn can_end(self, operation: Operation) -> bool {
+        self != Self::Cursor || operation == Operation::ListRepositories
+    }
+}
+
+impl Defect {
+    /// Whether the answers of this operation can have it.
+    pub fn is_of(self, operation: Operation) -> bool {
+        match self {
+            Self::NotAnObject | Self::Name => true,
+            Self::Id
+            | Self::DuplicateId
+            | Self::CreatedAt
+            | Self::Private
+            | Self::DuplicateName => operation == Operation::ListRepositories,
+            Self::Code | Self::Completion | Self::DuplicateCode => {
+                operation == Operation::ListLanguages
+            }
+        }
+    }
+}
+
+labels! {
+    /// Why a poll did not read everything; a poll that failed for several reasons counts under the first of these.
+    PollFailure {
+        /// The key file cannot be read, or holds no key.
+        KeyFile = "key_file",
+        /// The API refuses the key: 401, or 403 on the listing.
+        Unauthorized = "unauthorized",
+        /// A Retry-After that is longer than a poll waits.
+        Held = "held",
+        /// The API fails as a whole: many requests in a row failed by trouble, or nothing was read and the listing, or every
+        /// repository that was asked for, failed by trouble.
+        Unavailable = "unavailable",
+        /// The listing did not reach its end.
+        Listing = "listing",
+        /// The languages of some repositories could not be read.
+        Repositories = "repositories",
+    }
+}
+
+labels! {
+    /// Why a TLS handshake with a client failed.
+    HandshakeFailure {
+        Timeout = "timeout",
+        /// What the client sent is not TLS, such as plain HTTP.
+        NotTls = "not_tls",
+        /// The client speaks TLS, but no offered version or cipher suite.
+        Protocol = "protocol",
+        /// A client certificate is required, and the client sent none.
+        NoCertificate = "no_certificate",
+        /// The client's certificate is not accepted, or the client does not accept ours.
+        BadCertificate = "bad_certificate",
+        /// The client closed the connection before the handshake ended.
+        Closed = "closed",
+    }
+}

@@ -1,0 +1,355 @@
+//! What the table, the JSON and the status page share: what is ready and what is due, means, percentages and causes.
+
+use crate::{
+    domain::{
+        Failure,
+        snapshot::{Reading, Shown, Snapshot, find},
+        targets::{RepositoryTargets, Target},
+    },
+    support::{
+        clock::Timestamp,
+        humanize::{Rough, counted},
+    },
+};
+use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
+
+/// A language that is behind and without progress for this long is stalled.
+pub const STALLED_AFTER: Duration = Duration::from_secs(7 * DAY);
+
+/// What is not ready is at risk when it is due within this time; the alert `TranslationTargetAtRisk` has the same limit.
+pub const AT_RISK_WITHIN: Duration = Duration::from_secs(14 * DAY);
+
+const DAY: u64 = 24 * 3600;
+
+/// One language of one repository.
+#[derive(Debug, Clone, Copy)]
+pub struct Translation<'a> {
+    pub repository: &'a str,
+    pub reading: &'a Reading,
+    /// See [`crate::domain::Completion::ratio`]; `None` if the API reported none.
+    pub ratio: Option<f64>,
+    pub target: Target,
+}
+
+impl<'a> Translation<'a> {
+    pub fn code(&self) -> &'a str {
+        &self.reading.language.code
+    }
+
+    /// Whether it is ready; `None` if that is unknown.
+    pub fn is_met(&self) -> Option<bool> {
+        self.target.is_met(self.ratio)
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.is_met() == Some(true)
+    }
+
+    /// How much is missing until it is ready; `None` if that is unknown.
+    pub fn missing(&self) -> Option<f64> {
+        if self.is_ready() {
+            return Some(0.0);
+        }
+        Some(self.target.ratio - self.ratio?)
+    }
+
+    pub fn is_stalled(&self, now: Timestamp) -> bool {
+        let progress = self.reading.progress();
+        self.is_met() == Some(false)
+            && progress.is_some_and(|progress| now.since(progress.at) >= STALLED_AFTER)
+    }
+
+    /// How its date stands, if it has one.
+    pub fn deadline(&self, now: Timestamp) -> Option<Deadline> {
+        let due = self.target.due?;
+        Some(Deadline::of(due, self.is_ready(), now))
+    }
+}
+
+/// How a date stands.
+#[derive(Debug)]
+pub enum Deadline {
+    /// It has passed, and not everything is ready.
+    Missed,
+    /// It is near, and not everything is ready.
+    AtRisk,
+    Ahead,
+    /// Everything is ready.
+    Met,
+}
+
+impl Deadline {
+    pub fn of(due: Timestamp, is_ready: bool, now: Timestamp) -> Self {
+        if is_ready {
+            Self::Met
+        } else if due < now {
+            Self::Missed
+        } else if due.since(now) <= AT_RISK_WITHIN {
+            Self::AtRisk
+        } else {
+            Self::Ahead
+        }
+    }
+}
+
+/// A date, such as `2026-12-24`, or `2026-12-24 18:00 UTC` where it is not the end of the day.
+pub fn day(due: Timestamp) -> String {
+    let time = due.to_string();
+    match time.strip_suffix("T23:59:59Z") {
+        Some(day) => day.to_owned(),
+        None => format!("{:.16} UTC", time.replace('T', " ")),
+    }
+}
+
+/// How far a date is from now, such as `12 days left` or `3 days ago`.
+pub fn days(due: Timestamp, now: Timestamp) -> String {
+    let (distance, direction) = if due < now {
+        (now.since(due), "ago")
+    } else {
+        (due.since(now), "left")
+    };
+    match usize::try_from(distance.as_secs() / DAY) {
+        Ok(0) | Err(_) => format!("{} {direction}", Rough(distance)),
+        Ok(days) => format!("{} {direction}", counted(days, "day", "days")),
+    }
+}
+
+/// A mean of ratios, each clamped to 0 to 1 so that one absurd value does not outweigh all others.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Mean {
+    sum: f64,
+    count: u32,
+}
+
+impl Mean {
+    fn add(&mut self, ratio: Option<f64>) {
+        if let Some(ratio) = ratio {
+            self.sum += ratio.clamp(0.0, 1.0);
+            self.count += 1;
+        }
+    }
+
+    /// `None` if there is nothing to take the mean of.
+    pub fn get(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+}
+
+/// Totals of several translations.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Totals {
+    pub all: usize,
+    pub ready: usize,
+    pub stalled: usize,
+    pub mean: Mean,
+    /// How much is missing on average until all are ready.
+    pub missing: Mean,
+    /// The latest.
+    pub last_progress: Option<Timestamp>,
+    /// The earliest date of what is not ready.
+    pub due: Option<Timestamp>,
+}
+
+impl Totals {
+    fn add(&mut self, translation: &Translation<'_>, now: Timestamp) {
+        let progress = translation.reading.progress();
+        self.all += 1;
+        self.mean.add(translation.ratio);
+        self.missing.add(translation.missing());
+        self.last_progress = self.last_progress.max(progress.map(|progress| progress.at));
+        self.stalled += usize::from(translation.is_stalled(now));
+        if translation.is_ready() {
+            self.ready += 1;
+        } else if let Some(due) = translation.target.due {
+            self.due = Some(self.due.unwrap_or(due).min(due));
+        }
+    }
+
+    /// Of all languages of these repositories; without dates.
+    pub fn of(rows: &[Row<'_>]) -> Self {
+        let mut sum = Self::default();
+        for Row { totals, .. } in rows {
+            sum.all += totals.all;
+            sum.ready += totals.ready;
+            sum.stalled += totals.stalled;
+            for (sum, mean) in [
+                (&mut sum.mean, totals.mean),
+                (&mut sum.missing, totals.missing),
+            ] {
+                sum.sum += mean.sum;
+                sum.count += mean.count;
+            }
+        }
+        sum
+    }
+
+    /// Whether there is something, and all of it is ready.
+    pub fn is_ready(&self) -> bool {
+        self.all > 0 && self.ready == self.all
+    }
+
+    /// How many of them are not ready.
+    pub fn behind(&self) -> usize {
+        self.all - self.ready
+    }
+}
+
+/// A repository with totals of its languages.
+#[derive(Debug)]
+pub struct Row<'a> {
+    pub shown: &'a Shown,
+    /// Those that are looked at; empty if none are known.
+    readings: &'a [Reading],
+    targets: RepositoryTargets<'a>,
+    scale: f64,
+    pub totals: Totals,
+}
+
+impl<'a> Row<'a> {
+    /// Whether its languages are known.
+    pub fn is_read(&self) -> bool {
+        self.shown.condition.languages().is_some()
+    }
+
+    /// Whether it is known to have no languages.
+    pub fn has_none(&self) -> bool {
+        self.is_read() && self.totals.all == 0
+    }
+
+    /// Its languages, in the order of their codes.
+    pub fn translations(&self) -> impl Iterator<Item = Translation<'a>> {
+        let readings = self.readings.iter();
+        readings.map(|reading| self.translation(reading))
+    }
+
+    /// `None` if the code is no target language of the repository.
+    pub fn language(&self, code: &str) -> Option<Translation<'a>> {
+        let reading = find(self.readings, code)?;
+        Some(self.translation(reading))
+    }
+
+    fn translation(&self, reading: &'a Reading) -> Translation<'a> {
+        let completion = reading.completion();
+        let target = self.targets.of(&reading.language.code);
+        Translation {
+            repository: &self.shown.repository.name,
+            reading,
+            ratio: completion.map(|completion| completion.ratio(self.scale)),
+            target: target.unwrap_or_default(),
+        }
+    }
+}
+
+/// All repositories, or with a code those that have this language, with this language alone; in the order of their names.
+pub fn rows<'a>(snapshot: &'a Snapshot, code: Option<&str>, now: Timestamp) -> Vec<Row<'a>> {
+    let mut rows = Vec::with_capacity(snapshot.repositories.len());
+    for shown in &snapshot.repositories {
+        let readings = match code.map(|code| find(shown.readings(), code)) {
+            None => shown.readings(),
+            Some(Some(reading)) => std::slice::from_ref(reading),
+            Some(None) => continue,
+        };
+        let mut row = Row {
+            shown,
+            readings,
+            targets: snapshot.targets.of_repository(&shown.repository.name),
+            scale: snapshot.completion_scale,
+            totals: Totals::default(),
+        };
+        for reading in readings {
+            row.totals.add(&row.translation(reading), now);
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// The codes of the languages of these repositories, in their order, each with its totals.
+pub fn languages<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<(&'a str, Totals)> {
+    let mut languages: BTreeMap<_, Totals> = BTreeMap::new();
+    for translation in rows.iter().flat_map(Row::translations) {
+        let totals = languages.entry(translation.code()).or_default();
+        totals.add(&translation, now);
+    }
+    languages.into_iter().collect()
+}
+
+/// Several translations, and some of those that are not ready.
+#[derive(Debug, Default)]
+pub struct Due<'a> {
+    pub totals: Totals,
+    /// The furthest from ready first, what is unknown last.
+    pub furthest: Vec<Translation<'a>>,
+}
+
+impl<'a> Due<'a> {
+    /// Names at most `most` that are not ready.
+    pub fn add(&mut self, translation: Translation<'a>, most: usize, now: Timestamp) {
+        self.totals.add(&translation, now);
+        let missing = translation.missing();
+        let place = self
+            .furthest
+            .partition_point(|other| other.missing() >= missing);
+        if place < most && !translation.is_ready() {
+            self.furthest.truncate(most - 1);
+            self.furthest.insert(place, translation);
+        }
+    }
+}
+
+/// The dates of these repositories' languages, the earliest first, except those that were met. Each names at most `most`
+/// that are not ready.
+pub fn dates<'a>(rows: &[Row<'a>], most: usize, now: Timestamp) -> BTreeMap<Timestamp, Due<'a>> {
+    let mut dates: BTreeMap<_, Due<'a>> = BTreeMap::new();
+    let with_dates = rows.iter().filter(|row| row.targets.have_dates());
+    for translation in with_dates.flat_map(Row::translations) {
+        if let Some(due) = translation.target.due {
+            dates.entry(due).or_default().add(translation, most, now);
+        }
+    }
+    dates.retain(|due, date| *due >= now || !date.totals.is_ready());
+    dates
+}
+
+/// Why repositories fail.
+#[derive(Debug)]
+pub struct Cause<'a> {
+    /// The names of the repositories with this cause.
+    pub repositories: Vec<&'a str>,
+    /// The one that has lasted longest.
+    pub failure: &'a Failure,
+}
+
+/// Why repositories fail, the most frequent cause first; failures with the same hint count as one cause.
+///
+/// Of the failures that `is_named` chooses.
+pub fn causes(snapshot: &Snapshot, is_named: impl Fn(&Failure) -> bool) -> Vec<Cause<'_>> {
+    let mut causes: BTreeMap<&str, Cause<'_>> = BTreeMap::new();
+    for shown in &snapshot.repositories {
+        if let Some(failure) = shown.condition.failure()
+            && is_named(failure)
+        {
+            let cause = causes.entry(&failure.hint).or_insert(Cause {
+                repositories: Vec::new(),
+                failure,
+            });
+            cause.repositories.push(&shown.repository.name);
+            if failure.since < cause.failure.since {
+                cause.failure = failure;
+            }
+        }
+    }
+    let mut causes: Vec<_> = causes.into_values().collect();
+    causes.sort_by_key(|cause| Reverse(cause.repositories.len()));
+    causes
+}
+
+/// A ratio in whole percent, rounded down so that only what is complete shows 100; at most four columns wide.
+pub fn percent(ratio: f64) -> String {
+    // 0.29 * 100 is a little less than 29.
+    match (ratio * 100.0 + 1e-9).floor() {
+        _ if ratio < 0.0 => "<0".to_owned(),
+        percent if percent > 999.0 => ">999".to_owned(),
+        percent => percent.to_string(),
+    }
+}

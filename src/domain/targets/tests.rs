@@ -1,0 +1,113 @@
+use super::*;
+use crate::domain::Completion;
+use globset::GlobBuilder;
+
+/// Globs of which `*` stays within a segment.
+pub fn globs(patterns: &[&str]) -> GlobSet {
+    let mut set = GlobSet::builder();
+    for pattern in patterns {
+        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+        set.add(glob.unwrap());
+    }
+    set.build().unwrap()
+}
+
+/// An entry of these globs, on repositories and on languages; none match all.
+pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> Entry {
+    Entry {
+        source: "config.yml:7".to_owned(),
+        repositories: globs(repositories),
+        languages: globs(languages),
+        target: Target {
+            ratio,
+            due: parse_due(due),
+        },
+    }
+}
+
+#[test]
+fn the_first_entry_that_matches_counts() {
+    let targets = Targets(vec![
+        entry(&["acme/web*"], &["de", "pt-*"], 0.95, ""),
+        entry(&[], &["eo"], 0.0, ""),
+        entry(&["acme/*"], &[], 0.8, ""),
+    ]);
+    for (repository, language, expected) in [
+        ("acme/webshop", "de", Some(0.95)),
+        ("acme/webshop", "pt-BR", Some(0.95)),
+        ("acme/webshop", "pt", Some(0.8)),
+        ("acme/webshop", "eo", Some(0.0)),
+        ("other/app", "eo", Some(0.0)),
+        ("other/app", "de", None),
+        ("acme/a/b", "de", None),
+    ] {
+        let target = targets.of_repository(repository).of(language);
+        let ratio = target.map(|target| target.ratio);
+        assert_eq!(ratio, expected, "{language} of {repository}");
+    }
+}
+
+#[test]
+fn a_language_whose_decimals_are_those_of_its_target_is_ready() {
+    for hundredths in 1..=10_000 {
+        let (whole, decimals) = (hundredths / 100, hundredths % 100);
+        let reported: f64 = format!("{whole}.{decimals:02}").parse().unwrap();
+        let ratio = format!("{hundredths}e-4").parse().unwrap();
+        let target = Target { ratio, due: None };
+        let completion = Completion::new(reported).unwrap();
+        let is_met = target.is_met(Some(completion.ratio(100.0)));
+        assert_eq!(is_met, Some(true), "{reported} of {ratio}");
+    }
+}
+
+#[test]
+fn a_ratio_has_twelve_decimals_and_an_absurd_one_stays_as_it_is() {
+    for (completion, ratio) in [
+        (92.3, 0.923),
+        (99.999_999_999_999_99, 1.0),
+        (99.999_999_999, 0.999_999_999_99),
+        (-1e-300, 0.0),
+        (-5.0, -0.05),
+        (150.0, 1.5),
+        (1e300, 1e300 / 100.0),
+    ] {
+        let completion = Completion::new(completion).unwrap();
+        assert_eq!(completion.ratio(100.0).to_string(), f64::to_string(&ratio));
+    }
+}
+
+#[test]
+fn a_language_is_ready_at_its_target_and_one_that_rests_is_always_ready() {
+    for (target, ratio, expected) in [
+        (0.95, Some(0.95), Some(true)),
+        (0.95, Some(0.949), Some(false)),
+        (0.95, None, None),
+        (1.0, Some(0.999), Some(false)),
+        (1.0, Some(1.2), Some(true)),
+        (0.0, Some(-0.05), Some(true)),
+        (0.0, None, Some(true)),
+    ] {
+        let target = Target {
+            ratio: target,
+            due: None,
+        };
+        assert_eq!(target.is_met(ratio), expected, "{ratio:?} of {target:?}");
+    }
+}
+
+#[test]
+fn a_date_lasts_until_its_end_in_utc_and_a_time_says_its_offset() {
+    for (text, expected) in [
+        ("2026-12-24", Some("2026-12-24T23:59:59Z")),
+        ("2026-12-24T18:00:00Z", Some("2026-12-24T18:00:00Z")),
+        ("2026-12-24T18:00:00+01:00", Some("2026-12-24T17:00:00Z")),
+        ("2026-12-24T18:00:00", None),
+        ("2026-02-29", None),
+        ("24.12.2026", None),
+        ("tomorrow", None),
+        ("", None),
+    ] {
+        let due = parse_due(text).map(|due| due.to_string());
+        assert_eq!(due.as_deref(), expected, "{text}");
+    }
+}

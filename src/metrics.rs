@@ -1,0 +1,4 @@
+//! Metrics: the exporter's own instruments, and the exposition that encodes them with a snapshot.
+
+pub mod exposition;
+pub mod instruments;

@@ -1,0 +1,166 @@
+//! The exposition against literal text and against gunzip. That any names and numbers come back as they were is shown
+//! by `tests/blackbox/exposition_roundtrip.rs`.
+
+mod compressed;
+mod golden;
+mod own;
+
+use super::*;
+use crate::{
+    domain::{
+        Completion, Failure, Language, Repository, RepositoryId,
+        progress::Progress,
+        snapshot::{Activity, Condition, Languages, PollOutcome, Reading, Reported, Shown},
+    },
+    support::clock::Timestamp,
+};
+use std::time::Duration;
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+fn reading(code: &str, name: &str, completion: Option<f64>, progress_at: i64) -> Reading {
+    let completion = completion.map(|value| Completion::new(value).unwrap());
+    let now = |completion| {
+        Reported::Now(Progress {
+            completion,
+            at: at(progress_at),
+        })
+    };
+    Reading {
+        language: Arc::new(Language {
+            code: code.into(),
+            name: name.into(),
+        }),
+        reported: completion.map_or(Reported::Never, now),
+    }
+}
+
+fn languages(read_at: i64, readings: Vec<Reading>) -> Arc<Languages> {
+    Arc::new(Languages {
+        read_at: at(read_at),
+        readings: readings.into(),
+    })
+}
+
+fn shown(id: u64, name: &str, condition: Condition) -> Shown {
+    let repository = Repository {
+        id: RepositoryId::new(id).unwrap(),
+        name: name.into(),
+        private: Some(false),
+        created_at: Some(at(1_700_000_000_000)),
+    };
+    Shown {
+        repository: Arc::new(repository),
+        condition,
+    }
+}
+
+fn snapshot(repositories: Vec<Shown>) -> Snapshot {
+    Snapshot {
+        taken_at: at(0),
+        repositories,
+        filtered: 0,
+        unnamed: 0,
+        unconfirmed: 0,
+        completion_scale: 100.0,
+        targets: Arc::default(),
+    }
+}
+
+/// Before a first poll has ended.
+fn starting() -> PollStatus {
+    PollStatus {
+        interval: Duration::from_secs(300),
+        activity: Activity::Waiting(None),
+        last: None,
+        last_success_at: None,
+        held_until: None,
+        has_data: false,
+        state_is_kept: false,
+    }
+}
+
+fn failure() -> Failure {
+    Failure::new(at(0), "the API failed", "wait")
+}
+
+/// After a poll that listed all and read some.
+fn polled() -> PollStatus {
+    PollStatus {
+        last: Some(PollOutcome {
+            ended_at: at(1_795_224_645_123),
+            duration: Duration::from_millis(1500),
+            listing: None,
+            stop: None,
+            read: 1,
+            failed: 1,
+            unreached: 0,
+            postponed: 0,
+        }),
+        last_success_at: Some(at(1_795_224_345_000)),
+        held_until: None,
+        has_data: true,
+        ..starting()
+    }
+}
+
+fn published(snapshot: Snapshot, status: PollStatus) -> Arc<Published> {
+    Arc::new(Published::new(Arc::new(snapshot), status))
+}
+
+/// The whole of an uncompressed scrape.
+fn text(published: &Published, format: Format, instruments: &Instruments) -> String {
+    String::from_utf8(
+        published
+            .uncompressed(format, instruments)
+            .collect::<Vec<_>>()
+            .concat(),
+    )
+    .unwrap()
+}
+
+/// What a publication fixes, which is all before the first metric of the instruments.
+fn fixed(text: &str) -> &str {
+    &text[..text
+        .find("# HELP translation_exporter_build_info ")
+        .unwrap()]
+}
+
+fn fixed_text(published: &Published) -> String {
+    fixed(&text(
+        published,
+        Format::Text,
+        &Instruments::new("/metrics"),
+    ))
+    .to_owned()
+}
+
+/// Only the samples of the families whose names begin with `prefix`.
+fn samples(text: &str, prefix: &str) -> Vec<String> {
+    text.lines()
+        .filter(|line| line.starts_with(prefix))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A snapshot whose text has many chunks.
+fn large() -> Snapshot {
+    let repositories = (1..=300).map(|id| {
+        let readings = (0..30).map(|n| {
+            reading(
+                &format!("l{n:02}"),
+                "Language",
+                Some(f64::from(n)),
+                1_795_000_000_000,
+            )
+        });
+        shown(
+            id,
+            &format!("owner/repo-{id:04}"),
+            Condition::Fresh(languages(1_795_224_645_000, readings.collect())),
+        )
+    });
+    snapshot(repositories.collect())
+}

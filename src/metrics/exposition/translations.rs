@@ -1,0 +1,163 @@
+//! The domain metrics: what a snapshot says of the translations, for prometheus-client to encode.
+//!
+//! All of them are gauges, so that one text is right in OpenMetrics 1.0.0 and in text 0.0.4, where a UNIT line is a
+//! comment.
+
+use crate::{
+    domain::{
+        snapshot::{Reading, Shown, Snapshot},
+        targets::Target,
+    },
+    metrics::instruments::stem_and_unit,
+};
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, EncodeMetric as _},
+    metrics::{MetricType, gauge::ConstGauge},
+};
+use std::{fmt, sync::Arc};
+
+/// Samples come in the order of the repositories' names, then of the languages' codes.
+#[derive(Debug)]
+pub struct Translations(pub Arc<Snapshot>);
+
+impl Translations {
+    /// Each repository with its labels.
+    fn repositories(&self) -> impl Iterator<Item = ([(&str, &str); 1], &Shown)> {
+        self.0
+            .repositories
+            .iter()
+            .map(|shown| ([("repo", &*shown.repository.name)], shown))
+    }
+
+    /// Each language with its labels.
+    fn readings(&self) -> impl Iterator<Item = ([(&str, &str); 2], &Reading)> {
+        self.repositories().flat_map(|([repo], shown)| {
+            let readings = shown.readings().iter();
+            readings.map(move |reading| ([repo, ("language", &*reading.language.code)], reading))
+        })
+    }
+
+    /// The target of each language that has one, with its labels.
+    fn targets(&self) -> impl Iterator<Item = ([(&str, &str); 2], Target)> {
+        self.repositories().flat_map(|([repo], shown)| {
+            let targets = self.0.targets.of_repository(&shown.repository.name);
+            shown.readings().iter().filter_map(move |reading| {
+                let code = &*reading.language.code;
+                Some(([repo, ("language", code)], targets.of(code)?))
+            })
+        })
+    }
+
+    fn encode_languages(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        family(
+            encoder,
+            "translation_completion_ratio",
+            "Reported completion of a language divided by api.completion_scale, not clamped",
+            self.readings(),
+            |reading| Some(reading.completion()?.ratio(self.0.completion_scale)),
+        )?;
+        family(
+            encoder,
+            "translation_last_progress_timestamp_seconds",
+            "When completion was last seen to rise, or first seen, or seen to fall from complete, whichever was last",
+            self.readings(),
+            |reading| Some(reading.progress()?.at.as_seconds()),
+        )?;
+        family(
+            encoder,
+            "translation_target_ratio",
+            "Completion ratio at which a language is ready, from the entry of targets that matches it",
+            self.targets(),
+            |target| Some(target.ratio),
+        )?;
+        family(
+            encoder,
+            "translation_target_due_timestamp_seconds",
+            "When a language must be ready, from the entry of targets that matches it",
+            self.targets(),
+            |target| Some(target.due?.as_seconds()),
+        )?;
+        family(
+            encoder,
+            "translation_language_info",
+            "Name of a language, the one that most repositories give it, empty if it has none; always 1",
+            self.0
+                .language_names()
+                .into_iter()
+                .map(|(code, name)| ([("language", code), ("name", name)], 1_u64)),
+            Some,
+        )
+    }
+
+    fn encode_repositories(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        family(
+            encoder,
+            "translation_repository_info",
+            "Id of a repository and whether it is private: true, false or unknown; always 1",
+            self.repositories().map(|([(_, repo)], shown)| {
+                let private = match shown.repository.private {
+                    Some(is_private) => is_private.to_string(),
+                    None => "unknown".to_owned(),
+                };
+                let labels = [
+                    ("repo", repo.to_owned()),
+                    ("id", shown.repository.id.to_string()),
+                    ("private", private),
+                ];
+                (labels, 1_u64)
+            }),
+            Some,
+        )?;
+        family(
+            encoder,
+            "translation_repository_created_timestamp_seconds",
+            "When a repository was created",
+            self.repositories(),
+            |shown| Some(shown.repository.created_at?.as_seconds()),
+        )?;
+        family(
+            encoder,
+            "translation_repository_languages",
+            "Target languages configured for a repository",
+            self.repositories(),
+            |shown| Some(shown.condition.languages()?.readings.len()),
+        )?;
+        family(
+            encoder,
+            "translation_repository_last_success_timestamp_seconds",
+            "When the languages of a repository were last read in full",
+            self.repositories(),
+            |shown| Some(shown.condition.last_success()?.as_seconds()),
+        )
+    }
+}
+
+impl Collector for Translations {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        self.encode_languages(&mut encoder)?;
+        self.encode_repositories(&mut encoder)
+    }
+}
+
+/// Encodes a sample of each item that has a value, with its labels; a family without samples is left out.
+fn family<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    items: impl Iterator<Item = (L, T)>,
+    value: impl Fn(T) -> Option<N>,
+) -> fmt::Result {
+    let samples = items.filter_map(|(labels, item)| Some((labels, value(item)?)));
+    let mut samples = samples.peekable();
+    if samples.peek().is_none() {
+        return Ok(());
+    }
+    let (stem, unit) = stem_and_unit(name);
+    let help = format!("{help}; read from the API every poll.interval, not at the scrape.");
+    let mut family = encoder.encode_descriptor(stem, &help, unit.as_ref(), MetricType::Gauge)?;
+    for (labels, value) in samples {
+        ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}

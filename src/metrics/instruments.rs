@@ -1,0 +1,357 @@
+//! Everything that the exporter counts and knows about itself, kept by prometheus-client.
+//!
+//! Counters whose labels are known in advance exist from the start, at 0, so that a rate over the first event is right.
+
+mod facts;
+mod polling;
+mod process;
+
+pub use self::facts::Facts;
+pub(crate) use self::polling::Polling;
+use self::{
+    facts::{FactsCollector, note},
+    process::ProcessCollector,
+};
+use crate::{
+    domain::{Defect, Failure, HandshakeFailure, Operation, PollFailure, Reason},
+    support::{clock::Timestamp, lock::lock},
+};
+use prometheus_client::{
+    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric as _, text::encode_registry},
+    metrics::{
+        MetricType,
+        counter::Counter,
+        family::{Family, MetricConstructor},
+        gauge::{ConstGauge, Gauge},
+        histogram::Histogram,
+    },
+    registry::{Metric, Registry, Unit},
+};
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+/// Upper bounds in seconds, up to the default of `api.timeout`.
+const REQUEST_BUCKETS: [f64; 12] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+];
+
+type Labels<const N: usize> = [(&'static str, String); N];
+/// A counter for each combination of its `N` labels.
+type Labelled<const N: usize> = Family<Labels<N>, Counter>;
+
+type Durations = Family<Labels<1>, Histogram, fn() -> Histogram>;
+
+/// All of the exporter's own instruments.
+#[derive(Debug)]
+pub struct Instruments {
+    polls: Counter,
+    poll_failures: Labelled<1>,
+    poll_overruns: Counter,
+    api_requests: Labelled<2>,
+    api_request_failures: Labelled<2>,
+    api_request_durations: Durations,
+    api_retries: Labelled<1>,
+    invalid_entries: Labelled<2>,
+    state_writes: Counter,
+    state_write_failures: Counter,
+    /// This and the next have no labels without the web side, and so do not show.
+    tls_handshake_failures: Labelled<1>,
+    http_requests: Labelled<2>,
+    /// Locked while one of them changes or all are read.
+    facts: Arc<Mutex<Facts>>,
+    registry: Registry,
+}
+
+impl Instruments {
+    /// Those of a daemon that is scraped at `telemetry_path`.
+    pub fn new(telemetry_path: &str) -> Self {
+        let mut instruments = Self::of_one_poll();
+        let process = ProcessCollector::new();
+        instruments.registry.register_collector(Box::new(process));
+        for (path, codes) in [
+            ("/", &["200"][..]),
+            (telemetry_path, &["200", "401", "429", "503"]),
+            ("/-/healthy", &["200"]),
+            ("/-/ready", &["200", "503"]),
+            ("/-/reload", &["200", "403", "500"]),
+            ("other", &["404"]),
+        ] {
+            for code in codes {
+                at(&instruments.http_requests, [("path", path), ("code", code)]);
+            }
+        }
+        for failure in HandshakeFailure::ALL {
+            at(
+                &instruments.tls_handshake_failures,
+                [("reason", failure.label())],
+            );
+        }
+        instruments
+    }
+
+    /// Those of a poll whose result is printed: without the web side, and without `process_*`, which would collide with
+    /// those of the program that exposes the text, such as the node exporter.
+    pub fn of_one_poll() -> Self {
+        let mut registry = Registry::default();
+        let r = &mut registry;
+        register_build_info(r);
+        let facts = Arc::default();
+        r.register_collector(Box::new(FactsCollector(Arc::clone(&facts))));
+        Self {
+            polls: add(r, "polls", "Polls of the API that have ended"),
+            poll_failures: add(
+                r,
+                "poll_failures",
+                "Polls that did not read everything, by reason",
+            ),
+            poll_overruns: add(
+                r,
+                "poll_overruns",
+                "Polls that took longer than poll.interval",
+            ),
+            api_requests: add(
+                r,
+                "api_requests",
+                "Requests to the API, retries included, by status or error",
+            ),
+            api_request_failures: add(
+                r,
+                "api_request_failures",
+                "Requests to the API that failed, by reason",
+            ),
+            api_request_durations: register_durations(r),
+            api_retries: add(
+                r,
+                "api_retries",
+                "Requests to the API that were retries after a failure",
+            ),
+            invalid_entries: add(
+                r,
+                "invalid_entries",
+                "Entries or fields in API answers that could not be used",
+            ),
+            state_writes: add(r, "state_writes", "Attempts to write the state file"),
+            state_write_failures: add(
+                r,
+                "state_write_failures",
+                "Attempts to write the state file that failed",
+            ),
+            http_requests: add(
+                r,
+                "http_requests",
+                "Requests that this exporter answered, by path and status",
+            ),
+            tls_handshake_failures: add(
+                r,
+                "tls_handshake_failures",
+                "TLS handshakes with clients that failed, by reason",
+            ),
+            facts,
+            registry,
+        }
+        .start_at_0()
+    }
+
+    /// Creates the counters of a poll whose labels are known in advance.
+    fn start_at_0(self) -> Self {
+        for reason in PollFailure::ALL {
+            at(&self.poll_failures, [("reason", reason.label())]);
+        }
+        for operation in Operation::ALL {
+            let label = ("operation", operation.label());
+            for code in ["200", "error"] {
+                at(&self.api_requests, [label, ("code", code)]);
+            }
+            for reason in Reason::ALL
+                .iter()
+                .filter(|reason| reason.can_end(*operation))
+            {
+                at(
+                    &self.api_request_failures,
+                    [label, ("reason", reason.label())],
+                );
+            }
+            for defect in Defect::ALL.iter().filter(|defect| defect.is_of(*operation)) {
+                at(&self.invalid_entries, [label, ("reason", defect.label())]);
+            }
+            at(&self.api_request_durations, [label]);
+            at(&self.api_retries, [label]);
+        }
+        self
+    }
+
+    /// A poll has ended, with the reason if it did not read everything.
+    pub fn poll_ended(&self, failure: Option<PollFailure>) {
+        self.polls.inc();
+        if let Some(failure) = failure {
+            at(&self.poll_failures, [("reason", failure.label())]).inc();
+        }
+    }
+
+    /// A poll took longer than the interval.
+    pub fn poll_overran(&self) {
+        self.poll_overruns.inc();
+    }
+
+    /// One request was answered with status `code`, or failed before it had one.
+    pub fn api_request(&self, operation: Operation, code: Option<u16>, took: Duration) {
+        let operation = ("operation", operation.label());
+        let code = code.map_or_else(|| "error".to_owned(), |code| code.to_string());
+        at(&self.api_request_durations, [operation]).observe(took.as_secs_f64());
+        at(&self.api_requests, [operation, ("code", &code)]).inc();
+    }
+
+    /// One request failed, for `reason`.
+    pub fn api_failure(&self, operation: Operation, reason: Reason) {
+        at(
+            &self.api_request_failures,
+            [("operation", operation.label()), ("reason", reason.label())],
+        )
+        .inc();
+    }
+
+    /// One request is retried.
+    pub fn api_retry(&self, operation: Operation) {
+        at(&self.api_retries, [("operation", operation.label())]).inc();
+    }
+
+    /// An entry, or a field of it, could not be used.
+    pub fn invalid_entry(&self, operation: Operation, defect: Defect) {
+        at(
+            &self.invalid_entries,
+            [("operation", operation.label()), ("reason", defect.label())],
+        )
+        .inc();
+    }
+
+    /// The state file was written, or could not be.
+    pub fn state_written(&self, result: Result<(), Failure>) {
+        self.state_writes.inc();
+        if result.is_err() {
+            self.state_write_failures.inc();
+        }
+        note(&mut lock(&self.facts).state_not_saved, result.err());
+    }
+
+    /// The state file was set aside at the start: it was damaged, or of another API.
+    pub fn state_discarded(&self, failure: Failure) {
+        lock(&self.facts).state_discarded = Some(failure);
+    }
+
+    /// The machine's clock is behind what is known, or agrees with it.
+    pub fn clock_behind(&self, failure: Option<Failure>) {
+        note(&mut lock(&self.facts).clock_behind, failure);
+    }
+
+    /// A configuration was loaded at `at` (at the start, by a reload, or because a file changed), or was refused.
+    pub fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
+        let mut facts = lock(&self.facts);
+        if result.is_ok() {
+            facts.loaded_at = Some(at);
+        }
+        note(&mut facts.reload_refused, result.err());
+    }
+
+    /// What the exporter knows of itself.
+    pub fn facts(&self) -> Facts {
+        lock(&self.facts).clone()
+    }
+
+    /// A TLS handshake with a client failed.
+    pub fn tls_handshake_failed(&self, failure: HandshakeFailure) {
+        at(&self.tls_handshake_failures, [("reason", failure.label())]).inc();
+    }
+
+    /// The certificate served from now on expires at `at`; `None` if none is served.
+    pub fn certificate_expires(&self, at: Option<Timestamp>) {
+        lock(&self.facts).certificate_expires_at = at;
+    }
+
+    /// A request was answered with status `code`. `path` is the value of the label: that of a route, or "other".
+    pub fn http_request(&self, path: &str, code: u16) {
+        at(
+            &self.http_requests,
+            [("path", path), ("code", &code.to_string())],
+        )
+        .inc();
+    }
+
+    /// All of them in OpenMetrics, without the closing `# EOF`.
+    pub(crate) fn encode(&self) -> String {
+        let mut out = String::with_capacity(32 * 1024);
+        encode_registry(&mut out, &self.registry)
+            .expect("a String takes all that is written to it");
+        out
+    }
+}
+
+/// A new metric, registered under `name` with the exporter's prefix.
+fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(format!("translation_exporter_{name}"), help, metric.clone());
+    metric
+}
+
+fn register_build_info(registry: &mut Registry) {
+    let build_info: Family<Labels<3>, Gauge> = add(
+        registry,
+        "build_info",
+        "Version, source revision and compiler of this exporter; always 1",
+    );
+    let build = [
+        ("version", env!("CARGO_PKG_VERSION")),
+        ("revision", env!("TRANSLATION_EXPORTER_REVISION")),
+        ("rustc", env!("TRANSLATION_EXPORTER_RUSTC")),
+    ];
+    at(&build_info, build).set(1);
+}
+
+fn register_durations(registry: &mut Registry) -> Durations {
+    let durations = Durations::new_with_constructor(|| Histogram::new(REQUEST_BUCKETS));
+    registry.register_with_unit(
+        "translation_exporter_api_request_duration",
+        "Time that one request to the API took, including its body",
+        Unit::Seconds,
+        durations.clone(),
+    );
+    durations
+}
+
+/// The metric with these labels, created if there is none yet.
+fn at<const N: usize, M: Clone, C: MetricConstructor<M>>(
+    family: &Family<Labels<N>, M, C>,
+    labels: [(&'static str, &str); N],
+) -> M {
+    family.get_or_create_owned(&labels.map(|(name, value)| (name, value.to_owned())))
+}
+
+/// Encodes a gauge without labels, with its name and help; one without a value is left out.
+fn gauge(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    value: Option<impl EncodeGaugeValue>,
+) -> fmt::Result {
+    let Some(value) = value else {
+        return Ok(());
+    };
+    let (stem, unit) = stem_and_unit(name);
+    let gauge = encoder.encode_descriptor(stem, help, unit.as_ref(), MetricType::Gauge)?;
+    ConstGauge::new(value).encode(gauge)
+}
+
+/// The two parts that prometheus-client joins again, so that the source has the names that users know.
+pub(crate) fn stem_and_unit(name: &str) -> (&str, Option<Unit>) {
+    match name.rsplit_once('_') {
+        Some((stem, "seconds")) => (stem, Some(Unit::Seconds)),
+        Some((stem, "bytes")) => (stem, Some(Unit::Bytes)),
+        Some((stem, "ratio")) => (stem, Some(Unit::Other("ratio".to_owned()))),
+        _ => (name, None),
+    }
+}
+
+#[cfg(test)]
+mod tests;

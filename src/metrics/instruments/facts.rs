@@ -1,0 +1,73 @@
+//! What the exporter knows about itself: its configuration, state file, clock and certificate.
+
+use super::gauge;
+use crate::{
+    domain::Failure,
+    support::{clock::Timestamp, lock::lock},
+};
+use prometheus_client::{collector::Collector, encoding::DescriptorEncoder};
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+};
+
+/// What may need attention and is not shown by polls. Each failure lasts until the same thing succeeds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Why the last configuration that was read is not in force.
+    pub reload_refused: Option<Failure>,
+    /// Why the state file could not be written.
+    pub state_not_saved: Option<Failure>,
+    /// Why the state file was set aside at the start; lasts until the next start.
+    pub state_discarded: Option<Failure>,
+    /// That the machine's clock is behind what is known.
+    pub clock_behind: Option<Failure>,
+    /// `None` if no certificate is served.
+    pub certificate_expires_at: Option<Timestamp>,
+    /// When the configuration in force was loaded.
+    pub(super) loaded_at: Option<Timestamp>,
+}
+
+/// Encodes what the facts are at the scrape.
+#[derive(Debug)]
+pub struct FactsCollector(pub Arc<Mutex<Facts>>);
+
+/// Notes whether something fails; `since` stays if it failed before.
+pub fn note(known: &mut Option<Failure>, failure: Option<Failure>) {
+    *known = failure.map(|failure| {
+        let now = failure.since;
+        failure.lasting(known.as_ref(), now)
+    });
+}
+
+/// What is not known is absent.
+impl Collector for FactsCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let facts = lock(&self.0);
+        let refused = facts.reload_refused.is_some();
+        gauge(
+            &mut encoder,
+            "translation_exporter_state_discarded",
+            "1 if the state file was damaged, or of another API, at the start and was set aside, 0 if not.",
+            Some(u64::from(facts.state_discarded.is_some())),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_config_last_reload_successful",
+            "1 if the last configuration that was read is in force, 0 if it was refused.",
+            facts.loaded_at.map(|_| u64::from(!refused)),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_config_last_reload_success_timestamp_seconds",
+            "When the configuration in force was loaded.",
+            facts.loaded_at.map(Timestamp::as_seconds),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_tls_certificate_expiry_timestamp_seconds",
+            "When the served TLS certificate expires.",
+            facts.certificate_expires_at.map(Timestamp::as_seconds),
+        )
+    }
+}

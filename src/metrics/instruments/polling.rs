@@ -1,0 +1,144 @@
+//! The state of polling and how much is known: the exporter's own gauges that a publication fixes.
+//!
+//! What is not known is absent: before the first poll has ended there is no `translation_up`, and nothing is counted
+//! before anything is known.
+
+use super::gauge;
+use crate::{
+    domain::snapshot::{PollOutcome, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
+    support::clock::Timestamp,
+};
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeMetric as _},
+    metrics::{MetricType, gauge::ConstGauge},
+};
+use std::{fmt, sync::Arc};
+
+/// What is published about polls besides the translations.
+#[derive(Debug)]
+pub struct Polling {
+    pub snapshot: Arc<Snapshot>,
+    pub status: PollStatus,
+}
+
+impl Collector for Polling {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let Self { snapshot, status } = self;
+        if let Some(last) = &status.last {
+            encode_last(last, &mut encoder)?;
+        }
+        gauge(
+            &mut encoder,
+            "translation_exporter_last_success_timestamp_seconds",
+            "When a poll last read everything.",
+            status.last_success_at.map(Timestamp::as_seconds),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_poll_interval_seconds",
+            "poll.interval: time from the start of a poll to the start of the next.",
+            Some(status.interval.as_secs_f64()),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_poll_started_timestamp_seconds",
+            "When the poll under way began; absent while there is none.",
+            status.running().map(|running| running.since.as_seconds()),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_api_held_until_timestamp_seconds",
+            "Until when Retry-After holds all requests; absent while it does not.",
+            status.held_until.map(Timestamp::as_seconds),
+        )?;
+        gauge(
+            &mut encoder,
+            "translation_exporter_completion_scale",
+            "api.completion_scale: the reported completion that means finished.",
+            Some(snapshot.completion_scale),
+        )?;
+        if status.has_data || snapshot.filtered > 0 || !snapshot.repositories.is_empty() {
+            encode_totals(&mut encoder, snapshot)?;
+        }
+        Ok(())
+    }
+}
+
+fn encode_last(last: &PollOutcome, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let listed = Some(u64::from(last.listing.is_none()));
+    gauge(
+        encoder,
+        "translation_up",
+        "1 if the last poll could list all repositories, 0 if not.",
+        listed,
+    )?;
+    gauge(
+        encoder,
+        "translation_exporter_last_poll_timestamp_seconds",
+        "When the last poll ended.",
+        Some(last.ended_at.as_seconds()),
+    )?;
+    gauge(
+        encoder,
+        "translation_exporter_last_poll_duration_seconds",
+        "Time that the last poll took.",
+        Some(last.duration.as_secs_f64()),
+    )?;
+    gauge(
+        encoder,
+        "translation_exporter_listing_complete",
+        "1 if the last listing of the repositories reached its end, 0 if not.",
+        listed,
+    )
+}
+
+/// What is counted over all repositories.
+fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fmt::Result {
+    let help = "Repositories of the listing, each in one state.";
+    let mut family = encoder.encode_descriptor(
+        "translation_exporter_repositories",
+        help,
+        None,
+        MetricType::Gauge,
+    )?;
+    let filtered = ("filtered", snapshot.filtered);
+    let counted = ["pending", "fresh", "failing", "stale"].map(|state| {
+        (
+            state,
+            snapshot.count(|condition| condition.label() == state),
+        )
+    });
+    for (state, count) in [filtered].into_iter().chain(counted) {
+        ConstGauge::new(count).encode(family.encode_family(&[("state", state)])?)?;
+    }
+
+    let languages = snapshot
+        .repositories
+        .iter()
+        .map(|shown| shown.readings().len());
+    gauge(
+        encoder,
+        "translation_exporter_languages",
+        "Languages that are served, over all repositories.",
+        Some(languages.sum::<usize>()),
+    )?;
+    gauge(
+        encoder,
+        "translation_exporter_completion_out_of_scale",
+        "Languages whose reported completion is below 0 or above api.completion_scale.",
+        Some(out_of_scale(
+            snapshot.completion_scale,
+            snapshot.completions(),
+        )),
+    )?;
+    gauge(
+        encoder,
+        "translation_exporter_completion_scale_suspect",
+        "1 while a reported completion is above 0 and none is above 1, though api.completion_scale is: the API may report 0 to 1.",
+        Some(u64::from(is_scale_suspect(
+            snapshot.completion_scale,
+            snapshot.completions(),
+        ))),
+    )
+}

@@ -1,0 +1,216 @@
+use super::*;
+
+/// The samples whose names begin so, in alphabetical order.
+fn samples(instruments: &Instruments, name: &str) -> Vec<String> {
+    let mut samples: Vec<_> = instruments
+        .encode()
+        .lines()
+        .filter(|line| line.starts_with(name))
+        .map(str::to_owned)
+        .collect();
+    samples.sort();
+    samples
+}
+
+#[track_caller]
+fn assert_samples(instruments: &Instruments, expected: &[&str]) {
+    let text = instruments.encode();
+    for sample in expected {
+        assert!(
+            text.contains(&format!("\ntranslation_exporter_{sample}\n")),
+            "{sample}\n{text}"
+        );
+    }
+}
+
+#[test]
+fn polls_are_counted_with_why_they_failed() {
+    let instruments = Instruments::new("/metrics");
+    instruments.poll_ended(None);
+    instruments.poll_ended(Some(PollFailure::Unauthorized));
+    assert_samples(
+        &instruments,
+        &[
+            "polls_total 2",
+            "poll_failures_total{reason=\"unauthorized\"} 1",
+            "poll_failures_total{reason=\"listing\"} 0",
+        ],
+    );
+}
+
+#[test]
+fn requests_are_counted_by_what_became_of_them() {
+    let instruments = Instruments::new("/metrics");
+    instruments.api_request(
+        Operation::ListLanguages,
+        Some(429),
+        Duration::from_millis(30),
+    );
+    instruments.api_failure(Operation::ListLanguages, Reason::RateLimited);
+    instruments.api_request(Operation::ListLanguages, None, Duration::from_secs(60));
+    instruments.api_retry(Operation::ListLanguages);
+    instruments.invalid_entry(Operation::ListRepositories, Defect::Id);
+    instruments.http_request("other", 405);
+    instruments.tls_handshake_failed(HandshakeFailure::NotTls);
+    assert_samples(
+        &instruments,
+        &[
+            "api_requests_total{operation=\"list_languages\",code=\"429\"} 1",
+            "api_requests_total{operation=\"list_languages\",code=\"error\"} 1",
+            "api_request_failures_total{operation=\"list_languages\",reason=\"rate_limited\"} 1",
+            "api_request_duration_seconds_bucket{le=\"0.025\",operation=\"list_languages\"} 0",
+            "api_request_duration_seconds_bucket{le=\"0.05\",operation=\"list_languages\"} 1",
+            "api_request_duration_seconds_bucket{le=\"30.0\",operation=\"list_languages\"} 1",
+            "api_request_duration_seconds_bucket{le=\"+Inf\",operation=\"list_languages\"} 2",
+            "api_request_duration_seconds_count{operation=\"list_languages\"} 2",
+            "api_retries_total{operation=\"list_languages\"} 1",
+            "invalid_entries_total{operation=\"list_repositories\",reason=\"id\"} 1",
+            "http_requests_total{path=\"other\",code=\"405\"} 1",
+            "tls_handshake_failures_total{reason=\"not_tls\"} 1",
+        ],
+    );
+}
+
+fn failure() -> Failure {
+    Failure::new(Timestamp::from_millis(0), "it failed", "try again")
+}
+
+#[test]
+fn a_discarded_state_file_shows() {
+    let instruments = Instruments::new("/metrics");
+    instruments.state_discarded(failure());
+    assert_samples(&instruments, &["state_discarded 1"]);
+}
+
+#[test]
+fn a_refused_reload_keeps_the_time_of_the_last_good_one() {
+    let instruments = Instruments::new("/metrics");
+    assert!(!instruments.encode().contains("translation_exporter_config"));
+    instruments.config_loaded(Ok(()), Timestamp::from_millis(1_795_224_645_123));
+    instruments.config_loaded(Err(failure()), Timestamp::from_millis(1_795_224_999_000));
+    assert_eq!(
+        samples(&instruments, "translation_exporter_config"),
+        [
+            "translation_exporter_config_last_reload_success_timestamp_seconds 1795224645.123",
+            "translation_exporter_config_last_reload_successful 0"
+        ]
+    );
+}
+
+#[test]
+fn the_expiry_of_a_certificate_shows_while_one_is_served() {
+    let instruments = Instruments::new("/metrics");
+    let name = "translation_exporter_tls_certificate_expiry_timestamp_seconds";
+    assert!(!instruments.encode().contains(name));
+    instruments.certificate_expires(Some(Timestamp::from_millis(1_795_224_645_000)));
+    assert_eq!(
+        samples(&instruments, name),
+        [format!("{name} 1795224645.0")]
+    );
+    instruments.certificate_expires(None);
+    assert!(!instruments.encode().contains(name));
+}
+
+#[test]
+fn the_process_shows_as_the_official_clients_show_it() {
+    let text = Instruments::new("/metrics").encode();
+    for (name, kind) in [
+        ("process_cpu_seconds", "counter"),
+        ("process_open_fds", "gauge"),
+        ("process_max_fds", "gauge"),
+        ("process_virtual_memory_bytes", "gauge"),
+        ("process_virtual_memory_max_bytes", "gauge"),
+        ("process_resident_memory_bytes", "gauge"),
+        ("process_start_time_seconds", "gauge"),
+        ("process_threads", "gauge"),
+    ] {
+        assert!(
+            text.contains(&format!("\n# TYPE {name} {kind}\n")),
+            "{name}\n{text}"
+        );
+    }
+    let value = |name: &str| -> f64 {
+        let sample = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        sample.and_then(|value| value.parse().ok()).unwrap()
+    };
+    let now = crate::support::clock::Clock::system().now().as_seconds();
+    assert!((now - 3600.0..=now + 2.0).contains(&value("process_start_time_seconds")));
+    assert!(value("process_cpu_seconds_total") < 3600.0);
+    assert!((3.0..1000.0).contains(&value("process_open_fds")));
+    assert!(value("process_max_fds") >= value("process_open_fds"));
+    assert!((1e6..1e10).contains(&value("process_resident_memory_bytes")));
+}
+
+#[test]
+fn the_cpu_time_is_that_of_the_process_and_of_the_system_for_it() {
+    let used = || {
+        let stat = procfs::process::Process::myself().unwrap().stat().unwrap();
+        let seconds = |ticks: u64| {
+            let ticks = u32::try_from(ticks).unwrap();
+            let per_second = u32::try_from(procfs::ticks_per_second()).unwrap();
+            f64::from(ticks) / f64::from(per_second)
+        };
+        (seconds(stat.utime), seconds(stat.utime + stat.stime))
+    };
+    while used().0 < 0.05 {
+        std::hint::black_box((0..100_000_u64).sum::<u64>());
+    }
+    let (_, least) = used();
+    let instruments = Instruments::new("/metrics");
+    let sample = samples(&instruments, "process_cpu_seconds_total").remove(0);
+    let (_, most) = used();
+    let shown: f64 = sample.rsplit_once(' ').unwrap().1.parse().unwrap();
+    assert!((least..=most).contains(&shown), "{least} {shown} {most}");
+}
+
+#[test]
+fn the_build_shows_its_version() {
+    assert!(Instruments::new("/metrics").encode().contains(concat!(
+        "\ntranslation_exporter_build_info{version=\"",
+        env!("CARGO_PKG_VERSION"),
+        "\",revision=\""
+    )));
+}
+
+#[test]
+fn help_texts_hold_no_quote_and_no_backslash() {
+    let instruments = Instruments::new("/metrics");
+    instruments.config_loaded(Ok(()), Timestamp::from_millis(0));
+    instruments.certificate_expires(Some(Timestamp::from_millis(0)));
+    for help in instruments
+        .encode()
+        .lines()
+        .filter(|line| line.starts_with("# HELP "))
+    {
+        assert!(!help.contains(['"', '\\']) && help.ends_with('.'), "{help}");
+    }
+}
+
+#[test]
+fn what_is_printed_of_one_poll_says_nothing_of_process_or_web() {
+    let printed = Instruments::of_one_poll().encode();
+    assert!(
+        !["process_", "http_requests", "tls_"]
+            .iter()
+            .any(|name| printed.contains(name)),
+        "{printed}"
+    );
+    let served = Instruments::new("/metrics").encode();
+    assert!(
+        printed.lines().all(|line| served.contains(line)),
+        "the rest is the same"
+    );
+}
+
+#[test]
+fn two_failed_saves_an_hour_apart_are_one_failure_since_the_first() {
+    let instruments = Instruments::new("/metrics");
+    for hour in [0, 1] {
+        let at = Timestamp::from_millis(hour * 3_600_000);
+        instruments.state_written(Err(Failure::new(at, "the disk is full", "free up space")));
+    }
+    let failure = instruments.facts().state_not_saved.unwrap();
+    assert_eq!(failure.since, Timestamp::from_millis(0));
+}

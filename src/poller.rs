@@ -1,0 +1,296 @@
+//! The poller: when it polls, what one poll does, and what it publishes.
+//!
+//! A poll lists all repositories and then reads each one's languages, the oldest attempt first. What was read is
+//! published while the poll continues, and what was known stays until something newer is known: see `ledger`.
+//! Nothing here knows HTTP; requests go through [`Api`].
+
+mod ledger;
+mod log;
+mod queue;
+mod save;
+mod schedule;
+mod steps;
+
+pub use save::Saver;
+
+use crate::{
+    api::Api,
+    config::FilterConfig,
+    domain::{
+        Failure, PollFailure, Stop,
+        snapshot::{Activity, PollOutcome, PollStatus, Running, Snapshot, Step},
+        targets::Targets,
+    },
+    metrics::instruments::Instruments,
+    state::Memory,
+    support::{
+        clock::{Clock, Moment, Timestamp},
+        humanize::Rough,
+    },
+};
+use ledger::Ledger;
+use std::{sync::Arc, time::Duration};
+use steps::Round;
+use tokio::{sync::watch, time::Instant};
+
+/// What has been read is published at least this often.
+const PUBLISH_EVERY: Duration = Duration::from_secs(5);
+
+/// By how much the clock must be behind, or set, to matter.
+const JUMP: Duration = Duration::from_secs(1);
+
+/// What a poll does. Replaced by a reload: the interval, the targets and the languages that are excluded anew are in force at
+/// once, as is the rate of requests; the others from the next poll.
+#[derive(Debug)]
+pub struct Settings<A> {
+    pub api: A,
+    /// Requests in flight at once, at least 1.
+    pub concurrency: usize,
+    /// The time from the start of one poll to that of the next.
+    pub interval: Duration,
+    pub stale_after: Duration,
+    /// A listing that shows more is not read any further.
+    pub max_repositories: usize,
+    pub filter: FilterConfig,
+    /// The completion that means finished.
+    pub completion_scale: f64,
+    pub targets: Arc<Targets>,
+}
+
+/// What publishes; it must not block.
+pub type Publish = Box<dyn Fn(Arc<Snapshot>, PollStatus) + Send + Sync>;
+
+/// Polls on an interval, and publishes what it knows.
+pub struct Poller<A> {
+    settings: watch::Receiver<Arc<Settings<A>>>,
+    /// Those of the poll under way, or else of the last one.
+    poll_settings: Arc<Settings<A>>,
+    publish: Publish,
+    clock: Clock,
+    instruments: Arc<Instruments>,
+    saver: Option<Saver>,
+    ledger: Ledger,
+    /// Whether a listing was complete, or data came from the state file.
+    has_data: bool,
+    /// The last poll that has ended.
+    last: Option<PollOutcome>,
+    last_success_at: Option<Timestamp>,
+    /// When the poll under way began.
+    began: Option<Moment>,
+    /// How far the poll under way has come.
+    pub progress: watch::Sender<Step>,
+    /// When the next poll begins, while it is waited for.
+    next_poll: Option<Instant>,
+    /// When it was last published.
+    published: Moment,
+    /// When the task of [`Self::run`] last ran: at least every few seconds, whatever it waits for, unless it is blocked
+    /// or lost.
+    pub alive: watch::Sender<Instant>,
+    /// Whether there are unsaved data.
+    unsaved: bool,
+    last_save: Instant,
+    /// Digest of the bad entries of the last complete listing, so that they are logged once per change.
+    bad_entries: u64,
+    /// How long was waited after the last poll, if it found the API failing as a whole while there were no languages to show.
+    retry: Option<Duration>,
+}
+
+impl<A: Api> Poller<A> {
+    /// `memory` is the content of the state file, if there is any.
+    pub fn new(
+        settings: watch::Receiver<Arc<Settings<A>>>,
+        memory: Option<Memory>,
+        saver: Option<Saver>,
+        clock: Clock,
+        instruments: Arc<Instruments>,
+        publish: Publish,
+    ) -> Self {
+        let memory = memory.unwrap_or_default();
+        // `once` keeps a state even where it could list nothing.
+        let has_data = !memory.repositories.is_empty();
+        let now = clock.moment();
+        let poll_settings = Arc::clone(&settings.borrow());
+        let mut ledger = Ledger::restore(memory, now.wall);
+        // The filters may differ from those of the process that wrote it.
+        ledger.reselect(&poll_settings.filter, now.wall);
+        Self {
+            settings,
+            poll_settings,
+            publish,
+            clock,
+            instruments,
+            saver,
+            ledger,
+            has_data,
+            last: None,
+            last_success_at: None,
+            began: None,
+            progress: watch::Sender::new(Step::Listing { shown: 0 }),
+            next_poll: None,
+            published: now,
+            alive: watch::Sender::new(now.monotonic),
+            unsaved: false,
+            last_save: now.monotonic,
+            bad_entries: 0,
+            retry: None,
+        }
+    }
+
+    /// Polls once. What it read last is published afterwards, together with the time of the next poll.
+    pub async fn poll(&mut self) -> PollOutcome {
+        let settings = Arc::clone(&self.settings.borrow_and_update());
+        self.poll_settings = Arc::clone(&settings);
+        let began = self.clock.moment();
+        self.began = Some(began);
+        self.progress.send_replace(Step::Listing { shown: 0 });
+        if self.last.is_none() {
+            self.publish();
+        }
+        let mut round = Round::begin();
+        // The key may be on a disk that hangs.
+        match self.wait_for(settings.api.begin(), &mut round).await {
+            Ok(session) => {
+                let listing = self.list(&session, &mut round).await;
+                self.read(&session, &mut round, listing.err()).await;
+            }
+            Err(failure) => {
+                round.outcome.unreached = self.ledger.polled();
+                round.outcome.listing = Some(failure.clone());
+                let reason = PollFailure::KeyFile;
+                round.outcome.stop = Some(Stop { reason, failure });
+            }
+        }
+        self.conclude(round, began.monotonic.elapsed())
+    }
+
+    /// Reports how a poll ended.
+    fn conclude(&mut self, round: Round, duration: Duration) -> PollOutcome {
+        let Round {
+            mut outcome, log, ..
+        } = round;
+        let now = self.clock.moment();
+        self.ledger.forget_departed(now);
+        outcome.ended_at = now.wall;
+        outcome.duration = duration;
+        // A failure lasts since the first of the polls in a row that failed at this step, for whatever reason.
+        let before = self.last.as_ref();
+        let listing_before = before.and_then(|before| before.listing.as_ref());
+        let listing = outcome.listing;
+        outcome.listing = listing.map(|failure| failure.lasting(listing_before, now.wall));
+        let stop_before = before.and_then(|before| before.stop.as_ref());
+        let stop_before = stop_before.map(|stop| &stop.failure);
+        outcome.stop = outcome.stop.map(|stop| Stop {
+            failure: stop.failure.lasting(stop_before, now.wall),
+            ..stop
+        });
+        self.instruments.poll_ended(outcome.failure());
+        if duration > self.settings.borrow().interval {
+            self.instruments.poll_overran();
+        }
+        if outcome.cut_short().is_none() {
+            self.ledger.last_full_poll = Some(duration);
+        }
+        if outcome.is_success() {
+            self.last_success_at = Some(now.wall);
+        }
+        log.end();
+        log::outcome(before, &outcome);
+        self.began = None;
+        self.next_poll = None;
+        self.last = Some(outcome.clone());
+        if self.unsaved {
+            self.save();
+        }
+        outcome
+    }
+
+    /// How old a repository's last good data may be before they are stale: while polls follow each other, each repository is
+    /// read before that, however long they take.
+    fn staleness_limit(&self) -> Duration {
+        let under_way = self.began.map(|began| began.monotonic.elapsed());
+        let longest_poll = self
+            .ledger
+            .last_full_poll
+            .max(under_way)
+            .unwrap_or_default();
+        let limit = longest_poll.saturating_mul(2);
+        self.poll_settings.stale_after.max(limit)
+    }
+
+    /// What is known now.
+    pub fn snapshot(&self) -> Snapshot {
+        self.ledger.snapshot(
+            self.poll_settings.completion_scale,
+            Arc::clone(&self.settings.borrow().targets),
+            self.staleness_limit(),
+            self.clock.moment(),
+        )
+    }
+
+    /// The state of polling.
+    pub fn status(&self) -> PollStatus {
+        let now = self.clock.moment();
+        let at = |moment: Instant| now.wall.saturating_add(moment - now.monotonic);
+        let step = *self.progress.borrow();
+        PollStatus {
+            interval: self.settings.borrow().interval,
+            activity: match self.began {
+                Some(Moment { wall: since, .. }) => Activity::Polling(Running { since, step }),
+                None => Activity::Waiting(self.next_poll.map(at)),
+            },
+            last: self.last.clone(),
+            last_success_at: self.last_success_at,
+            held_until: self.poll_settings.api.held_until().map(at),
+            has_data: self.has_data,
+            state_is_kept: self.saver.is_some(),
+        }
+    }
+
+    /// What the state file keeps.
+    pub fn memory(&self) -> Memory {
+        self.ledger.memory()
+    }
+
+    fn publish(&mut self) {
+        self.published = self.clock.moment();
+        self.follow_the_clock();
+        (self.publish)(Arc::new(self.snapshot()), self.status());
+    }
+
+    /// Puts what does not wait for the next poll into force: the targets and the languages that are excluded.
+    fn follow_settings(&mut self) {
+        let now = self.clock.now();
+        self.ledger
+            .exclude(&self.settings.borrow().filter.exclude_languages, now);
+        self.publish();
+    }
+
+    /// Says whether the machine's clock is behind what is known.
+    fn follow_the_clock(&mut self) {
+        let now = self.clock.moment();
+        let behind = self.ledger.follow_clock(now).filter(|by| *by >= JUMP);
+        self.instruments.clock_behind(behind.map(|by| {
+            let what = format!("it is {} behind the newest time that was recorded", Rough(by));
+            let hint = "set the clock of this machine; if it is right, times that are later are set to now after 24 hours";
+            Failure::new(now.wall, what, hint)
+        }));
+    }
+
+    /// Whether the machine's clock was set since the last publication.
+    fn clock_was_set(&self) -> bool {
+        let (before, now) = (self.published, self.clock.moment());
+        let expected = before.wall.saturating_add(now.monotonic - before.monotonic);
+        now.wall.since(expected).max(expected.since(now.wall)) > JUMP
+    }
+
+    fn save(&mut self) {
+        self.unsaved = false;
+        self.last_save = Instant::now();
+        if let Some(saver) = &self.saver {
+            saver.save(self.memory());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,306 @@
+//! What one poll does: it reads the listing, then the languages of each repository.
+
+use super::{PUBLISH_EVERY, Poller, ledger::MOST_LANGUAGES, log::PollLog, queue::Queue};
+use crate::{
+    api::{Api, ApiError, CURSOR_HINT, Session},
+    domain::{
+        Defects, Failure, LanguageList, Listing, Next, Operation, PollFailure, Reason,
+        RepositoryId, Stop,
+        snapshot::{PollOutcome, Step},
+    },
+    support::humanize::repositories,
+};
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use std::{pin::pin, time::Duration};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+
+/// How often a long poll is saved while it runs.
+const SAVE_EVERY: Duration = Duration::from_secs(5 * 60);
+
+/// How many bytes a name may have on average: 16 MiB for all, where `api.max_repositories` has its default.
+pub const NAME_BYTES: usize = 84;
+
+/// When a poll publishes first.
+const FIRST_PUBLISH: Duration = Duration::from_millis(250);
+
+/// One poll while it is under way.
+#[derive(Debug)]
+pub struct Round {
+    pub outcome: PollOutcome,
+    pub log: PollLog,
+    /// When what was read so far is published: soon at first, so that a start shows something.
+    pub publications: Interval,
+    /// Those that failed by trouble since the last answer: that may be their own failure or that of the API.
+    doubtful: Vec<(RepositoryId, Failure)>,
+}
+
+impl Round {
+    pub fn begin() -> Self {
+        let mut publications = interval_at(Instant::now() + FIRST_PUBLISH, PUBLISH_EVERY);
+        publications.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            outcome: PollOutcome::default(),
+            log: PollLog::default(),
+            publications,
+            doubtful: Vec::new(),
+        }
+    }
+
+    /// Why the poll ended early, if it did: the error of its listing says so, or the API failed as a whole. That is so if trouble
+    /// ended the poll, or if nothing was read and either the listing or all repositories failed by trouble.
+    fn stop(&self, listing_error: Option<&ApiError>, gave_up: bool) -> Option<Stop> {
+        let Self {
+            outcome, doubtful, ..
+        } = self;
+        let nothing_else = outcome.read == 0 && outcome.failed == doubtful.len();
+        let failure = match (listing_error, doubtful.last()) {
+            (Some(ApiError::Stopped(stop)), _) => return Some(stop.clone()),
+            (Some(ApiError::Trouble { failure, .. }), _) if outcome.read == 0 || gave_up => {
+                failure.clone()
+            }
+            (_, Some((_, last))) if gave_up || listing_error.is_none() && nothing_else => {
+                let failed = repositories(doubtful.len());
+                let what = format!("{failed} in a row cannot be read, the last: {}", last.what);
+                Failure {
+                    what: what.into(),
+                    ..last.clone()
+                }
+            }
+            _ => return None,
+        };
+        Some(Stop {
+            reason: PollFailure::Unavailable,
+            failure,
+        })
+    }
+}
+
+impl<A: Api> Poller<A> {
+    /// Waits for an answer, and cancels nothing. In the meantime, what was read so far and what a reload changes is published, and
+    /// saved where it is time.
+    pub async fn wait_for<T>(&mut self, answer: impl Future<Output = T>, round: &mut Round) -> T {
+        let mut answer = pin!(answer);
+        loop {
+            tokio::select! {
+                answer = &mut answer => return answer,
+                _ = round.publications.tick() => {
+                    self.publish();
+                    if self.unsaved && self.last_save.elapsed() >= SAVE_EVERY {
+                        self.save();
+                    }
+                }
+                Ok(()) = self.settings.changed() => self.follow_settings(),
+            }
+        }
+    }
+
+    /// Reads the listing and applies it; the error is why it did not reach its end.
+    pub async fn list(&mut self, session: &A::Session, round: &mut Round) -> Result<(), ApiError> {
+        let mut listing = Listing::default();
+        let end = self.read_pages(session, round, &mut listing).await;
+        let (settings, now) = (&self.poll_settings, self.clock.moment());
+        let filter = &settings.filter;
+        let before = self.ledger.names();
+        let is_first = !self.has_data;
+        let mut bad = Defects::default();
+        if end.is_ok() {
+            bad = self.ledger.apply_complete(listing, filter, now);
+        } else {
+            let most = settings.max_repositories;
+            self.ledger
+                .apply_incomplete(listing, most, filter, now.wall);
+        }
+        if !is_first {
+            round.log.changes(before, self.ledger.names());
+        }
+        end?;
+        self.count_defects(Operation::ListRepositories, &mut bad);
+        if is_first {
+            self.has_data = true;
+            let (repositories, filtered) = (self.ledger.polled(), self.ledger.filtered());
+            tracing::info!(
+                repositories,
+                filtered,
+                "the repositories were listed for the first time"
+            );
+        }
+        let (bad, logged) = (&bad.described, &mut self.bad_entries);
+        round.log.bad_entries("the listing", bad, logged);
+        self.unsaved = true;
+        Ok(())
+    }
+
+    async fn read_pages(
+        &mut self,
+        session: &A::Session,
+        round: &mut Round,
+        listing: &mut Listing,
+    ) -> Result<(), ApiError> {
+        let mut after = None;
+        loop {
+            let request = session.list_repositories(after);
+            let page = self.wait_for(request, round).await?;
+            listing.append(page.listing);
+            self.count_defects(Operation::ListRepositories, &mut listing.bad);
+            let shown = listing.count();
+            self.progress.send_replace(Step::Listing { shown });
+            let most = self.poll_settings.max_repositories;
+            if shown > most || listing.name_bytes > most.saturating_mul(NAME_BYTES) {
+                // It may have no end: nothing of it is taken over.
+                *listing = Listing::default();
+                let what = format!(
+                    "the listing has more than {most} repositories, names of more than {NAME_BYTES} bytes on average for so many, or no end: it is not read any further"
+                );
+                let hint = "raise api.max_repositories if the account has that many, or report it to the API's operators";
+                return Err(self.unusable(
+                    Operation::ListRepositories,
+                    Reason::TooLarge,
+                    what,
+                    hint,
+                ));
+            }
+            match page.next {
+                Next::End => return Ok(()),
+                Next::After(id) if after.is_none_or(|after| id > after) => after = Some(id),
+                Next::After(_) | Next::Unreadable => {
+                    let page = after.map_or_else(
+                        || "the first page".to_owned(),
+                        |after| format!("the page after id {after}"),
+                    );
+                    let what = format!(
+                        "{page} of the listing has no id to continue from: its last id cannot be read, or does not rise"
+                    );
+                    let (operation, reason) = (Operation::ListRepositories, Reason::Cursor);
+                    return Err(self.unusable(operation, reason, what, CURSOR_HINT));
+                }
+            }
+        }
+    }
+
+    /// Reads the languages of the repositories, after the listing and the error that ended it, if one did.
+    pub async fn read(
+        &mut self,
+        session: &A::Session,
+        round: &mut Round,
+        listing_error: Option<ApiError>,
+    ) {
+        let (first, failed_before) = self.ledger.order();
+        let mut queue = Queue::new(first, failed_before, listing_error.as_ref());
+        let (of, is_listed) = (queue.len(), listing_error.is_none());
+        let mut requests = FuturesUnordered::new();
+        loop {
+            let PollOutcome { read, failed, .. } = round.outcome;
+            let step = Step::Reading {
+                is_listed,
+                of,
+                tried: read + failed,
+                read,
+            };
+            self.progress.send_replace(step);
+            while requests.len() < self.poll_settings.concurrency
+                && let Some(question) = queue.next()
+            {
+                requests.push(async move {
+                    let answer = session.list_languages(question.id, question.attempts).await;
+                    (question, answer)
+                });
+            }
+            let Some((question, answer)) = self.wait_for(requests.next(), round).await else {
+                break;
+            };
+            let answer = answer.and_then(|list| self.to_keep(question.id, list));
+            queue.answered(question, &answer);
+            self.take_in(question.id, answer, round);
+        }
+        if queue.gave_up() {
+            round.outcome.unreached += queue.len();
+        } else {
+            round.outcome.postponed = queue.len();
+        }
+        if round.outcome.stop.is_none() {
+            round.outcome.stop = round.stop(listing_error.as_ref(), queue.gave_up());
+        }
+        round.outcome.listing = listing_error.map(ApiError::into_failure);
+        self.settle_doubtful(round);
+    }
+
+    /// Takes in the result of the request for one repository's languages.
+    fn take_in(
+        &mut self,
+        id: RepositoryId,
+        answer: Result<LanguageList, ApiError>,
+        round: &mut Round,
+    ) {
+        match answer {
+            Ok(list) => {
+                self.unsaved = true;
+                self.settle_doubtful(round);
+                round.outcome.read += 1;
+                let (scale, now) = (self.poll_settings.completion_scale, self.clock.moment());
+                self.ledger.succeeded(id, list, scale, now, &mut round.log);
+            }
+            Err(ApiError::Failed(failure)) => {
+                self.settle_doubtful(round);
+                round.outcome.failed += 1;
+                self.failed(id, failure, round);
+            }
+            Err(ApiError::Trouble { failure, .. }) => {
+                round.outcome.failed += 1;
+                round.doubtful.push((id, failure));
+            }
+            Err(ApiError::Stopped(stop)) => {
+                round.outcome.unreached += 1;
+                if round.outcome.stop.is_none() {
+                    // The first to say so is what ended the poll: the next one asks for all others before it.
+                    round.doubtful.push((id, stop.failure.clone()));
+                    round.outcome.stop = Some(stop);
+                }
+            }
+        }
+    }
+
+    fn count_defects(&self, operation: Operation, bad: &mut Defects) {
+        for defect in bad.all.drain(..) {
+            self.instruments.invalid_entry(operation, defect);
+        }
+    }
+
+    /// The languages that are not excluded, if there is room for them.
+    fn to_keep(&self, id: RepositoryId, mut list: LanguageList) -> Result<LanguageList, ApiError> {
+        let operation = Operation::ListLanguages;
+        self.count_defects(operation, &mut list.bad);
+        let excluded = &self.settings.borrow().filter.exclude_languages;
+        list.languages
+            .retain(|target| !excluded.is_match(&*target.language.code));
+        if self.ledger.has_room(id, list.languages.len()) {
+            return Ok(list);
+        }
+        let what = format!("with it, all repositories have more than {MOST_LANGUAGES} languages");
+        let hint = "leave out some with filter.exclude, or poll them with another process";
+        Err(self.unusable(operation, Reason::TooLarge, what, hint))
+    }
+
+    /// An answer that was decoded, but cannot be used.
+    fn unusable(&self, operation: Operation, reason: Reason, what: String, hint: &str) -> ApiError {
+        self.instruments.api_failure(operation, reason);
+        ApiError::Failed(Failure::new(self.clock.now(), what, hint))
+    }
+
+    /// Decides whose failure it was that the last repositories failed by trouble: the API's if something ended the poll early,
+    /// otherwise their own, since the API answered before or after them.
+    fn settle_doubtful(&mut self, round: &mut Round) {
+        for (id, mut failure) in std::mem::take(&mut round.doubtful) {
+            failure.is_of_api = round.outcome.stop.is_some();
+            self.failed(id, failure, round);
+        }
+    }
+
+    fn failed(&mut self, id: RepositoryId, failure: Failure, round: &mut Round) {
+        self.unsaved = true;
+        // Even in an outage it waits behind the others if any of them could be read: this may be why it looked like one.
+        let comes_last = !failure.is_of_api || round.outcome.read > 0;
+        let now = self.clock.now();
+        self.ledger
+            .failed(id, failure, comes_last, now, &mut round.log);
+    }
+}

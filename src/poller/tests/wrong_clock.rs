@@ -1,0 +1,224 @@
+//! A clock of the machine that is wrong for a while, before the start or while the process runs, changes no progress clock for
+//! good.
+
+use super::*;
+use crate::domain::progress::Progress;
+
+const HOUR: Duration = Duration::from_secs(3600);
+const YEAR: Duration = Duration::from_secs(365 * 86_400);
+const LATER: Timestamp = Timestamp::from_millis(START.as_millis() + 3_600_000);
+const AHEAD: Timestamp = Timestamp::from_millis(4_070_908_800_000);
+
+fn before(duration: Duration) -> Timestamp {
+    Timestamp::from_millis(START.as_millis() - i64::try_from(duration.as_millis()).unwrap())
+}
+
+impl Bench {
+    fn set_clock(&mut self, now: Timestamp) {
+        self.poller.clock = Clock::following_tokio(now);
+    }
+
+    /// The next process, with the state of this one.
+    pub(super) fn restart(&mut self, now: Timestamp) {
+        let (_, receiver) = watch::channel(Arc::new(settings(&self.api)));
+        let memory = Some(self.poller.memory());
+        let (clock, instruments) = (
+            Clock::following_tokio(now),
+            Arc::new(Instruments::new("/metrics")),
+        );
+        self.poller = Poller::new(
+            receiver,
+            memory,
+            None,
+            clock,
+            instruments,
+            Box::new(discard),
+        );
+    }
+
+    /// The progress clocks of what is listed, as the state file keeps them.
+    fn kept(&self) -> Vec<Timestamp> {
+        let repositories = self.poller.memory().repositories;
+        let languages = repositories.into_iter().map(|kept| kept.languages.unwrap());
+        languages
+            .map(|languages| languages.readings[0].progress().unwrap().at)
+            .collect()
+    }
+
+    /// The latest time that is shown.
+    fn latest_shown(&self) -> Timestamp {
+        let conditions = self.poller.snapshot().repositories.into_iter();
+        let languages = conditions.filter_map(|shown| shown.condition.languages().cloned());
+        languages
+            .flat_map(|languages| {
+                [
+                    languages.read_at,
+                    languages.readings[0].progress().unwrap().at,
+                ]
+            })
+            .max()
+            .unwrap()
+    }
+
+    fn has_finding(&mut self) -> bool {
+        self.poller.publish();
+        self.poller.instruments.facts().clock_behind.is_some()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_behind_at_the_start_destroys_nothing() {
+    for wrong in [Timestamp::from_millis(0), before(4 * YEAR)] {
+        let mut bench = bench();
+        bench.poll().await;
+        bench.restart(wrong);
+        assert!(bench.has_finding());
+        bench.change(|answers| answers.completions[0].1 += 1.0);
+        bench.poll().await;
+        assert_eq!(bench.kept(), [START; 3], "a rise too");
+        assert_eq!(bench.latest_shown(), wrong);
+        bench.restart(wrong);
+        assert_eq!(bench.kept(), [START; 3], "whatever the number of restarts");
+        bench.set_clock(LATER);
+        assert!(!bench.has_finding());
+        bench.change(|answers| answers.completions[0].1 += 1.0);
+        bench.poll().await;
+        assert_eq!(bench.kept(), [LATER, START, START]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_was_ahead_is_never_shown_ahead_and_harms_only_what_rose_meanwhile() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.restart(AHEAD);
+    bench.change(|answers| answers.completions[0].1 += 1.0);
+    bench.poll().await;
+    bench.set_clock(LATER);
+    assert!(bench.has_finding());
+    assert_eq!(bench.kept(), [AHEAD, START, START]);
+    assert_eq!(bench.latest_shown(), LATER);
+    pass(24 * 60 - 1).await;
+    assert!(bench.has_finding());
+    assert_eq!(bench.kept(), [AHEAD, START, START], "not before 24 hours");
+    pass(1).await;
+    assert!(!bench.has_finding());
+    let now = LATER.saturating_add(24 * HOUR);
+    assert_eq!(bench.kept(), [now, START, START]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_back_of_an_hour_is_no_finding_any_more_once_it_is_made_up_for() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.set_clock(before(HOUR));
+    bench.change(|answers| answers.completions[0].1 += 1.0);
+    bench.poll().await;
+    assert!(bench.has_finding());
+    assert_eq!(bench.kept(), [START; 3]);
+    pass(60).await;
+    assert!(!bench.has_finding());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_ahead_for_an_hour_does_not_forget_what_left() {
+    for restarts in 0..3 {
+        let mut bench = bench();
+        bench.poll().await;
+        bench.change(|answers| drop(answers.pages.pop()));
+        bench.poll().await;
+        let departed = bench.poller.memory().departed;
+        assert_eq!(departed.len(), 1);
+        bench.set_clock(AHEAD);
+        bench.poll().await;
+        for _ in 0..restarts {
+            // The last reads were recorded by the wrong clock too.
+            bench.restart(AHEAD);
+            bench.poll().await;
+        }
+        pass(60).await;
+        bench.poll().await;
+        assert_eq!(bench.poller.memory().departed, departed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_was_ahead_at_the_start_is_no_finding_where_nothing_was_recorded_by_it() {
+    for has_state in [false, true] {
+        let mut bench = bench();
+        if has_state {
+            bench.poll().await;
+        }
+        bench.restart(AHEAD);
+        let settings = watch::channel(Arc::new(settings(&bench.api)));
+        bench.poller.settings = settings.1;
+        bench.poller.follow_settings();
+        bench.set_clock(LATER);
+        assert!(!bench.has_finding());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn restored_data_are_as_old_as_the_clock_says_once_it_is_right() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.restart(before(4 * YEAR));
+    bench.change(|answers| answers.completions.clear());
+    bench.poll().await;
+    assert_eq!(bench.shown(), "1:failing 2:failing 3:failing");
+    bench.set_clock(LATER.saturating_add(HOUR));
+    bench.poller.publish();
+    assert_eq!(bench.shown(), "1:stale 2:stale 3:stale");
+    bench.set_clock(LATER);
+    bench.poller.publish();
+    assert_eq!(bench.shown(), "1:failing 2:failing 3:failing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_shows_before_the_next_poll() {
+    let mut bench = bench();
+    bench.poll().await;
+    for (set_to, was_set) in [(HOUR, true), (Duration::from_millis(500), false)] {
+        bench.poller.publish();
+        pass(3).await;
+        assert!(!bench.poller.clock_was_set());
+        let now = bench.poller.clock.now();
+        bench.set_clock(now.saturating_add(set_to));
+        assert_eq!(bench.poller.clock_was_set(), was_set);
+        bench.set_clock(Timestamp::from_millis(
+            now.as_millis() - i64::try_from(set_to.as_millis()).unwrap(),
+        ));
+        assert_eq!(bench.poller.clock_was_set(), was_set);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_behind_for_a_day_sets_the_clocks_of_what_left_too() {
+    let mut bench = bench();
+    bench.poll().await;
+    bench.change(|answers| drop(answers.pages.pop()));
+    bench.poll().await;
+    bench.set_clock(before(YEAR));
+    bench.has_finding();
+    pass(24 * 60).await;
+    bench.has_finding();
+    let now = before(YEAR).saturating_add(24 * HOUR);
+    let departed = bench.poller.memory().departed;
+    let (Progress { at, .. }, left_at) = departed.values().next().unwrap();
+    assert_eq!((*at, *left_at), (now, now));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_behind_what_left_shows_after_a_restart_too() {
+    let mut bench = bench();
+    bench.poll().await;
+    let leave = |answers: &mut Answers| answers.pages.truncate(1);
+    bench.change(leave);
+    bench.poll().await;
+    let mut memory = bench.poller.memory();
+    assert_eq!(memory.departed.len(), 1);
+    memory.repositories.clear();
+    bench.poller = polling(&bench.api, Some(memory), discard);
+    bench.set_clock(before(Duration::from_secs(3600)));
+    assert!(bench.has_finding());
+}

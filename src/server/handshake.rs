@@ -1,0 +1,99 @@
+//! TLS handshakes, and why they fail.
+
+use crate::{domain::HandshakeFailure, metrics::instruments::Instruments};
+use rustls::{AlertDescription as Alert, Error};
+use std::{
+    io::{self, ErrorKind},
+    time::Duration,
+};
+use tokio::{io::AsyncWriteExt, net::TcpStream, time::timeout};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+
+/// How long a handshake may take.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a client may take to read the hint that it should speak HTTPS.
+const HINT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The first byte of a TLS record that holds a handshake (RFC 8446, 5.1).
+const HANDSHAKE: u8 = 22;
+
+/// The stream within TLS. A failure is counted, except where the client closes before it has sent a byte, like a probe that
+/// only connects.
+pub async fn shake_hands(
+    stream: TcpStream,
+    tls: &TlsAcceptor,
+    instruments: &Instruments,
+) -> io::Result<TlsStream<TcpStream>> {
+    let handshake = async {
+        let mut first = [0];
+        if stream.peek(&mut first).await? == 0 {
+            return Err(ErrorKind::NotConnected.into());
+        }
+        if first[0] == HANDSHAKE {
+            return tls.accept(stream).await;
+        }
+        // Whether it reads the response no longer matters.
+        answer_plain(stream).await.ok();
+        Err(ErrorKind::Unsupported.into())
+    };
+    let shaken = timeout(HANDSHAKE_TIMEOUT, handshake)
+        .await
+        .unwrap_or_else(|late| Err(late.into()));
+    if let Err(error) = &shaken
+        && error.kind() != ErrorKind::NotConnected
+    {
+        instruments.tls_handshake_failed(reason(error));
+    }
+    shaken
+}
+
+async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
+    let response = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n\
+                    this port speaks HTTPS\n";
+    stream.write_all(response.as_bytes()).await?;
+    stream.shutdown().await?;
+    // Closing with the request unread would reset the connection before the response is read.
+    let mut nowhere = tokio::io::sink();
+    timeout(HINT_TIMEOUT, tokio::io::copy(&mut stream, &mut nowhere)).await??;
+    Ok(())
+}
+
+fn reason(error: &io::Error) -> HandshakeFailure {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    let Some(cause) = cause else {
+        return match error.kind() {
+            ErrorKind::TimedOut => HandshakeFailure::Timeout,
+            ErrorKind::Unsupported => HandshakeFailure::NotTls,
+            // The others are those of the socket: closed, or reset.
+            _ => HandshakeFailure::Closed,
+        };
+    };
+    match cause {
+        Error::NoCertificatesPresented => HandshakeFailure::NoCertificate,
+        Error::InvalidCertificate(_)
+        | Error::AlertReceived(
+            Alert::BadCertificate
+            | Alert::UnsupportedCertificate
+            | Alert::CertificateRevoked
+            | Alert::CertificateExpired
+            | Alert::CertificateUnknown
+            | Alert::UnknownCA
+            | Alert::AccessDenied,
+        ) => HandshakeFailure::BadCertificate,
+        Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled) => HandshakeFailure::Closed,
+        _ => HandshakeFailure::Protocol,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_handshake_that_takes_too_long_counts_as_a_timeout() {
+        let late = timeout(Duration::ZERO, std::future::pending::<()>()).await;
+        let late = late.unwrap_err().into();
+        assert_eq!(reason(&late), HandshakeFailure::Timeout);
+    }
+}

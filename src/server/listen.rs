@@ -1,0 +1,246 @@
+//! Listeners: bound early, so that an address in use is reported before the API is called.
+
+use crate::support::escape::os_hint;
+use rustix::io::Errno;
+use std::{
+    io::{self, ErrorKind},
+    net::{self, SocketAddr, ToSocketAddrs},
+};
+use tokio::net::TcpListener;
+
+/// Why the exporter cannot listen.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot listen on {address:?} (web.listen_addresses): {error}; {}",
+    hint(error)
+)]
+pub struct BindError {
+    address: String,
+    error: io::Error,
+}
+
+/// Listens on all `addresses`. One that another serves adds nothing.
+///
+/// An address without a host (`:10018`) means all addresses, IPv6 and IPv4, or only IPv4 if there is no IPv6. A name means
+/// all its addresses; one that this machine lacks is skipped if there is another.
+///
+/// # Panics
+/// Outside of a tokio runtime.
+pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, BindError> {
+    let mut resolved = Vec::new();
+    for address in addresses {
+        let failed = |error| BindError {
+            address: address.clone(),
+            error,
+        };
+        resolved.push((resolve(address).map_err(failed)?, failed));
+    }
+    // A wildcard serves the others, but cannot be bound after them.
+    resolved.sort_by_key(|(addresses, _)| {
+        let first = addresses.first();
+        first.map(|first| (!first.ip().is_unspecified(), first.is_ipv4()))
+    });
+    let mut listeners = Vec::new();
+    for (addresses, failed) in resolved {
+        bind_all(addresses, &mut listeners).map_err(failed)?;
+    }
+    Ok(listeners)
+}
+
+fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {
+    let hosts: &[&str] = if address.starts_with(':') {
+        &["[::]", "0.0.0.0"]
+    } else {
+        &[""]
+    };
+    let mut resolved = Vec::new();
+    for host in hosts {
+        resolved.extend(format!("{host}{address}").to_socket_addrs()?);
+    }
+    Ok(resolved)
+}
+
+/// Adds a listener for each of the addresses of a name.
+fn bind_all(addresses: Vec<SocketAddr>, listeners: &mut Vec<TcpListener>) -> io::Result<()> {
+    let mut outcome = Err(ErrorKind::AddrNotAvailable.into());
+    for address in addresses {
+        match listen(address) {
+            Ok(listener) => {
+                tracing::info!(address = %listener.local_addr()?, "listening");
+                listeners.push(listener);
+                outcome = Ok(());
+            }
+            Err(error) => match Errno::from_io_error(&error) {
+                Some(Errno::ADDRINUSE) if is_served(address, listeners) => outcome = Ok(()),
+                // It is another machine's, or IPv6 without IPv6 support.
+                Some(Errno::ADDRNOTAVAIL | Errno::AFNOSUPPORT) => {
+                    tracing::info!(%address, %error, "not listening on an address that this machine lacks");
+                    outcome = outcome.or(Err(error));
+                }
+                _ => return Err(error),
+            },
+        }
+    }
+    outcome
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener = net::TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
+}
+
+/// Whether one of these listeners takes connections to the address, which is in use. A wildcard of IPv6 may take those of
+/// IPv4 too.
+fn is_served(address: SocketAddr, listeners: &[TcpListener]) -> bool {
+    let mut own = listeners.iter().flat_map(TcpListener::local_addr);
+    own.any(|own| {
+        let (port, own, ip) = (
+            own.port(),
+            own.ip().to_canonical(),
+            address.ip().to_canonical(),
+        );
+        let is_wildcard = own.is_unspecified() && (own.is_ipv6() || ip.is_ipv4());
+        port == address.port() && (own == ip || is_wildcard)
+    })
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    if let Some(hint) = os_hint(error) {
+        return hint;
+    }
+    match error.kind() {
+        ErrorKind::AddrInUse => "end the process that listens there, or choose another port",
+        ErrorKind::PermissionDenied => "choose a port above 1023, or grant CAP_NET_BIND_SERVICE",
+        ErrorKind::AddrNotAvailable => "choose an address that this machine has",
+        ErrorKind::InvalidInput => "write host:port, [IPv6]:port or :port",
+        _ => "write a name that has an address here, or an address",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, Ipv6Addr, TcpStream};
+
+    fn address(listener: &TcpListener) -> SocketAddr {
+        listener.local_addr().unwrap()
+    }
+
+    fn bind_to(addresses: &[&str]) -> Result<Vec<SocketAddr>, BindError> {
+        let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+        let listeners = bind(&addresses)?;
+        Ok(listeners.iter().map(address).collect())
+    }
+
+    /// A port that nobody listens on.
+    fn free_port() -> u16 {
+        address(&bind(&["127.0.0.1:0".to_owned()]).unwrap()[0]).port()
+    }
+
+    #[tokio::test]
+    async fn without_a_host_both_families_are_served_at_one_port() {
+        let listeners = bind(&[":0".to_owned()]).unwrap();
+        let port = address(&listeners[0]).port();
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        if address(&listeners[0]).is_ipv6() {
+            TcpStream::connect((Ipv6Addr::LOCALHOST, port)).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn addresses_that_overlap_are_one_in_any_order() {
+        for addresses in [
+            ["127.0.0.1:P", ":P", "localhost:P"],
+            ["0.0.0.0:P", "[::]:P", "127.0.0.1:P"],
+            ["[::]:P", ":P", "0.0.0.0:P"],
+            ["0.0.0.0:P", "127.0.0.1:P", "127.0.0.1:P"],
+            ["[::ffff:127.0.0.1]:P", "127.0.0.1:P", "127.0.0.1:P"],
+            ["127.0.0.1:P", "[::ffff:127.0.0.1]:P", "127.0.0.1:P"],
+            ["[::ffff:127.0.0.1]:P", "0.0.0.0:P", "127.0.0.1:P"],
+        ] {
+            let port = free_port().to_string();
+            let addresses = addresses.map(|address| address.replace('P', &port));
+            assert_eq!(bind(&addresses).unwrap().len(), 1, "{addresses:?}");
+        }
+        let port = free_port().to_string();
+        let addresses = ["localhost:P", "127.0.0.1:P"].map(|address| address.replace('P', &port));
+        let named = bind(&addresses[..1]).unwrap().len();
+        assert_eq!(bind(&addresses).unwrap().len(), named);
+    }
+
+    #[tokio::test]
+    async fn a_wildcard_of_ipv4_serves_no_address_of_ipv6() {
+        let Ok(other) = bind(&["[::1]:0".to_owned()]) else {
+            return;
+        };
+        let port = address(&other[0]).port();
+        let error = bind_to(&[&format!("0.0.0.0:{port}"), &format!("[::1]:{port}")]).unwrap_err();
+        assert_eq!(error.error.kind(), io::ErrorKind::AddrInUse);
+    }
+
+    #[tokio::test]
+    async fn a_name_is_served_on_all_its_addresses_except_those_that_this_machine_lacks() {
+        let addresses = [
+            "198.51.100.1:0",
+            "127.0.0.1:0",
+            "198.51.100.2:0",
+            "127.0.0.2:0",
+        ];
+        let mut bound = Vec::new();
+        let addresses = addresses.map(|address| address.parse().unwrap());
+        bind_all(addresses.to_vec(), &mut bound).unwrap();
+        let hosts: Vec<_> = bound
+            .iter()
+            .map(|listener| address(listener).ip().to_string())
+            .collect();
+        assert_eq!(hosts, ["127.0.0.1", "127.0.0.2"]);
+        for listener in bound {
+            TcpStream::connect(address(&listener)).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_without_an_address_of_this_machine_and_one_whose_port_is_taken_are_errors() {
+        let lacking = bind_to(&["198.51.100.1:0"]).unwrap_err();
+        assert_eq!(lacking.error.kind(), io::ErrorKind::AddrNotAvailable);
+        let other = bind(&["127.0.0.2:0".to_owned()]).unwrap();
+        let taken = address(&other[0]);
+        let free = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), taken.port());
+        let error = bind_all(vec![free, taken], &mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+    }
+
+    #[tokio::test]
+    async fn an_address_in_use_is_named_with_its_hint() {
+        let other = bind(&["127.0.0.1:0".to_owned()]).unwrap();
+        let address = address(&other[0]).to_string();
+        let message = bind_to(&[&address]).unwrap_err().to_string();
+        assert!(
+            message.starts_with(&format!(
+                "cannot listen on {address:?} (web.listen_addresses): "
+            )),
+            "{message}"
+        );
+        assert!(
+            message.ends_with("end the process that listens there, or choose another port"),
+            "{message}"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_error_about_what_is_no_address_says_how_to_write_one() {
+        for address in [":http", "10018", "localhost", ":70000"] {
+            let message = bind_to(&[address]).unwrap_err().to_string();
+            assert!(
+                message.ends_with("write host:port, [IPv6]:port or :port"),
+                "{message}"
+            );
+        }
+        let message = bind_to(&["name.invalid:80"]).unwrap_err().to_string();
+        assert!(
+            message.ends_with("write a name that has an address here, or an address"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,318 @@
+//! The web configuration file: the format that every exporter built with Prometheus' exporter-toolkit reads, with the
+//! same keys, defaults and meanings (<https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md>).
+//!
+//! Strict: an unknown key or value, and whatever rustls cannot do, is an error that names the key, its line and what to do.
+
+mod client;
+mod files;
+mod tls;
+mod yaml;
+
+use crate::server::{auth::Users, limit::RateLimit};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+pub use files::Files;
+use serde_saphyr::Spanned;
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tls::Tls;
+use yaml::{Interval, Invalid, RateLimitSection, TlsSection};
+
+/// Why a web configuration file cannot be used: the file, line and key, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("the web configuration file {}: {reason}", path.display())]
+pub struct WebConfigError {
+    path: PathBuf,
+    reason: Invalid,
+}
+
+/// A valid web configuration file, with everything that it refers to. The default is that of no file: nothing is protected.
+#[derive(Default)]
+pub struct WebConfigFile {
+    /// What was read of it.
+    pub(crate) files: Files,
+    /// `None` means without TLS.
+    pub(crate) tls: Option<Tls>,
+    tls_keys: TlsSection,
+    pub(crate) headers: HeaderMap,
+    pub(crate) users: Users,
+    pub(crate) rate_limit: Option<RateLimit>,
+    /// What it sets up, for people, without secrets. Empty if there is no file.
+    pub description: String,
+}
+
+/// Holds secrets.
+impl fmt::Debug for WebConfigFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.description)
+    }
+}
+
+impl WebConfigFile {
+    /// Reads and validates the file and all that it refers to. Blocks for as long as its files do.
+    pub fn load(config_file: Option<&Path>) -> Result<Self, WebConfigError> {
+        let Some(path) = config_file else {
+            return Ok(Self::default());
+        };
+        Self::read(path, &mut Files::default()).map_err(|reason| WebConfigError {
+            path: path.to_owned(),
+            reason,
+        })
+    }
+
+    /// Also adds what was read to `files`, so that a change of it can be noticed even after a failure.
+    pub fn read(path: &Path, files: &mut Files) -> Result<Self, Invalid> {
+        let text = files.read(path.to_owned())?;
+        let sections = yaml::parse(&text)?;
+        let http = sections.http_server_config.unwrap_or_default();
+        let section = sections.tls_server_config;
+        // One that sets nothing is none.
+        let section = section.filter(|section| section.value != TlsSection::default());
+        let tls = match &section {
+            Some(section) => Some(Tls::new(section, files, http.http2.unwrap_or(true))?),
+            None => None,
+        };
+        let users = sections.basic_auth_users;
+        let rate_limit = match sections.rate_limit {
+            Some(section) => rate_limit(&section)?,
+            None => None,
+        };
+        let headers = headers(http.headers)?;
+
+        let mut description = match &tls {
+            Some(tls) => vec![tls.description.clone()],
+            None => vec!["no TLS: served in the clear".to_owned()],
+        };
+        if users.is_empty() {
+            description.push("no basic authentication".to_owned());
+        } else {
+            let names: Vec<_> = users.keys().map(String::as_str).collect();
+            description.push(format!("basic authentication: {}", names.join(", ")));
+        }
+        if let Some(RateLimit { interval, burst }) = rate_limit {
+            description.push(format!(
+                "rate limit: a request every {interval:?}, bursts of {burst}"
+            ));
+        }
+        if !headers.is_empty() {
+            let names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+            description.push(format!("response headers: {}", names.join(", ")));
+        }
+        Ok(Self {
+            files: files.clone(),
+            tls_keys: section.map(|section| section.value).unwrap_or_default(),
+            tls,
+            headers,
+            users,
+            rate_limit,
+            description: description.join("; "),
+        })
+    }
+
+    /// Of the URLs that are served.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// The keys by which `next` would protect less than this.
+    pub fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
+        let mut weakened = Vec::new();
+        for ((key, before), (_, after)) in self.protection().into_iter().zip(next.protection()) {
+            if before & !after != 0 {
+                weakened.push(key);
+            }
+        }
+        weakened
+    }
+
+    /// How each key protects: a bit for each way.
+    fn protection(&self) -> [(&'static str, u8); 7] {
+        let keys = &self.tls_keys;
+        let has_names = !keys.client_allowed_sans.is_empty();
+        let policy = keys.client_auth_type.unwrap_or_default();
+        let has_authorities = keys.client_ca.0.is_some() || keys.client_ca_file.0.is_some();
+        let min_version = keys.min_version.as_ref().map(|min| min.value);
+        [
+            ("basic_auth_users", (!self.users.is_empty()).into()),
+            ("rate_limit", self.rate_limit.is_some().into()),
+            ("tls_server_config", self.tls.is_some().into()),
+            ("tls_server_config.client_allowed_sans", has_names.into()),
+            ("tls_server_config.client_auth_type", policy as u8),
+            ("tls_server_config.client_ca_file", has_authorities.into()),
+            (
+                "tls_server_config.min_version",
+                min_version.unwrap_or_default() as u8,
+            ),
+        ]
+    }
+}
+
+fn rate_limit(section: &Spanned<RateLimitSection>) -> Result<Option<RateLimit>, Invalid> {
+    let message = match (&section.value.interval, section.value.burst) {
+        (Some(Interval(Duration::ZERO)), _) | (None, 0) => return Ok(None),
+        (Some(Interval(interval)), burst @ 1..) => {
+            return Ok(Some(RateLimit {
+                interval: *interval,
+                burst,
+            }));
+        }
+        (Some(_), 0) => "rate_limit.burst must be 1 or more: with 0 every request would be refused",
+        (None, _) => {
+            "rate_limit.burst limits nothing without rate_limit.interval; set it, such as 1s"
+        }
+    };
+    Err(Invalid::at(section, message))
+}
+
+fn headers(given: BTreeMap<String, Spanned<String>>) -> Result<HeaderMap, Invalid> {
+    let mut headers = HeaderMap::new();
+    for (name, text) in given {
+        let invalid = |what: &str| {
+            let message = format!("http_server_config.headers.{name} {what}");
+            Err(Invalid::at(&text, message))
+        };
+        match (&*name, &*text.value) {
+            ("X-Frame-Options", "deny" | "sameorigin")
+            | ("X-Content-Type-Options", "nosniff")
+            | ("Content-Security-Policy" | "Strict-Transport-Security" | "X-XSS-Protection", _) => {
+            }
+            ("X-Frame-Options", _) => return invalid("must be deny or sameorigin"),
+            ("X-Content-Type-Options", _) => return invalid("must be nosniff"),
+            _ => {
+                return invalid(
+                    "cannot be set; only these can: Content-Security-Policy, Strict-Transport-Security, \
+                     X-Content-Type-Options, X-Frame-Options, X-XSS-Protection",
+                );
+            }
+        }
+        let (Ok(header), Ok(value)) = (
+            HeaderName::try_from(&name),
+            HeaderValue::try_from(&text.value),
+        ) else {
+            return invalid("must be one line of visible characters");
+        };
+        // The format's documentation: unset if blank.
+        if !value.is_empty() {
+            headers.insert(header, value);
+        }
+    }
+    Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::web::testing::Certificates;
+
+    /// The files of `tests/web_config/files`, with certificates and a hash made for this run.
+    fn prepared(folder: &Path) -> Vec<PathBuf> {
+        let hash = bcrypt::hash("correct", 4).unwrap();
+        let (authority, other) = (Certificates::new(), Certificates::new());
+        let server = authority.issue(&["localhost"]);
+        std::fs::write(folder.join("ca.pem"), &authority.pem).unwrap();
+        std::fs::write(folder.join("server.pem"), &server.pem).unwrap();
+        std::fs::write(folder.join("server.key"), &server.key).unwrap();
+        std::fs::write(folder.join("other.key"), other.issue(&["localhost"]).key).unwrap();
+        let no_key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+        std::fs::write(folder.join("none.key"), no_key).unwrap();
+        std::fs::write(folder.join("none.pem"), "nothing in here\n").unwrap();
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web_config/files");
+        let mut files = Vec::new();
+        for entry in from.read_dir().unwrap() {
+            let entry = entry.unwrap();
+            let mut text = std::fs::read_to_string(entry.path())
+                .unwrap()
+                .replace("@bcrypt@", &hash);
+            for pem in ["server.pem", "server.key", "ca.pem"] {
+                let indented = std::fs::read_to_string(folder.join(pem))
+                    .unwrap()
+                    .trim()
+                    .replace('\n', "\n    ");
+                text = text.replace(&format!("@{pem}@"), &indented);
+            }
+            files.push(folder.join(entry.file_name()));
+            std::fs::write(files.last().unwrap(), text).unwrap();
+        }
+        files
+    }
+
+    #[test]
+    fn good_files_are_taken_and_bad_ones_refused_with_the_reason_and_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = prepared(folder.path());
+        assert!(files.len() >= 40);
+        let wrong: Vec<String> = files.iter().filter_map(|file| wrong_about(file)).collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    fn wrong_about(file: &Path) -> Option<String> {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let text = std::fs::read_to_string(file).unwrap();
+        let expected = text
+            .lines()
+            .find_map(|line| line.strip_prefix("# expects: "));
+        assert_eq!(name.starts_with("bad-"), expected.is_some(), "{name}");
+        match (
+            WebConfigFile::load(Some(file))
+                .err()
+                .map(|error| error.to_string()),
+            expected,
+        ) {
+            (None, None) => None,
+            (None, Some(expected)) => Some(format!("{name} was taken; expected: {expected}")),
+            (Some(error), None) => Some(format!("{name} was refused: {error}")),
+            (Some(error), Some(expected)) => {
+                let message = error
+                    .split_once(name)
+                    .unwrap()
+                    .1
+                    .trim_start_matches([',', ':', ' ']);
+                let leaks = message.contains("BEGIN") || message.contains("$2");
+                (leaks || !message.starts_with(expected))
+                    .then(|| format!("{name}: {message}\n  expected: {expected}"))
+            }
+        }
+    }
+
+    #[test]
+    fn an_unreadable_file_is_named() {
+        let message = WebConfigFile::load(Some(Path::new("absent/web.yml")))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.starts_with("the web configuration file absent/web.yml: cannot read it: "),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn what_is_in_force_is_described_without_secrets() {
+        let folder = tempfile::tempdir().unwrap();
+        prepared(folder.path());
+        let describe = |name: &str| {
+            WebConfigFile::load(Some(&folder.path().join(name)))
+                .unwrap()
+                .description
+        };
+        assert_eq!(
+            describe("good-empty.yml"),
+            "no TLS: served in the clear; no basic authentication"
+        );
+        assert_eq!(
+            describe("good-client-sans.yml"),
+            "TLS 1.2 and 1.3, client certificates required and verified, only of prometheus.example, 127.0.0.1, HTTP/2 and \
+             HTTP/1.1; no basic authentication"
+        );
+        assert_eq!(
+            describe("good-users-and-tls.yml"),
+            "TLS 1.2 and 1.3, no client certificates, HTTP/2 and HTTP/1.1; basic authentication: alice"
+        );
+        assert!(
+            describe("good-rate-limit.yml")
+                .ends_with("rate limit: a request every 1s, bursts of 20")
+        );
+    }
+}

@@ -1,0 +1,155 @@
+//! `tls_server_config` as rustls does it.
+
+use super::{
+    client::Clients,
+    files::{Files, Pem},
+    yaml::{Curve, Invalid, TlsSection},
+};
+use crate::support::clock::Timestamp;
+use rustls::{
+    Error, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion,
+    crypto::{
+        CryptoProvider,
+        ring::{default_provider, kx_group},
+    },
+    pki_types::CertificateDer,
+    version::{TLS12, TLS13},
+};
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+use std::sync::Arc;
+use tokio_rustls::TlsAcceptor;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// TLS as set in the file.
+pub struct Tls {
+    pub acceptor: TlsAcceptor,
+    /// When the served TLS certificate expires; `None` if it cannot be read.
+    pub expires: Option<Timestamp>,
+    /// For people.
+    pub description: String,
+}
+
+#[derive(Deserialize, Default, PartialEq, Clone, Copy)]
+pub enum Version {
+    #[default]
+    #[serde(rename = "TLS12")]
+    Tls12,
+    #[serde(rename = "TLS13")]
+    Tls13,
+}
+
+impl Tls {
+    pub fn new(
+        section: &Spanned<TlsSection>,
+        files: &mut Files,
+        http2: bool,
+    ) -> Result<Self, Invalid> {
+        let keys = &section.value;
+        let mut required = |key, inline, file| {
+            files.pem(key, inline, file)?.ok_or_else(|| {
+                let message = format!(
+                    "tls_server_config lacks {key} and {key}_file; set one of them, or remove the section"
+                );
+                Invalid::at(section, message)
+            })
+        };
+        let certificate = required("cert", &keys.cert, &keys.cert_file)?;
+        let key = required("key", &keys.key, &keys.key_file)?;
+        let authorities = files.pem("client_ca", &keys.client_ca, &keys.client_ca_file)?;
+        let authorities = authorities.as_ref().map(Pem::roots).transpose()?;
+        let (versions, version_names) = versions(keys)?;
+        let clients = Clients::new(section, authorities)?;
+        let protocols = if http2 {
+            "HTTP/2 and HTTP/1.1"
+        } else {
+            "HTTP/1.1 only"
+        };
+        let description = format!("TLS {version_names}, {}, {protocols}", clients.describe());
+        let chain = certificate.certificates()?;
+        let expires = expiry(&chain);
+        let mut config = ServerConfig::builder_with_provider(Arc::new(provider(keys)?))
+            .with_protocol_versions(&versions)
+            .map_err(|_| {
+                let message = format!("tls_server_config.cipher_suites has none for TLS {version_names}; add one, or remove it");
+                match keys.cipher_suites.first() {
+                    Some(first) => Invalid::at(first, message),
+                    None => Invalid::at(section, message),
+                }
+            })?
+            .with_client_cert_verifier(Arc::new(clients))
+            .with_single_cert(chain, key.key()?)
+            .map_err(|error| match error {
+                // It is of a kind that rustls does not support.
+                Error::General(_) => key.unusable(&error),
+                _ => certificate.unusable(&error),
+            })?;
+        config.ignore_client_order = keys.prefer_server_cipher_suites.unwrap_or(true);
+        if http2 {
+            config.alpn_protocols.push(b"h2".to_vec());
+        }
+        config.alpn_protocols.push(b"http/1.1".to_vec());
+        Ok(Self {
+            acceptor: Arc::new(config).into(),
+            expires,
+            description,
+        })
+    }
+}
+
+fn expiry(chain: &[CertificateDer<'_>]) -> Option<Timestamp> {
+    let (_, certificate) = X509Certificate::from_der(chain.first()?).ok()?;
+    // Of the year 9999 at most.
+    let seconds = certificate.validity().not_after.timestamp();
+    Some(Timestamp::from_millis(seconds * 1000))
+}
+
+/// The versions that are allowed, and their names.
+fn versions(
+    keys: &TlsSection,
+) -> Result<(Vec<&'static SupportedProtocolVersion>, &'static str), Invalid> {
+    let max = keys.max_version.unwrap_or(Version::Tls13);
+    match (&keys.min_version, max) {
+        (Some(min), Version::Tls12) if min.value == Version::Tls13 => {
+            let message = "tls_server_config.min_version is above max_version; swap them";
+            Err(Invalid::at(min, message))
+        }
+        (_, Version::Tls12) => Ok((vec![&TLS12], "1.2")),
+        (Some(min), _) if min.value == Version::Tls13 => Ok((vec![&TLS13], "1.3")),
+        _ => Ok((vec![&TLS13, &TLS12], "1.2 and 1.3")),
+    }
+}
+
+/// What rustls supports, limited to what the file allows.
+fn provider(keys: &TlsSection) -> Result<CryptoProvider, Invalid> {
+    let mut provider = default_provider();
+    // rustls marks the suites of TLS 1.3 in their names, Go does not. Those that only Go knows are not secure: CBC, and key
+    // exchange without forward secrecy.
+    let name =
+        |suite: &SupportedCipherSuite| format!("{:?}", suite.suite()).replace("TLS13_", "TLS_");
+    let known: Vec<_> = provider.cipher_suites.iter().map(name).collect();
+    let given = &keys.cipher_suites;
+    if let Some(unknown) = given.iter().find(|given| !known.contains(&given.value)) {
+        let message = format!(
+            "tls_server_config.cipher_suites: {:?} is not supported; choose from {}",
+            unknown.value,
+            known.join(", ")
+        );
+        return Err(Invalid::at(unknown, message));
+    }
+    if !given.is_empty() {
+        // The list is about TLS 1.2; the suites of TLS 1.3 are always on, as they are in Go. Its order means nothing there.
+        provider.cipher_suites.retain(|suite| {
+            suite.tls13().is_some() || given.iter().any(|given| given.value == name(suite))
+        });
+    }
+    if !keys.curve_preferences.is_empty() {
+        let curves = keys.curve_preferences.iter().map(|curve| match curve {
+            Curve::X25519 => kx_group::X25519,
+            Curve::CurveP256 => kx_group::SECP256R1,
+            Curve::CurveP384 => kx_group::SECP384R1,
+        });
+        provider.kx_groups = curves.collect();
+    }
+    Ok(provider)
+}

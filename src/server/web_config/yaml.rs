@@ -1,0 +1,232 @@
+//! The file as YAML: its keys, their lines, and what is wrong with them.
+
+use crate::server::{
+    auth::PasswordHash,
+    web_config::{client::Policy, tls::Version},
+};
+use crate::support::escape::nearest;
+use serde::Deserialize;
+use serde_saphyr::{Error as YamlError, Spanned, with_deserializer_from_slice};
+use std::{collections::BTreeMap, io, time::Duration};
+
+/// What is wrong: the line and key, and what to do. It shows nothing of the file but its keys, names that are not supported,
+/// and causes that hold nothing else.
+#[derive(Debug, thiserror::Error)]
+pub enum Invalid {
+    #[error("cannot read it: {0}; correct web.config_file or the file's mode")]
+    Unreadable(#[from] io::Error),
+    #[error("line {line}: {message}")]
+    Value { line: u64, message: String },
+}
+
+impl Invalid {
+    pub fn at<T>(place: &Spanned<T>, message: impl Into<String>) -> Self {
+        Self::Value {
+            line: place.referenced.line(),
+            message: message.into(),
+        }
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sections {
+    pub tls_server_config: Option<Spanned<TlsSection>>,
+    pub http_server_config: Option<HttpSection>,
+    pub basic_auth_users: BTreeMap<String, PasswordHash>,
+    pub rate_limit: Option<Spanned<RateLimitSection>>,
+}
+
+#[derive(Deserialize, Default, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct TlsSection {
+    pub cert: Text,
+    pub key: Text,
+    pub client_ca: Text,
+    pub cert_file: Text,
+    pub key_file: Text,
+    pub client_ca_file: Text,
+    pub client_auth_type: Option<Policy>,
+    pub client_allowed_sans: Vec<Spanned<String>>,
+    pub min_version: Option<Spanned<Version>>,
+    pub max_version: Option<Version>,
+    pub cipher_suites: Vec<Spanned<String>>,
+    pub prefer_server_cipher_suites: Option<bool>,
+    pub curve_preferences: Vec<Curve>,
+}
+
+/// A text that may be set; in this format, an empty one is not.
+#[derive(Deserialize, Default, PartialEq)]
+#[serde(from = "Option<Spanned<String>>")]
+pub struct Text(pub Option<Spanned<String>>);
+
+impl From<Option<Spanned<String>>> for Text {
+    fn from(text: Option<Spanned<String>>) -> Self {
+        Self(text.filter(|text| !text.value.is_empty()))
+    }
+}
+
+/// The curves that rustls has, by Go's names.
+#[derive(Deserialize, PartialEq, Clone, Copy)]
+pub enum Curve {
+    X25519,
+    CurveP256,
+    CurveP384,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct HttpSection {
+    pub http2: Option<bool>,
+    pub headers: BTreeMap<String, Spanned<String>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct RateLimitSection {
+    pub interval: Option<Interval>,
+    pub burst: u32,
+}
+
+/// A duration as Go writes it, such as `300ms` or `1m30s`; 0 needs no unit.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+pub struct Interval(pub Duration);
+
+impl TryFrom<String> for Interval {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if text == "0" {
+            return Ok(Self(Duration::ZERO));
+        }
+        humantime::parse_duration(&text).map(Self).map_err(|_| {
+            format!(
+                "{text:?} is not a duration; write one such as 1s, 500ms or 1m30s, or 0 for no limit"
+            )
+        })
+    }
+}
+
+pub fn parse(text: &[u8]) -> Result<Sections, Invalid> {
+    let mut key = String::new();
+    let parsed = with_deserializer_from_slice(text, |yaml| {
+        serde_path_to_error::deserialize(yaml).map_err(|error| {
+            key = dotted(error.path());
+            error.into_inner()
+        })
+    });
+    parsed.map_err(|error| Invalid::Value {
+        line: error.location().map_or(1, |location| location.line()),
+        // A snippet of the file could show a key or a hash.
+        message: message(&key, error.without_snippet()),
+    })
+}
+
+fn dotted(path: &serde_path_to_error::Path) -> String {
+    let names = path.iter().map(ToString::to_string);
+    // Between a key and its value stands the wrapper that knows the line, which also says which item of a list it is.
+    let names: Vec<_> = names
+        .filter(|name| name != "value" && !name.starts_with(['?', '[']))
+        .collect();
+    names.join(".")
+}
+
+/// What is wrong and what to do.
+fn message(key: &str, error: &YamlError) -> String {
+    let key = if key.is_empty() { "the file" } else { key };
+    match error {
+        YamlError::Message { msg, .. } => format!("{key}: {msg}"),
+        YamlError::SerdeUnknownField {
+            field, expected, ..
+        } => {
+            let hint = match nearest(field, expected) {
+                Some(known) => format!("did you mean {known}?"),
+                None => format!("the keys are {}", expected.join(", ")),
+            };
+            format!("{key}: there is no such key; {hint}")
+        }
+        YamlError::SerdeUnknownVariant {
+            variant, expected, ..
+        } => {
+            // An empty text stands for the default.
+            let known = expected.join(", ");
+            let known = known.trim_start_matches(", ");
+            format!("{key}: {variant:?} is not supported; choose from {known}")
+        }
+        YamlError::DuplicateMappingKey {
+            key: Some(twice), ..
+        } => format!("{key}: {twice} is given twice; remove one of the two"),
+        YamlError::MultipleDocuments { .. } => {
+            "a second YAML document begins here; keep one".to_owned()
+        }
+        YamlError::InvalidUtf8Input => "the file is not UTF-8; write it in UTF-8".to_owned(),
+        YamlError::NullIntoString { .. } => format!("{key} lacks a value; write one, or remove it"),
+        YamlError::Unexpected { .. }
+        | YamlError::ExternallyTaggedEnumExpectedScalarOrMapping { .. }
+        | YamlError::InvalidScalar { .. }
+        | YamlError::InvalidBooleanStrict { .. } => format!("{key} must be {}", expected(key)),
+        _ => format!(
+            "{key} is not valid YAML; look at this line and the one before it: indentation, a missing colon, quote or \
+             bracket"
+        ),
+    }
+}
+
+/// What a key takes.
+fn expected(key: &str) -> &'static str {
+    match key.rsplit('.').next().unwrap_or_default() {
+        "the file" | "tls_server_config" | "http_server_config" | "basic_auth_users"
+        | "rate_limit" | "headers" => "a mapping: a key, a colon and a value on each line",
+        "http2" | "prefer_server_cipher_suites" => "true or false",
+        "cipher_suites" | "curve_preferences" | "client_allowed_sans" => {
+            "a list, such as [first, second]"
+        }
+        "burst" => "a whole number from 1 to 4294967295, such as 20",
+        _ => "one text",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_not_utf_8_is_refused_as_such() {
+        let message = parse(b"http_server_config: \xff")
+            .err()
+            .unwrap()
+            .to_string();
+        assert_eq!(message, "line 1: the file is not UTF-8; write it in UTF-8");
+    }
+
+    #[test]
+    fn intervals_are_read_as_go_reads_them() {
+        let read = |text: &str| Interval::try_from(text.to_owned()).ok();
+        for (text, seconds) in [
+            ("1s", 1.0),
+            ("0", 0.0),
+            ("0s", 0.0),
+            ("500ms", 0.5),
+            ("1m30s", 90.0),
+            ("1.5h", 5400.0),
+            ("20\u{b5}s", 2e-5),
+        ] {
+            let interval = read(text).map(|interval| interval.0.as_secs_f64());
+            assert_eq!(interval, Some(seconds), "{text}");
+        }
+        for text in [
+            "",
+            "1",
+            "s",
+            "-1s",
+            "1s1",
+            "1..5s",
+            "\u{661}s",
+            "9e9h",
+            "999999999999999999999h",
+        ] {
+            assert!(read(text).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Helpers without knowledge of translations: the clock, the log, text for people.
+
+pub mod clock;
+pub(crate) mod escape;
+pub(crate) mod humanize;
+pub(crate) mod lock;
+pub(crate) mod logging;

@@ -1,0 +1,111 @@
+//! The one source of wall-clock time; the log writes the system's.
+//!
+//! Durations are measured with tokio's monotonic clock; this one is for timestamps, which are shown and compared across
+//! restarts.
+
+use std::{fmt, time::Duration};
+use tokio::time::Instant;
+
+/// A point in wall-clock time: milliseconds since the Unix epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Seconds since the Unix epoch, exact to the millisecond.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "milliseconds of the years -9999 to 9999 stay below 2^53"
+    )]
+    pub fn as_seconds(self) -> f64 {
+        self.0 as f64 / 1000.0
+    }
+
+    /// The time from `earlier` to this; zero if `earlier` is later.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// This plus `duration`, at most the largest timestamp.
+    pub fn saturating_add(self, duration: Duration) -> Self {
+        Self(
+            self.0
+                .saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)),
+        )
+    }
+}
+
+/// RFC 3339 in UTC, to the second.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_second(self.0.div_euclid(1000)) {
+            Ok(time) => write!(f, "{time:.0}"),
+            Err(_) => write!(f, "{} ms after 1970", self.0),
+        }
+    }
+}
+
+/// Knows the time. Cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub enum Clock {
+    System,
+    /// For tests with a paused clock.
+    #[cfg(test)]
+    Tokio {
+        origin: Instant,
+        at_origin: Timestamp,
+    },
+}
+
+/// One moment by both clocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// For timestamps; may jump.
+    pub wall: Timestamp,
+    /// For durations within this process; never jumps.
+    pub monotonic: Instant,
+}
+
+impl Clock {
+    /// The system's clock.
+    pub fn system() -> Self {
+        Self::System
+    }
+
+    pub fn now(self) -> Timestamp {
+        match self {
+            Self::System => Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()),
+            #[cfg(test)]
+            Self::Tokio { origin, at_origin } => at_origin.saturating_add(origin.elapsed()),
+        }
+    }
+
+    pub fn moment(self) -> Moment {
+        Moment {
+            wall: self.now(),
+            monotonic: Instant::now(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Clock {
+        /// A clock that shows `start` now and then moves with tokio's clock, which may be paused.
+        pub fn following_tokio(start: Timestamp) -> Self {
+            Self::Tokio {
+                origin: Instant::now(),
+                at_origin: start,
+            }
+        }
+    }
+}

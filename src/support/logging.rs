@@ -1,0 +1,279 @@
+//! Logs: one line on stderr for each event, as logfmt or JSON, in the manner of Prometheus' own: `ts`, `level`, `target`,
+//! `msg`, then the fields of the event. Level and format can change while the program runs.
+//!
+//! Nothing in a line can break it in two or reach a terminal as a control sequence. Other crates log from `warn` on,
+//! whatever the level: below it some of them log the headers of requests, and so the API key. Spans are not shown: the
+//! fields of an event say everything.
+
+use crate::{config::LogConfig, support::escape::printable};
+use indicatif::ProgressBar;
+use serde_json::{Value, json};
+use std::{backtrace::Backtrace, fmt, io::Write as _, panic::PanicHookInfo};
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{
+    Layer, Registry,
+    filter::{Filtered, Targets},
+    layer::{Context, SubscriberExt as _},
+    reload,
+};
+
+const OURS: &str = env!("CARGO_CRATE_NAME");
+
+/// Changes what is logged.
+#[derive(Clone)]
+pub struct Handle(reload::Handle<Filtered<Lines, Targets, Registry>, Registry>);
+
+impl Handle {
+    /// Logs as `config` says from now on.
+    pub fn apply(&self, config: &LogConfig) {
+        // It fails only if the subscriber is gone, and then there is nothing to log.
+        let _ = self.0.modify(|layer| {
+            *layer.filter_mut() = targets(config.level);
+            layer.inner_mut().json = config.json;
+        });
+    }
+}
+
+/// Starts logging to stderr, including panics. A `bar` on the same terminal makes room for each line. Only the first call
+/// in a process takes effect.
+pub fn init(config: &LogConfig, bar: Option<ProgressBar>) -> Handle {
+    let (subscriber, telemetry) = subscriber(config, move |line| {
+        let write = || {
+            // If stderr is closed, there is nowhere to report it.
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        };
+        bar.as_ref().map_or_else(write, |bar| bar.suspend(write));
+    });
+    let _ = tracing::subscriber::set_global_default(subscriber);
+    std::panic::set_hook(Box::new(log_panic));
+    telemetry
+}
+
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    // If RUST_BACKTRACE asks for it.
+    let backtrace = Backtrace::capture();
+    tracing::error!(%panic, %backtrace, "a thread or task failed; this is a bug");
+}
+
+fn subscriber(
+    config: &LogConfig,
+    write: impl Fn(&str) + Send + Sync + 'static,
+) -> (impl Subscriber, Handle) {
+    let lines = Lines {
+        json: config.json,
+        write: Box::new(write),
+    };
+    let (layer, handle) = reload::Layer::new(lines.with_filter(targets(config.level)));
+    (Registry::default().with(layer), Handle(handle))
+}
+
+fn targets(level: Level) -> Targets {
+    Targets::new()
+        .with_default(level.min(Level::WARN))
+        .with_target(OURS, level)
+}
+
+struct Lines {
+    json: bool,
+    write: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl<S: Subscriber> Layer<S> for Lines {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let metadata = event.metadata();
+        let mut entries = Entries(json!({
+            "ts": format!("{:.3}", jiff::Timestamp::now()),
+            "level": metadata.level().as_str().to_lowercase(),
+            "target": metadata.target(),
+        }));
+        event.record(&mut entries);
+        let line = if self.json {
+            entries.0.to_string()
+        } else {
+            entries.logfmt()
+        };
+        // JSON lets pass some of what a terminal would interpret; all of it stands between quotes.
+        (self.write)(&(printable(&line) + "\n"));
+    }
+}
+
+/// The names and values of a line, as an object.
+struct Entries(Value);
+
+impl Entries {
+    /// tracing hands over the message before the other fields of an event.
+    fn add(&mut self, field: &Field, value: impl Into<Value>) {
+        let name = match field.name() {
+            "message" => "msg",
+            name => name,
+        };
+        self.0[name] = value.into();
+    }
+
+    /// What is more than a plain word is quoted, as in JSON.
+    fn logfmt(&self) -> String {
+        let is_plain =
+            |c: char| c.is_alphanumeric() || c.is_ascii_graphic() && !"\"=\\".contains(c);
+        let mut words = Vec::new();
+        for (key, value) in self.0.as_object().into_iter().flatten() {
+            words.push(match value.as_str() {
+                Some(text) if !text.is_empty() && text.chars().all(is_plain) => {
+                    format!("{key}={text}")
+                }
+                _ => format!("{key}={value}"),
+            });
+        }
+        words.join(" ")
+    }
+}
+
+/// What has no method of its own is logged as text.
+impl Visit for Entries {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.add(field, format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.add(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.add(field, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    fn config(level: Level, json: bool) -> LogConfig {
+        LogConfig { level, json }
+    }
+
+    /// What is logged by `act`, with the time cut off.
+    fn logged(config: &LogConfig, act: impl FnOnce(&Handle)) -> Vec<String> {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&lines);
+        let (subscriber, telemetry) = subscriber(config, move |line| {
+            sink.lock().unwrap().push(line.to_owned());
+        });
+        tracing::subscriber::with_default(subscriber, || act(&telemetry));
+        let lines = lines.lock().unwrap();
+        lines
+            .iter()
+            .map(|line| {
+                let (start, rest) = line.split_once('Z').unwrap();
+                let time = start
+                    .trim_start_matches("{\"ts\":\"")
+                    .trim_start_matches("ts=");
+                assert_eq!(time.len(), "2024-01-02T03:04:05.678".len(), "{line}");
+                rest.trim_start_matches("\",")
+                    .trim_start_matches(' ')
+                    .to_owned()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn logfmt_lines_read_like_those_of_prometheus() {
+        let lines = logged(&config(Level::INFO, false), |_| {
+            tracing::info!(
+                repositories = 3,
+                took = "1.5s",
+                complete = true,
+                ratio = 0.5,
+                "poll ended"
+            );
+            tracing::warn!(repo = %"acme/app", error = "no route to \"host\"", empty = "", "");
+        });
+        let expected = [
+            "level=info target=translation_exporter::support::logging::tests msg=\"poll ended\" repositories=3 took=1.5s complete=true ratio=0.5\n",
+            "level=warn target=translation_exporter::support::logging::tests msg=\"\" repo=acme/app error=\"no route to \\\"host\\\"\" empty=\"\"\n",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn json_lines_are_json() {
+        let lines = logged(&config(Level::INFO, true), |_| {
+            tracing::info!(
+                n = 3_u64,
+                repo = "a\"b\\c\n\u{1b}[31m\u{202e}é😀",
+                "poll ended"
+            );
+        });
+        let value: serde_json::Value = serde_json::from_str(&format!("{{{}", lines[0])).unwrap();
+        assert_eq!(value["msg"], "poll ended");
+        assert_eq!(value["n"], 3);
+        assert_eq!(value["repo"], "a\"b\\c\n\u{1b}[31m\u{202e}é😀");
+    }
+
+    #[test]
+    fn nothing_logged_can_forge_a_line_or_steer_a_terminal() {
+        let lines = logged(&config(Level::INFO, false), |_| {
+            tracing::info!(
+                repo = "a\nts=1 level=error\r\u{1b}]0;x\u{7}\u{9b}1m\u{202e}",
+                "x\ny"
+            );
+        });
+        let expected = "level=info target=translation_exporter::support::logging::tests msg=\"x\\ny\" \
+                        repo=\"a\\nts=1 level=error\\r\\u001b]0;x\\u0007\\u009b1m\\u202e\"\n";
+        assert_eq!(lines, [expected]);
+    }
+
+    #[test]
+    fn other_crates_are_heard_from_warn_on_even_at_trace() {
+        let targets = targets(Level::TRACE);
+        for other in [
+            "hyper::proto",
+            "h2::codec",
+            "reqwest::connect",
+            "rustls",
+            "translation",
+        ] {
+            assert!(targets.would_enable(other, &Level::WARN), "{other}");
+            assert!(!targets.would_enable(other, &Level::INFO), "{other}");
+        }
+        assert!(targets.would_enable("translation_exporter::api", &Level::TRACE));
+        assert!(!super::targets(Level::ERROR).would_enable("hyper", &Level::WARN));
+    }
+
+    #[test]
+    fn a_panic_is_a_line_of_the_log() {
+        let lines = logged(&config(Level::ERROR, false), |_| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(log_panic));
+            let _ = std::panic::catch_unwind(|| panic!("no {}\n", "way"));
+            std::panic::set_hook(before);
+        });
+        let [line] = lines.as_slice() else {
+            panic!("{lines:?}")
+        };
+        assert!(
+            line.starts_with("level=error target=translation_exporter::support::logging msg="),
+            "{line}"
+        );
+        assert!(
+            line.contains(" panic=\"panicked at src/support/logging.rs:")
+                && line.contains("\\nno way\\n"),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn level_and_format_change_while_running() {
+        let lines = logged(&config(Level::ERROR, true), |telemetry| {
+            tracing::debug!("unheard");
+            telemetry.apply(&config(Level::DEBUG, false));
+            tracing::debug!("heard");
+        });
+        assert_eq!(
+            lines,
+            ["level=debug target=translation_exporter::support::logging::tests msg=heard\n"]
+        );
+    }
+}
