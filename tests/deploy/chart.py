@@ -14,7 +14,8 @@ import tempfile
 import yaml
 
 BASE_URL = {"config": {"api": {"base_url": "https://translations.example.com"}}}
-ALL_ON = BASE_URL | {name: {"enabled": True} for name in ("serviceMonitor", "prometheusRule", "dashboards", "networkPolicy")}
+MONITORED = BASE_URL | {name: {"enabled": True} for name in ("serviceMonitor", "prometheusRule", "dashboards", "networkPolicy")}
+ALL_ON = MONITORED | {"ingress": {"enabled": True, "hosts": [{"host": "l10n.example.com"}]}, "route": {"main": {"enabled": True}}}
 DIGEST = "sha256:" + 64 * "d"
 
 
@@ -68,7 +69,7 @@ def the(objects, kind):
 def render(helm, chart, into):
     """Each file of ci/ as INTO/chart-NAME.yaml, for the checks of all manifests; helm lints it as well."""
     files = sorted(pathlib.Path(chart).glob("ci/*-values.yaml"))
-    assert {file.name for file in files} >= {f"{name}-values.yaml" for name in ("least", "all-on", "no-persistence", "tls")}, files
+    assert {file.name for file in files} >= {f"{name}-values.yaml" for name in ("least", "all-on", "no-persistence", "tls", "login")}, files
     for file in files:
         subprocess.run([helm, "lint", "--strict", "--quiet", chart, "--values", file], check=True, capture_output=True)
         objects = template(helm, chart, yaml.safe_load(file.read_text()))
@@ -84,7 +85,7 @@ SAME = {
     "base": {"networkPolicy": {"enabled": True}},
     "plain": {"networkPolicy": {"enabled": True}, "podAnnotations": ANNOTATIONS},
     "demo": {"networkPolicy": {"enabled": True, "egress": []}, "podAnnotations": ANNOTATIONS, "persistence": {"enabled": False}},
-    "prometheus-operator": merged(ALL_ON, {"serviceMonitor": STACK, "dashboards": {"annotations": {"grafana_folder": "Translation"}}}),
+    "prometheus-operator": merged(MONITORED, {"serviceMonitor": STACK, "dashboards": {"annotations": {"grafana_folder": "Translation"}}}),
 }
 
 
@@ -172,11 +173,31 @@ CHANGED = [
     ("extraEnv", [{"name": "HTTPS_PROXY"}], "StatefulSet", '"env": [{"name": "HTTPS_PROXY"}]'),
     ("extraVolumes", [{"name": "more"}], "StatefulSet", '{"name": "more"}]'),
     ("extraVolumeMounts", [{"name": "more", "mountPath": "/more"}], "StatefulSet", '{"mountPath": "/more", "name": "more"}]'),
+    ("extraContainers", [{"name": "proxy", "image": "a-proxy"}], "StatefulSet", '{"image": "a-proxy", "name": "proxy"}]'),
+    ("extraInitContainers", [{"name": "first"}], "StatefulSet", '"initContainers": [{"name": "first"}]'),
     ("serviceAccount.name", "an-account", "StatefulSet", '"serviceAccountName": "an-account"'),
     ("serviceAccount.annotations", {"of-the-account": "a"}, "ServiceAccount", '"annotations": {"of-the-account": "a"}'),
     ("serviceAccount.create", False, "StatefulSet", '"serviceAccountName": "default"'),
     ("service.port", 9100, "StatefulSet", '"containerPort": 9100'),
     ("service.annotations", {"of-the-service": "a"}, "Service", '"annotations": {"of-the-service": "a"}'),
+    ("service.additionalPorts", [{"name": "proxy", "port": 4180}], "Service", '{"name": "proxy", "port": 4180}]'),
+    ("ingress.className", "a-class", "Ingress", '"ingressClassName": "a-class"'),
+    ("ingress.annotations", {"of-the-ingress": "a"}, "Ingress", '"annotations": {"of-the-ingress": "a"}'),
+    ("ingress.labels", {"ingress": "labelled"}, "Ingress", '"ingress": "labelled"'),
+    ("ingress.hosts", [{"host": "a-host", "paths": [{"path": "/p", "pathType": "Exact"}]}], "Ingress", '"path": "/p", "pathType": "Exact"}'),
+    ("ingress.tls", [{"secretName": "a-certificate"}], "Ingress", '"tls": [{"secretName": "a-certificate"}]'),
+    ("ingress.servicePort", 4180, "Ingress", '"port": {"number": 4180}'),
+    ("route.main.apiVersion", "gateway.networking.k8s.io/v2", "TLSRoute", '"apiVersion": "gateway.networking.k8s.io/v2"'),
+    ("route.main.kind", "TLSRoute", "TLSRoute", '"name": "a-full-name"'),
+    ("route.main.annotations", {"of-the-route": "a"}, "TLSRoute", '"annotations": {"of-the-route": "a"}'),
+    ("route.main.labels", {"route": "labelled"}, "TLSRoute", '"route": "labelled"'),
+    ("route.main.parentRefs", [{"name": "a-gateway"}], "TLSRoute", '"parentRefs": [{"name": "a-gateway"}]'),
+    ("route.main.hostnames", ["{{ .Release.Name }}.example.com"], "TLSRoute", '"hostnames": ["translation-exporter.example.com"]'),
+    ("route.main.matches", [{"path": {"value": "/p"}}], "TLSRoute", '"matches": [{"path": {"value": "/p"}}]'),
+    ("route.main.filters", [{"type": "URLRewrite"}], "TLSRoute", '"filters": [{"type": "URLRewrite"}]'),
+    ("route.main.additionalRules", [{"name": "before"}], "TLSRoute", '"rules": [{"name": "before"}, {'),
+    ("route.main.servicePort", 4180, "TLSRoute", '"port": 4180'),
+    ("route.main.httpsRedirect", True, "HTTPRoute", '"requestRedirect": {"scheme": "https", "statusCode": 301}'),
     ("serviceMonitor.namespace", "monitors", "ServiceMonitor", '"namespaceSelector": {"matchNames": ["another-namespace"]}'),
     ("serviceMonitor.labels", {"release": "stack"}, "ServiceMonitor", '"release": "stack"'),
     ("serviceMonitor.interval", "77s", "ServiceMonitor", '"interval": "77s"'),
@@ -201,9 +222,11 @@ CHANGED = [
     ("extraObjects", ["{kind: Secret, metadata: {name: 'of-{{ .Release.Name }}'}}"], "Secret", "of-translation-exporter"),
 ]
 # These hide others, so they are changed by themselves.
-ALONE = ("persistence.existingClaim", "persistence.enabled", "serviceAccount.create", "serviceAccount.name")
+ALONE = ("persistence.existingClaim", "persistence.enabled", "serviceAccount.create", "serviceAccount.name", "route.main.httpsRedirect")
 # Values that other checks change: `alerts`, and `render` with ci/all-on-values.yaml and ci/least-values.yaml.
-ELSEWHERE = ("prometheusRule.disabled", "prometheusRule.thresholds", *(f"{name}.enabled" for name in ALL_ON if name != "config"))
+ELSEWHERE = (
+    "prometheusRule.disabled", "prometheusRule.thresholds", "route.main.enabled", *(f"{name}.enabled" for name in ALL_ON if name not in ("config", "route")),
+)
 
 
 def changes(helm, chart):
@@ -224,6 +247,12 @@ def changes(helm, chart):
     assert "--web.listen-address=:9100" in port["args"] and the(after, "Service")["spec"]["ports"][0]["port"] == 9100
     (endpoint,) = the(template(helm, chart, merged(ALL_ON, nested("config.web.telemetry_path", "/t"))), "ServiceMonitor")["spec"]["endpoints"]
     assert endpoint["path"] == "/t", endpoint
+    # The way to a proxy must be open too.
+    ports = the(after, "NetworkPolicy")["spec"]["ingress"][0]["ports"]
+    assert [port["port"] for port in ports] == ["metrics", 4180], ports
+    # Several routes, such as one for each listener of a Gateway.
+    routes = template(helm, chart, merged(ALL_ON, {"route": {"plain": {"enabled": True, "httpsRedirect": True}}}))
+    assert {one["metadata"]["name"] for one in routes if one["kind"] == "HTTPRoute"} == {"translation-exporter", "translation-exporter-plain"}
     print(f"note: {len(CHANGED)} values")
 
 
@@ -249,6 +278,13 @@ REFUSED = [
     (nested("config.web.listen_addresses", [":1"]), "config.web.listen_addresses cannot be set"),
     (nested("config.web.config_file", "/a"), "config.web.config_file cannot be set"),
     (nested("config.api", "text"), "/config/api"),
+    # By the schema of the configuration.
+    (nested("config.api.base_ur", "https://a"), "at '/config/api': additional properties 'base_ur' not allowed"),
+    (nested("config.pol", {"interval": "5m"}), "at '/config': additional properties 'pol' not allowed"),
+    (nested("config.api.page_size", 5000), "at '/config/api/page_size': maximum"),
+    (nested("config.poll.interval", False), "at '/config/poll/interval': got boolean"),
+    (nested("config.targets", [{"ratio": 95}]), "at '/config/targets/0/ratio': maximum"),
+    (nested("config.targets", [{"language": ["de"]}]), "at '/config/targets/0': additional properties 'language' not allowed"),
     ({"servcie": {"port": 10018}}, "servcie"),
     (nested("service.prot", 10018), "prot"),
     (nested("service.port", "10018"), "/service/port"),
@@ -266,6 +302,10 @@ REFUSED = [
     (merged(ALL_ON, nested("prometheusRule.disabled", ["TranslationStaled"])), "no alert TranslationStaled"),
     (merged(ALL_ON, nested("prometheusRule.overrides.Other.for", "1h")), "no alert Other"),
     (nested("webConfig.tls", True), "webConfig.existingSecret"),
+    (nested("ingress.hosts", [{"hst": "a"}]), "/ingress/hosts/0"),
+    (nested("route.main.parentRef", []), "parentRef"),
+    (nested("route.Main", {}), "'Main' does not match"),
+    (nested("ingress.servicePort", 4180), "ingress.servicePort"),
     ({"webConfig": {"existingSecret": "web", "clientCertificates": True}}, "webConfig.tls"),
 ]
 
@@ -285,6 +325,9 @@ def refuses(helm, chart):
     for values, message in REFUSED:
         refused(helm, chart, values if values == {"config": {}} else merged(BASE_URL, values), message)
     template(helm, chart, merged(BASE_URL, {"global": {"imageRegistry": "any"}, "enabled": True}))
+    # Variables may set any key of the configuration, and one that is empty is none.
+    unset = {"api": {"page_size": None, "requests_per_second": ""}, "poll": None, "filter": {"include": [], "private": ""}, "targets": [], "log": {"level": ""}}
+    template(helm, chart, merged(BASE_URL, {"config": unset}))
     with tempfile.TemporaryDirectory() as folder:
         bare = pathlib.Path(folder) / "chart"
         shutil.copytree(chart, bare, symlinks=True)
@@ -491,6 +534,30 @@ def notes(helm, chart):
     assert "default StorageClass" in plain and "out-of-service" in plain and "Without persistence" not in plain, plain
     other = said({"persistence": {"enabled": False}, "webConfig": {"existingSecret": "the-web-secret", "tls": True}, "service": {"port": 9100}})
     assert "Without persistence" in other and "the-web-secret" in other and "https://localhost:9100" in other, other
+    # A way in from outside: where the page is, and that nobody is asked for a login.
+    assert "no login" not in plain, plain
+    ingress = {"enabled": True, "hosts": [{"host": "l10n.example.com", "paths": [{"path": "/l10n/"}]}], "tls": [{"hosts": ["l10n.example.com"]}]}
+    open_page = said({"ingress": ingress, "networkPolicy": {"enabled": True}})
+    assert "https://l10n.example.com/l10n/" in open_page and "no login" in open_page and "networkPolicy.from" in open_page, open_page
+    routed = said({"route": {"main": {"enabled": True, "hostnames": ["l10n.example.org"]}}})
+    assert "l10n.example.org" in routed and "no login" in routed, routed
+    behind = said({"ingress": ingress | {"servicePort": 4180}, "service": {"additionalPorts": [{"name": "proxy", "port": 4180}]}})
+    assert "no login" not in behind and "port 4180" in behind, behind
+    encrypted = said({"ingress": ingress, "webConfig": {"existingSecret": "web", "tls": True}})
+    assert "speak HTTPS" in encrypted, encrypted
+
+
+def schema(helm, chart, generator, config, folder):
+    """The chart's schema is the generated one; in it, a key of the configuration is as wrong as in the file, and none is required."""
+    made = pathlib.Path(folder) / "values.schema.json"
+    subprocess.run([generator, config, made], check=True)
+    ours = (pathlib.Path(chart) / "values.schema.json").read_text()
+    assert made.read_text() == ours, f"Run {generator}"
+    written = json.loads(ours)
+    references = set(re.findall(r'"\$ref": "([^"]*)"', ours))
+    missing = [one for one in references if one.removeprefix("#/$defs/") not in written["$defs"]]
+    assert not missing, missing
+    print(f"note: {len(json.loads(pathlib.Path(config).read_text())['properties'])} sections of the configuration")
 
 
 def readme(helm, chart):

@@ -23,17 +23,18 @@ kubernetes_accepts_every_object() {
     echo "note: versions $versions"
 }
 
-# The package's own validation accepts unknown fields; its TypeScript types, given the objects as literals, do not.
-operator_accepts_its_objects() {
+# The packages' own validation accepts unknown fields; their TypeScript types, given the objects as literals, do not.
+crds_accept_their_objects() {
     local modules=$tools/npm/node_modules types=$work/types
     rm -rf "$types"
     mkdir -p "$types"
     ln -s "$modules" "$types/node_modules"
     cat >"$types/validate.mjs" <<'JS'
 import { readFileSync } from "node:fs";
+import { HTTPRoute } from "@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1/HTTPRoute";
 import { PrometheusRule } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule";
 import { ServiceMonitor } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor";
-const kinds = { PrometheusRule, ServiceMonitor };
+const kinds = { HTTPRoute, PrometheusRule, ServiceMonitor };
 let count = 0;
 for (const file of process.argv.slice(2)) {
   for (const object of JSON.parse(readFileSync(file))) {
@@ -47,8 +48,9 @@ JS
     node "$types/validate.mjs" "$native"/*.crds.json
     "$python" - "$types/literals.ts" "$native"/*.crds.json <<'PY'
 import json, sys
-package = "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1"
-lines = [f'import type {{ I{kind} }} from "{package}/{kind}";' for kind in ("PrometheusRule", "ServiceMonitor")]
+operator = "prometheus-operator/monitoring.coreos.com/v1"
+packages = {"HTTPRoute": "gateway-api/gateway.networking.k8s.io/v1", "PrometheusRule": operator, "ServiceMonitor": operator}
+lines = [f'import type {{ I{kind} }} from "@kubernetes-models/{package}/{kind}";' for kind, package in packages.items()]
 objects = [one for file in sys.argv[2:] for one in json.load(open(file))]
 lines += [f'export const object{n}: I{one["kind"]} = {json.dumps(one)};' for n, one in enumerate(objects)]
 open(sys.argv[1], "w").write("\n".join(lines) + "\n")

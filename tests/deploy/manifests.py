@@ -17,6 +17,12 @@ def of_kind(objects, kind):
     return [one for one in objects if one["kind"] == kind]
 
 
+def exporter(spec):
+    """The exporter's own container of a pod."""
+    (container,) = (one for one in spec["containers"] if one["name"] == "exporter")
+    return container
+
+
 def kept(folder):
     """What the project promises of its pods that neither checkov nor running them shows."""
     for name, objects in renderings(folder).items():
@@ -24,7 +30,7 @@ def kept(folder):
             spec = one["spec"]["template"]["spec"]
             assert one["spec"]["replicas"] == 1, name
             assert spec["terminationGracePeriodSeconds"] > 5, name
-            variables = [variable["name"] for variable in spec["containers"][0].get("env", [])]
+            variables = [variable["name"] for variable in exporter(spec).get("env", [])]
             assert not [variable for variable in variables if "KEY" in variable], f"{name}: the key is a file, never a variable"
         assert not of_kind(objects, "Secret"), f"{name}: keys do not belong in manifests"
         for one in of_kind(objects, "Namespace"):
@@ -47,7 +53,14 @@ def wired(folder):
         assert service["spec"]["selector"].items() <= labels, name
         assert service["spec"]["publishNotReadyAddresses"] is True, name
         # Headless: clients connect to the pod's port itself.
-        assert {port["port"] for port in service["spec"]["ports"]} == {port["containerPort"] for port in spec["containers"][0]["ports"]}, name
+        ports = {port["containerPort"] for container in spec["containers"] for port in container["ports"]}
+        assert {port["port"] for port in service["spec"]["ports"]} == ports, name
+        for one in of_kind(objects, "Ingress"):
+            ways = [path["backend"]["service"] for rule in one["spec"]["rules"] for path in rule["http"]["paths"]]
+            assert ways and all(way["name"] == service["metadata"]["name"] and way["port"]["number"] in ports for way in ways), name
+        for one in of_kind(objects, "HTTPRoute"):
+            ways = [way for rule in one["spec"]["rules"] for way in rule.get("backendRefs", [])]
+            assert all(way["name"] == service["metadata"]["name"] and way["port"] in ports for way in ways), name
         for monitor in of_kind(objects, "ServiceMonitor"):
             (endpoint,) = monitor["spec"]["endpoints"]
             assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items(), name
@@ -75,7 +88,7 @@ def versions(folder, version):
         for one in of_kind(objects, "StatefulSet"):
             template = one["spec"]["template"]
             assert template["metadata"]["labels"]["app.kubernetes.io/version"] == version, name
-            (container,) = template["spec"]["containers"]
+            container = exporter(template["spec"])
             assert container["image"].partition("@")[0].endswith(f":{version}"), f"{name}: {container['image']}"
 
 
@@ -120,9 +133,9 @@ def own(own, second):
 
 
 def native(folder, into):
-    """Splits each rendering: what Kubernetes knows by itself to NAME.yaml, what the operator's CRDs define to NAME.crds.json."""
+    """Splits each rendering: what Kubernetes knows by itself to NAME.yaml, what CRDs define to NAME.crds.json."""
     for name, objects in renderings(folder).items():
-        foreign = [one for one in objects if one["apiVersion"].startswith("monitoring.coreos.com/")]
+        foreign = [one for one in objects if one["apiVersion"].startswith(("monitoring.coreos.com/", "gateway.networking.k8s.io/"))]
         (pathlib.Path(into) / f"{name}.yaml").write_text(yaml.safe_dump_all(one for one in objects if one not in foreign))
         if foreign:
             (pathlib.Path(into) / f"{name}.crds.json").write_text(json.dumps(foreign))

@@ -59,6 +59,8 @@ rendered=$work/rendered native=$work/native stage=$work/stage image_root=$work/i
 case $(uname -m) in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; *) arch=$(uname -m) ;; esac
 program=$stage/$arch/image/usr/bin/translation-exporter
 chart=$deploy/helm/translation-exporter
+config_schema=$deploy/config.schema.json
+[ -f "$config_schema" ] || config_schema=$here/config.schema.json
 suites=(bookworm trixie)
 # Renderings.
 pods=(base demo chart-no-persistence chart-openshift chart-tls chart-client-certificates)
@@ -69,14 +71,14 @@ version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -1)
 
 check "kubectl kustomize renders the base and the overlays" kustomize_renders_everything
 check "helm lints and renders the chart with each of its ci files" "$python" "$here/chart.py" render "$helm" "$chart" "$rendered"
-check "the renderings are split into Kubernetes' objects and the operator's" manifests_are_split
+check "the renderings are split into Kubernetes' own objects and those of CRDs" manifests_are_split
 check "the Dockerfile's inputs build a static program" dockerfile_inputs_build_a_static_program
 check "buildah builds the final stage: one program, no shell, nothing writable" buildah_builds_the_final_stage
 only=("$@")
 [[ $# -gt 0 && " $* " != *pod* ]] || start_pods
 check "hadolint finds nothing in the Dockerfile, and workflows build on the same image" hadolint_finds_nothing
 check "kubernetes-validate --strict accepts every object" kubernetes_accepts_every_object
-check "ServiceMonitor and PrometheusRules fit the operator's schemas and types" operator_accepts_its_objects
+check "ServiceMonitor, PrometheusRules and HTTPRoutes fit the schemas and types of their CRDs" crds_accept_their_objects
 check "checkov finds nothing, except what has a reason" checkov_finds_nothing
 check "one replica each, the key is a file, and namespaces are restricted" "$python" "$here/manifests.py" kept "$rendered"
 check "every reference in the manifests leads somewhere" "$python" "$here/manifests.py" wired "$rendered"
@@ -86,6 +88,8 @@ check "the overlays of deploy/kubernetes/README.md need no edit of this tree" re
 check "the PrometheusRules are generated from deploy/prometheus" rules_are_those_of_prometheus
 check "the chart is the base and each overlay, object by object" "$python" "$here/chart.py" same "$helm" "$chart" "$rendered"
 check "every value of the chart shows in its objects" "$python" "$here/chart.py" changes "$helm" "$chart"
+check "the chart's schema is generated, with that of the configuration" \
+    "$python" "$here/chart.py" schema "$helm" "$chart" "$deploy/helm/schema.py" "$config_schema" "$work"
 check "the chart refuses wrong values and names them" "$python" "$here/chart.py" refuses "$helm" "$chart"
 check "the chart does without values that are null or new, or names them" "$python" "$here/chart.py" lacks "$helm" "$chart"
 check "the chart takes a release name of any length, and leaves the user to the cluster" "$python" "$here/chart.py" names "$helm" "$chart"
@@ -95,6 +99,10 @@ check "the packaged chart holds all files, pins its image and renders as a depen
     "$python" "$here/chart.py" packaged "$helm" "$chart" "$work/chart" "$deploy/release/chart.sh"
 check "the chart's notes name what is missing" "$python" "$here/chart.py" notes "$helm" "$chart"
 check "the chart accepts the values in its README" "$python" "$here/chart.py" readme "$helm" "$chart"
+check "page, search and every link work under a sub-path behind nginx" \
+    "$python" "$here/subpath.py" "$program" "$fake_api" "$chart/README.md" "$work/sub-path"
+check "Alertmanager delivers the messages of notifications.tmpl as its examples say" \
+    "$python" "$here/messages.py" "$deploy/prometheus" "$work/messages"
 check "compose files are valid and mount what exists" compose_files_are_valid
 check "compose gives Prometheus and Alertmanager valid configurations" compose_configurations_are_valid
 check "the program accepts compose's command for an account" compose_commands_are_understood

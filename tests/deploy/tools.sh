@@ -42,7 +42,7 @@ get_roots() {
 
 get_tools() {
     need_debian python3=python3 promtool=prometheus amtool=prometheus-alertmanager strace=strace openssl=openssl \
-        unshare=util-linux mount=mount buildah=buildah readelf=binutils
+        prometheus-alertmanager=prometheus-alertmanager unshare=util-linux mount=mount buildah=buildah readelf=binutils nginx=nginx-light
     [ -f /etc/ssl/certs/ca-certificates.crt ] || need_debian none-such=ca-certificates
     need_python python
     need_python checkov
