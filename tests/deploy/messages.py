@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""The messages of notifications.tmpl, as a real Alertmanager delivers them by the examples of alertmanager.yaml: messages.py PROMETHEUS FOLDER.
+
+PROMETHEUS is deploy/prometheus, FOLDER an empty one for files and logs. The first `prometheus-alertmanager` or `alertmanager` on the
+PATH is used; one before 0.28 knows no Teams, whose example is left out then. With PRINT set, every message is printed.
+"""
+
+import contextlib
+import http.server
+import json
+import os
+import pathlib
+import re
+import shutil
+import socketserver
+import subprocess
+import sys
+import threading
+import urllib.request
+
+import yaml
+from harness import address, running, wait_for
+
+RUNBOOK = "https://example.com/runbook"
+
+
+class Hook(http.server.BaseHTTPRequestHandler):
+    """Keeps what is posted, by path."""
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.received.append((self.path.strip("/"), body))
+        self.send_response(200)
+        self.end_headers()
+        # What Slack answers.
+        self.wfile.write(b"ok")
+
+    def log_message(self, *_):
+        pass
+
+
+class Mail(socketserver.StreamRequestHandler):
+    """As much of SMTP as takes one message."""
+
+    def handle(self):
+        self.wfile.write(b"220 test\r\n")
+        for line in self.rfile:
+            command = line.strip().upper()
+            if command == b"DATA":
+                self.wfile.write(b"354 go on\r\n")
+                lines = list(iter(self.rfile.readline, b".\r\n"))
+                self.server.received.append(("mail", b"".join(lines).decode()))
+            self.wfile.write(b"221 bye\r\n" if command == b"QUIT" else b"250 ok\r\n")
+
+
+def serving(kind, handler, received):
+    server = kind(("127.0.0.1", 0), handler)
+    server.received = received
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_address[1]
+
+
+def with_teams(command):
+    said = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    major, minor = re.search(r"version (\d+)\.(\d+)", said.stdout + said.stderr).groups()
+    return (int(major), int(minor)) >= (0, 28)
+
+
+def configuration(folder, source, hook, mail, teams):
+    """The shipped file with its examples in force, sent to this machine and without waiting."""
+    text = (source / "alertmanager.yaml").read_text()
+    text, count = re.subn(r"(?m)^    # (?=[a-z0-9]+_configs:|  )", "    ", text)
+    assert count > 15, text
+    config = yaml.safe_load(text)
+    (folder / "slack-webhook").write_text(f"http://127.0.0.1:{hook}/slack")
+    (folder / "teams-webhook").write_text(f"http://127.0.0.1:{hook}/teams")
+    config["route"] |= {"group_wait": "0s", "group_interval": "1s"}
+    config["global"] = {"smtp_require_tls": False}
+    translators, operators = config["receivers"]
+    translators["email_configs"][0]["smarthost"] = f"127.0.0.1:{mail}"
+    for receiver in (translators, operators):
+        receiver.pop("webhook_configs", None)
+    if not teams:
+        translators.pop("msteamsv2_configs")
+    operators |= {name: value for name, value in translators.items() if name != "name"}
+    (folder / "alertmanager.yaml").write_text(yaml.safe_dump(config))
+    shutil.copy(source / "notifications.tmpl", folder)
+
+
+def stalled(repo, language, **annotations):
+    return {"labels": {"alertname": "TranslationStalled", "job": "l10n", "severity": "warning", "repo": repo, "language": language},
+            "annotations": {"summary": "A translation has stopped.", "runbook_url": RUNBOOK, "target": "100%"} | annotations}
+
+
+STALLED = [
+    stalled("acme/webshop", "de", ratio="42.3%", target="95%", due="2026-12-24", link="https://translations.example.com/7"),
+    stalled("acme/webshop", "pt-BR", ratio="12%", link="https://translations.example.com/7"),
+    # No link, no completion; a name that would address everybody in Slack and be a link in Teams.
+    stalled("acme/<!channel>[x](y)", "es"),
+]
+STALLED_TITLE = "3 translations have stopped"
+STALLED_TEXT = f"""\
+acme/webshop https://translations.example.com/7
+- de: 42.3%, target 95%, due 2026-12-24
+- pt-BR: 12%
+
+acme/ !channel  x (y)
+- es: unknown
+
+Exporter: l10n
+
+What to do: {RUNBOOK}
+"""
+MISSED = {"labels": {"alertname": "TranslationTargetMissed", "job": "l10n", "severity": "warning", "repo": "acme/app", "language": "fr"},
+          "annotations": {"ratio": "80%", "target": "100%", "due": "2026-11-01", "runbook_url": RUNBOOK}}
+MISSED_TITLE = "Translation of acme/app into fr has missed its date"
+STALE = {"labels": {"alertname": "TranslationDataStale", "job": "l10n", "namespace": "tools", "severity": "warning"},
+         "annotations": {"summary": "Data are stale.", "description": "7 of 12 repositories have not been read.", "runbook_url": RUNBOOK}}
+STALE_TEXT = f"7 of 12 repositories have not been read.\nExporter: l10n, namespace tools\n\nWhat to do: {RUNBOOK}\n"
+
+
+def parts(message):
+    """Title and text of a message, in whatever form it came."""
+    kind, body = message
+    if kind == "slack":
+        (attachment,) = body["attachments"]
+        assert attachment["mrkdwn_in"] == ["fallback"], attachment
+        return attachment["title"], attachment["text"]
+    if kind == "teams":
+        (attachment,) = body["attachments"]
+        title, text = (block["text"] for block in attachment["content"]["body"])
+        return title, text
+    head, _, text = body.replace("\r\n", "\n").partition("\n\n")
+    # The part for plain text, without the encoding of =.
+    text = re.search(r"(?s)Content-Type: text/plain.*?\n\n(.*?)\n--", text)[1].replace("=\n", "").replace("=3D", "=")
+    return re.search(r"(?mi)^Subject: (.*)$", head)[1], text
+
+
+def main(source, folder):
+    source, folder, received = pathlib.Path(source), pathlib.Path(folder), []
+    command = shutil.which("prometheus-alertmanager") or "alertmanager"
+    teams = with_teams(command)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    hook = serving(http.server.ThreadingHTTPServer, Hook, received)
+    mail = serving(socketserver.ThreadingTCPServer, Mail, received)
+    configuration(folder, source, hook, mail, teams)
+    kinds = {"slack", "mail"} | ({"teams"} if teams else set())
+    with contextlib.ExitStack() as stack:
+        log = folder / "alertmanager.log"
+        started = [command, "--config.file=alertmanager.yaml", "--storage.path=data", "--cluster.listen-address=", "--web.listen-address=127.0.0.1:0"]
+        process = stack.enter_context(running(started, log, cwd=folder))
+        at = address(process, log)
+
+        def post(*alerts):
+            body = json.dumps(alerts).encode()
+            urllib.request.urlopen(urllib.request.Request(f"http://{at}/api/v2/alerts", body, {"Content-Type": "application/json"}), timeout=20)
+
+        def expect(title, text=None):
+            def arrived():
+                found = {message[0] for message in received if parts(message)[0] == title and text in (None, parts(message)[1].strip() + "\n")}
+                return found >= kinds
+
+            try:
+                wait_for(f"by {', '.join(sorted(kinds))}: {title}", arrived, 20)
+            except TimeoutError:
+                print(log.read_text()[-2000:], *(parts(message) for message in received), sep="\n", file=sys.stderr)
+                raise
+            print(f"note: by {', '.join(sorted(kinds))}: {title}")
+
+        wait_for("Alertmanager is ready", lambda: urllib.request.urlopen(f"http://{at}/-/ready").status == 200)
+        post(*STALLED, MISSED, STALE)
+        expect(STALLED_TITLE, STALLED_TEXT)
+        expect(MISSED_TITLE)
+        expect("Data are stale", STALE_TEXT)
+        # It has an end.
+        post(MISSED | {"endsAt": "2026-01-01T00:00:00Z", "startsAt": "2025-12-31T00:00:00Z"})
+        expect(f"Resolved: {MISSED_TITLE}")
+        # Many are cut.
+        post(*(stalled(f"many/repository-{number}", "de", ratio="1%") for number in range(120)))
+        wait_for("a message about many says how many are left out", lambda: any(
+            "123 translations" in parts(message)[0] and "and 73 more" in parts(message)[1] for message in received))
+    if "PRINT" in os.environ:
+        for kind, body in received:
+            print(f"-- {kind}", body if kind == "mail" else json.dumps(body, indent=1), sep="\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
