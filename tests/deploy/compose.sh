@@ -31,9 +31,15 @@ compose_commands_are_understood() {
 }
 
 workflows_are_valid() {
-    "$tools/python/bin/check-jsonschema" --builtin-schema vendor.github-workflows "$root"/.github/workflows/*.yaml
-    "$tools/python/bin/check-jsonschema" --builtin-schema vendor.dependabot "$root/.github/dependabot.yml"
-    "$tools/python/bin/zizmor" --offline --quiet "$root/.github"
+    local jsonschema=("$tools/python/bin/check-jsonschema" --builtin-schema) example=$work/example/.github/workflows
+    # The example names our own action by a tag, as only whoever uses it knows the commit that they have reviewed.
+    mkdir -p "$example"
+    sed "s|\(deploy/ci/github\)@v.*|\1@$(printf '%040d' 0)|" "$deploy/ci/github/example.yaml" >"$example/example.yaml"
+    "${jsonschema[@]}" vendor.github-workflows "$root"/.github/workflows/*.yaml "$example/example.yaml"
+    "${jsonschema[@]}" vendor.github-actions "$deploy/ci/github/action.yml"
+    "${jsonschema[@]}" vendor.gitlab-ci --data-transform gitlab-ci "$deploy"/ci/*.yml
+    "${jsonschema[@]}" vendor.dependabot "$root/.github/dependabot.yml"
+    "$tools/python/bin/zizmor" --offline --quiet "$root/.github" "$deploy/ci/github" "$work/example"
 }
 
 # The version stands in Cargo.toml; a script writes it into the other files.

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Runs the steps of deploy/ci as a runner would: ci.py PROGRAM FAKE_API CI FOLDER.
+
+GitHub's run with a stub of `gh`, which downloads a local archive, and GitLab's with one of `wget`. The API is the tests' own.
+"""
+
+import hashlib
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import yaml
+from harness import FakeApi
+
+# Each stub takes what it serves from $SERVED, and records how it was called in $CALLS.
+GH = """#!/bin/sh
+echo "$*" >>"$CALLS"
+case $1 in
+release) cp "$SERVED"/* . ;;
+attestation) [ -e "$3" ] && exec sh -c "$ATTESTED" ;;
+esac
+"""
+WGET = """#!/bin/sh
+echo "$*" >>"$CALLS"
+exec cp "$SERVED/${4##*/}" "$3"
+"""
+ARCH = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+
+
+def release(program, folder, version):
+    """The archive and the checksums of a release, as package.sh and the release workflow make them."""
+    name = f"translation-exporter-{version}.linux-{ARCH}"
+    folder.mkdir()
+    with tarfile.open(folder / f"{name}.tar.gz", "w:gz") as archive:
+        archive.add(program, f"{name}/translation-exporter")
+    digest = hashlib.sha256((folder / f"{name}.tar.gz").read_bytes()).hexdigest()
+    others = f"{64 * '0'}  translation-exporter_{version}-1_{ARCH}.deb\n"
+    (folder / "SHA256SUMS").write_text(f"{others}{digest}  {name}.tar.gz\n")
+    return digest
+
+
+class Runner:
+    """What both have: a folder of its own, stubs on the PATH, and what was served and called."""
+
+    def __init__(self, folder, served, stubs):
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / "bin").mkdir(parents=True)
+        for name, text in stubs.items():
+            (folder / "bin" / name).write_text(text)
+            (folder / "bin" / name).chmod(0o755)
+        self.folder, self.calls = folder, folder / "calls"
+        self.environment = {
+            "PATH": f"{folder}/bin:/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "TMPDIR": str(folder),
+            "SERVED": str(served), "CALLS": str(self.calls), "ATTESTED": "true",
+        }
+
+    def run(self, command, script, environment):
+        (self.folder / "script").write_text(script)
+        done = subprocess.run([*command, str(self.folder / "script")], cwd=self.folder, env=self.environment | environment, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+
+class GitHub(Runner):
+    def __init__(self, action, folder, served):
+        super().__init__(folder, served, {"gh": GH})
+        self.action = yaml.safe_load(action.read_text())
+        self.files = {name: folder / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+        for file in self.files.values():
+            file.touch()
+        self.environment |= {name: str(file) for name, file in self.files.items()}
+        self.environment |= {"RUNNER_TEMP": str(folder), "RUNNER_OS": "Linux", "RUNNER_ARCH": {"amd64": "X64", "arm64": "ARM64"}[ARCH]}
+
+    def step(self, step, given):
+        """One step of a shell, with its expressions put in."""
+        inputs = {name: one.get("default", "") for name, one in self.action["inputs"].items()} | given
+        values = {f"inputs.{name}": value for name, value in inputs.items()} | {"github.token": "a-token"}
+        environment = {name: re.sub(r"\$\{\{ *(\S+) *\}\}", lambda found: values[found[1]], text) for name, text in step["env"].items()}
+        assert step["shell"] == "bash" and "${{" not in step["run"], step
+        return self.run(["bash", "--noprofile", "--norc", "-eo", "pipefail"], step["run"], environment)
+
+    def use(self, **given):
+        """The exit code, the summary, the outputs and the log of an action that was given these inputs."""
+        given = {name.replace("_", "-"): value for name, value in given.items()}
+        log, code = "", 0
+        for step in self.action["runs"]["steps"]:
+            if "run" in step and code == 0:
+                code, said = self.step(step, given)
+                log += said
+        outputs = dict(line.split("=", 1) for line in self.files["GITHUB_OUTPUT"].read_text().splitlines())
+        return code, self.files["GITHUB_STEP_SUMMARY"].read_text(), outputs, log
+
+
+class GitLab(Runner):
+    def __init__(self, template, folder, served):
+        super().__init__(folder, served, {"wget": WGET})
+        self.job = yaml.safe_load(template.read_text())[".translations"]
+
+    def extend(self, **variables):
+        """The exit code, the Markdown and the log of a job that extends the hidden one with these variables."""
+        code, log = self.run(["sh", "-e"], "\n".join(self.job["script"]), self.job["variables"] | variables)
+        markdown = self.folder / "translations.md"
+        return code, markdown.read_text() if markdown.exists() else None, log
+
+
+def expect(what, actual, expected):
+    assert actual == expected, f"{what}: expected {expected!r}, got {actual!r}"
+
+
+def github(action, folder, served, api):
+    account = {"base_url": api.url, "api_key": FakeApi.KEY}
+
+    def use(**given):
+        return GitHub(action, folder, served).use(**account | given)
+
+    def uploaded(outputs):
+        """Whether the last step would run: its condition names this output."""
+        *_, last = yaml.safe_load(action.read_text())["runs"]["steps"]
+        assert "steps.read.outputs.page != ''" in last["if"] and last["with"]["path"] == "${{ steps.read.outputs.page }}", last
+        return outputs.get("page")
+
+    code, summary, outputs, log = use(repositories="acme/webshop\n", languages="fr\n")
+    expect(f"a gate that passes: {log}", (code, outputs["ready"]), (0, "true"))
+    assert "acme/webshop" in summary and "acme/docs" not in summary, summary
+    assert FakeApi.KEY not in summary + log, "the key was shown"
+    expect("the upload", uploaded(outputs), None)
+    calls = (folder / "calls").read_text()
+    for wanted in ("release download v", "attestation verify translation-exporter-", "--source-ref refs/tags/v", "/release.yaml"):
+        assert wanted in calls, calls
+
+    code, summary, outputs, log = use(repositories="acme/*", require="0.95")
+    expect(f"a language below the target: {log}", (code, outputs["ready"]), (3, "false"))
+    assert "acme/docs" in summary and "::error::A translation is below its target" in log and "de" in log, log
+    code, _, outputs, log = use(repositories="acme/*", require="nothing", pages="true")
+    expect(f"without a gate: {log}", (code, outputs["ready"]), (0, "true"))
+    page = pathlib.Path(uploaded(outputs)) / "index.html"
+    assert "acme/" in page.read_text(), page.read_text()[:500]
+    code, _, outputs, log = use(repositories="acme/*", require="0.3")
+    expect(f"a lower target: {log}", (code, outputs["ready"]), (0, "true"))
+    code, _, outputs, log = use(repositories="acme/none")
+    expect(f"no such repository: {log}", (code, outputs["ready"]), (1, "unknown"))
+    code, _, outputs, log = use(api_key="another", pages="true")
+    expect(f"a wrong key: {log}", (code, outputs["ready"]), (1, "unknown"))
+    assert "another" not in log, log
+    code, _, outputs, log = use(require="95")
+    expect(f"a ratio that is none: {log}", (code, outputs["ready"]), (2, "unknown"))
+
+    code, _, outputs, _ = GitHub(action, folder, served).use(**account, version="v9.9.9")
+    assert code != 0 and not outputs, "another version's archive"
+    refused = GitHub(action, folder, served)
+    refused.environment["ATTESTED"] = "echo 'no matching attestation' >&2; exit 1"
+    code, _, outputs, log = refused.use(**account)
+    assert code == 1 and not outputs and "no matching attestation" in log and not (folder / "translation-exporter/translation-exporter").exists(), log
+    elsewhere = GitHub(action, folder, served)
+    elsewhere.environment["RUNNER_OS"] = "Windows"
+    code, _, _, log = elsewhere.use(**account)
+    assert code == 2 and "::error::There is no release" in log, log
+
+
+def gitlab(template, folder, served, api, digest):
+    (folder.parent / "key").write_text(f"{FakeApi.KEY}\n")
+    account = {"TRANSLATION_EXPORTER_API__BASE_URL": api.url, "TRANSLATION_EXPORTER_API__KEY_FILE": str(folder.parent / "key")}
+
+    def extend(**variables):
+        return GitLab(template, folder, served).extend(**account, **variables)
+
+    code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/webshop", TRANSLATIONS_LANGUAGES="fr", TRANSLATIONS_SHA256=digest)
+    expect(f"a gate that passes: {log}", code, 0)
+    assert "acme/webshop" in markdown and "acme/docs" not in markdown and markdown in log, markdown
+    code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/docs acme/web*", TRANSLATIONS_REQUIRE="0.95", TRANSLATIONS_PAGE="public/index.html")
+    expect(f"a language below the target: {log}", code, 3)
+    assert "acme/docs" in markdown and "acme/webshop" in (folder / "public/index.html").read_text(), markdown
+    code, _, log = extend(TRANSLATIONS_REQUIRE="nothing")
+    expect(f"without a gate: {log}", code, 0)
+    code, markdown, log = extend(TRANSLATIONS_SHA256=64 * "0")
+    assert code not in (0, 3) and markdown is None and not list(folder.glob("*/translation-exporter")), log
+
+
+def main(program, fake_api, ci, folder):
+    ci, folder = pathlib.Path(ci), pathlib.Path(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    version = yaml.safe_load((ci / "github/action.yml").read_text())["inputs"]["version"]["default"]
+    expect("the version of both", yaml.safe_load((ci / "gitlab.yml").read_text())[".translations"]["variables"]["TRANSLATIONS_VERSION"], version)
+    digest = release(program, folder / "release", version.removeprefix("v"))
+    with FakeApi(fake_api) as api:
+        api.put((1, "acme/webshop", {"de": 40, "fr": 100}), (2, "acme/docs", {"de": 62.5}))
+        github(ci / "github/action.yml", folder / "github", folder / "release", api)
+        gitlab(ci / "gitlab.yml", folder / "gitlab", folder / "release", api, digest)
+        tampered = next((folder / "release").glob("*.tar.gz"))
+        tampered.write_bytes(tampered.read_bytes() + b"0")
+        for name, code in (
+            ("github", GitHub(ci / "github/action.yml", folder / "github", folder / "release").use(base_url=api.url, api_key=FakeApi.KEY)[0]),
+            ("gitlab", GitLab(ci / "gitlab.yml", folder / "gitlab", folder / "release").extend(TRANSLATIONS_REQUIRE="nothing")[0]),
+        ):
+            assert code == 1 and not list((folder / name).glob("*/translation-exporter")), f"{name}: a tampered archive was unpacked"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
