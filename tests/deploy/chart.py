@@ -3,6 +3,7 @@
 
 import copy
 import functools
+import http.server
 import json
 import pathlib
 import re
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 import yaml
 
@@ -503,6 +505,7 @@ def packaged(helm, chart, folder, package):
     listed = subprocess.run(["tar", "-tf", archive], check=True, capture_output=True, text=True).stdout.split()
     assert not [name for name in listed if "/ci/" in name], listed
     about = yaml.safe_load((pathlib.Path(chart) / "Chart.yaml").read_text())
+    on_hub(helm, archive, about)
 
     def image(values):
         found = the(template(helm, archive, merged(BASE_URL, {"image": values})), "StatefulSet")["spec"]["template"]["spec"]["containers"][0]["image"]
@@ -518,6 +521,20 @@ def packaged(helm, chart, folder, package):
     assert named(below) == named(alone)
     assert template(helm, parent, {"translation-exporter": {"enabled": False}}) == []
     print(f"note: {archive.name}, {archive.stat().st_size} bytes")
+
+
+def on_hub(helm, archive, about):
+    """What Artifact Hub shows of a package, in the form that it documents."""
+    done = subprocess.run([helm, "show", "chart", archive], check=True, capture_output=True, text=True)
+    shown = yaml.safe_load(done.stdout)
+    assert shown["icon"].endswith(".svg") and shown["maintainers"] and shown["home"] and shown["keywords"], shown
+    hub = {name.removeprefix("artifacthub.io/"): text for name, text in shown["annotations"].items()}
+    assert hub["license"] == "Apache-2.0" and hub["category"] == "monitoring-logging", hub
+    images, links, screenshots, changes = (yaml.safe_load(hub[name]) for name in ("images", "links", "screenshots", "changes"))
+    assert [one["image"].rpartition(":")[2] for one in images] == [about["appVersion"]], images
+    assert all(one.keys() == {"name", "url"} for one in links) and all(one.keys() == {"title", "url"} for one in screenshots), (links, screenshots)
+    assert changes and all(one["kind"] in ("added", "changed", "deprecated", "removed", "fixed", "security") for one in changes), changes
+    assert any("`ingress`" in one["description"] and one["description"].endswith(".") for one in changes), changes
 
 
 def notes(helm, chart):
@@ -545,6 +562,43 @@ def notes(helm, chart):
     assert "no login" not in behind and "port 4180" in behind, behind
     encrypted = said({"ingress": ingress, "webConfig": {"existingSecret": "web", "tls": True}})
     assert "speak HTTPS" in encrypted, encrypted
+
+
+def digest(helm, chart):
+    """The second container of the digest's CronJob posts the Markdown as one JSON text, whatever is in it, once it is there."""
+    values = yaml.safe_load((pathlib.Path(chart) / "ci/digest-values.yaml").read_text())
+    objects = template(helm, chart, values)
+    job = the(objects, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]
+    selector = the(objects, "Service")["spec"]["selector"].items()
+    assert not selector <= job["metadata"]["labels"].items(), "the Service selects the digest's pod"
+    read, send = job["spec"]["containers"]
+    exporter = the(objects, "StatefulSet")["spec"]["template"]["spec"]["containers"][0]
+    assert read["image"] == exporter["image"] and set(read["args"]) & set(exporter["args"]) == {
+        "--config.file=/etc/translation-exporter/config.yaml", "--api.key-file=/var/run/secrets/translation-exporter/key",
+    }, read
+    markdown = 'A "quote", a \\ and a `tick`\n\n| a\tb | ü |\n|---|---|\n' + 100 * "| c | d |\n"
+    received = []
+
+    class Hook(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+    with tempfile.TemporaryDirectory() as folder, http.server.HTTPServer(("127.0.0.1", 0), Hook) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name in ("digest", "tmp", "webhook"):
+            (pathlib.Path(folder) / name).mkdir()
+        (pathlib.Path(folder) / "webhook/url").write_text(f"http://127.0.0.1:{server.server_address[1]}/hook")
+        script = re.sub(r"/(?:run/)?(digest|tmp|webhook)/", rf"{folder}/\1/", send["args"][0])
+        process = subprocess.Popen([*send["command"], script])
+        assert process.poll() is None, "it did not wait for the file"
+        (pathlib.Path(folder) / "digest/new").write_text(markdown)
+        (pathlib.Path(folder) / "digest/new").rename(f"{folder}/digest/translations.md")
+        assert process.wait(60) == 0
+        server.shutdown()
+    shown = markdown.replace("\t", " ").splitlines(keepends=True)[:60]
+    assert received == [{"text": "".join(shown)}], received
 
 
 def schema(helm, chart, generator, config, folder):

@@ -52,7 +52,7 @@ assert "10018" in str(image["ExposedPorts"]), image
 # Only Docker's configuration has a health check, not OCI's.
 assert described["Docker"]["config"]["Healthcheck"]["Test"] == ["CMD", "/usr/bin/translation-exporter", "health"], described["Docker"]
 labels = {label.removeprefix("org.opencontainers.image.") for label in image["Labels"]}
-assert {"title", "description", "source", "documentation", "licenses", "version", "revision"} <= labels, labels
+assert {"title", "description", "source", "documentation", "licenses", "version", "revision", "url", "authors", "created"} <= labels, labels
 PY
     rm -rf "$image_root"
     container=$("${buildah[@]}" from translation-exporter:test)

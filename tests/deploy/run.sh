@@ -98,6 +98,7 @@ check "the chart's alerts and thresholds can be changed, and its own job is miss
 check "the packaged chart holds all files, pins its image and renders as a dependency" \
     "$python" "$here/chart.py" packaged "$helm" "$chart" "$work/chart" "$deploy/release/chart.sh"
 check "the chart's notes name what is missing" "$python" "$here/chart.py" notes "$helm" "$chart"
+check "the weekly digest is posted as it was written" "$python" "$here/chart.py" digest "$helm" "$chart"
 check "the chart accepts the values in its README" "$python" "$here/chart.py" readme "$helm" "$chart"
 check "page, search and every link work under a sub-path behind nginx" \
     "$python" "$here/subpath.py" "$program" "$fake_api" "$chart/README.md" "$work/sub-path"
@@ -106,7 +107,7 @@ check "Alertmanager delivers the messages of notifications.tmpl as its examples 
 check "compose files are valid and mount what exists" compose_files_are_valid
 check "compose gives Prometheus and Alertmanager valid configurations" compose_configurations_are_valid
 check "the program accepts compose's command for an account" compose_commands_are_understood
-check "workflows and dependabot.yml fit their schemas, and zizmor finds nothing" workflows_are_valid
+check "workflows, action, GitLab's template and dependabot.yml fit their schemas, and zizmor finds nothing" workflows_are_valid
 check "links of the documents lead somewhere" python3 "$root/tests/links.py"
 check "archive and package hold the image's program, man page and completions" package_is_made
 for suite in "${suites[@]}"; do

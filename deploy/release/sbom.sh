@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Lists the crates that the program for a target is made of, with versions, checksums and licences, as CycloneDX:
+#
+#     sbom.sh TARGET FOLDER
+#
+# such as sbom.sh x86_64-unknown-linux-gnu dist. Needs cargo-cyclonedx. Neither crates of tests nor of build scripts are listed.
+set -euo pipefail
+
+target=$1 folder=$(realpath --canonicalize-missing "$2")
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+version=$(cargo pkgid | sed "s/.*[#@]//")
+case $target in
+x86_64-*) arch=amd64 ;;
+aarch64-*) arch=arm64 ;;
+*) echo "no name for the architecture of $target" >&2 && exit 2 ;;
+esac
+mkdir -p "$folder"
+# It writes beside Cargo.toml. The same commit gives the same list.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)} cargo cyclonedx --quiet --format json --spec-version 1.5 --target "$target" \
+    --no-build-deps --override-filename sbom
+mv sbom.json "$folder/translation-exporter-$version.linux-$arch.cdx.json"
