@@ -22,7 +22,7 @@ use crate::{
         targets::Targets,
     },
     metrics::instruments::Instruments,
-    state::Memory,
+    state::{Memory, Problems},
     support::{
         clock::{Clock, Moment, Timestamp},
         humanize::Rough,
@@ -86,6 +86,9 @@ pub struct Poller<A> {
     /// When the task of [`Self::run`] last ran: at least every few seconds, whatever it waits for, unless it is blocked
     /// or lost.
     pub alive: watch::Sender<Instant>,
+    /// When each problem that lasts began: restored from the state file, replaced by the task that
+    /// judges, and saved with the rest.
+    pub problems: watch::Sender<Problems>,
     /// Whether there are unsaved data.
     unsaved: bool,
     last_save: Instant,
@@ -105,7 +108,8 @@ impl<A: Api> Poller<A> {
         instruments: Arc<Instruments>,
         publish: Publish,
     ) -> Self {
-        let memory = memory.unwrap_or_default();
+        let mut memory = memory.unwrap_or_default();
+        let problems = std::mem::take(&mut memory.problems);
         // `once` keeps a state even where it could list nothing.
         let has_data = !memory.repositories.is_empty();
         let now = clock.moment();
@@ -129,6 +133,7 @@ impl<A: Api> Poller<A> {
             next_poll: None,
             published: now,
             alive: watch::Sender::new(now.monotonic),
+            problems: watch::Sender::new(problems),
             unsaved: false,
             last_save: now.monotonic,
             bad_entries: 0,
@@ -248,7 +253,10 @@ impl<A: Api> Poller<A> {
 
     /// What the state file keeps.
     pub fn memory(&self) -> Memory {
-        self.ledger.memory()
+        Memory {
+            problems: self.problems.borrow().clone(),
+            ..self.ledger.memory()
+        }
     }
 
     fn publish(&mut self) {

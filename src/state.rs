@@ -53,7 +53,13 @@ pub struct Memory {
     pub missed: BTreeSet<RepositoryId>,
     /// The clocks of languages that left, or whose repository left, and when they did.
     pub departed: BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>,
+    pub problems: Problems,
 }
+
+/// When each problem that lasts began, by the value of the label `kind` that the metrics give it. A
+/// kind that this program does not know, of another version, is kept out of the metrics by the
+/// diagnosis.
+pub type Problems = BTreeMap<Box<str>, Timestamp>;
 
 /// A repository, with its languages if they were ever read, even if those are stale.
 #[derive(Debug, Clone, PartialEq)]

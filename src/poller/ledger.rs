@@ -129,6 +129,7 @@ impl Ledger {
             repositories,
             missed: self.missed.clone(),
             departed: self.departed.clone(),
+            ..Memory::default()
         }
     }
 

@@ -9,7 +9,8 @@
 //!    "read":{"at":1700000000000,"languages":[
 //!     {"code":"de","name":"German","completion":50.5,"clock":1700000000000}]}}],
 //!  "missed":[7],
-//!  "departed":[{"id":7,"code":"fr","completion":12.0,"clock":1700000000000,"left_at":1700000000000}]}
+//!  "departed":[{"id":7,"code":"fr","completion":12.0,"clock":1700000000000,"left_at":1700000000000}],
+//!  "problems":{"polls_failing":1700000000000}}
 //! ```
 //!
 //! | field | meaning |
@@ -27,6 +28,7 @@
 //! | `clock_completion` | the completion of the progress clock, where there is no `completion` any more |
 //! | `missed` | ids of repositories that the last complete listing lacked and the next has to confirm are gone |
 //! | `departed` | the clocks of what left, in the order of id and code |
+//! | `problems` | when each problem that lasts began, by its `kind`; absent in files of earlier programs |
 //!
 //! The number of the version rises if a program that knows only the previous one would misunderstand the file. A field that may
 //! be ignored can be added without a new number, since unknown fields are ignored. Version 1, of the release 0.1.0, is read
@@ -44,7 +46,7 @@ use crate::{
 use serde::{Deserialize, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{self, BufWriter, Write},
     sync::Arc,
     time::Duration,
@@ -73,6 +75,8 @@ struct Document<Repositories, Departed> {
     #[serde(default)]
     missed: BTreeSet<u64>,
     departed: Departed,
+    #[serde(default)]
+    problems: BTreeMap<Box<str>, i64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -145,6 +149,11 @@ pub fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()
                 left_at: left_at.as_millis(),
             }),
         ),
+        problems: memory
+            .problems
+            .iter()
+            .map(|(kind, since)| (kind.clone(), since.as_millis()))
+            .collect(),
     };
     let mut out = BufWriter::with_capacity(1 << 16, out);
     serde_json::to_writer(&mut out, &document)?;
@@ -225,6 +234,10 @@ pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, DecodeError> {
         memory
             .departed
             .insert(key, (clock, Timestamp::from_millis(entry.left_at)));
+    }
+    for (kind, since) in document.problems {
+        let since = Timestamp::from_millis(since);
+        memory.problems.insert(kind, since);
     }
     Ok(memory)
 }

@@ -81,6 +81,7 @@ fn small() -> Memory {
         ],
         missed: [RepositoryId::new(7).unwrap()].into(),
         departed: departed(7, "it"),
+        problems: [("polls_failing".into(), time(5))].into(),
     }
 }
 

@@ -22,6 +22,7 @@ fn documented() -> Memory {
         ],
         missed: [RepositoryId::new(8).unwrap()].into(),
         departed: departed(7, "fr"),
+        problems: Problems::new(),
     }
 }
 
@@ -29,13 +30,14 @@ fn documented() -> Memory {
 fn a_file_is_written_as_the_documentation_says_and_read_again() {
     let mut memory = documented();
     memory.repositories[0].failures = 3;
+    memory.problems = [("polls_failing".into(), time(17))].into();
     let expected = concat!(
         r#"{"format":"translation-exporter state","version":2,"base_url":"https://api.example.com/","#,
         r#""last_full_poll_ns":900,"repositories":["#,
         r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"failures":3,"#,
         r#""read":{"at":1700000000000,"languages":[{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
         r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000,"attempt":0,"failures":0,"read":null}],"#,
-        r#""missed":[8],"departed":[{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}]}"#,
+        r#""missed":[8],"departed":[{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}],"problems":{"polls_failing":17}}"#,
     );
     assert_eq!(String::from_utf8(encoded(&memory)).unwrap(), expected);
     assert_eq!(decode(expected.as_bytes()).unwrap(), memory);
@@ -222,8 +224,9 @@ fn any_memory() -> impl Strategy<Value = Memory> {
         (1..=RepositoryId::MAX).prop_map(|id| RepositoryId::new(id).unwrap()),
         0..5,
     );
-    (took, repositories, missed, departed).prop_map(
-        |(last_full_poll, repositories, missed, departed)| Memory {
+    let problems = collection::btree_map(any_text().prop_map(Into::into), any_time(), 0..5);
+    (took, repositories, missed, departed, problems).prop_map(
+        |(last_full_poll, repositories, missed, departed, problems)| Memory {
             last_full_poll,
             repositories: repositories
                 .into_iter()
@@ -247,6 +250,7 @@ fn any_memory() -> impl Strategy<Value = Memory> {
                 .collect(),
             missed,
             departed,
+            problems,
         },
     )
 }
