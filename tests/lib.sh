@@ -9,6 +9,9 @@ export PYTHONPATH=$root/tests PYTHONDONTWRITEBYTECODE=1
 
 say() { printf '%s\n' "== $*"; }
 
+# What is about to be installed: at once, also where the output of a part is shown when it has ended.
+announce() { say "$*" >&"${ANNOUNCE:-1}"; }
+
 # need_debian COMMAND=PACKAGE…: installs the packages whose command is not on the PATH.
 need_debian() {
     local pair missing=()
@@ -25,7 +28,7 @@ need_debian() {
         command -v sudo >/dev/null 2>&1 || { echo "Install these packages as root, then run again: ${missing[*]}" >&2; return 1; }
         as_root=(sudo)
     fi
-    say "installing Debian packages: ${missing[*]}"
+    announce "installing Debian packages: ${missing[*]}"
     (
         exec 9>"$tools/apt.lock"
         flock 9
@@ -35,14 +38,18 @@ need_debian() {
     )
 }
 
-# once STAMP-FILE FILE… -- COMMAND…: runs the command unless it has succeeded with these files as they are.
+# once STAMP-FILE FILE… -- COMMAND…: runs the command unless it has succeeded with these files as they are. Whoever wants the same at
+# the same time waits for it.
 once() {
-    local stamp=$1 files=()
+    local stamp=$1 files=() lock=${1#"$tools/"}
     shift
     while [ "$1" != -- ]; do files+=("$1") && shift; done
     shift
-    [ "$(cat "$stamp" 2>/dev/null)" = "$(cat "${files[@]}")" ] && return 0
-    "$@" && cat "${files[@]}" >"$stamp"
+    (
+        flock 8
+        [ "$(cat "$stamp" 2>/dev/null)" = "$(cat "${files[@]}")" ] && exit 0
+        "$@" && cat "${files[@]}" >"$stamp"
+    ) 8>"$tools/${lock//\//-}.lock"
 }
 
 # need_python NAME: makes the venv $tools/NAME of requirements/NAME.txt, which names all that is installed.
@@ -54,7 +61,7 @@ install_python() {
     local venv=$tools/$1 list=$root/tests/requirements/$1.txt
     need_debian python3=python3 || return 1
     python3 -c 'import ensurepip, venv' 2>/dev/null || need_debian none-such=python3-venv || return 1
-    say "installing Python packages into $1: $(paste -sd' ' "$list")"
+    announce "installing Python packages into $1: $(paste -sd' ' "$list")"
     rm -rf "$venv"
     python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --requirement "$list"
 }
@@ -72,7 +79,7 @@ need_npm() {
 }
 
 install_npm() {
-    say "installing npm packages: $(sed -nE '/"overrides"/q; s/^    "(.*)": "(.*)".*/\1@\2/p' "$root/tests/package.json" | paste -sd' ')"
+    announce "installing npm packages: $(sed -nE '/"overrides"/q; s/^    "(.*)": "(.*)".*/\1@\2/p' "$root/tests/package.json" | paste -sd' ')"
     rm -rf "$tools/npm"
     mkdir -p "$tools/npm"
     cp "$root"/tests/{package.json,package-lock.json,.npmrc} "$tools/npm"
@@ -89,7 +96,11 @@ need_programs() {
 # need_cargo PACKAGE VERSION: installs this program, unoptimised, into $tools/cargo/bin.
 need_cargo() {
     local stamp=$tools/cargo/.$1-$2
-    [ -f "$stamp" ] && return 0
-    say "building $1 $2"
-    cargo install --quiet --locked --debug --root "$tools/cargo" "$1@$2" && touch "$stamp"
+    mkdir -p "$tools/cargo"
+    (
+        flock 8
+        [ -f "$stamp" ] && exit 0
+        announce "building $1 $2"
+        cargo install --quiet --locked --debug --root "$tools/cargo" "$1@$2" && touch "$stamp"
+    ) 8>"$tools/cargo/$1.lock"
 }

@@ -6,7 +6,9 @@
 #     tests/run.sh                        everything
 #     SKIP="grafana deploy" tests/run.sh  everything but these parts
 #
-# The last line says how many tests passed and failed. Each part except `cargo` counts as one test; a part that cannot run
+# Two lanes run at once, because each waits half of the time, for downloads, servers and browsers: what cargo does, then `deploy`, which
+# links the program anew; and all other areas. A part's output is shown when it has ended. The last line says how many tests passed and
+# failed. Each part except `cargo` counts as one test; a part that cannot run
 # counts as failed. The exit code is 0 if nothing failed.
 set -uo pipefail
 
@@ -22,7 +24,7 @@ need_component() {
         echo "cargo $1 is missing and there is no rustup to install it with; install ${2:-$1} for this Rust." >&2
         return 1
     fi
-    say "installing the Rust component ${2:-$1}"
+    announce "installing the Rust component ${2:-$1}"
     rustup component add "${2:-$1}"
 }
 
@@ -85,27 +87,61 @@ for name in ${SKIP:-}; do
     esac
 done
 
-passed=0 failed=0 summary=()
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
+exec 3>&1
+export ANNOUNCE=3
+results=$(mktemp -d) lanes=()
+trap 'rm -rf "$results"' EXIT
+# A lane is a process group of its own, which ends with this script.
+trap 'for lane in "${lanes[@]}"; do kill -- "-$lane"; done; exit 130' INT TERM
 
+# Runs these parts one after the other, and keeps of each what it said, its status, its seconds and those that processors worked for it.
+run_lane() {
+    local name begin TIMEFORMAT='%0U + %0S'
+    for name in "$@"; do
+        case " ${SKIP:-} " in *" $name "*) continue ;; esac
+        begin=$SECONDS
+        echo "== $name begins after $begin s"
+        {
+            time run_part "$name" </dev/null >"$results/$name" 2>&1
+            echo $? >"$results/$name.status"
+        } 2>"$results/$name.work"
+        echo $((SECONDS - begin)) >"$results/$name.seconds"
+        (
+            flock 9
+            say "$name, $((SECONDS - begin)) s"
+            cat "$results/$name"
+        ) 9>"$results/lock"
+    done
+}
+
+mapfile -t others < <(printf '%s\n' "${areas[@]}" | grep -vx deploy)
+set -m
+run_lane format clippy docs supply cargo deploy &
+lanes+=($!)
+{
+    run_lane "${others[@]}"
+    # What `deploy` installs, meanwhile; it says so again itself if that fails.
+    case " ${SKIP:-} " in *" deploy "*) ;; *) tests/deploy/run.sh --install >/dev/null 2>&1 ;; esac
+} &
+lanes+=($!)
+set +m
+wait "${lanes[@]}"
+
+passed=0 failed=0 summary=()
 for name in "${parts[@]}"; do
     case " ${SKIP:-} " in
     *" $name "*) summary+=("left out  $name, as SKIP asks"); continue ;;
     esac
-    say "$name"
-    begin=$SECONDS
-    run_part "$name" </dev/null 2>&1 | tee "$output"
-    status=${PIPESTATUS[0]}
+    status=$(cat "$results/$name.status")
     ok=0 bad=0
-    [ "$name" != cargo ] || read -r ok bad < <(cargo_counts "$output")
+    [ "$name" != cargo ] || read -r ok bad < <(cargo_counts "$results/$name")
     # Tests that fail to build leave no summary.
     if [ "$status" -ne 0 ]; then [ "$bad" -gt 0 ] || bad=1; elif [ "$name" != cargo ]; then ok=1; fi
     passed=$((passed + ok)) failed=$((failed + bad))
     verdict=passed
     [ "$status" -eq 0 ] || verdict=FAILED
-    mapfile -t names < <(sed -n 's/^test \(.*\) \.\.\. FAILED$/          \1/p' "$output" | sort -u)
-    summary+=("$(printf '%-8s  %s, %d s' "$verdict" "$name" $((SECONDS - begin)))" "${names[@]}")
+    mapfile -t names < <(sed -n 's/^test \(.*\) \.\.\. FAILED$/          \1/p' "$results/$name" | sort -u)
+    summary+=("$(printf '%-8s  %s, %d s, %d s of work' "$verdict" "$name" "$(cat "$results/$name.seconds")" $(($(cat "$results/$name.work"))))" "${names[@]}")
 done
 
 say "summary, $SECONDS s in all"

