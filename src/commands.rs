@@ -184,8 +184,10 @@ fn poll_settings(config: &Config, api: Client) -> Settings<Client> {
         stale_after: config.poll.stale_after,
         max_repositories: config.api.max_repositories,
         filter: config.filter.clone(),
+        excluded_languages: config.excluded_languages.clone(),
         completion_scale: config.api.completion_scale,
         targets: Arc::clone(&config.targets),
+        links: Arc::clone(&config.links),
     }
 }
 

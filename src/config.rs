@@ -12,13 +12,17 @@ mod mistake;
 mod reader;
 mod sections;
 
-use crate::domain::targets::Targets;
+use crate::domain::{
+    filter::{Filter, LanguageFilter},
+    links::Links,
+    targets::Targets,
+};
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 pub use key::{KeyError, KeySource, read_key};
 pub use keys::{KEYS, Key, Takes};
 pub use mistake::{ConfigError, Mistake, Source};
-pub use sections::{ApiConfig, FilterConfig, LogConfig, PollConfig, WebConfig};
+pub use sections::{ApiConfig, LogConfig, PollConfig, WebConfig};
 
 /// What is set besides file and environment: by the options of the command line, and by the command itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,7 +40,12 @@ pub struct Options {
 pub struct Config {
     pub api: ApiConfig,
     pub poll: PollConfig,
-    pub filter: FilterConfig,
+    /// Which repositories are polled.
+    pub filter: Filter,
+    /// `filter.exclude_languages`
+    pub excluded_languages: LanguageFilter,
+    /// Where the work is done.
+    pub links: Arc<Links>,
     /// When each language is ready.
     pub targets: Arc<Targets>,
     /// `state.file`

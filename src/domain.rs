@@ -5,6 +5,7 @@
 
 pub mod filter;
 mod interner;
+pub mod links;
 pub mod progress;
 pub(crate) mod readiness;
 mod response;

@@ -15,9 +15,10 @@ pub use save::Saver;
 
 use crate::{
     api::Api,
-    config::FilterConfig,
     domain::{
         Failure, PollFailure, Stop,
+        filter::{Filter, LanguageFilter},
+        links::Links,
         snapshot::{Activity, PollOutcome, PollStatus, Running, Snapshot, Step},
         targets::Targets,
     },
@@ -39,8 +40,8 @@ const PUBLISH_EVERY: Duration = Duration::from_secs(5);
 /// By how much the clock must be behind, or set, to matter.
 const JUMP: Duration = Duration::from_secs(1);
 
-/// What a poll does. Replaced by a reload: the interval, the targets and the languages that are excluded anew are in force at
-/// once, as is the rate of requests; the others from the next poll.
+/// What a poll does. Replaced by a reload: the interval, the targets, the links and the languages that are excluded anew are in
+/// force at once, as is the rate of requests; the others from the next poll.
 #[derive(Debug)]
 pub struct Settings<A> {
     pub api: A,
@@ -51,10 +52,12 @@ pub struct Settings<A> {
     pub stale_after: Duration,
     /// A listing that shows more is not read any further.
     pub max_repositories: usize,
-    pub filter: FilterConfig,
+    pub filter: Filter,
+    pub excluded_languages: LanguageFilter,
     /// The completion that means finished.
     pub completion_scale: f64,
     pub targets: Arc<Targets>,
+    pub links: Arc<Links>,
 }
 
 /// What publishes; it must not block.
@@ -117,6 +120,7 @@ impl<A: Api> Poller<A> {
         let mut ledger = Ledger::restore(memory, now.wall);
         // The filters may differ from those of the process that wrote it.
         ledger.reselect(&poll_settings.filter, now.wall);
+        ledger.exclude(&poll_settings.excluded_languages, now.wall);
         Self {
             settings,
             poll_settings,
@@ -224,9 +228,11 @@ impl<A: Api> Poller<A> {
 
     /// What is known now.
     pub fn snapshot(&self) -> Snapshot {
+        let settings = self.settings.borrow();
         self.ledger.snapshot(
             self.poll_settings.completion_scale,
-            Arc::clone(&self.settings.borrow().targets),
+            Arc::clone(&settings.targets),
+            Arc::clone(&settings.links),
             self.staleness_limit(),
             self.clock.moment(),
         )
@@ -265,11 +271,11 @@ impl<A: Api> Poller<A> {
         (self.publish)(Arc::new(self.snapshot()), self.status());
     }
 
-    /// Puts what does not wait for the next poll into force: the targets and the languages that are excluded.
+    /// Puts what does not wait for the next poll into force: the targets, the links and the languages that are excluded.
     fn follow_settings(&mut self) {
         let now = self.clock.now();
         self.ledger
-            .exclude(&self.settings.borrow().filter.exclude_languages, now);
+            .exclude(&self.settings.borrow().excluded_languages, now);
         self.publish();
     }
 

@@ -49,8 +49,8 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
             .await
             .map_err(|error| failed(&format!("repository {:?}", repository.name), error))?
             .languages;
-        let excluded = &config.filter.exclude_languages;
-        languages.retain(|target| !excluded.is_match(&*target.language.code));
+        let excluded = &config.excluded_languages;
+        languages.retain(|target| !excluded.matches(&target.language.code));
         let completions: Vec<_> = languages
             .iter()
             .filter_map(|target| target.completion)

@@ -4,7 +4,7 @@
 use super::{
     keys::{KEYS, Key, TARGETS, Takes, keys_of, sections},
     mistake::{Mistake, Source},
-    reader::Reader,
+    reader::{Reader, is_plain},
 };
 use crate::support::escape::{nearest, os_hint};
 use serde::{
@@ -72,7 +72,7 @@ fn explain(error: &Error) -> (&'static str, &'static str) {
         Error::NonFiniteFloat { .. } => ("holds a number that is not finite", "give a finite one"),
         Error::Unexpected { .. } => (
             "is no mapping of keys",
-            "write sections (api, poll, filter, state, web, log, targets) with their keys below them, indented, each as `key: value`",
+            "write sections (api, poll, filter, links, state, web, log, targets) with their keys below them, indented, each as `key: value`",
         ),
         _ => (
             "is not valid YAML: something is malformed",
@@ -235,16 +235,17 @@ fn unknown(source: Source, prefix: &str, name: &str, known: &[&str]) -> Mistake 
     let misplaced = KEYS
         .iter()
         .find(|key| key.split().1 == name || key.path == name);
-    let hint = match (misplaced.map(Key::split), nearest(name, known)) {
+    let near = nearest(name, known);
+    // An entry of targets resembles links, but is no section.
+    let misplaced = misplaced.filter(|_| near.is_none() || !prefix.starts_with(TARGETS));
+    let hint = match (misplaced.map(Key::split), near) {
         (Some((section, key)), _) => {
             format!("write \"{key}:\" indented below the section \"{section}:\"")
         }
         (None, Some(near)) => format!("did you mean \"{prefix}{near}\"?"),
         (None, None) => format!("the {kind}s are {}", known.join(", ")),
     };
-    // To YAML, `{key:abc}` is one name, which may be a secret.
-    let is_plain = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.');
-    let what = if name.len() <= 40 && name.chars().all(is_plain) {
+    let what = if is_plain(name) {
         format!("unknown {kind} \"{prefix}{name}\"")
     } else {
         format!("unknown {kind} {prefix}…")

@@ -85,6 +85,8 @@ pub const KEYS: &[Key] = &[
         "a list of globs on language codes in quotes, such as [\"en\", \"x-*\"]",
     ),
     key("filter.private", Switch, "true", SWITCH),
+    key("links.repository", Text, "", "an https or http URL, such as https://translate.example.com/{owner}/{name}; the placeholders are {id}, {repo}, {owner} and {name}"),
+    key("links.language", Text, "", "an https or http URL, such as https://translate.example.com/{owner}/{name}/{language}; the placeholders are {id}, {repo}, {owner}, {name} and {language}"),
     key("state.file", File, "", FILE).flag(
         "--state.file",
         "FILE",

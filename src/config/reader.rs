@@ -186,3 +186,10 @@ pub fn short(value: &str) -> String {
         length => format!("a text of {length} characters"),
     }
 }
+
+/// Whether a name that nobody knows may be shown: to YAML, `{key:abc}` is one name, which may be a
+/// secret.
+pub fn is_plain(name: &str) -> bool {
+    let is_of_names = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.');
+    name.len() <= 40 && name.chars().all(is_of_names)
+}

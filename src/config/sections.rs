@@ -5,13 +5,14 @@ use super::{
     Config, ConfigError, KeySource,
     key::read_key,
     mistake::Source,
-    reader::{Reader, short},
+    reader::{Reader, is_plain, short},
 };
 use crate::domain::{
+    filter::{Filter, LanguageFilter},
+    links::{Links, Template, TemplateError},
     targets::{Entry, Target, Targets, parse_due},
     twelve_decimals,
 };
-use globset::GlobSet;
 use std::{
     net::{Ipv6Addr, SocketAddr},
     path::PathBuf,
@@ -61,17 +62,6 @@ pub struct PollConfig {
     pub stale_after: Duration,
 }
 
-/// Which repositories are polled.
-#[derive(Debug, Clone)]
-pub struct FilterConfig {
-    /// Empty means all.
-    pub include: GlobSet,
-    pub exclude: GlobSet,
-    /// On codes of languages, which then appear nowhere.
-    pub exclude_languages: GlobSet,
-    pub private: bool,
-}
-
 /// How the metrics are served.
 #[derive(Debug, Clone)]
 pub struct WebConfig {
@@ -94,11 +84,15 @@ pub struct LogConfig {
 /// The configuration, if nothing is wrong with it.
 pub fn config(mut read: Reader) -> Result<Config, ConfigError> {
     let (api, poll) = (api(&mut read), poll(&mut read));
-    let filter = FilterConfig {
+    let filter = Filter {
         include: read.globs("filter.include"),
         exclude: read.globs("filter.exclude"),
-        exclude_languages: read.globs("filter.exclude_languages"),
         private: read.switch("filter.private"),
+    };
+    let excluded_languages = LanguageFilter(read.globs("filter.exclude_languages"));
+    let links = Links {
+        repository: link(&mut read, "links.repository", Template::of_repository),
+        language: link(&mut read, "links.language", Template::of_language),
     };
     let web = WebConfig {
         listen_addresses: listen_addresses(&mut read),
@@ -114,6 +108,8 @@ pub fn config(mut read: Reader) -> Result<Config, ConfigError> {
             api,
             poll,
             filter,
+            excluded_languages,
+            links: Arc::new(links),
             state_file: read.file("state.file"),
             web,
             log,
@@ -263,6 +259,27 @@ fn poll(read: &mut Reader) -> PollConfig {
         interval,
         stale_after,
     }
+}
+
+/// A URL template; its text may hold a secret in the wrong place, and is not quoted.
+fn link(
+    read: &mut Reader,
+    path: &str,
+    parse: impl FnOnce(&str) -> Result<Template, TemplateError>,
+) -> Option<Template> {
+    let text = read.text(path);
+    if text.is_empty() {
+        return None;
+    }
+    let what = match parse(&text) {
+        Ok(template) => return Some(template),
+        Err(TemplateError::UnknownPlaceholder(name)) if is_plain(&name) => {
+            format!("holds the unknown placeholder {{{name}}}")
+        }
+        Err(error) => error.to_string(),
+    };
+    read.mistake(path, what, "");
+    None
 }
 
 fn targets(read: &mut Reader) -> Targets {

@@ -96,6 +96,7 @@ impl Known {
                 unconfirmed: 0,
                 completion_scale: 100.0,
                 targets: Arc::default(),
+                links: Arc::default(),
             },
             status: PollStatus {
                 interval: Duration::from_secs(300),

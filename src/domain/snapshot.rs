@@ -6,6 +6,7 @@
 use crate::{
     domain::{
         Completion, Failure, Language, PollFailure, Repository, Stop,
+        links::Links,
         progress::Progress,
         targets::{Entry, Targets},
     },
@@ -155,6 +156,8 @@ pub struct Snapshot {
     pub completion_scale: f64,
     /// `targets`: when each language is ready.
     pub targets: Arc<Targets>,
+    /// `links`: where each repository and language is translated.
+    pub links: Arc<Links>,
 }
 
 impl Snapshot {

@@ -12,6 +12,7 @@ use super::log::PollLog;
 use crate::{
     domain::{
         Failure, LanguageList, Repository, RepositoryId, TargetLanguage,
+        links::Links,
         progress::{Progress, advance},
         snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot, find},
         targets::Targets,
@@ -286,6 +287,7 @@ impl Ledger {
         &self,
         completion_scale: f64,
         targets: Arc<Targets>,
+        links: Arc<Links>,
         limit: Duration,
         now: Moment,
     ) -> Snapshot {
@@ -303,6 +305,7 @@ impl Ledger {
             unconfirmed: self.missed.len(),
             completion_scale,
             targets,
+            links,
         }
     }
 

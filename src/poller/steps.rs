@@ -269,9 +269,9 @@ impl<A: Api> Poller<A> {
     fn to_keep(&self, id: RepositoryId, mut list: LanguageList) -> Result<LanguageList, ApiError> {
         let operation = Operation::ListLanguages;
         self.count_defects(operation, &mut list.bad);
-        let excluded = &self.settings.borrow().filter.exclude_languages;
+        let excluded = &self.settings.borrow().excluded_languages;
         list.languages
-            .retain(|target| !excluded.is_match(&*target.language.code));
+            .retain(|target| !excluded.matches(&target.language.code));
         if self.ledger.has_room(id, list.languages.len()) {
             return Ok(list);
         }

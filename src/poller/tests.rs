@@ -15,7 +15,6 @@ use crate::{
         RepositoryId, TargetLanguage, snapshot::Condition,
     },
 };
-use globset::GlobSet;
 use std::sync::Mutex;
 
 const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
@@ -180,14 +179,11 @@ fn settings(api: &FakeApi) -> Settings<FakeApi> {
         max_repositories: 1000,
         interval: Duration::from_secs(300),
         stale_after: Duration::from_secs(3600),
-        filter: FilterConfig {
-            include: GlobSet::empty(),
-            exclude: GlobSet::empty(),
-            exclude_languages: GlobSet::empty(),
-            private: true,
-        },
+        filter: Filter::default(),
+        excluded_languages: LanguageFilter::default(),
         completion_scale: 100.0,
         targets: Arc::default(),
+        links: Arc::default(),
     }
 }
 

@@ -63,6 +63,7 @@ impl Fixture {
             unconfirmed: 0,
             completion_scale: 100.0,
             targets: Arc::default(),
+            links: Arc::default(),
         };
         let published = watch::Sender::new(published(&snapshot, &status));
         let shared = Shared::new(

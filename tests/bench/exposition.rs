@@ -74,6 +74,7 @@ fn snapshot(series: usize) -> Snapshot {
         unconfirmed: 0,
         completion_scale: 100.0,
         targets: Arc::default(),
+        links: Arc::default(),
     }
 }
 

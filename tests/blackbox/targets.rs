@@ -4,7 +4,7 @@
 use crate::support::{
     Api, Exporter, Reply, Repo, Setup, Target,
     exporter::Finished,
-    exposition::{CLOCK, RATIO},
+    exposition::{CLOCK, INFO, RATIO},
     http, until,
 };
 use std::fs;
@@ -116,6 +116,26 @@ fn targets_of_a_reload_are_published_at_once() {
         (of("fr"), of("eo"), of("de")),
         (Some(0.7), Some(0.0), Some(0.95))
     );
+    assert_eq!(metrics.polls(), 1.0, "no poll was needed");
+}
+
+#[test]
+fn links_of_a_reload_are_published_at_once() {
+    let api = shop();
+    let (exporter, file) = reloadable(&api, "");
+    assert_eq!(
+        exporter.wait_until_fresh(2).label_values(INFO, "url"),
+        [""; 0]
+    );
+    let links = "links: {repository: \"https://t.example.com/{repo}\"}\n";
+    reload(&exporter, &file, links);
+    let metrics = exporter.wait_for("links", |metrics| {
+        metrics.label_values(INFO, "url")
+            == [
+                "https://t.example.com/acme%2Fdocs",
+                "https://t.example.com/acme%2Fshop",
+            ]
+    });
     assert_eq!(metrics.polls(), 1.0, "no poll was needed");
 }
 

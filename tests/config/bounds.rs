@@ -165,6 +165,54 @@ fn an_address_or_path_that_cannot_be_served_is_refused() {
 }
 
 #[test]
+fn a_link_that_is_no_url_template_is_refused_with_its_placeholders() {
+    let of_repository = "…the placeholders are {id}, {repo}, {owner} and {name}";
+    let of_language = "…the placeholders are {id}, {repo}, {owner}, {name} and {language}";
+    let start = "https://t.example.com/";
+    for (value, words) in [
+        (
+            "ftp://t.example.com/{id}",
+            "does not begin with https:// or http://",
+        ),
+        (
+            "t.example.com/{id}",
+            "does not begin with https:// or http://",
+        ),
+        (
+            &*format!("{start}{{lang}}"),
+            "holds the unknown placeholder {lang}",
+        ),
+        (
+            &*format!("{start}{{s3cret0}}"),
+            "holds an unknown placeholder; give",
+        ),
+        (&*format!("{start}{{id"), "a brace without its counterpart"),
+        (
+            &*format!("{start}a b"),
+            "a blank, a quote or another character",
+        ),
+        ("https://me:s3cret@t.example.com/", "a user or a password"),
+        ("https://", "makes no URL: empty host"),
+    ] {
+        let written = format!("'{value}'");
+        let repository = format!("{words}{of_repository}");
+        let language = format!("{words}{of_language}");
+        refused_values(&[
+            ("links.repository", &[&written], &repository),
+            ("links.language", &[&written], &language),
+        ]);
+    }
+    refused_values(&[
+        (
+            "links.repository",
+            &["'https://t.example.com/{language}'"],
+            "holds the unknown placeholder {language}…{id}, {repo}, {owner} and {name}",
+        ),
+        ("links.language", &["[a]"], "an https or http URL…is a list"),
+    ]);
+}
+
+#[test]
 fn a_word_that_is_not_one_of_those_allowed_is_refused() {
     refused_values(&[
         ("api.allow_http", &["maybe", "2"], "true or false…\"{}\""),

@@ -22,7 +22,7 @@ fn an_unknown_name_in_the_file_is_shown_with_its_line_and_the_nearest_name() {
             ),
             (
                 "zzz: 5m\n",
-                r#"exporter.yml:1: unknown section "zzz"…api, poll, filter, state, web, log"#,
+                r#"exporter.yml:1: unknown section "zzz"…api, poll, filter, links, state, web, log"#,
             ),
             (
                 "api:\n  base-url: x\n",
@@ -49,7 +49,7 @@ fn a_key_under_an_unknown_name_is_not_shown() {
     let nearest = r#"exporter.yml:1: unknown key "api.kee"; did you mean "api.key"?"#;
     let no_section =
         r#"exporter.yml:1: the section "api" is no mapping; write its keys below it, indented"#;
-    let no_sections = "exporter.yml:1: is no mapping of keys; write sections (api, poll, filter, state, web, log, targets)";
+    let no_sections = "exporter.yml:1: is no mapping of keys; write sections (api, poll, filter, links, state, web, log, targets)";
     refused_files(
         "",
         &[
@@ -61,7 +61,7 @@ fn a_key_under_an_unknown_name_is_not_shown() {
             ),
             (
                 "{key:s3cret}\n",
-                "exporter.yml:1: unknown section…api, poll, filter, state, web, log",
+                "exporter.yml:1: unknown section…api, poll, filter, links, state, web, log",
             ),
             (
                 "api: {s3cretS3CRET0: }\n",

@@ -19,7 +19,7 @@ fn an_unknown_variable_is_shown_with_the_nearest_name() {
         ("CONFIG__FILE", "given by --config.file alone"),
         (
             "QQQ__ZZZ",
-            "write TRANSLATION_EXPORTER_<SECTION>__<KEY>; the sections are api, poll, filter, state, web, log",
+            "write TRANSLATION_EXPORTER_<SECTION>__<KEY>; the sections are api, poll, filter, links, state, web, log",
         ),
     ] {
         let name = format!("TRANSLATION_EXPORTER_{name}");

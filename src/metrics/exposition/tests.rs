@@ -66,6 +66,7 @@ fn snapshot(repositories: Vec<Shown>) -> Snapshot {
         unconfirmed: 0,
         completion_scale: 100.0,
         targets: Arc::default(),
+        links: Arc::default(),
     }
 }
 

@@ -94,17 +94,19 @@ impl Translations {
         family(
             encoder,
             "translation_repository_info",
-            "Id of a repository and whether it is private: true, false or unknown; always 1",
+            "Id of a repository, whether it is private: true, false or unknown, and its url if links.repository is set; always 1",
             self.repositories().map(|([(_, repo)], shown)| {
                 let private = match shown.repository.private {
                     Some(is_private) => is_private.to_string(),
                     None => "unknown".to_owned(),
                 };
-                let labels = [
+                let mut labels = vec![
                     ("repo", repo.to_owned()),
                     ("id", shown.repository.id.to_string()),
                     ("private", private),
                 ];
+                let url = self.0.links.repository_url(&shown.repository);
+                labels.extend(url.map(|url| ("url", url)));
                 (labels, 1_u64)
             }),
             Some,

@@ -150,13 +150,12 @@ pub fn cut_to(languages: &mut Arc<Languages>, now: Timestamp) {
 mod tests {
     use super::*;
     use crate::{
-        config::FilterConfig,
         domain::{
             Completion, Defects, Interner, LanguageList, Listing, Repository, TargetLanguage,
+            filter::Filter,
         },
         poller::log::PollLog,
     };
-    use globset::GlobSet;
 
     const HOUR: Duration = Duration::from_secs(3600);
     const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
@@ -172,17 +171,11 @@ mod tests {
         let mut ledger = Ledger::default();
         let mut listing = Listing::default();
         listing.add(Arc::new(repository));
-        let filter = FilterConfig {
-            include: GlobSet::empty(),
-            exclude: GlobSet::empty(),
-            exclude_languages: GlobSet::empty(),
-            private: true,
-        };
         let now = Moment {
             wall: START,
             monotonic: Instant::now(),
         };
-        ledger.apply_complete(listing, &filter, now);
+        ledger.apply_complete(listing, &Filter::default(), now);
         ledger
     }
 

@@ -5,15 +5,13 @@ use super::{
     Ledger, Polled, depart,
 };
 use crate::{
-    config::FilterConfig,
     domain::{
         Defect, Defects, Listing, Repository,
-        filter::{Selection, select},
+        filter::{Filter, LanguageFilter, Selection, select},
         snapshot::Reading,
     },
     support::clock::{Moment, Timestamp},
 };
-use globset::GlobSet;
 use std::{
     collections::{BTreeSet, HashSet},
     sync::Arc,
@@ -21,12 +19,7 @@ use std::{
 
 impl Ledger {
     /// Applies a listing that reached its end: what it lacks leaves. Returns what is bad in it.
-    pub fn apply_complete(
-        &mut self,
-        listing: Listing,
-        filter: &FilterConfig,
-        now: Moment,
-    ) -> Defects {
+    pub fn apply_complete(&mut self, listing: Listing, filter: &Filter, now: Moment) -> Defects {
         self.remove_missing(&listing, now.wall);
         self.unnamed = listing.nameless.len();
         for (id, repository) in listing.repositories {
@@ -49,7 +42,7 @@ impl Ledger {
         &mut self,
         listing: Listing,
         max_repositories: usize,
-        filter: &FilterConfig,
+        filter: &Filter,
         now: Timestamp,
     ) {
         let known: HashSet<Arc<str>> = self
@@ -89,7 +82,7 @@ impl Ledger {
     }
 
     /// Applies the filters to all that is listed, and returns those with the same name as another.
-    pub fn reselect(&mut self, filter: &FilterConfig, now: Timestamp) -> Vec<Arc<Repository>> {
+    pub fn reselect(&mut self, filter: &Filter, now: Timestamp) -> Vec<Arc<Repository>> {
         let Selection { polled, duplicates } = select(&self.listed, filter);
         let known: Vec<_> = self.polled.keys().copied().collect();
         for id in known {
@@ -102,13 +95,12 @@ impl Ledger {
             let known = self.polled.entry(id).or_insert_with(new);
             known.repository = repository;
         }
-        self.exclude(&filter.exclude_languages, now);
         duplicates
     }
 
     /// Takes languages away; their clocks are kept like those of what left.
-    pub fn exclude(&mut self, languages: &GlobSet, now: Timestamp) {
-        let is_excluded = |reading: &Reading| languages.is_match(&*reading.language.code);
+    pub fn exclude(&mut self, excluded: &LanguageFilter, now: Timestamp) {
+        let is_excluded = |reading: &Reading| excluded.matches(&reading.language.code);
         for (id, known) in &mut self.polled {
             let Some(read) = &mut known.languages else {
                 continue;
@@ -116,9 +108,9 @@ impl Ledger {
             if !read.readings.iter().any(is_excluded) {
                 continue;
             }
-            let (excluded, kept): (Vec<_>, Vec<_>) =
+            let (leaving, kept): (Vec<_>, Vec<_>) =
                 read.readings.iter().cloned().partition(is_excluded);
-            for reading in &excluded {
+            for reading in &leaving {
                 depart(&mut self.departed, &mut self.time, *id, reading, now);
             }
             Arc::make_mut(read).readings = kept.into();

@@ -4,16 +4,15 @@
 use super::START;
 use crate::{
     api::{Api, ApiError, Attempts, Session, wire},
-    config::FilterConfig,
     domain::{
         Failure, Interner, LanguageList, Page, RepositoryId,
+        filter::{Filter, LanguageFilter},
         snapshot::{PollOutcome, Snapshot},
     },
     metrics::instruments::Instruments,
     poller::{Poller, Settings},
     support::clock::Clock,
 };
-use globset::GlobSet;
 use proptest::{collection, option, prelude::*};
 use serde_json::{Value, json};
 use std::{
@@ -183,14 +182,11 @@ fn poll(world: World) -> (Snapshot, PollOutcome) {
             max_repositories: 1000,
             interval: Duration::from_secs(3600),
             stale_after: Duration::from_secs(7200),
-            filter: FilterConfig {
-                include: GlobSet::empty(),
-                exclude: GlobSet::empty(),
-                exclude_languages: GlobSet::empty(),
-                private: true,
-            },
+            filter: Filter::default(),
+            excluded_languages: LanguageFilter::default(),
             completion_scale: 100.0,
             targets: Arc::default(),
+            links: Arc::default(),
         };
         let (_keep, settings) = watch::channel(Arc::new(settings));
         let (clock, instruments) = (

@@ -1,7 +1,10 @@
 //! What users read, literally.
 
 use super::*;
-use crate::domain::targets::{Targets, tests::entry};
+use crate::domain::{
+    links::{Links, Template},
+    targets::{Targets, tests::entry},
+};
 
 #[test]
 #[expect(
@@ -82,7 +85,7 @@ translation_target_due_timestamp_seconds{repo="acme/app",language="fr"} 17981567
 translation_language_info{language="de",name="German"} 1
 translation_language_info{language="fr",name=""} 1
 translation_language_info{language="ja",name="Japanese"} 1
-# HELP translation_repository_info Id of a repository and whether it is private: true, false or unknown; always 1; read from the API every poll.interval, not at the scrape.
+# HELP translation_repository_info Id of a repository, whether it is private: true, false or unknown, and its url if links.repository is set; always 1; read from the API every poll.interval, not at the scrape.
 # TYPE translation_repository_info gauge
 translation_repository_info{repo="acme/app",id="42",private="true"} 1
 translation_repository_info{repo="acme/bot",id="43",private="false"} 1
@@ -150,6 +153,27 @@ translation_exporter_completion_out_of_scale 1
 # TYPE translation_exporter_completion_scale_suspect gauge
 translation_exporter_completion_scale_suspect 0
 "#
+    );
+}
+
+#[test]
+fn with_links_a_repository_has_the_url_where_it_is_translated() {
+    let links = Links {
+        repository: Template::of_repository("https://t.example.com/{owner}/{name}").ok(),
+        language: None,
+    };
+    let text = fixed_text(&published(
+        Snapshot {
+            links: Arc::new(links),
+            ..snapshot(vec![shown(7, "acme/c++ \"x\"", Condition::Pending(None))])
+        },
+        polled(),
+    ));
+    assert_eq!(
+        samples(&text, "translation_repository_info"),
+        [
+            r#"translation_repository_info{repo="acme/c++ \"x\"",id="7",private="false",url="https://t.example.com/acme/c%2B%2B%20%22x%22"} 1"#
+        ]
     );
 }
 

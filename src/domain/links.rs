@@ -1,0 +1,256 @@
+//! Links to the places where translations are done: URL templates with placeholders.
+
+use crate::domain::Repository;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use url::Url;
+
+/// The characters that a value is encoded in: all but letters, digits and the four that RFC 3986
+/// calls unreserved.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// The templates of `links`: where repositories and their languages are translated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Links {
+    /// `links.repository`
+    pub repository: Option<Template>,
+    /// `links.language`
+    pub language: Option<Template>,
+}
+
+impl Links {
+    /// Returns the URL where a repository is translated; `None` without `links.repository`.
+    pub fn repository_url(&self, repository: &Repository) -> Option<String> {
+        // Its template has no placeholder for a code.
+        Some(self.repository.as_ref()?.render(repository, ""))
+    }
+
+    /// Returns the URL where a language of a repository is translated; `None` without
+    /// `links.language`.
+    pub fn language_url(&self, repository: &Repository, code: &str) -> Option<String> {
+        Some(self.language.as_ref()?.render(repository, code))
+    }
+}
+
+/// Why a text is no URL template.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    #[error("does not begin with https:// or http://")]
+    Scheme,
+    /// Its name may be anything.
+    #[error("holds an unknown placeholder")]
+    UnknownPlaceholder(String),
+    #[error("holds a brace without its counterpart")]
+    Brace,
+    #[error("holds a blank, a quote or another character that a URL cannot hold")]
+    Character,
+    #[error("holds a user or a password, which every reader of the link would see")]
+    Credentials,
+    #[error("makes no URL: {0}")]
+    Url(#[from] url::ParseError),
+}
+
+/// A URL with placeholders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Placeholder(Placeholder),
+}
+
+/// A value of a repository or language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Placeholder {
+    Id,
+    /// owner/repo, with the slash encoded too.
+    Repo,
+    /// The part of owner/repo before its last slash.
+    Owner,
+    /// The part behind that slash.
+    Name,
+    /// The code of the language.
+    Language,
+}
+
+impl Placeholder {
+    fn find(name: &str) -> Option<Self> {
+        Some(match name {
+            "id" => Self::Id,
+            "repo" => Self::Repo,
+            "owner" => Self::Owner,
+            "name" => Self::Name,
+            "language" => Self::Language,
+            _ => return None,
+        })
+    }
+}
+
+impl Template {
+    /// Parses a template for repositories, such as `https://translate.example.com/{owner}/{name}`.
+    ///
+    /// # Errors
+    /// The text cannot make URLs of repositories; `{language}` is unknown here.
+    pub fn of_repository(text: &str) -> Result<Self, TemplateError> {
+        let template = Self::of_language(text)?;
+        if template
+            .0
+            .contains(&Part::Placeholder(Placeholder::Language))
+        {
+            return Err(TemplateError::UnknownPlaceholder("language".to_owned()));
+        }
+        Ok(template)
+    }
+
+    /// Parses a template for languages, such as
+    /// `https://translate.example.com/{owner}/{name}/{language}`.
+    ///
+    /// # Errors
+    /// The text cannot make URLs.
+    pub fn of_language(text: &str) -> Result<Self, TemplateError> {
+        let is_excluded = |c: char| c.is_whitespace() || c.is_control() || "\"'<>\\^`|".contains(c);
+        if !text.starts_with("https://") && !text.starts_with("http://") {
+            return Err(TemplateError::Scheme);
+        }
+        if text.contains(is_excluded) {
+            return Err(TemplateError::Character);
+        }
+        let (mut parts, mut rest) = (Vec::new(), text);
+        while let Some((before, behind)) = rest.split_once('{') {
+            let (name, behind) = behind.split_once('}').ok_or(TemplateError::Brace)?;
+            let placeholder = Placeholder::find(name)
+                .ok_or_else(|| TemplateError::UnknownPlaceholder(name.to_owned()))?;
+            parts.extend([
+                Part::Text(before.to_owned()),
+                Part::Placeholder(placeholder),
+            ]);
+            rest = behind;
+        }
+        parts.push(Part::Text(rest.to_owned()));
+        let template = Self(parts);
+        let url = template.fill(|_| "1");
+        if url.contains('}') {
+            return Err(TemplateError::Brace);
+        }
+        let url = Url::parse(&url)?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(TemplateError::Credentials);
+        }
+        Ok(template)
+    }
+
+    fn render(&self, repository: &Repository, code: &str) -> String {
+        let (repo, id) = (&*repository.name, repository.id.to_string());
+        let (owner, name) = repo.rsplit_once('/').unwrap_or(("", repo));
+        self.fill(|placeholder| match placeholder {
+            Placeholder::Id => &id,
+            Placeholder::Repo => repo,
+            Placeholder::Owner => owner,
+            Placeholder::Name => name,
+            Placeholder::Language => code,
+        })
+    }
+
+    /// Puts the value of each placeholder, percent-encoded, in its place.
+    fn fill<'a>(&self, value: impl Fn(Placeholder) -> &'a str) -> String {
+        let mut url = String::new();
+        for part in &self.0 {
+            match part {
+                Part::Text(text) => url.push_str(text),
+                Part::Placeholder(placeholder) => {
+                    url.extend(utf8_percent_encode(value(*placeholder), ENCODED));
+                }
+            }
+        }
+        url
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::RepositoryId;
+
+    fn repository(name: &str) -> Repository {
+        Repository {
+            id: RepositoryId::new(42).unwrap(),
+            name: name.into(),
+            private: None,
+            created_at: None,
+        }
+    }
+
+    #[test]
+    fn each_placeholder_becomes_its_percent_encoded_value() {
+        let links = Links {
+            repository: Template::of_repository(
+                "https://t.example.com/{id}?r={repo}#{owner}-{name}",
+            )
+            .ok(),
+            language: Template::of_language("http://t.example.com:1/{owner}/{name}/{language}/")
+                .ok(),
+        };
+        for (name, code, of_repository, of_language) in [
+            (
+                "acme/app",
+                "de",
+                "https://t.example.com/42?r=acme%2Fapp#acme-app",
+                "http://t.example.com:1/acme/app/de/",
+            ),
+            (
+                "a&b/c++ ü",
+                "x/\"><script>",
+                "https://t.example.com/42?r=a%26b%2Fc%2B%2B%20%C3%BC#a%26b-c%2B%2B%20%C3%BC",
+                "http://t.example.com:1/a%26b/c%2B%2B%20%C3%BC/x%2F%22%3E%3Cscript%3E/",
+            ),
+            (
+                "group/sub/{id}",
+                "pt-BR",
+                "https://t.example.com/42?r=group%2Fsub%2F%7Bid%7D#group%2Fsub-%7Bid%7D",
+                "http://t.example.com:1/group%2Fsub/%7Bid%7D/pt-BR/",
+            ),
+        ] {
+            let repository = repository(name);
+            assert_eq!(links.repository_url(&repository).unwrap(), of_repository);
+            assert_eq!(links.language_url(&repository, code).unwrap(), of_language);
+        }
+    }
+
+    #[test]
+    fn without_templates_there_are_no_links() {
+        let (links, repository) = (Links::default(), repository("acme/app"));
+        assert_eq!(links.repository_url(&repository), None);
+        assert_eq!(links.language_url(&repository, "de"), None);
+    }
+
+    #[test]
+    fn a_template_that_cannot_make_urls_is_refused() {
+        let unknown = |name: &str| TemplateError::UnknownPlaceholder(name.to_owned());
+        for (text, error) in [
+            ("ftp://t.example.com/{id}", TemplateError::Scheme),
+            ("javascript:alert({id})", TemplateError::Scheme),
+            ("https:t.example.com", TemplateError::Scheme),
+            ("t.example.com/{id}", TemplateError::Scheme),
+            ("https://t.example.com/{lang}", unknown("lang")),
+            ("https://t.example.com/{}", unknown("")),
+            ("https://t.example.com/{id", TemplateError::Brace),
+            ("https://t.example.com/id}", TemplateError::Brace),
+            ("https://t.example.com/{{id}}", unknown("{id")),
+            ("https://t.example.com/a b", TemplateError::Character),
+            ("https://t.example.com/\"{id}\"", TemplateError::Character),
+            ("https://me:pw@t.example.com/", TemplateError::Credentials),
+            ("https://me@t.example.com/", TemplateError::Credentials),
+            ("https://", TemplateError::Url(url::ParseError::EmptyHost)),
+        ] {
+            assert_eq!(Template::of_language(text), Err(error), "{text}");
+        }
+        assert_eq!(
+            Template::of_repository("https://t.example.com/{language}"),
+            Err(unknown("language"))
+        );
+    }
+}
