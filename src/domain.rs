@@ -252,20 +252,3 @@ labels! {
         Repositories = "repositories",
     }
 }
-
-labels! {
-    /// Why a TLS handshake with a client failed.
-    HandshakeFailure {
-        Timeout = "timeout",
-        /// What the client sent is not TLS, such as plain HTTP.
-        NotTls = "not_tls",
-        /// The client speaks TLS, but no offered version or cipher suite.
-        Protocol = "protocol",
-        /// A client certificate is required, and the client sent none.
-        NoCertificate = "no_certificate",
-        /// The client's certificate is not accepted, or the client does not accept ours.
-        BadCertificate = "bad_certificate",
-        /// The client closed the connection before the handshake ended.
-        Closed = "closed",
-    }
-}

@@ -1,11 +1,26 @@
-//! The hardened HTTP server: listeners, connections, TLS, authentication and limits.
+//! A hardened HTTP server: listeners, connections, TLS, authentication, limits, and the web
+//! configuration file of Prometheus' exporter-toolkit.
+//!
+//! The server knows nothing of the routes that it serves. A [`Server`] takes an [`axum::Router`] and
+//! a [`Protection`], both of which a reload replaces between two requests, and reports its
+//! [`Events`].
 
-pub mod accept;
-pub mod activity;
-pub mod auth;
-pub mod connection;
-pub mod fair_share;
-pub mod handshake;
-pub mod limit;
+mod accept;
+mod active;
+mod activity;
+mod auth;
+mod connection;
+mod events;
+mod follow;
+mod handshake;
+mod limit;
 pub mod listen;
+mod protection;
+mod quota;
 pub mod web_config;
+
+pub use accept::serve;
+pub use active::Server;
+pub use events::{Events, HandshakeFailure};
+pub use follow::follow;
+pub use protection::Protection;

@@ -9,14 +9,17 @@ use crate::{
     domain::Failure,
     metrics::instruments::Instruments,
     poller::Settings,
-    server::web_config::{WebConfigError, WebConfigFile},
+    server::{
+        Server,
+        web_config::{WebConfigError, WebConfigFile},
+    },
     support::{clock::Clock, logging},
-    web::{App, ReloadRequest},
+    web::{self, AppState, ReloadRequest},
 };
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::{
     signal::unix::Signal,
-    sync::{Semaphore, mpsc, watch},
+    sync::{Notify, Semaphore, mpsc, watch},
     time::timeout,
 };
 
@@ -49,13 +52,23 @@ enum ReloadError {
     Hangs,
 }
 
+/// The cause of a reload.
+enum Trigger {
+    Signal,
+    Request(ReloadRequest),
+    WebFileChanged,
+}
+
 /// What is in force, and everything that must know of it.
 pub struct Reloader {
     pub options: Options,
     pub config: Config,
     pub client: Client,
     pub polling: watch::Sender<Arc<Settings<Client>>>,
-    pub web: App,
+    pub server: Server,
+    pub state: Arc<AppState>,
+    /// Notified when the web configuration file, or a file that it names, has changed.
+    pub web_file_changed: Arc<Notify>,
     pub logs: logging::Handle,
     pub instruments: Arc<Instruments>,
     pub requests: mpsc::Receiver<ReloadRequest>,
@@ -66,15 +79,17 @@ pub struct Reloader {
 impl Reloader {
     pub async fn run(mut self, mut hangup: Signal) -> Infallible {
         loop {
-            // Both are safe to cancel: a signal or a request that is not taken yet stays where it is.
-            let request = tokio::select! {
-                Some(()) = hangup.recv() => None,
-                Some(request) = self.requests.recv() => Some(request),
+            // All are safe to cancel: a signal, request or notification that is not taken yet stays
+            // where it is.
+            let trigger = tokio::select! {
+                Some(()) = hangup.recv() => Trigger::Signal,
+                Some(answer) = self.requests.recv() => Trigger::Request(answer),
+                () = self.web_file_changed.notified() => Trigger::WebFileChanged,
             };
             notify::reloading();
-            let outcome = match request {
-                Some(ReloadRequest::WebFileChanged) => self.follow_web_file().await,
-                _ => self.reload(true).await,
+            let outcome = match trigger {
+                Trigger::WebFileChanged => self.follow_web_file().await,
+                Trigger::Signal | Trigger::Request(_) => self.reload(true).await,
             };
             let now = Clock::system().now();
             let hint = "correct it, then reload again; the web configuration file in force is read again when it changes";
@@ -88,7 +103,7 @@ impl Reloader {
             }
             self.instruments.config_loaded(outcome.clone(), now);
             notify::ready();
-            if let Some(ReloadRequest::Asked(answer)) = request {
+            if let Trigger::Request(answer) = trigger {
                 // The client may be gone.
                 let _ = answer.send(outcome.map_err(|failure| failure.what.to_string()));
             }
@@ -137,7 +152,7 @@ impl Reloader {
                 return Err(ReloadError::Fixed(fixed));
             }
         }
-        let weakened = self.web.weakened_by(&web_file);
+        let weakened = self.server.weakened_by(&web_file);
         // A half-written file must never expose the metrics.
         if !may_weaken && !weakened.is_empty() {
             return Err(ReloadError::Weakened(weakened));
@@ -165,7 +180,10 @@ impl Reloader {
                 "the reload weakens the protection of the web endpoints"
             );
         }
-        self.web.replace(self.config.web.clone(), web_file);
+        let protection = self.server.protection().renewed(web_file);
+        self.state = self.state.reconfigured(self.config.web.clone());
+        self.server
+            .replace(web::router(&self.state, &protection), protection);
         Ok(())
     }
 }

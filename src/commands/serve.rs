@@ -7,17 +7,16 @@ use crate::{
     api::Client,
     config::{Config, Options},
     metrics::instruments::Instruments,
-    server::listen,
-    server::web_config::WebConfigFile,
+    server::{self, Protection, Server, listen, web_config::WebConfigFile},
     support::{clock::Clock, logging},
-    web::{self, App},
+    web::{self, AppState},
 };
 use anyhow::{Context as _, anyhow};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
-    sync::{mpsc, watch},
+    sync::{Notify, mpsc, watch},
     task::JoinSet,
     time::timeout,
 };
@@ -80,9 +79,30 @@ fn start(
     let (published, alive) =
         publish::start(settings, state, &instruments, stop.clone(), &mut tasks)?;
     let (reload, requests) = mpsc::channel(1);
-    let shared = web::Shared::new(published, Arc::clone(&instruments), reload, Clock::system());
-    let web = App::new(shared, config.web.clone(), web_file, stop.clone());
-    tasks.spawn(web::serve(listeners, web.clone()));
+    let state = AppState::new(
+        published,
+        Arc::clone(&instruments),
+        reload,
+        Clock::system(),
+        config.web.clone(),
+    );
+    let description = &web_file.description;
+    if !description.is_empty() {
+        tracing::info!(description, "the web configuration is in force");
+    }
+    let protection = Protection::new(web_file);
+    let server = Server::new(
+        web::router(&state, &protection),
+        protection,
+        Arc::clone(&instruments) as _,
+        stop.clone(),
+    );
+    tasks.spawn(server::serve(listeners, server.clone()));
+    let web_file_changed = Arc::new(Notify::new());
+    tasks.spawn(server::follow(
+        server.clone(),
+        Arc::clone(&web_file_changed),
+    ));
     // On the threads of the web side, so that they show a sign of life too.
     tasks.spawn(notify::feed_watchdog(alive));
     let reloader = Reloader {
@@ -90,7 +110,9 @@ fn start(
         config,
         client,
         polling,
-        web,
+        server,
+        state,
+        web_file_changed,
         logs,
         instruments,
         requests,

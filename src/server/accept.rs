@@ -1,12 +1,10 @@
-//! Accepts a bounded number of connections, until the exporter stops.
+//! Accepts a bounded number of connections, until the server stops.
 
-use crate::{
-    server::{
-        activity::Activity,
-        connection,
-        fair_share::{FairShare, Share},
-    },
-    web::app::App,
+use crate::server::{
+    active::Server,
+    activity::Activity,
+    connection,
+    quota::{Quota, Share},
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{io, sync::Arc, time::Duration};
@@ -16,13 +14,14 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-/// How long the requests under way may take once the exporter stops: it has 5 seconds in all.
+/// How long the requests under way may take once the server stops.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Connections over all listeners, where the limit of open files allows it.
 const MAX_CONNECTIONS: u64 = 512;
 
-/// Open files that are left to the API, the state file, the listeners and connections that are being closed.
+/// Open files that are left to other parts of the process, the listeners and connections that are
+/// being closed.
 const RESERVED_FILES: u64 = 40;
 
 /// How long to wait after a failure to accept, whose cause may last.
@@ -31,23 +30,23 @@ const RETRY_DELAY: Duration = Duration::from_millis(200);
 /// How long accepting must not fail for a shortage to count as over.
 const RECOVERY_TIME: Duration = Duration::from_secs(5);
 
-/// Serves until the app is to stop; then accepts nothing more, lets the requests under way finish, and returns within 4
+/// Serves until the server is to stop; then accepts nothing more, lets the requests under way finish, and returns within 4
 /// seconds. What is left then ends with the runtime.
-pub async fn serve(listeners: Vec<TcpListener>, app: App) {
+pub async fn serve(listeners: Vec<TcpListener>, server: Server) {
     raise_limit_of_open_files();
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let most = files.saturating_sub(RESERVED_FILES);
-    let connections = Arc::new(FairShare::of(most.clamp(8, MAX_CONNECTIONS)));
+    let connections = Arc::new(Quota::of(most.clamp(8, MAX_CONNECTIONS)));
     let tasks = TaskTracker::new();
     for listener in listeners {
         tasks.spawn(accept(
             listener,
-            app.clone(),
+            server.clone(),
             tasks.clone(),
             Arc::clone(&connections),
         ));
     }
-    app.stop.cancelled().await;
+    server.stop.cancelled().await;
     tasks.close();
     if timeout(DRAIN_TIMEOUT, tasks.wait()).await.is_err() {
         tracing::warn!("dropping connections that did not finish in time for the shutdown");
@@ -65,12 +64,17 @@ fn raise_limit_of_open_files() {
     setrlimit(Resource::Nofile, raised).ok();
 }
 
-async fn accept(listener: TcpListener, app: App, tasks: TaskTracker, connections: Arc<FairShare>) {
+async fn accept(
+    listener: TcpListener,
+    server: Server,
+    tasks: TaskTracker,
+    connections: Arc<Quota>,
+) {
     let mut last_failure: Option<Instant> = None;
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = app.stop.cancelled() => return,
+            () = server.stop.cancelled() => return,
         };
         match accepted {
             Ok((stream, peer)) => {
@@ -80,7 +84,7 @@ async fn accept(listener: TcpListener, app: App, tasks: TaskTracker, connections
                 }
                 let activity = Activity::new(peer);
                 let share = connections.take(&activity, 1);
-                tasks.spawn(serve_connection(stream, app.clone(), activity, share));
+                tasks.spawn(serve_connection(stream, server.clone(), activity, share));
                 // What had to make room closes first.
                 tokio::task::yield_now().await;
             }
@@ -99,13 +103,13 @@ async fn accept(listener: TcpListener, app: App, tasks: TaskTracker, connections
 
 async fn serve_connection(
     stream: TcpStream,
-    app: App,
+    server: Server,
     activity: Arc<Activity>,
     _share: Arc<Share>,
 ) {
     tokio::select! {
-        served = connection::serve(stream, app, Arc::clone(&activity)) => {
-            if let Err(error) = served {
+        ended = connection::serve(stream, server, Arc::clone(&activity)) => {
+            if let Err(error) = ended {
                 tracing::debug!(peer = %activity.peer, error = &*error, "a connection ended with an error");
             }
         }

@@ -3,10 +3,9 @@
 //! Bytes are no measure of that: a PING, or a window that opens by a byte, moves no response on. So progress is that hyper
 //! takes another piece of a body, which it does once it is rid of the one before.
 
-use crate::server::fair_share::FairShare;
 use crate::support::lock::lock;
 use axum::{
-    body::{Body, Bytes, HttpBody as _},
+    body::{Body, Bytes},
     http::{Method, Request},
     response::Response,
 };
@@ -34,9 +33,6 @@ pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 /// What hyper takes of a body at once at most, in bytes: so much has to be sent within [`PROGRESS_TIMEOUT`], except the last of
 /// a response, after which the connection counts as idle.
 const PIECE: usize = 128 * 1024;
-
-/// What a scrape holds while it is sent, in bytes: without gzip, a part of the text and what inflates the next.
-const SCRAPE: u64 = 160 * 1024;
 
 /// A connection, for those who decide about its end.
 #[derive(Debug)]
@@ -149,11 +145,9 @@ impl UnderWay {
         }
     }
 
-    /// The response, which takes its share of the memory and has to be sent in time.
-    pub fn answer(mut self, response: Response, memory: &FairShare) -> Response {
+    /// Returns the response, which has to be sent in time and holds its share until then.
+    pub fn answer<Share: Send + 'static>(mut self, response: Response, share: Share) -> Response {
         self.status = Some(response.status().as_u16());
-        let held = response.body().size_hint().exact().unwrap_or(SCRAPE);
-        let share = memory.take(&self.activity, held);
         self.progressed();
         response.map(|body| {
             let pieces = body.into_data_stream().map_ok(in_pieces).try_flatten();
@@ -217,11 +211,10 @@ mod tests {
     {
         for (pause, end) in [(10, 300), (29, 300), (31, 30)] {
             let (activity, begin) = (connection(), Instant::now());
-            let memory = FairShare::of(u64::MAX);
             let response = Response::new(Body::from(vec![0; 40 * PIECE]));
             let reading = async {
                 sleep(Duration::from_secs(20)).await;
-                let response = UnderWay::new(&activity, &request()).answer(response, &memory);
+                let response = UnderWay::new(&activity, &request()).answer(response, ());
                 let mut body = response.into_body().into_data_stream();
                 while body.next().await.is_some() {
                     sleep(Duration::from_secs(pause)).await;
@@ -248,8 +241,7 @@ mod tests {
         assert!(activity.importance().0);
         // As one that waits for its password.
         sleep(Duration::from_secs(100)).await;
-        let memory = FairShare::of(u64::MAX);
-        let response = under_way.answer(Response::new(Body::from("short")), &memory);
+        let response = under_way.answer(Response::new(Body::from("short")), ());
         assert_eq!(response.into_body().into_data_stream().count().await, 1);
         assert_eq!(activity.expired().await, Expiry::Idle);
         assert_eq!(begin.elapsed().as_secs(), 135);

@@ -93,8 +93,8 @@ pub struct Verifier {
     refused: Mutex<HashMap<IpAddr, Instant>>,
 }
 
-impl Verifier {
-    pub fn new() -> Self {
+impl Default for Verifier {
+    fn default() -> Self {
         let digest_key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
         Self {
             verified: Mutex::default(),
@@ -106,7 +106,9 @@ impl Verifier {
             refused: Mutex::default(),
         }
     }
+}
 
+impl Verifier {
     /// Verifies the credentials of a request of this client.
     pub async fn verify(&self, users: &Users, headers: &HeaderMap, client: IpAddr) -> Verdict {
         let Some(first) = users.values().next() else {
@@ -241,7 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_right_password_of_a_known_user_is_admitted() {
-        let verifier = Verifier::new();
+        let verifier = Verifier::default();
         let users = users(&[("alice", hash_of("correct")), ("bob", hash_of("b:ob"))]);
         for _ in 0..2 {
             assert_eq!(
@@ -275,7 +277,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_are_no_credentials_is_refused() {
-        let verifier = Verifier::new();
+        let verifier = Verifier::default();
         let users = users(&[("alice", hash_of("correct"))]);
         assert_eq!(
             verifier.verify(&users, &HeaderMap::new(), HERE).await,
@@ -301,7 +303,7 @@ mod tests {
     #[tokio::test]
     async fn an_unknown_user_costs_what_a_known_one_costs_and_is_refused_even_with_the_password_of_another()
      {
-        let verifier = Verifier::new();
+        let verifier = Verifier::default();
         let users = users(&[("alice", hash_of("correct"))]);
         assert_eq!(
             verifier
@@ -314,7 +316,7 @@ mod tests {
     #[tokio::test]
     async fn a_verification_is_waited_for_also_of_an_unknown_user_and_keeps_others_waiting_where_the_client_goes_away()
      {
-        let verifier = Verifier::new();
+        let verifier = Verifier::default();
         let users = users(&[("alice", expensive())]);
         let early = timeout(
             Duration::from_millis(1),
@@ -328,7 +330,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_password_counts_as_verified_only_for_as_long_as_its_user_has_the_same_hash() {
-        let verifier = Verifier::new();
+        let verifier = Verifier::default();
         let (kept, changed) = (hash_of("kept"), hash_of("changed"));
         let before = users(&[
             ("alice", kept.clone()),
@@ -368,7 +370,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_flood_from_one_address_keeps_no_other_out_and_its_own_queue_is_bounded() {
-        let verifier = Arc::new(Verifier::new());
+        let verifier = Arc::new(Verifier::default());
         let users = users(&[("alice", hash_of("correct"))]);
         // As if a verification were under way all the time.
         let busy = Arc::clone(&verifier.verification).lock_owned().await;
@@ -416,7 +418,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_as_long_as_a_scrape_may_take() {
-        let verifier = Verifier::new();
+        let verifier = Verifier::default();
         let users = users(&[("alice", hash_of("correct"))]);
         let _busy = verifier.verification.lock().await;
         let begin = tokio::time::Instant::now();
@@ -435,7 +437,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_without_a_request_is_forgotten_when_the_next_comes() {
-        let verifier = Verifier::new();
+        let verifier = Verifier::default();
         drop(verifier.wait(HERE).await);
         let _place = verifier.wait(ELSEWHERE).await;
         assert!(lock(&verifier.fronts).keys().eq([&ELSEWHERE]));

@@ -4,16 +4,14 @@
 //! client certificate is verified when it begins, and not again. What a client can make it keep is bounded: [`MAX_STREAMS`]
 //! requests and responses, and of each a head and what hyper holds to send next.
 
-use crate::{
-    server::{
-        activity::{Activity, Expiry, RESPONSE_TIMEOUT, UnderWay},
-        handshake,
-    },
-    web::app::{App, Current},
+use crate::server::{
+    active::{Active, Server},
+    activity::{Activity, Expiry, RESPONSE_TIMEOUT, UnderWay},
+    handshake,
 };
 use axum::{
     BoxError,
-    body::Body,
+    body::{Body, HttpBody as _},
     extract::{ConnectInfo, Request},
     response::Response,
 };
@@ -47,23 +45,33 @@ const WINDOW: u32 = 16 * 1024;
 /// The bytes of a request's body that are read and thrown away. A longer one ends its connection.
 const MAX_DISCARDED: usize = 1 << 20;
 
+/// The memory that a response of unknown size holds while it is sent, in bytes: a scrape without gzip
+/// holds a part of the text and the inflater of the next.
+const UNKNOWN_SIZE: u64 = 160 * 1024;
+
 /// Serves the connection to its end.
-pub async fn serve(stream: TcpStream, app: App, activity: Arc<Activity>) -> Result<(), BoxError> {
+pub async fn serve(
+    stream: TcpStream,
+    server: Server,
+    activity: Arc<Activity>,
+) -> Result<(), BoxError> {
     // A response is written at once; waiting to fill packets only adds latency.
     stream.set_nodelay(true)?;
-    let Current {
-        site, generation, ..
-    } = app.current();
-    let Some(tls) = &site.file.tls else {
-        return serve_requests(stream, false, app, generation, activity).await;
+    let Active {
+        protection,
+        generation,
+        ..
+    } = server.active();
+    let Some(tls) = &protection.file.tls else {
+        return serve_requests(stream, false, server, generation, activity).await;
     };
     let stream = tokio::select! {
-        shaken = handshake::shake_hands(stream, &tls.acceptor, &site.shared.instruments) => shaken?,
+        shaken = handshake::shake_hands(stream, &tls.acceptor, &*server.events) => shaken?,
         () = generation.cancelled() => return Ok(()),
     };
-    drop(site);
+    drop(protection);
     let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    serve_requests(stream, http2, app, generation, activity).await
+    serve_requests(stream, http2, server, generation, activity).await
 }
 
 /// Serves requests over HTTP/1, or HTTP/2 where ALPN negotiated that, until the connection ends or must close: then what
@@ -71,13 +79,13 @@ pub async fn serve(stream: TcpStream, app: App, activity: Arc<Activity>) -> Resu
 async fn serve_requests(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     http2: bool,
-    app: App,
+    server: Server,
     drain: CancellationToken,
     activity: Arc<Activity>,
 ) -> Result<(), BoxError> {
     let service = {
         let activity = Arc::clone(&activity);
-        service_fn(move |request| respond(app.clone(), Arc::clone(&activity), request))
+        service_fn(move |request| respond(server.clone(), Arc::clone(&activity), request))
     };
     let builder = auto::Builder::new(TokioExecutor::new());
     let mut builder = if http2 {
@@ -112,7 +120,7 @@ async fn serve_requests(
 }
 
 async fn respond(
-    app: App,
+    server: Server,
     activity: Arc<Activity>,
     request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
@@ -124,9 +132,10 @@ async fn respond(
     head.extensions.insert(ConnectInfo(activity.peer));
     let request = Request::from_parts(head, Body::empty());
     // Looked up for each request, so that a reload takes effect on open connections too.
-    let Current { site, router, .. } = app.current();
-    let response = router.oneshot(request).await?;
-    Ok(under_way.answer(response, &site.shared.responses))
+    let response = server.router().oneshot(request).await?;
+    let size = response.body().size_hint().exact().unwrap_or(UNKNOWN_SIZE);
+    let share = server.responses.take(&activity, size);
+    Ok(under_way.answer(response, share))
 }
 
 /// Reads a body that no handler wants, a piece at a time: a connection closed while more arrives is reset, and then its client

@@ -1,6 +1,6 @@
 //! TLS handshakes, and why they fail.
 
-use crate::{domain::HandshakeFailure, metrics::instruments::Instruments};
+use crate::server::events::{Events, HandshakeFailure};
 use rustls::{AlertDescription as Alert, Error};
 use std::{
     io::{self, ErrorKind},
@@ -18,12 +18,12 @@ const HINT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The first byte of a TLS record that holds a handshake (RFC 8446, 5.1).
 const HANDSHAKE: u8 = 22;
 
-/// The stream within TLS. A failure is counted, except where the client closes before it has sent a byte, like a probe that
+/// Returns the stream within TLS. A failure is reported, except where the client closes before it has sent a byte, like a probe that
 /// only connects.
 pub async fn shake_hands(
     stream: TcpStream,
     tls: &TlsAcceptor,
-    instruments: &Instruments,
+    events: &dyn Events,
 ) -> io::Result<TlsStream<TcpStream>> {
     let handshake = async {
         let mut first = [0];
@@ -43,7 +43,7 @@ pub async fn shake_hands(
     if let Err(error) = &shaken
         && error.kind() != ErrorKind::NotConnected
     {
-        instruments.tls_handshake_failed(reason(error));
+        events.handshake_failed(reason(error));
     }
     shaken
 }

@@ -8,7 +8,10 @@ mod files;
 mod tls;
 mod yaml;
 
-use crate::server::{auth::Users, limit::RateLimit};
+use crate::{
+    server::{auth::Users, limit::RateLimit},
+    support::clock::Timestamp,
+};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 pub use files::Files;
 use serde_saphyr::Spanned;
@@ -110,6 +113,11 @@ impl WebConfigFile {
             rate_limit,
             description: description.join("; "),
         })
+    }
+
+    /// When the certificate that is served expires; `None` if none is served or it cannot be read.
+    pub fn expires(&self) -> Option<Timestamp> {
+        self.tls.as_ref().and_then(|tls| tls.expires)
     }
 
     /// Of the URLs that are served.

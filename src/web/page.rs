@@ -6,10 +6,10 @@
 #[cfg(test)]
 mod tests;
 
-use super::{negotiate, state::Site};
+use super::{negotiate, state::AppState};
 use crate::report::html::{
     query::{self, Query},
-    view,
+    view::{self, View},
 };
 use crate::support::escape::printable;
 use axum::{
@@ -40,8 +40,8 @@ fn policy() -> String {
 static RENDERING: Semaphore = Semaphore::const_new(2);
 
 /// The handler of the page.
-pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -> Response {
-    let query = Query::of(&uri);
+pub async fn show(State(state): State<Arc<AppState>>, uri: Uri, headers: HeaderMap) -> Response {
+    let query = Query::of(uri.query().unwrap_or_default());
     let gzip = negotiate::accepts_gzip(&headers);
     let refresh = query.refresh.then_some([(header::REFRESH, query::REFRESH)]);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
@@ -52,7 +52,15 @@ pub async fn show(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -
         (header::CONTENT_SECURITY_POLICY, &*policy),
     ];
     let rendered = with_permit(&RENDERING, move || {
-        let text = view::render(&site, &query).map_err(askama::Error::into_io_error)?;
+        let published = state.published();
+        let shown = View {
+            now: state.clock.now(),
+            telemetry_path: &state.settings.telemetry_path,
+            snapshot: &published.snapshot,
+            status: &published.status,
+            findings: &state.findings(&published),
+        };
+        let text = shown.render(&query).map_err(askama::Error::into_io_error)?;
         let text = printable(&text).into_bytes();
         if !gzip {
             return Ok(text);

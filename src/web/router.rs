@@ -1,46 +1,56 @@
-//! The routes of the web side: one handler each, and the layers around them.
+//! The routes of the exporter: one handler each.
 
-use super::{
-    middleware, page, scrape,
-    state::{ReloadRequest, Site},
-};
-use crate::diagnosis;
+use super::{page, scrape, state::AppState};
+use crate::{diagnosis, server::Protection};
 use axum::{
     Router,
-    extract::State,
+    extract::{MatchedPath, Request, State},
     http::{Method, StatusCode},
-    middleware::{from_fn_with_state, map_response_with_state},
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::{get, put},
 };
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// The routes, as the settings and the web configuration file say.
-pub fn router(site: &Arc<Site>) -> Router {
-    let state = || Arc::clone(site);
-    // Outside authentication and rate limit, for an orchestrator's probes.
+/// Returns the routes with their protection. Authentication and rate limit spare the probes of an
+/// orchestrator.
+pub fn router(state: &Arc<AppState>, protection: &Arc<Protection>) -> Router {
     let probes = Router::new()
         .route("/-/healthy", get(async || "healthy\n"))
         .route("/-/ready", get(ready))
         .method_not_allowed_fallback(method_not_allowed);
-    Router::new()
+    let covered = Router::new()
         .route("/", get(page::show))
-        .route(&site.settings.telemetry_path, get(scrape::scrape))
+        .route(&state.settings.telemetry_path, get(scrape::scrape))
         .route("/-/reload", put(reload).post(reload))
         .fallback(not_found)
-        .method_not_allowed_fallback(method_not_allowed)
-        .layer(from_fn_with_state(state(), middleware::authenticate))
-        // Before authentication, so that it also slows down password guessing.
-        .layer(from_fn_with_state(state(), middleware::limit_rate))
-        .merge(probes)
-        .layer(map_response_with_state(state(), middleware::set_headers))
-        .layer(from_fn_with_state(state(), middleware::count))
-        .with_state(state())
+        .method_not_allowed_fallback(method_not_allowed);
+    protection
+        .layer(covered, probes)
+        .layer(from_fn_with_state(Arc::clone(state), count))
+        .with_state(Arc::clone(state))
 }
 
-async fn not_found(State(site): State<Arc<Site>>) -> Response {
-    let message = format!("nothing here; see / and {}\n", site.settings.telemetry_path);
+/// Counts the requests by the path that matched.
+async fn count(
+    State(state): State<Arc<AppState>>,
+    path: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let response = next.run(request).await;
+    let path = path.as_ref().map_or("other", MatchedPath::as_str);
+    let code = response.status().as_u16();
+    state.instruments.http_request(path, code);
+    response
+}
+
+async fn not_found(State(state): State<Arc<AppState>>) -> Response {
+    let message = format!(
+        "nothing here; see / and {}\n",
+        state.settings.telemetry_path
+    );
     (StatusCode::NOT_FOUND, message).into_response()
 }
 
@@ -50,15 +60,14 @@ async fn method_not_allowed(method: Method) -> Response {
     (StatusCode::METHOD_NOT_ALLOWED, message).into_response()
 }
 
-async fn reload(State(site): State<Arc<Site>>) -> Response {
-    if !site.settings.enable_lifecycle {
+async fn reload(State(state): State<Arc<AppState>>) -> Response {
+    if !state.settings.enable_lifecycle {
         let message = "reloading over HTTP is disabled; set web.enable_lifecycle, or send SIGHUP\n";
         return (StatusCode::FORBIDDEN, message).into_response();
     }
     let (answer, answered) = oneshot::channel();
     // If the request cannot be sent, neither can an answer.
-    let request = ReloadRequest::Asked(answer);
-    site.shared.reload.send(request).await.ok();
+    state.reload.send(answer).await.ok();
     match answered.await {
         Ok(Ok(())) => "reloaded\n".into_response(),
         Ok(Err(message)) => {
@@ -71,12 +80,12 @@ async fn reload(State(site): State<Arc<Site>>) -> Response {
     }
 }
 
-async fn ready(State(site): State<Arc<Site>>) -> Response {
-    let published = site.published();
+async fn ready(State(state): State<Arc<AppState>>) -> Response {
+    let published = state.published();
     if published.status.has_data {
         return "ready\n".into_response();
     }
-    let findings = site.findings(&published);
+    let findings = state.findings(&published);
     let mut message = "not ready".to_owned();
     if let Some(finding) = diagnosis::why_not_ready(&findings) {
         message = format!("{message}: {}", finding.line());
@@ -92,7 +101,6 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::ReloadRequest;
     use super::super::testing::{Fixture, body, status};
     use crate::domain::snapshot::{Activity, PollOutcome, Running, Step};
     use crate::{
@@ -272,10 +280,8 @@ mod tests {
             ),
         ] {
             let answer = async {
-                match reloads.recv().await {
-                    Some(ReloadRequest::Asked(answer)) => answer.send(outcome).unwrap(),
-                    other => panic!("{other:?}"),
-                }
+                let answer = reloads.recv().await.unwrap();
+                answer.send(outcome).unwrap();
             };
             let (response, ()) = tokio::join!(fixture.ask("POST /-/reload"), answer);
             assert_eq!(response.status().as_u16(), status);
@@ -283,5 +289,58 @@ mod tests {
         }
         drop(reloads);
         assert_eq!(status(&fixture.ask("PUT /-/reload").await), 503);
+    }
+
+    const USERS_AND_MORE: &str = "basic_auth_users: {alice: HASH}\nrate_limit: {interval: 1h, burst: 2}\n\
+        http_server_config: {headers: {X-Frame-Options: deny}}\n";
+
+    fn protected() -> Fixture {
+        let mut fixture = Fixture::new();
+        fixture.web_config(&USERS_AND_MORE.replace("HASH", &bcrypt::hash("correct", 4).unwrap()));
+        fixture
+    }
+
+    #[tokio::test]
+    async fn everything_except_the_probes_requires_a_password_and_counts_against_the_rate_limit() {
+        let fixture = protected();
+        for path in ["/-/healthy", "/-/ready", "/-/healthy"] {
+            assert_eq!(
+                status(&fixture.ask(&format!("GET {path}")).await),
+                200,
+                "{path}"
+            );
+        }
+        let refused = fixture.ask("GET /nothing").await;
+        assert_eq!(status(&refused), 401);
+        assert_eq!(refused.headers()["x-frame-options"], "deny");
+        assert_eq!(
+            refused.headers()["www-authenticate"],
+            "Basic realm=\"translation-exporter\", charset=\"UTF-8\""
+        );
+        assert_eq!(status(&fixture.ask("POST /metrics").await), 401);
+        let limited = fixture.ask("GET /").await;
+        assert_eq!(
+            (
+                status(&limited),
+                limited.headers().contains_key("retry-after")
+            ),
+            (429, true)
+        );
+        assert_eq!(status(&fixture.ask("POST /-/healthy").await), 405);
+    }
+
+    #[tokio::test]
+    async fn a_reload_gives_no_new_burst() {
+        let mut fixture = protected();
+        for code in [401, 401, 429] {
+            assert_eq!(status(&fixture.ask("GET /metrics").await), code);
+        }
+        fixture.reload();
+        let response = fixture.ask("GET /metrics").await;
+        assert_eq!(status(&response), 429);
+        assert_eq!(
+            body(response).await,
+            "too many requests (rate_limit of the web configuration file)\n"
+        );
     }
 }

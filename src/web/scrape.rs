@@ -1,6 +1,6 @@
 //! A scrape: the exposition in the format and encoding that the client asks for.
 
-use super::{negotiate, state::Site};
+use super::{negotiate, state::AppState};
 use axum::{
     body::Body,
     extract::State,
@@ -15,15 +15,15 @@ use tokio::time::timeout;
 /// How long a scrape may wait for its place, in the order of arrival.
 const WAIT: Duration = Duration::from_secs(1);
 
-pub async fn scrape(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
+pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> Response {
     // Given back when the body is made, before it is sent: however slowly that goes, it costs no work.
-    let Ok(Ok(_place)) = timeout(WAIT, site.scrapes.acquire()).await else {
+    let Ok(Ok(_place)) = timeout(WAIT, state.scrapes.acquire()).await else {
         let message = "too many scrapes at once (web.max_requests); try again\n";
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
     };
     let (format, content_type) = negotiate::format(&headers);
     let gzip = negotiate::accepts_gzip(&headers);
-    let (published, instruments) = (site.published(), &site.shared.instruments);
+    let (published, instruments) = (state.published(), &state.instruments);
     let (length, body) = if gzip {
         let chunks = published.gzip(format, instruments);
         let length: usize = chunks.iter().map(Bytes::len).sum();
@@ -48,6 +48,7 @@ fn body(chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Fixture, body, status};
+    use std::sync::Arc;
     use tokio::time::{Duration, sleep};
 
     #[tokio::test(start_paused = true)]
@@ -61,15 +62,15 @@ mod tests {
             fixture.ask("GET /metrics").await,
         ];
         assert_eq!(unsent.map(|response| status(&response)), [200, 200]);
-        let site = fixture.app.current().site;
-        let making = site.scrapes.acquire().await.unwrap();
+        let state = Arc::clone(&fixture.state);
+        let making = state.scrapes.acquire().await.unwrap();
         let made = async {
             sleep(Duration::from_millis(900)).await;
             drop(making);
         };
         let (coinciding, ()) = tokio::join!(fixture.ask("GET /metrics"), made);
         assert_eq!(status(&coinciding), 200);
-        let _making = site.scrapes.acquire().await.unwrap();
+        let _making = state.scrapes.acquire().await.unwrap();
         let refused = fixture.ask("GET /metrics").await;
         assert_eq!(status(&refused), 503);
         assert_eq!(

@@ -1,8 +1,5 @@
-//! The state of the handlers: what every request is served by, and what outlives a reload.
+//! The state of the handlers.
 
-use crate::server::{
-    auth::Verifier, fair_share::FairShare, limit::Bucket, web_config::WebConfigFile,
-};
 use crate::{
     config::WebConfig,
     diagnosis::{self, Finding},
@@ -12,71 +9,60 @@ use crate::{
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-/// What responses that are being sent may hold in memory, in bytes. Of hundreds that nobody takes, some are ended.
-const MAX_RESPONSES: u64 = 32 * 1024 * 1024;
+/// A reload over HTTP. It takes the outcome: done, or a message that says why nothing was changed.
+pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
 
-/// What the owner of what is in force is asked for.
+/// The state of all handlers. A reload makes a new one with other settings.
 #[derive(Debug)]
-pub enum ReloadRequest {
-    /// A reload over HTTP: it takes the outcome, done, or a message that says why nothing was changed.
-    Asked(oneshot::Sender<Result<(), String>>),
-    /// The web configuration file, or one that it names, has changed.
-    WebFileChanged,
-}
-
-/// What handlers share, whichever settings are in force.
-#[derive(Debug)]
-pub struct Shared {
+pub struct AppState {
     pub published: watch::Receiver<Arc<Published>>,
     pub instruments: Arc<Instruments>,
-    /// Takes the requests to `/-/reload`, and what the follower of files finds.
+    /// Takes the requests to `/-/reload`.
     pub reload: mpsc::Sender<ReloadRequest>,
     pub clock: Clock,
-    /// Memory for responses that are being sent, in bytes.
-    pub responses: FairShare,
-    pub bucket: Bucket,
-    pub verifier: Verifier,
-}
-
-/// The state of all handlers: made anew by each reload, except what is shared.
-#[derive(Debug)]
-pub struct Site {
-    pub shared: Arc<Shared>,
     pub settings: WebConfig,
-    pub file: WebConfigFile,
-    /// The places of `web.max_requests`: one for each body of a scrape that is being made.
+    /// The permits of `web.max_requests`: one for each body of a scrape that is being made.
     pub scrapes: Semaphore,
 }
 
-impl Shared {
+impl AppState {
     pub fn new(
         published: watch::Receiver<Arc<Published>>,
         instruments: Arc<Instruments>,
         reload: mpsc::Sender<ReloadRequest>,
         clock: Clock,
-    ) -> Self {
-        Self {
+        settings: WebConfig,
+    ) -> Arc<Self> {
+        Arc::new(Self {
             published,
             instruments,
             reload,
             clock,
-            responses: FairShare::of(MAX_RESPONSES),
-            bucket: Bucket::default(),
-            verifier: Verifier::new(),
-        }
+            scrapes: Semaphore::new(settings.max_requests),
+            settings,
+        })
     }
-}
 
-impl Site {
-    /// What was published last.
+    /// Returns the same state with other settings.
+    pub fn reconfigured(&self, settings: WebConfig) -> Arc<Self> {
+        Self::new(
+            self.published.clone(),
+            Arc::clone(&self.instruments),
+            self.reload.clone(),
+            self.clock,
+            settings,
+        )
+    }
+
+    /// Returns the last publication.
     pub fn published(&self) -> Arc<Published> {
-        Arc::clone(&self.shared.published.borrow())
+        Arc::clone(&self.published.borrow())
     }
 
-    /// What is wrong now, worst first.
+    /// Returns what is wrong now, worst first.
     pub fn findings(&self, published: &Published) -> Vec<Finding> {
-        let facts = self.shared.instruments.facts();
-        let now = self.shared.clock.now();
+        let facts = self.instruments.facts();
+        let now = self.clock.now();
         diagnosis::findings(&published.snapshot, &published.status, &facts, now)
     }
 }

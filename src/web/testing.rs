@@ -7,10 +7,10 @@ use crate::{
     support::clock::{Clock, Timestamp},
 };
 use crate::{
-    server::web_config::WebConfigFile,
+    server::{Protection, Server, web_config::WebConfigFile},
     web::{
-        app::App,
-        state::{ReloadRequest, Shared},
+        router::router,
+        state::{AppState, ReloadRequest},
     },
 };
 use axum::{body::Body, extract::ConnectInfo, http::Request, response::Response};
@@ -23,9 +23,10 @@ use tower::ServiceExt as _;
 /// The time at which tests begin.
 pub const NOW: Timestamp = Timestamp::from_millis(100 * 86_400_000);
 
-/// An [`App`] with all that moves it.
+/// A server of the exporter's routes with all that moves it.
 pub struct Fixture {
-    pub app: App,
+    pub server: Server,
+    pub state: Arc<AppState>,
     published: watch::Sender<Arc<Published>>,
     pub reloads: Option<mpsc::Receiver<ReloadRequest>>,
     pub snapshot: Snapshot,
@@ -66,21 +67,25 @@ impl Fixture {
             links: Arc::default(),
         };
         let published = watch::Sender::new(published(&snapshot, &status));
-        let shared = Shared::new(
+        let instruments = Arc::new(Instruments::new("/metrics"));
+        let state = AppState::new(
             published.subscribe(),
-            Arc::new(Instruments::new("/metrics")),
+            Arc::clone(&instruments),
             reload,
             Clock::following_tokio(NOW),
-        );
-        let app = App::new(
-            shared,
             settings.clone(),
-            WebConfigFile::default(),
+        );
+        let protection = Protection::new(WebConfigFile::default());
+        let server = Server::new(
+            router(&state, &protection),
+            protection,
+            instruments,
             CancellationToken::new(),
         );
         let folder = TempDir::new().unwrap();
         Self {
-            app,
+            server,
+            state,
             published,
             reloads: Some(reloads),
             snapshot,
@@ -111,9 +116,12 @@ impl Fixture {
     }
 
     /// Puts the settings and the web configuration file into force, as they are now.
-    pub fn reload(&self) {
+    pub fn reload(&mut self) {
         let file = WebConfigFile::load(self.settings.config_file.as_deref()).unwrap();
-        self.app.replace(self.settings.clone(), file);
+        let protection = self.server.protection().renewed(file);
+        self.state = self.state.reconfigured(self.settings.clone());
+        self.server
+            .replace(router(&self.state, &protection), protection);
     }
 
     /// The answer to a request such as `GET /metrics`.
@@ -128,9 +136,8 @@ impl Fixture {
         let request = headers.iter().fold(request, |request, (name, value)| {
             request.header(*name, *value)
         });
-        self.app
-            .current()
-            .router
+        self.server
+            .router()
             .oneshot(request.body(Body::empty()).unwrap())
             .await
             .unwrap()

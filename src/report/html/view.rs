@@ -1,5 +1,9 @@
 //! What page.html and the templates that it includes show.
 
+use crate::report::html::{
+    query::{Column, Query},
+    table::Table,
+};
 use crate::{
     diagnosis::{self, Finding, Kind, Severity},
     domain::{
@@ -10,13 +14,6 @@ use crate::{
         clock::Timestamp,
         humanize::{self, Rough},
     },
-};
-use crate::{
-    report::html::{
-        query::{Column, Query},
-        table::Table,
-    },
-    web::state::Site,
 };
 use askama::Template;
 use std::collections::BTreeMap;
@@ -53,31 +50,43 @@ struct Page<'a> {
     table: Table<'a>,
 }
 
-pub fn render(site: &Site, query: &Query) -> askama::Result<String> {
-    let (published, now) = (site.published(), site.shared.clock.now());
-    let (snapshot, status) = (&published.snapshot, &published.status);
-    let findings = &site.findings(&published);
-    let worst = findings.first().map(|worst| worst.kind.severity());
-    let (class, mark) = worst.map_or(("well", "\u{2713}"), look);
-    let rows = readiness::rows(snapshot, query.language.as_deref(), now);
-    let page = Page {
-        query,
-        now,
-        telemetry_path: &site.settings.telemetry_path,
-        snapshot,
-        status,
-        findings,
-        class,
-        mark,
-        names: snapshot.language_names(),
-        rows: rows.len(),
-        with_languages: rows.iter().filter(|row| !row.has_none()).count(),
-        ready: rows.iter().filter(|row| row.totals.is_ready()).count(),
-        totals: Totals::of(&rows),
-        dates: readiness::dates(&rows, MOST_NAMED, now),
-        table: Table::new(rows, query, now),
-    };
-    page.render()
+/// The data that the page shows.
+#[derive(Debug)]
+pub struct View<'a> {
+    pub now: Timestamp,
+    pub telemetry_path: &'a str,
+    pub snapshot: &'a Snapshot,
+    pub status: &'a PollStatus,
+    /// The problems of the moment, worst first.
+    pub findings: &'a [Finding],
+}
+
+impl View<'_> {
+    /// Renders the page as the query asks for it.
+    pub fn render(&self, query: &Query) -> askama::Result<String> {
+        let Self { now, snapshot, .. } = *self;
+        let worst = self.findings.first().map(|worst| worst.kind.severity());
+        let (class, mark) = worst.map_or(("well", "\u{2713}"), look);
+        let rows = readiness::rows(snapshot, query.language.as_deref(), now);
+        let page = Page {
+            query,
+            now,
+            telemetry_path: self.telemetry_path,
+            snapshot,
+            status: self.status,
+            findings: self.findings,
+            class,
+            mark,
+            names: snapshot.language_names(),
+            rows: rows.len(),
+            with_languages: rows.iter().filter(|row| !row.has_none()).count(),
+            ready: rows.iter().filter(|row| row.totals.is_ready()).count(),
+            totals: Totals::of(&rows),
+            dates: readiness::dates(&rows, MOST_NAMED, now),
+            table: Table::new(rows, query, now),
+        };
+        page.render()
+    }
 }
 
 impl Page<'_> {

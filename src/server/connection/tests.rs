@@ -16,12 +16,12 @@ struct Client {
 
 fn connected(http2: bool) -> Client {
     // The smallest of buffers: what a client does not take, the server keeps.
-    connected_through(duplex(16), Fixture::new().app, http2)
+    connected_through(duplex(16), Fixture::new().server, http2)
 }
 
 fn connected_through(
     (stream, other): (DuplexStream, DuplexStream),
-    app: App,
+    server: Server,
     http2: bool,
 ) -> Client {
     let drain = CancellationToken::new();
@@ -30,7 +30,7 @@ fn connected_through(
         let begin = Instant::now();
         let activity = Activity::new(([127, 0, 0, 1], 1).into());
         tokio::select! {
-            served = serve_requests(other, http2, app, left, Arc::clone(&activity)) => drop(served),
+            ended = serve_requests(other, http2, server, left, Arc::clone(&activity)) => drop(ended),
             () = activity.end.cancelled() => {}
         }
         begin.elapsed()
@@ -189,7 +189,7 @@ async fn a_head_larger_than_32_kib_is_refused() {
 async fn a_body_that_nobody_reads_is_taken_up_to_a_mebibyte() {
     for (size, is_taken) in [(1_000_000, true), (2_000_000, false)] {
         let pipe = duplex(64 * 1024);
-        let mut stream = connected_through(pipe, Fixture::new().app, false).stream;
+        let mut stream = connected_through(pipe, Fixture::new().server, false).stream;
         let head = format!(
             "GET /-/healthy HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: {size}\r\n\r\n"
         );
@@ -202,7 +202,7 @@ async fn a_body_that_nobody_reads_is_taken_up_to_a_mebibyte() {
 async fn a_reload_takes_effect_on_an_open_connection() {
     let mut fixture = Fixture::new();
     let pipe = duplex(64 * 1024);
-    let mut stream = connected_through(pipe, fixture.app.clone(), false).stream;
+    let mut stream = connected_through(pipe, fixture.server.clone(), false).stream;
     for (path, code) in [("/metrics", "200"), ("/elsewhere", "404")] {
         fixture.settings.telemetry_path = path.to_owned();
         fixture.reload();
@@ -247,7 +247,7 @@ fn window_update(stream: u32, bytes: u32) -> Vec<u8> {
 async fn lasts(first: Vec<u8>, again: impl Fn(u32) -> Vec<u8> + Send + 'static) -> Duration {
     let fixture = Fixture::new();
     let Client { stream, task, .. } =
-        connected_through(duplex(64 * 1024), fixture.app.clone(), true);
+        connected_through(duplex(64 * 1024), fixture.server.clone(), true);
     let (mut reading, mut writing) = tokio::io::split(stream);
     tokio::spawn(async move { while reading.read_u8().await.is_ok() {} });
     writing.write_all(&first).await.unwrap();

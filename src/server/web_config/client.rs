@@ -1,6 +1,6 @@
 //! Client certificates: the policies of `client_auth_type`, which are those of Go's crypto/tls.
 
-use super::yaml::{Invalid, TlsSection};
+use super::yaml::{Invalid, Policy, TlsSection};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore,
     SignatureScheme,
@@ -15,26 +15,12 @@ use rustls::{
         danger::{ClientCertVerified, ClientCertVerifier},
     },
 };
-use serde::Deserialize;
 use serde_saphyr::Spanned;
 use std::{net::IpAddr, sync::Arc};
 use x509_parser::{
     extensions::GeneralName,
     prelude::{FromDer, X509Certificate},
 };
-
-/// Whether a client is asked for a certificate, and what becomes of it. Each has a bit for: asks, requires, verifies.
-#[derive(Debug, Deserialize, Default, Clone, Copy, PartialEq, Eq)]
-pub enum Policy {
-    #[default]
-    #[serde(alias = "")]
-    NoClientCert = 0,
-    RequestClientCert = 0b001,
-    #[serde(alias = "RequireClientCert")]
-    RequireAnyClientCert = 0b011,
-    VerifyClientCertIfGiven = 0b101,
-    RequireAndVerifyClientCert = 0b111,
-}
 
 /// Requests and verifies client certificates.
 #[derive(Debug)]

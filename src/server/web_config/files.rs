@@ -25,6 +25,11 @@ impl Files {
         content
     }
 
+    /// Returns the path of the web configuration file itself, if there is one.
+    pub fn web_config(&self) -> Option<&Path> {
+        self.0.first().map(|(path, _)| path.as_path())
+    }
+
     /// The same files as they are now.
     pub fn now(&self) -> Self {
         let mut now = Self::default();
@@ -47,8 +52,10 @@ impl Files {
             }
             (Some(inline), None) => (inline, name, inline.value.clone().into_bytes()),
             (None, Some(file)) => {
-                let web_config = self.0.first().map(|(path, _)| path.as_path());
-                let folder = web_config.and_then(Path::parent).unwrap_or(Path::new("."));
+                let folder = self
+                    .web_config()
+                    .and_then(Path::parent)
+                    .unwrap_or(Path::new("."));
                 let path = folder.join(&file.value);
                 let name = format!("{name}_file {}", path.display());
                 let text = self.read(path).map_err(|error| {

@@ -3,7 +3,7 @@
 use super::{
     client::Clients,
     files::{Files, Pem},
-    yaml::{Curve, Invalid, TlsSection},
+    yaml::{Curve, Invalid, TlsSection, Version},
 };
 use crate::support::clock::Timestamp;
 use rustls::{
@@ -15,7 +15,6 @@ use rustls::{
     pki_types::CertificateDer,
     version::{TLS12, TLS13},
 };
-use serde::Deserialize;
 use serde_saphyr::Spanned;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
@@ -28,15 +27,6 @@ pub struct Tls {
     pub expires: Option<Timestamp>,
     /// For people.
     pub description: String,
-}
-
-#[derive(Deserialize, Default, PartialEq, Clone, Copy)]
-pub enum Version {
-    #[default]
-    #[serde(rename = "TLS12")]
-    Tls12,
-    #[serde(rename = "TLS13")]
-    Tls13,
 }
 
 impl Tls {

@@ -1,10 +1,6 @@
 //! The file as YAML: its keys, their lines, and what is wrong with them.
 
-use crate::server::{
-    auth::PasswordHash,
-    web_config::{client::Policy, tls::Version},
-};
-use crate::support::escape::nearest;
+use crate::{server::auth::PasswordHash, support::escape::nearest};
 use serde::Deserialize;
 use serde_saphyr::{Error as YamlError, Spanned, with_deserializer_from_slice};
 use std::{collections::BTreeMap, io, time::Duration};
@@ -64,6 +60,28 @@ impl From<Option<Spanned<String>>> for Text {
     fn from(text: Option<Spanned<String>>) -> Self {
         Self(text.filter(|text| !text.value.is_empty()))
     }
+}
+
+/// Whether a client is asked for a certificate, and what becomes of it. Each has a bit for: asks, requires, verifies.
+#[derive(Debug, Deserialize, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    #[default]
+    #[serde(alias = "")]
+    NoClientCert = 0,
+    RequestClientCert = 0b001,
+    #[serde(alias = "RequireClientCert")]
+    RequireAnyClientCert = 0b011,
+    VerifyClientCertIfGiven = 0b101,
+    RequireAndVerifyClientCert = 0b111,
+}
+
+#[derive(Deserialize, Default, PartialEq, Clone, Copy)]
+pub enum Version {
+    #[default]
+    #[serde(rename = "TLS12")]
+    Tls12,
+    #[serde(rename = "TLS13")]
+    Tls13,
 }
 
 /// The curves that rustls has, by Go's names.

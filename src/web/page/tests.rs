@@ -18,7 +18,7 @@ use crate::{
         testing::{Fixture, NOW, body},
     },
 };
-use axum::{http::Uri, response::Response};
+use axum::response::Response;
 use std::{
     sync::{Arc, mpsc},
     time::Duration,
@@ -93,7 +93,7 @@ fn snapshot_of(repositories: &[(&str, Option<f64>, i64)]) -> Snapshot {
 fn table_of<'a>(snapshot: &'a Snapshot, uri: &'static str) -> Table<'a> {
     Table::new(
         rows(snapshot, None, NOW),
-        &Query::of(&Uri::from_static(uri)),
+        &Query::of(uri.split_once('?').map_or("", |(_, text)| text)),
         NOW,
     )
 }

@@ -14,7 +14,7 @@ use std::{
 };
 
 #[derive(Debug)]
-pub struct FairShare {
+pub struct Quota {
     capacity: u64,
     /// Of those who have a share; one that was given back is gone at the next look.
     held: Mutex<Vec<Weak<Share>>>,
@@ -27,7 +27,7 @@ pub struct Share {
     amount: u64,
 }
 
-impl FairShare {
+impl Quota {
     pub fn of(capacity: u64) -> Self {
         Self {
             capacity,
@@ -94,7 +94,7 @@ mod tests {
     #[tokio::test]
     async fn the_client_that_has_most_makes_room_first_with_what_is_idle_then_with_what_is_least_active()
      {
-        let share = FairShare::of(4);
+        let share = Quota::of(4);
         let mut flood = [(); 3].map(|()| connection("192.0.2.1"));
         let other = connection("192.0.2.2");
         let _taken = [&other, &flood[0], &flood[1], &flood[2]].map(|one| share.take(one, 1));
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn what_is_given_back_is_free_again_and_what_fits_ends_nothing() {
-        let share = FairShare::of(10);
+        let share = Quota::of(10);
         let (first, second) = (connection("192.0.2.1"), connection("192.0.2.1"));
         drop(share.take(&first, 4));
         let _taken = [share.take(&first, 6), share.take(&second, 4)];

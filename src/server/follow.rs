@@ -1,53 +1,49 @@
 //! Follows the web configuration file: it and everything that it names are checked every second.
 //!
-//! A change is reported to the owner of what is in force, who reads the file again and decides.
+//! A change is reported to the owner of the active configuration, who reads the file again and
+//! decides.
 
-use crate::{
-    server::web_config::{Files, WebConfigFile},
-    web::{
-        app::App,
-        state::{ReloadRequest, Site},
-    },
+use crate::server::{
+    active::Server,
+    web_config::{Files, WebConfigFile},
 };
-use std::{sync::Arc, time::Duration};
-use tokio::{task::spawn_blocking, time::sleep};
+use std::{path::Path, sync::Arc, time::Duration};
+use tokio::{sync::Notify, task::spawn_blocking, time::sleep};
 
 /// How often the files are checked. A change is reported once two checks find the same.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// Never ends.
-pub async fn follow(app: App) {
-    let mut site = app.current().site;
-    // The content that has been reported or is in force, and another that has been seen once.
-    let (mut known, mut candidate) = (site.file.files.clone(), None);
+/// Notifies `changed` of each change. Never ends.
+pub async fn follow(server: Server, changed: Arc<Notify>) {
+    let mut protection = server.protection();
+    // The content that has been reported or is active, and another that has been seen once.
+    let (mut known, mut candidate) = (protection.file.files.clone(), None);
     loop {
         sleep(CHECK_EVERY).await;
-        let current = app.current().site;
-        if !Arc::ptr_eq(&current, &site) {
-            site = current;
-            (known, candidate) = (site.file.files.clone(), None);
+        let active = server.protection();
+        if !Arc::ptr_eq(&active, &protection) {
+            protection = active;
+            (known, candidate) = (protection.file.files.clone(), None);
         }
-        match changed(&site, known.clone()).await {
+        match find_change(known.clone()).await {
             Some(found) if candidate.as_ref() == Some(&found) => {
                 (known, candidate) = (found, None);
-                // If the owner is gone, the exporter stops.
-                let request = ReloadRequest::WebFileChanged;
-                site.shared.reload.send(request).await.ok();
+                changed.notify_one();
             }
             found => candidate = found,
         }
     }
 }
 
-/// The content of the files, if it is not what is known.
-async fn changed(site: &Site, known: Files) -> Option<Files> {
-    let path = site.settings.config_file.clone()?;
+/// Returns the content of the files, if it is not what is known.
+async fn find_change(known: Files) -> Option<Files> {
+    let path = known.web_config().map(Path::to_owned)?;
     let look = move || {
         if known.now() == known {
             return None;
         }
         let mut files = Files::default();
-        // Its owner says what is wrong with it.
+        // The owner of the active configuration says what is wrong with it.
         WebConfigFile::read(&path, &mut files).ok();
         Some(files)
     };
@@ -57,8 +53,9 @@ async fn changed(site: &Site, known: Files) -> Option<Files> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Certificates, Fixture};
     use super::*;
+    use crate::web::testing::{Certificates, Fixture};
+    use futures_util::FutureExt as _;
     use tokio::time::timeout;
 
     #[test]
@@ -156,28 +153,23 @@ mod tests {
             ""
         );
     }
+
     #[tokio::test(start_paused = true)]
     async fn each_change_is_reported_once_and_one_to_a_pipe_too() {
         let mut fixture = Fixture::new();
         fixture.web_config("rate_limit: {interval: 1s, burst: 1}\n");
-        let mut requests = fixture.reloads.take().unwrap();
-        let follower = tokio::spawn(follow(fixture.app.clone()));
+        let changed = Arc::new(Notify::new());
+        let follower = tokio::spawn(follow(fixture.server.clone(), Arc::clone(&changed)));
         let path = fixture.file("web.yml");
         std::fs::remove_file(&path).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());
-        let mut reported = async || timeout(CHECK_EVERY * 10, requests.recv()).await;
-        assert!(matches!(
-            reported().await,
-            Ok(Some(ReloadRequest::WebFileChanged))
-        ));
-        assert!(reported().await.is_err(), "the same content");
+        let reported = async || timeout(CHECK_EVERY * 10, changed.notified()).await.is_ok();
+        assert!(reported().await);
+        assert!(!reported().await, "the same content");
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, "rate_limit: {interval: 1s, burst: 2}\n").unwrap();
-        assert!(matches!(
-            reported().await,
-            Ok(Some(ReloadRequest::WebFileChanged))
-        ));
+        assert!(reported().await);
         follower.abort();
     }
 
@@ -185,18 +177,18 @@ mod tests {
     async fn a_file_that_is_still_being_written_is_not_reported() {
         let mut fixture = Fixture::new();
         fixture.web_config("rate_limit: {interval: 1s, burst: 1}\n");
-        let mut requests = fixture.reloads.take().unwrap();
-        let follower = tokio::spawn(follow(fixture.app.clone()));
+        let changed = Arc::new(Notify::new());
+        let follower = tokio::spawn(follow(fixture.server.clone(), Arc::clone(&changed)));
         // Between two checks, and once between any two.
         sleep(CHECK_EVERY / 2).await;
         for burst in 2..6 {
             let text = format!("rate_limit: {{interval: 1s, burst: {burst}}}\n");
             std::fs::write(fixture.file("web.yml"), text).unwrap();
             sleep(CHECK_EVERY).await;
-            assert!(requests.try_recv().is_err(), "{burst}");
+            assert!(changed.notified().now_or_never().is_none(), "{burst}");
         }
-        let reported = timeout(CHECK_EVERY * 10, requests.recv()).await;
-        assert!(matches!(reported, Ok(Some(ReloadRequest::WebFileChanged))));
+        let reported = timeout(CHECK_EVERY * 10, changed.notified()).await;
+        assert!(reported.is_ok());
         follower.abort();
     }
 }

@@ -1,100 +1,102 @@
-//! What the web side serves by, and how a reload changes it: in one step, between two requests.
+//! The active router and protection, which a reload replaces in one step, between two requests.
 
-use crate::config::WebConfig;
-use crate::{
-    server::web_config::WebConfigFile,
-    web::{
-        router::router,
-        state::{Shared, Site},
-    },
+use crate::server::{
+    events::Events, protection::Protection, quota::Quota, web_config::WebConfigFile,
 };
 use axum::Router;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// What requests and connections are served by since the last reload.
-#[derive(Debug, Clone)]
-pub struct Current {
-    pub site: Arc<Site>,
-    pub router: Router,
-    /// Cancelled when connections can no longer be served as [`Site::file`] says: it has changed, or the exporter stops.
-    pub generation: CancellationToken,
-}
+/// The memory that responses may hold while they are sent, in bytes. Of hundreds that nobody takes,
+/// some are ended.
+const MAX_RESPONSES: u64 = 32 * 1024 * 1024;
 
-/// The web side, which [`super::serve`] serves and a reload changes. Clones share everything.
+/// A server, which [`super::serve`] runs and a reload changes. Clones share everything.
 #[derive(Debug, Clone)]
-pub struct App {
-    current: watch::Sender<Current>,
+pub struct Server {
+    active: watch::Sender<Active>,
+    pub(super) events: Arc<dyn Events>,
+    /// The memory of the responses that are being sent.
+    pub(super) responses: Arc<Quota>,
+    /// Ends the server.
     pub stop: CancellationToken,
 }
 
-impl App {
+/// The router and the protection that serve the next request.
+#[derive(Debug, Clone)]
+pub(super) struct Active {
+    pub router: Router,
+    pub protection: Arc<Protection>,
+    /// Cancelled once connections can no longer be served as [`Protection::file`] says: the file has
+    /// changed, or the server stops.
+    pub generation: CancellationToken,
+}
+
+impl Server {
     /// Serves until `stop` is cancelled.
     pub fn new(
-        shared: Shared,
-        settings: WebConfig,
-        file: WebConfigFile,
+        router: Router,
+        protection: Arc<Protection>,
+        events: Arc<dyn Events>,
         stop: CancellationToken,
     ) -> Self {
-        let current = Current::new(Arc::new(shared), settings, file, stop.child_token());
+        events.certificate_expires(protection.file.expires());
+        let active = Active {
+            router,
+            protection,
+            generation: stop.child_token(),
+        };
         Self {
-            current: watch::Sender::new(current),
+            active: watch::Sender::new(active),
+            events,
+            responses: Arc::new(Quota::of(MAX_RESPONSES)),
             stop,
         }
     }
 
     /// Serves by both from the next request on: the second half of a reload, which cannot fail.
-    pub fn replace(&self, settings: WebConfig, file: WebConfigFile) {
-        self.current.send_modify(|current| {
-            let shared = Arc::clone(&current.site.shared);
-            let generation = if current.site.file.files == file.files {
-                current.generation.clone()
+    pub fn replace(&self, router: Router, protection: Arc<Protection>) {
+        self.events.certificate_expires(protection.file.expires());
+        self.active.send_modify(|active| {
+            let generation = if active.protection.file.files == protection.file.files {
+                active.generation.clone()
             } else {
                 // No connection continues under a certificate or a policy that has been replaced.
-                current.generation.cancel();
+                active.generation.cancel();
                 self.stop.child_token()
             };
-            *current = Current::new(shared, settings, file, generation);
+            *active = Active {
+                router,
+                protection,
+                generation,
+            };
         });
     }
 
-    /// The keys by which `next` would protect less than the present file.
+    /// Returns the active protection.
+    pub fn protection(&self) -> Arc<Protection> {
+        Arc::clone(&self.active.borrow().protection)
+    }
+
+    /// Returns the keys by which `next` would protect less than the active file.
     pub fn weakened_by(&self, next: &WebConfigFile) -> Vec<&'static str> {
-        self.current.borrow().site.file.weakened_by(next)
+        self.active.borrow().protection.file.weakened_by(next)
     }
 
-    pub fn current(&self) -> Current {
-        self.current.borrow().clone()
+    /// Returns the router of the next request.
+    pub fn router(&self) -> Router {
+        self.active.borrow().router.clone()
     }
-}
 
-impl Current {
-    fn new(
-        shared: Arc<Shared>,
-        settings: WebConfig,
-        file: WebConfigFile,
-        generation: CancellationToken,
-    ) -> Self {
-        let expires = file.tls.as_ref().and_then(|tls| tls.expires);
-        shared.instruments.certificate_expires(expires);
-        let site = Arc::new(Site {
-            shared,
-            scrapes: Semaphore::new(settings.max_requests),
-            settings,
-            file,
-        });
-        Self {
-            router: router(&site),
-            site,
-            generation,
-        }
+    pub(super) fn active(&self) -> Active {
+        self.active.borrow().clone()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Certificates, Fixture, status};
+    use crate::web::testing::{Certificates, Fixture, status};
     use std::{future::Future, time::Duration};
     use tokio::time::timeout;
 
@@ -144,13 +146,13 @@ mod tests {
         write(&fixture);
         let tls = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n";
         for text in [tls, &format!("{tls}  min_version: TLS13\n"), ""] {
-            let before = fixture.app.current().generation;
+            let before = fixture.server.active().generation;
             fixture.web_config(text);
             assert!(before.is_cancelled(), "{text}");
-            assert!(!fixture.app.current().generation.is_cancelled());
+            assert!(!fixture.server.active().generation.is_cancelled());
         }
         fixture.web_config(tls);
-        let before = fixture.app.current().generation;
+        let before = fixture.server.active().generation;
         fixture.settings.max_requests = 1;
         fixture.reload();
         assert!(!before.is_cancelled());
