@@ -25,7 +25,7 @@ pub use error::StateError;
 pub use format::DecodeError;
 
 use crate::{
-    domain::{Repository, RepositoryId, progress::Progress, snapshot::Languages},
+    domain::{Repository, RepositoryId, falls::Falls, progress::Progress, snapshot::Languages},
     support::clock::Timestamp,
 };
 use std::{
@@ -53,6 +53,8 @@ pub struct Memory {
     pub missed: BTreeSet<RepositoryId>,
     /// The clocks of languages that left, or whose repository left, and when they did.
     pub departed: BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>,
+    /// The falls of languages that are in `repositories` or left.
+    pub falls: Falls,
     pub problems: Problems,
 }
 

@@ -95,8 +95,7 @@ impl Known {
                 unnamed: 0,
                 unconfirmed: 0,
                 completion_scale: 100.0,
-                targets: Arc::default(),
-                links: Arc::default(),
+                ..Snapshot::default()
             },
             status: PollStatus {
                 interval: Duration::from_secs(300),

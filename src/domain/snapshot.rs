@@ -6,6 +6,7 @@
 use crate::{
     domain::{
         Completion, Failure, Language, PollFailure, Repository, Stop,
+        falls::Falls,
         links::Links,
         progress::Progress,
         targets::{Entry, Targets},
@@ -152,6 +153,7 @@ pub struct Snapshot {
     pub unnamed: usize,
     /// How many repositories the last complete listing lacked, if so many that the next one must confirm it.
     pub unconfirmed: usize,
+    pub falls: Falls,
     /// `api.completion_scale`: the completion that means finished.
     pub completion_scale: f64,
     /// `targets`: when each language is ready.

@@ -12,6 +12,7 @@ use super::log::PollLog;
 use crate::{
     domain::{
         Failure, LanguageList, Repository, RepositoryId, TargetLanguage,
+        falls::Falls,
         links::Links,
         progress::{Progress, advance},
         snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot, find},
@@ -65,6 +66,8 @@ pub struct Ledger {
     polled: BTreeMap<RepositoryId, Polled>,
     /// The clocks of languages that are in `polled` no longer, and when they left.
     departed: Departed,
+    /// The falls of languages in `polled` or `departed`.
+    falls: Falls,
     /// Those in `listed` that the last complete listing lacked, so many that the next must confirm it.
     missed: BTreeSet<RepositoryId>,
     /// How many ids of the last complete listing have no name that can be read.
@@ -85,9 +88,13 @@ impl Ledger {
         let mut ledger = Self {
             last_full_poll: memory.last_full_poll,
             departed: memory.departed,
+            falls: memory.falls,
             missed: memory.missed,
             ..Self::default()
         };
+        for (_, _, fall) in ledger.falls.iter() {
+            ledger.time.record(fall.at);
+        }
         for (progress, left_at) in ledger.departed.values() {
             ledger.time.record(progress.at.max(*left_at));
         }
@@ -130,6 +137,7 @@ impl Ledger {
             repositories,
             missed: self.missed.clone(),
             departed: self.departed.clone(),
+            falls: self.falls.clone(),
             ..Memory::default()
         }
     }
@@ -210,6 +218,13 @@ impl Ledger {
             };
             let reported = match (completion, progress) {
                 (Some(completion), progress) => {
+                    if let Some(Progress {
+                        completion: before, ..
+                    }) = progress
+                    {
+                        let code = &language.code;
+                        self.falls.observe(id, code, before, completion, at);
+                    }
                     Reported::Now(advance(progress, completion, scale, at))
                 }
                 (None, Some(progress)) => Reported::Before(progress),
@@ -303,6 +318,7 @@ impl Ledger {
             filtered: self.filtered(),
             unnamed: self.unnamed,
             unconfirmed: self.missed.len(),
+            falls: self.falls.clone(),
             completion_scale,
             targets,
             links,

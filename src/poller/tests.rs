@@ -1,6 +1,7 @@
 //! The poller against an API in memory, under a paused clock.
 
 use super::*;
+mod falls;
 mod logging;
 mod outcome;
 mod properties;

@@ -10,6 +10,7 @@
 //!     {"code":"de","name":"German","completion":50.5,"clock":1700000000000}]}}],
 //!  "missed":[7],
 //!  "departed":[{"id":7,"code":"fr","completion":12.0,"clock":1700000000000,"left_at":1700000000000}],
+//!  "falls":[{"id":7,"code":"de","from":80.0,"at":1700000000000}],
 //!  "problems":{"polls_failing":1700000000000}}
 //! ```
 //!
@@ -28,6 +29,7 @@
 //! | `clock_completion` | the completion of the progress clock, where there is no `completion` any more |
 //! | `missed` | ids of repositories that the last complete listing lacked and the next has to confirm are gone |
 //! | `departed` | the clocks of what left, in the order of id and code |
+//! | `falls` | the completions that languages fell from, and when, in the order of id and code; absent in files of earlier programs |
 //! | `problems` | when each problem that lasts began, by its `kind`; absent in files of earlier programs |
 //!
 //! The number of the version rises if a program that knows only the previous one would misunderstand the file. A field that may
@@ -38,6 +40,7 @@ use super::{Memory, Remembered};
 use crate::{
     domain::{
         Completion, KnownLanguages, Language, Repository, RepositoryId,
+        falls::Fall,
         progress::Progress,
         snapshot::{Languages, Reading, Reported},
     },
@@ -66,7 +69,7 @@ struct Header {
 
 /// Written from iterators and read as raw text, so that only one entry at a time exists in two forms.
 #[derive(Serialize, Deserialize)]
-struct Document<Repositories, Departed> {
+struct Document<Repositories, Departed, Falls> {
     format: String,
     version: u64,
     base_url: String,
@@ -75,6 +78,8 @@ struct Document<Repositories, Departed> {
     #[serde(default)]
     missed: BTreeSet<u64>,
     departed: Departed,
+    #[serde(default)]
+    falls: Falls,
     #[serde(default)]
     problems: BTreeMap<Box<str>, i64>,
 }
@@ -120,6 +125,14 @@ struct DepartedEntry {
     left_at: i64,
 }
 
+#[derive(Serialize, Deserialize)]
+struct FallEntry {
+    id: u64,
+    code: Arc<str>,
+    from: f64,
+    at: i64,
+}
+
 /// Serializes what an iterator yields as an array, one after the other.
 struct Each<I>(I);
 
@@ -149,6 +162,12 @@ pub fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()
                 left_at: left_at.as_millis(),
             }),
         ),
+        falls: Each(memory.falls.iter().map(|(id, code, fall)| FallEntry {
+            id: id.get(),
+            code: Arc::clone(code),
+            from: fall.from.get(),
+            at: fall.at.as_millis(),
+        })),
         problems: memory
             .problems
             .iter()
@@ -212,7 +231,8 @@ pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, DecodeError> {
     if format == FORMAT && version > VERSION {
         return Err(DecodeError::Newer(version));
     }
-    let document: Document<Vec<&RawValue>, Vec<DepartedEntry>> = serde_json::from_slice(bytes)?;
+    let document: Document<Vec<&RawValue>, Vec<DepartedEntry>, Vec<FallEntry>> =
+        serde_json::from_slice(bytes)?;
     if document.base_url != base_url {
         return Err(DecodeError::OtherApi(document.base_url));
     }
@@ -234,6 +254,15 @@ pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, DecodeError> {
         memory
             .departed
             .insert(key, (clock, Timestamp::from_millis(entry.left_at)));
+    }
+    for entry in document.falls {
+        let fall = Fall {
+            from: completion(entry.from)?,
+            at: Timestamp::from_millis(entry.at),
+        };
+        memory
+            .falls
+            .insert(repository_id(entry.id)?, entry.code, fall);
     }
     for (kind, since) in document.problems {
         let since = Timestamp::from_millis(since);
@@ -298,9 +327,13 @@ fn repository_id(id: u64) -> Result<RepositoryId, serde_json::Error> {
     RepositoryId::new(id).ok_or_else(|| impossible("id"))
 }
 
-fn progress(completion: f64, at: i64) -> Result<Progress, serde_json::Error> {
+fn completion(completion: f64) -> Result<Completion, serde_json::Error> {
+    Completion::new(completion).ok_or_else(|| impossible("completion"))
+}
+
+fn progress(reported: f64, at: i64) -> Result<Progress, serde_json::Error> {
     Ok(Progress {
-        completion: Completion::new(completion).ok_or_else(|| impossible("completion"))?,
+        completion: completion(reported)?,
         at: Timestamp::from_millis(at),
     })
 }

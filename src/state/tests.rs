@@ -5,6 +5,7 @@ mod formatting;
 use super::*;
 use crate::domain::{
     Completion, Language,
+    falls::Fall,
     snapshot::{Reading, Reported},
 };
 use std::os::unix::fs::PermissionsExt;
@@ -62,6 +63,14 @@ fn departed(id: u64, code: &str) -> BTreeMap<(RepositoryId, Arc<str>), (Progress
     )])
 }
 
+fn fallen(id: u64, code: &str) -> Falls {
+    let mut falls = Falls::default();
+    let from = Completion::new(80.0).unwrap();
+    let fall = Fall { from, at: time(5) };
+    falls.insert(RepositoryId::new(id).unwrap(), code.into(), fall);
+    falls
+}
+
 /// One of everything.
 fn small() -> Memory {
     let languages = vec![
@@ -81,6 +90,7 @@ fn small() -> Memory {
         ],
         missed: [RepositoryId::new(7).unwrap()].into(),
         departed: departed(7, "it"),
+        falls: fallen(7, "de"),
         problems: [("polls_failing".into(), time(5))].into(),
     }
 }

@@ -63,8 +63,7 @@ impl Fixture {
             unnamed: 0,
             unconfirmed: 0,
             completion_scale: 100.0,
-            targets: Arc::default(),
-            links: Arc::default(),
+            ..Snapshot::default()
         };
         let published = watch::Sender::new(published(&snapshot, &status));
         let instruments = Arc::new(Instruments::new("/metrics"));

@@ -69,12 +69,8 @@ fn snapshot(series: usize) -> Snapshot {
     Snapshot {
         taken_at: Timestamp::from_millis(1_795_224_645_123),
         repositories: repositories.collect(),
-        filtered: 0,
-        unnamed: 0,
-        unconfirmed: 0,
         completion_scale: 100.0,
-        targets: Arc::default(),
-        links: Arc::default(),
+        ..Snapshot::default()
     }
 }
 

@@ -20,6 +20,7 @@ use tempfile::TempDir;
 const WRITES: &str = "translation_exporter_state_writes_total";
 const WRITE_FAILURES: &str = "translation_exporter_state_write_failures_total";
 const DISCARDED: &str = "translation_exporter_state_discarded";
+const FALLEN: &str = "translation_fallen_from_ratio";
 const LAST_SUCCESS: &str = "translation_repository_last_success_timestamp_seconds";
 
 /// A folder for a state file, which outlives the exporters that use it.
@@ -274,6 +275,28 @@ fn the_clock_of_what_left_survives_a_restart_and_a_rename() {
         back.clock("owner/renamed", "de"),
         first.clock("owner/three", "de")
     );
+}
+
+#[test]
+fn a_fall_is_exposed_and_outlives_the_process() {
+    let german = |completion| [Repo::new(1, "owner/one").languages(&[("de", completion)])];
+    let api = Api::start(german(80.0));
+    let kept = Kept::new();
+    let labels = [("repo", "owner/one"), ("language", "de")];
+    let fallen = |metrics: &Exposition| metrics.value(FALLEN, &labels);
+    let mut exporter = kept.setup(&api).start();
+    assert_eq!(fallen(&exporter.wait_until_fresh(1)), None);
+    api.put(german(20.0));
+    exporter.wait_for("it has fallen", |metrics| fallen(metrics) == Some(0.8));
+    exporter.end("TERM");
+
+    let gate = Gate::closed(&api);
+    let exporter = kept.setup(&api).start();
+    wait_until_ready(&exporter);
+    assert_eq!(fallen(&exporter.metrics()), Some(0.8), "before a poll");
+    api.put(german(80.0));
+    gate.open();
+    exporter.wait_for("it is reached again", |metrics| fallen(metrics).is_none());
 }
 
 #[test]

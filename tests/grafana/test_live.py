@@ -19,8 +19,9 @@ UNUSED = {
     "process_virtual_memory_max_bytes": "a limit that is hardly ever set",
     "process_threads": "does not change",
 }
-# Exposed only where the exporter serves TLS, while a poll is under way, and while Retry-After holds requests.
+# Exposed only where the exporter serves TLS, while a poll is under way, while Retry-After holds requests, and after a fall.
 AT_TIMES = {
+    "translation_fallen_from_ratio",
     "translation_exporter_api_held_until_timestamp_seconds",
     "translation_exporter_tls_certificate_expiry_timestamp_seconds",
     "translation_exporter_poll_started_timestamp_seconds",

@@ -9,6 +9,7 @@ use super::*;
 use crate::{
     domain::{
         Completion, Failure, Language, Repository, RepositoryId,
+        falls::{Fall, Falls},
         progress::Progress,
         snapshot::{Activity, Condition, Languages, PollOutcome, Reading, Reported, Shown},
     },
@@ -64,10 +65,22 @@ fn snapshot(repositories: Vec<Shown>) -> Snapshot {
         filtered: 0,
         unnamed: 0,
         unconfirmed: 0,
+        falls: Falls::default(),
         completion_scale: 100.0,
         targets: Arc::default(),
         links: Arc::default(),
     }
+}
+
+/// Falls from 92 that were seen when the other tests' snapshots are taken.
+fn falls(of: &[(u64, &str)]) -> Falls {
+    let mut falls = Falls::default();
+    let from = Completion::new(92.0).unwrap();
+    for (id, code) in of {
+        let fall = Fall { from, at: at(0) };
+        falls.insert(RepositoryId::new(*id).unwrap(), (*code).into(), fall);
+    }
+    falls
 }
 
 /// Before a first poll has ended.

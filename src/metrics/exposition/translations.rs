@@ -5,6 +5,7 @@
 
 use crate::{
     domain::{
+        Completion, Repository,
         snapshot::{Reading, Shown, Snapshot},
         targets::Target,
     },
@@ -49,6 +50,23 @@ impl Translations {
         })
     }
 
+    /// The completion from which each language fell that has not reached it again, with its labels.
+    fn falls(&self) -> impl Iterator<Item = ([(&str, &str); 2], Completion)> {
+        let snapshot = &*self.0;
+        self.repositories().flat_map(move |([repo], shown)| {
+            let Repository { id, name, .. } = &*shown.repository;
+            let falls = snapshot.falls.of_repository(*id);
+            let targets = snapshot.targets.of_repository(name);
+            shown.readings().iter().filter_map(move |reading| {
+                let code = &*reading.language.code;
+                let fall = falls?.get(code)?;
+                let rests = targets.of(code).is_some_and(Target::rests);
+                let is_shown = fall.is_shown(snapshot.taken_at) && !rests;
+                is_shown.then_some(([repo, ("language", code)], fall.from))
+            })
+        })
+    }
+
     fn encode_languages(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         family(
             encoder,
@@ -63,6 +81,13 @@ impl Translations {
             "When completion was last seen to rise, or first seen, or seen to fall from complete, whichever was last",
             self.readings(),
             |reading| Some(reading.progress()?.at.as_seconds()),
+        )?;
+        family(
+            encoder,
+            "translation_fallen_from_ratio",
+            "Completion ratio before a fall, of several the highest; present until it is reached again, or for 7 days after the last fall",
+            self.falls(),
+            |from| Some(from.ratio(self.0.completion_scale)),
         )?;
         family(
             encoder,

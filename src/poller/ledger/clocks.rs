@@ -82,6 +82,7 @@ impl Ledger {
         oldest.sort_unstable();
         for (_, key) in oldest.into_iter().take(excess) {
             self.departed.remove(&key);
+            self.falls.forget(key.0, &key.1);
         }
         if !std::mem::replace(&mut self.has_logged_excess, true) {
             tracing::warn!(

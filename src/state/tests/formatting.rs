@@ -22,6 +22,7 @@ fn documented() -> Memory {
         ],
         missed: [RepositoryId::new(8).unwrap()].into(),
         departed: departed(7, "fr"),
+        falls: Falls::default(),
         problems: Problems::new(),
     }
 }
@@ -30,6 +31,7 @@ fn documented() -> Memory {
 fn a_file_is_written_as_the_documentation_says_and_read_again() {
     let mut memory = documented();
     memory.repositories[0].failures = 3;
+    memory.falls = fallen(7, "de");
     memory.problems = [("polls_failing".into(), time(17))].into();
     let expected = concat!(
         r#"{"format":"translation-exporter state","version":2,"base_url":"https://api.example.com/","#,
@@ -37,7 +39,8 @@ fn a_file_is_written_as_the_documentation_says_and_read_again() {
         r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"failures":3,"#,
         r#""read":{"at":1700000000000,"languages":[{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
         r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000,"attempt":0,"failures":0,"read":null}],"#,
-        r#""missed":[8],"departed":[{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}],"problems":{"polls_failing":17}}"#,
+        r#""missed":[8],"departed":[{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}],"#,
+        r#""falls":[{"id":7,"code":"de","from":80.0,"at":5}],"problems":{"polls_failing":17}}"#,
     );
     assert_eq!(String::from_utf8(encoded(&memory)).unwrap(), expected);
     assert_eq!(decode(expected.as_bytes()).unwrap(), memory);
@@ -58,6 +61,33 @@ fn a_file_of_version_1_is_read() {
         "\n],\n\"crc32\":\"ddcdcaf9\"}\n"
     );
     assert_eq!(decode(written_by_0_1_0.as_bytes()).unwrap(), documented());
+}
+
+/// Written by the last program that kept neither falls nor problems.
+#[test]
+fn a_file_of_version_2_without_falls_and_problems_is_read() {
+    let memory = decode(include_bytes!("version_2.json")).unwrap();
+    let names: Vec<_> = memory
+        .repositories
+        .iter()
+        .map(|kept| (&*kept.repository.name, kept.failures))
+        .collect();
+    assert_eq!(
+        names,
+        [("owner/repo", 0), ("owner/b", 0), ("owner/gone", 6)]
+    );
+    let languages = memory.repositories[0].languages.as_ref().unwrap();
+    let reported: Vec<_> = languages.readings.iter().map(|one| one.reported).collect();
+    let expected = [
+        Reported::Now(clock(50.5, 1_795_370_424_830)),
+        Reported::Now(clock(12.0, 1_795_370_423_846)),
+        Reported::Before(clock(3.0, 1_795_370_423_846)),
+    ];
+    assert_eq!(reported, expected);
+    let left = [(clock(99.0, 1_795_370_423_846), time(1_795_370_424_830))];
+    assert!(memory.departed.values().eq(&left));
+    assert_eq!(memory.falls, Falls::default());
+    assert_eq!(memory.problems, Problems::new());
 }
 
 #[test]
@@ -164,6 +194,16 @@ fn no_impossible_value_gets_in() {
     ] {
         assert!(is_damaged(with("", entry)), "{entry}");
     }
+    for entry in [
+        r#"{"id":0,"code":"de","from":1,"at":1}"#,
+        r#"{"id":1,"code":"de","from":null,"at":1}"#,
+        r#"{"id":1,"code":"de","from":1}"#,
+    ] {
+        let text = format!(
+            r#"{{"format":"translation-exporter state","version":2,"base_url":"{API}","repositories":[],"departed":[],"falls":[{entry}]}}"#
+        );
+        assert!(is_damaged(decode(text.as_bytes())), "{entry}");
+    }
 }
 
 fn any_text() -> impl Strategy<Value = String> {
@@ -225,8 +265,28 @@ fn any_memory() -> impl Strategy<Value = Memory> {
         0..5,
     );
     let problems = collection::btree_map(any_text().prop_map(Into::into), any_time(), 0..5);
-    (took, repositories, missed, departed, problems).prop_map(
-        |(last_full_poll, repositories, missed, departed, problems)| Memory {
+    let falls = collection::vec((1..=RepositoryId::MAX, any_text(), any_progress()), 0..5)
+        .prop_map(|entries| {
+            let mut falls = Falls::default();
+            for (
+                id,
+                code,
+                Progress {
+                    completion: from,
+                    at,
+                },
+            ) in entries
+            {
+                falls.insert(
+                    RepositoryId::new(id).unwrap(),
+                    code.into(),
+                    Fall { from, at },
+                );
+            }
+            falls
+        });
+    (took, repositories, missed, departed, falls, problems).prop_map(
+        |(last_full_poll, repositories, missed, departed, falls, problems)| Memory {
             last_full_poll,
             repositories: repositories
                 .into_iter()
@@ -250,6 +310,7 @@ fn any_memory() -> impl Strategy<Value = Memory> {
                 .collect(),
             missed,
             departed,
+            falls,
             problems,
         },
     )

@@ -76,8 +76,7 @@ fn snapshot(repositories: Vec<Shown>) -> Snapshot {
         unnamed: 0,
         unconfirmed: 0,
         completion_scale: 100.0,
-        targets: Arc::default(),
-        links: Arc::default(),
+        ..Snapshot::default()
     }
 }
 

@@ -51,6 +51,7 @@ fn every_condition_shows_what_is_known_and_nothing_else() {
         Snapshot {
             filtered: 2,
             targets: Arc::new(targets),
+            falls: falls(&[(42, "de"), (42, "fr"), (42, "ja"), (43, "de"), (9, "de")]),
             ..snapshot(shown)
         },
         status,
@@ -69,6 +70,12 @@ translation_completion_ratio{repo="acme/bot",language="de"} -0.05
 translation_last_progress_timestamp_seconds{repo="acme/app",language="de"} 1795000000.0
 translation_last_progress_timestamp_seconds{repo="acme/app",language="ja"} 1795224640.12
 translation_last_progress_timestamp_seconds{repo="acme/bot",language="de"} 1795000000.007
+# HELP translation_fallen_from_ratio Completion ratio before a fall, of several the highest; present until it is reached again, or for 7 days after the last fall; read from the API every poll.interval, not at the scrape.
+# TYPE translation_fallen_from_ratio gauge
+# UNIT translation_fallen_from_ratio ratio
+translation_fallen_from_ratio{repo="acme/app",language="de"} 0.92
+translation_fallen_from_ratio{repo="acme/app",language="fr"} 0.92
+translation_fallen_from_ratio{repo="acme/bot",language="de"} 0.92
 # HELP translation_target_ratio Completion ratio at which a language is ready, from the entry of targets that matches it; read from the API every poll.interval, not at the scrape.
 # TYPE translation_target_ratio gauge
 # UNIT translation_target_ratio ratio
@@ -175,6 +182,23 @@ fn with_links_a_repository_has_the_url_where_it_is_translated() {
             r#"translation_repository_info{repo="acme/c++ \"x\"",id="7",private="false",url="https://t.example.com/acme/c%2B%2B%20%22x%22"} 1"#
         ]
     );
+}
+
+#[test]
+fn a_fall_is_shown_for_7_days_and_a_resting_language_has_none() {
+    let fallen = |days: i64, target: f64| {
+        let known = languages(0, vec![reading("de", "German", Some(10.0), 0)]);
+        let mut snapshot = snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]);
+        snapshot.taken_at = at(days * 86_400_000 - 1);
+        snapshot.targets = Arc::new(Targets(vec![entry(&[], &[], target, "")]));
+        snapshot.falls = falls(&[(1, "de"), (1, "fr"), (2, "de")]);
+        let text = fixed_text(&published(snapshot, polled()));
+        samples(&text, "translation_fallen").concat()
+    };
+    let de = r#"translation_fallen_from_ratio{repo="a/b",language="de"} 0.92"#;
+    assert_eq!(fallen(7, 1.0), de);
+    assert_eq!(fallen(8, 1.0), "");
+    assert_eq!(fallen(7, 0.0), "");
 }
 
 #[test]

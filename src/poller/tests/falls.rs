@@ -1,0 +1,50 @@
+//! The completions that languages fell from, in the snapshots that are published.
+
+use super::*;
+
+impl Bench {
+    /// The completion that each repository's language fell from.
+    fn fallen(&self) -> Vec<(u64, f64)> {
+        let falls = self.poller.snapshot().falls;
+        falls
+            .iter()
+            .map(|(id, _, fall)| (id.get(), fall.from.get()))
+            .collect()
+    }
+
+    async fn poll_with(&mut self, completions: &[(u64, f64)]) {
+        self.change(|answers| answers.completions = completions.to_vec());
+        self.poll().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fall_lasts_through_renames_failures_absence_and_restarts() {
+    let mut bench = bench();
+    bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;
+    assert_eq!(bench.fallen(), []);
+    bench.poll_with(&[(1, 10.0), (2, 20.0), (3, 30.0)]).await;
+    assert_eq!(bench.fallen(), [(2, 80.0)]);
+    bench.restart(START);
+    assert_eq!(bench.fallen(), [(2, 80.0)], "before the first poll");
+    bench.poll_with(&[(1, 10.0), (3, 30.0)]).await;
+    assert_eq!(bench.fallen(), [(2, 80.0)], "while its reads fail");
+    bench.change(|answers| answers.pages = vec![vec![(1, "o/a"), (3, "o/c")]]);
+    bench.poll().await;
+    bench.change(|answers| answers.pages = vec![vec![(1, "o/a"), (2, "o/new"), (3, "o/c")]]);
+    bench.poll_with(&[(1, 10.0), (2, 79.0), (3, 30.0)]).await;
+    assert_eq!(bench.fallen(), [(2, 80.0)], "after it left and came back");
+    bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;
+    assert_eq!(bench.fallen(), [], "once it is reached again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_language_that_comes_back_with_less_has_fallen() {
+    let mut bench = bench();
+    bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;
+    bench.change(|answers| answers.pages = vec![vec![(1, "o/a"), (3, "o/c")]]);
+    bench.poll().await;
+    bench.change(|answers| answers.pages = vec![vec![(1, "o/a"), (2, "o/b"), (3, "o/c")]]);
+    bench.poll_with(&[(1, 10.0), (2, 0.0), (3, 30.0)]).await;
+    assert_eq!(bench.fallen(), [(2, 80.0)]);
+}
