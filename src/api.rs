@@ -13,7 +13,7 @@ mod session;
 mod tls;
 pub mod wire;
 
-pub use error::{ApiError, CURSOR_HINT};
+pub use error::{ApiError, CURSOR_HINT, PollEnd, RequestFailure};
 pub use session::PollSession;
 pub use tls::BuildError;
 
@@ -22,7 +22,7 @@ use crate::{
     domain::{Failure, Interner, LanguageList, Operation, Page, Reason, RepositoryId},
     metrics::instruments::Instruments,
 };
-use error::{RequestError, failure_now};
+use error::RequestError;
 use key_reader::KeyReader;
 use pacing::Pacer;
 use reqwest::{StatusCode, Url, header::ACCEPT};
@@ -262,7 +262,7 @@ impl Api for Client {
     async fn begin(&self) -> Result<PollSession, Failure> {
         self.interner.forget_unused();
         let key = self.key.read(self.config.timeout).await;
-        let key = key.map_err(|KeyError { what, hint }| failure_now(what, hint))?;
+        let key = key.map_err(|KeyError { what, hint }| Failure::new(what, hint))?;
         Ok(PollSession::new(self.clone(), key))
     }
 

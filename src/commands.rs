@@ -150,7 +150,7 @@ fn open_state(
     if let Some(set_aside) = opened.set_aside {
         tracing::error!("{set_aside}");
         let hint = "nothing to do, unless the file that was set aside can be repaired";
-        instruments.state_discarded(Failure::new(now, set_aside.to_string(), hint));
+        instruments.state_discarded(Failure::new(set_aside.to_string(), hint).since(now));
     }
     Ok((Some(opened.file), opened.memory))
 }

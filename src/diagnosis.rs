@@ -9,7 +9,7 @@ mod polling;
 
 use crate::{
     domain::{
-        Failure,
+        Fault, Lasting, ReadFailure,
         snapshot::{Condition, PollOutcome, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
     },
     metrics::instruments::Facts,
@@ -160,9 +160,10 @@ impl Finding {
         }
     }
 
-    fn of(kind: Kind, what: impl Into<String>, failure: &Failure) -> Self {
+    fn of(kind: Kind, what: impl Into<String>, lasting: &Lasting) -> Self {
+        let failure = &lasting.failure;
         Self {
-            since: Some(failure.since),
+            since: Some(lasting.since),
             detail: Some(Arc::clone(&failure.what)),
             ..Self::new(kind, what, &failure.hint)
         }
@@ -251,8 +252,8 @@ pub fn why_not_ready(findings: &[Finding]) -> Option<&Finding> {
 
 /// Whether a repository's failure is named besides these findings: while the API fails as a whole, what fails with it is
 /// not.
-pub fn is_named(failure: &Failure, findings: &[Finding]) -> bool {
-    !failure.is_of_api || !findings.iter().any(is_outage)
+pub fn is_named(failure: &ReadFailure, findings: &[Finding]) -> bool {
+    failure.fault == Fault::Repository || !findings.iter().any(is_outage)
 }
 
 fn is_outage(finding: &Finding) -> bool {
@@ -276,7 +277,8 @@ fn failing(snapshot: &Snapshot, is_outage: bool) -> Option<Finding> {
         .repositories
         .iter()
         .filter_map(|shown| shown.condition.failure())
-        .filter(|failure| !is_outage || !failure.is_of_api)
+        .filter(|failure| !is_outage || failure.fault == Fault::Repository)
+        .map(|failure| &failure.lasting)
         .collect();
     let longest = failures.iter().min_by_key(|failure| failure.since)?;
     let (failing, all) = (

@@ -103,39 +103,61 @@ pub struct Language {
 /// Something that went wrong, in words for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// When it was first seen; there was no success since.
-    pub since: Timestamp,
     /// What was attempted, on what, and how it failed. Never holds the key.
     pub what: Arc<str>,
     /// What to do about it.
     pub hint: Arc<str>,
-    /// Whether it is of the API as a whole, or the way to it, and not only of what was asked for.
-    pub is_of_api: bool,
 }
 
 impl Failure {
-    pub fn new(since: Timestamp, what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) -> Self {
-        Self {
-            since,
-            what: what.into(),
-            hint: hint.into(),
-            is_of_api: false,
-        }
+    pub fn new(what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) -> Self {
+        let (what, hint) = (what.into(), hint.into());
+        Self { what, hint }
     }
 
-    /// The same, which is there since `before` was first seen, or else since `now`.
-    pub fn lasting(self, before: Option<&Self>, now: Timestamp) -> Self {
+    /// Dates the failure: it lasts since `since`.
+    pub fn since(self, since: Timestamp) -> Lasting {
+        let failure = self;
+        Lasting { failure, since }
+    }
+
+    /// Dates the failure: it lasts as long as the failure `before` it, or else since `now`.
+    pub fn lasting(self, before: Option<&Lasting>, now: Timestamp) -> Lasting {
         // A clock that was set back in the meantime must not date it into the future.
-        let since = before.map_or(now, |before| before.since.min(now));
-        Self { since, ..self }
+        self.since(before.map_or(now, |before| before.since.min(now)))
     }
 }
 
-/// Why a poll ended before it had asked for everything, or could read nothing of it.
+/// A failure, and the time since which there was no success.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lasting {
+    pub failure: Failure,
+    pub since: Timestamp,
+}
+
+/// Why the last read of a repository's languages failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadFailure {
+    pub lasting: Lasting,
+    /// The kind of the failure; `None` if no request of this process says so.
+    pub reason: Option<Reason>,
+    pub fault: Fault,
+}
+
+/// The side that a failed read is to be blamed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The API answers; only this repository cannot be read.
+    Repository,
+    /// The API as a whole, or the way to it, failed.
+    Api,
+}
+
+/// The reason for which a poll ended before it had requested everything, or could read nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
     pub reason: PollFailure,
-    pub failure: Failure,
+    pub lasting: Lasting,
 }
 
 macro_rules! labels {

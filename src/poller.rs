@@ -14,7 +14,7 @@ mod steps;
 pub use save::Saver;
 
 use crate::{
-    api::Api,
+    api::{Api, PollEnd},
     domain::{
         Failure, PollFailure, Stop,
         filter::{Filter, LanguageFilter},
@@ -164,9 +164,9 @@ impl<A: Api> Poller<A> {
             }
             Err(failure) => {
                 round.outcome.unreached = self.ledger.polled();
-                round.outcome.listing = Some(failure.clone());
+                round.listing_failure = Some(failure.clone());
                 let reason = PollFailure::KeyFile;
-                round.outcome.stop = Some(Stop { reason, failure });
+                round.end = Some(PollEnd { reason, failure });
             }
         }
         self.conclude(round, began.monotonic.elapsed())
@@ -175,7 +175,11 @@ impl<A: Api> Poller<A> {
     /// Reports how a poll ended.
     fn conclude(&mut self, round: Round, duration: Duration) -> PollOutcome {
         let Round {
-            mut outcome, log, ..
+            mut outcome,
+            listing_failure,
+            end,
+            log,
+            ..
         } = round;
         let now = self.clock.moment();
         self.ledger.forget_departed(now);
@@ -184,13 +188,12 @@ impl<A: Api> Poller<A> {
         // A failure lasts since the first of the polls in a row that failed at this step, for whatever reason.
         let before = self.last.as_ref();
         let listing_before = before.and_then(|before| before.listing.as_ref());
-        let listing = outcome.listing;
-        outcome.listing = listing.map(|failure| failure.lasting(listing_before, now.wall));
+        outcome.listing = listing_failure.map(|failure| failure.lasting(listing_before, now.wall));
         let stop_before = before.and_then(|before| before.stop.as_ref());
-        let stop_before = stop_before.map(|stop| &stop.failure);
-        outcome.stop = outcome.stop.map(|stop| Stop {
-            failure: stop.failure.lasting(stop_before, now.wall),
-            ..stop
+        let stop_before = stop_before.map(|stop| &stop.lasting);
+        outcome.stop = end.map(|PollEnd { reason, failure }| Stop {
+            reason,
+            lasting: failure.lasting(stop_before, now.wall),
         });
         self.instruments.poll_ended(outcome.failure());
         if duration > self.settings.borrow().interval {
@@ -283,11 +286,12 @@ impl<A: Api> Poller<A> {
     fn follow_the_clock(&mut self) {
         let now = self.clock.moment();
         let behind = self.ledger.follow_clock(now).filter(|by| *by >= JUMP);
-        self.instruments.clock_behind(behind.map(|by| {
+        let failure = behind.map(|by| {
             let what = format!("it is {} behind the newest time that was recorded", Rough(by));
             let hint = "set the clock of this machine; if it is right, times that are later are set to now after 24 hours";
-            Failure::new(now.wall, what, hint)
-        }));
+            Failure::new(what, hint)
+        });
+        self.instruments.clock_behind(failure, now.wall);
     }
 
     /// Whether the machine's clock was set since the last publication.

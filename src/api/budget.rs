@@ -1,8 +1,8 @@
 //! What one poll may still request: the retry budget, and what ends the poll for all of its requests.
 
-use super::error::{ApiError, failure_now};
+use super::error::{ApiError, PollEnd};
 use crate::{
-    domain::{PollFailure, Stop},
+    domain::{Failure, PollFailure},
     support::lock::lock,
 };
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ const FREE_RETRIES: u32 = 10;
 pub struct Budget {
     counts: Mutex<Counts>,
     /// Why the poll must end.
-    stop: SetOnce<Stop>,
+    end: SetOnce<PollEnd>,
 }
 
 #[derive(Debug, Default)]
@@ -27,30 +27,30 @@ struct Counts {
 
 impl Budget {
     /// Allows no more requests in this poll; the first reason is kept.
-    pub fn stop(
+    pub fn end_poll(
         &self,
         reason: PollFailure,
         what: impl Into<Arc<str>>,
         hint: impl Into<Arc<str>>,
     ) -> ApiError {
-        let failure = failure_now(what, hint);
-        let stop = Stop { reason, failure };
-        let _ = self.stop.set(stop.clone());
-        ApiError::Stopped(stop)
+        let failure = Failure::new(what, hint);
+        let end = PollEnd { reason, failure };
+        let _ = self.end.set(end.clone());
+        ApiError::PollEnded(end)
     }
 
     /// Waits, unless the poll must end before that is over.
-    pub async fn unless_stopped<T>(&self, wait: impl Future<Output = T>) -> Result<T, ApiError> {
-        let stop = tokio::select! {
+    pub async fn unless_ended<T>(&self, wait: impl Future<Output = T>) -> Result<T, ApiError> {
+        let end = tokio::select! {
             biased;
-            stop = self.stop.wait() => stop,
-            waited = wait => match self.stop.get() {
+            end = self.end.wait() => end,
+            waited = wait => match self.end.get() {
                 None => return Ok(waited),
                 // While it waited.
-                Some(stop) => stop,
+                Some(end) => end,
             },
         };
-        Err(ApiError::Stopped(stop.clone()))
+        Err(ApiError::PollEnded(end.clone()))
     }
 
     /// A request is sent for the first time.
@@ -83,9 +83,9 @@ mod tests {
     #[tokio::test]
     async fn whoever_waits_when_the_poll_ends_learns_why() {
         let budget = Budget::default();
-        let stop = async { budget.stop(PollFailure::Held, "enough", "wait") };
-        let waiting = budget.unless_stopped(std::future::pending::<()>());
-        let (waited, stopped) = tokio::join!(waiting, stop);
-        assert_eq!(waited, Err(stopped));
+        let end = async { budget.end_poll(PollFailure::Held, "enough", "wait") };
+        let waiting = budget.unless_ended(std::future::pending::<()>());
+        let (waited, ended) = tokio::join!(waiting, end);
+        assert_eq!(waited, Err(ended));
     }
 }

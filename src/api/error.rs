@@ -2,11 +2,11 @@
 
 use super::wire::DecodeError;
 use crate::{
-    domain::{Failure, Operation, Reason, Stop},
-    support::{clock::Clock, escape::os_hint},
+    domain::{Failure, Operation, PollFailure, Reason},
+    support::escape::os_hint,
 };
 use reqwest::{StatusCode, Url};
-use std::{error::Error, io, iter::successors, sync::Arc, time::Duration};
+use std::{error::Error, io, iter::successors, time::Duration};
 
 /// What to do about a listing that cannot go on.
 pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's operators";
@@ -14,21 +14,41 @@ pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to th
 /// Why a request to the API has no usable answer. No failure holds the key, or anything that the API sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiError {
-    /// It failed, for a reason of its own: keep what was known of it.
-    Failed(Failure),
-    /// So many requests failed in a way that says nothing about what was asked for: the API, or the way to it, may fail as
-    /// a whole.
-    Trouble { failure: Failure, requests: u32 },
-    /// Nothing more can be requested in this poll.
-    Stopped(Stop),
+    /// The API works, but this resource cannot be read: keep what was known of it.
+    Failed(RequestFailure),
+    /// As many `requests` in a row failed in a way that suggests an outage of the API, or of the way
+    /// to it: the poll's circuit breaker decides whose failure it is.
+    Unreachable {
+        failure: RequestFailure,
+        requests: u32,
+    },
+    /// No further request can be sent in this poll.
+    PollEnded(PollEnd),
+}
+
+/// The last failure of the attempts to read a resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestFailure {
+    pub reason: Reason,
+    pub failure: Failure,
+}
+
+/// The reason for which a poll ends before it has requested everything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PollEnd {
+    pub reason: PollFailure,
+    pub failure: Failure,
 }
 
 impl ApiError {
     pub fn into_failure(self) -> Failure {
         match self {
-            Self::Failed(failure)
-            | Self::Trouble { failure, .. }
-            | Self::Stopped(Stop { failure, .. }) => failure,
+            Self::Failed(RequestFailure { failure, .. })
+            | Self::Unreachable {
+                failure: RequestFailure { failure, .. },
+                ..
+            }
+            | Self::PollEnded(PollEnd { failure, .. }) => failure,
         }
     }
 }
@@ -148,9 +168,9 @@ impl RequestError {
         failed
     }
 
-    /// Whether it looks as if the API, or the way to it, failed as a whole. Then it says nothing about what was asked for,
-    /// and other requests would only add to the load.
-    pub fn is_trouble(&self) -> bool {
+    /// Whether the failure suggests an outage of the API, or of the way to it. Then it says nothing
+    /// about the requested resource, and further requests would only add to the load.
+    fn suggests_outage(&self) -> bool {
         matches!(
             self.reason,
             Reason::Connect
@@ -166,17 +186,17 @@ impl RequestError {
 
     /// Why so many requests for `url` have no answer.
     pub fn into_api_error(self, url: &Url, requests: u32) -> ApiError {
-        let failure = failure_now(format!("GET {url}: {}", self.how), self.hint);
-        if self.is_trouble() {
-            ApiError::Trouble { failure, requests }
+        let suggests_outage = self.suggests_outage();
+        let failure = RequestFailure {
+            reason: self.reason,
+            failure: Failure::new(format!("GET {url}: {}", self.how), self.hint),
+        };
+        if suggests_outage {
+            ApiError::Unreachable { failure, requests }
         } else {
             ApiError::Failed(failure)
         }
     }
-}
-
-pub fn failure_now(what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) -> Failure {
-    Failure::new(Clock::system().now(), what, hint)
 }
 
 fn hint(reason: Reason) -> &'static str {

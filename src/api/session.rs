@@ -68,7 +68,7 @@ impl PollSession {
         let mut requests = 0;
         let mut has_new_key = false;
         loop {
-            let key = self.budget.unless_stopped(self.permit()).await?;
+            let key = self.budget.unless_ended(self.permit()).await?;
             if requests == 0 {
                 self.budget.count_request();
             } else {
@@ -85,7 +85,7 @@ impl PollSession {
             if error.reason == Reason::Unauthorized {
                 if has_new_key || !self.has_newer_key(&key).await? {
                     let reason = PollFailure::Unauthorized;
-                    return Err(self.budget.stop(reason, REFUSED, error.hint));
+                    return Err(self.budget.end_poll(reason, REFUSED, error.hint));
                 }
                 has_new_key = true;
             } else {
@@ -93,7 +93,7 @@ impl PollSession {
                     return Err(error.into_api_error(url, requests));
                 }
                 let wait = sleep(retry::backoff(attempt));
-                self.budget.unless_stopped(wait).await?;
+                self.budget.unless_ended(wait).await?;
             }
         }
     }
@@ -108,14 +108,14 @@ impl PollSession {
             if hold > LONGEST_HOLD_WITHIN_POLL {
                 let hold = humantime::format_duration(Duration::from_secs(hold.as_secs()));
                 let what = format!("Retry-After holds all requests for {hold} ({})", error.how);
-                return Err(self.budget.stop(PollFailure::Held, what, error.hint));
+                return Err(self.budget.end_poll(PollFailure::Held, what, error.hint));
             }
         }
         if error.reason == Reason::Forbidden && operation == Operation::ListRepositories {
             let what = "the API forbids the listing (status 403)";
             return Err(self
                 .budget
-                .stop(PollFailure::Unauthorized, what, error.hint));
+                .end_poll(PollFailure::Unauthorized, what, error.hint));
         }
         Ok(())
     }
@@ -136,7 +136,7 @@ impl PollSession {
             }
             Err(KeyError { what, hint }) => {
                 let what = format!("{REFUSED}, and {what}");
-                Err(self.budget.stop(PollFailure::Unauthorized, what, hint))
+                Err(self.budget.end_poll(PollFailure::Unauthorized, what, hint))
             }
         }
     }
@@ -185,7 +185,7 @@ mod tests {
         let hold = hold.map(Duration::from_secs);
         let error = RequestError::status(StatusCode::from_u16(status).unwrap(), hold);
         match session().judge(operation, &error) {
-            Err(ApiError::Stopped(stop)) => Some(stop.reason),
+            Err(ApiError::PollEnded(stop)) => Some(stop.reason),
             _ => None,
         }
     }

@@ -93,7 +93,7 @@ impl Reloader {
             };
             let now = Clock::system().now();
             let hint = "correct it, then reload again; the web configuration file in force is read again when it changes";
-            let outcome = outcome.map_err(|error| Failure::new(now, error.to_string(), hint));
+            let outcome = outcome.map_err(|error| Failure::new(error.to_string(), hint));
             // It is logged and counted, since not everybody gets an answer.
             if let Err(Failure { what, .. }) = &outcome {
                 tracing::error!(

@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::{
-    Completion, Language, PollFailure, Repository, RepositoryId, Stop,
+    Completion, Failure, Language, PollFailure, Reason, Repository, RepositoryId, Stop,
     progress::Progress,
     snapshot::{Activity, Languages, PollOutcome, Reading, Reported, Running, Shown, Step},
     targets::{Targets, tests::entry},
@@ -13,19 +13,25 @@ fn ago(hours: u32) -> Timestamp {
     Timestamp::from_millis(NOW.as_millis() - i64::from(hours) * 3_600_000)
 }
 
-fn of_the_api(since: Timestamp, what: &str, hint: &str) -> Failure {
-    Failure {
-        is_of_api: true,
-        ..Failure::new(since, what, hint)
+fn failure() -> Lasting {
+    let what = "GET https://api.test/v1/repositories: it failed";
+    Failure::new(what, "do something").since(ago(2))
+}
+
+fn failed_with_the_api(reason: Reason) -> ReadFailure {
+    ReadFailure {
+        lasting: failure(),
+        reason: Some(reason),
+        fault: Fault::Api,
     }
 }
 
-fn failure() -> Failure {
-    of_the_api(
-        ago(2),
-        "GET https://api.test/v1/repositories: it failed",
-        "do something",
-    )
+fn failed_by_itself(hours: u32) -> ReadFailure {
+    ReadFailure {
+        lasting: Failure::new("404", "look for it").since(ago(hours)),
+        reason: Some(Reason::NotFound),
+        fault: Fault::Repository,
+    }
 }
 
 fn repository(id: u64, condition: Condition) -> Shown {
@@ -143,7 +149,7 @@ fn running(since: Timestamp, is_listed: bool, read: usize) -> Activity {
 fn stop(reason: PollFailure) -> Stop {
     Stop {
         reason,
-        failure: failure(),
+        lasting: failure(),
     }
 }
 
@@ -172,7 +178,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
     let fails = || Some(failure());
     let stale = || Condition::Stale {
         read_at: ago(5),
-        failure: fails(),
+        failure: Some(failed_by_itself(2)),
     };
     vec![
         (
@@ -222,8 +228,10 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
         (
             Kind::RepositoriesFailing,
             Known::with(|known| {
-                known.snapshot.repositories[0].condition =
-                    Condition::Failing(read_at(ago(3), 50.0), failure());
+                known.snapshot.repositories[0].condition = Condition::Failing(
+                    read_at(ago(3), 50.0),
+                    failed_with_the_api(Reason::ServerError),
+                );
             }),
             &["1 of 2 repositories cannot be read"],
         ),
@@ -387,7 +395,10 @@ fn nothing_is_wrong_after_a_poll_that_read_everything() {
 #[test]
 fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
     let mut known = Known::ended(ended_early(PollFailure::Unavailable));
-    known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+    known.snapshot.repositories[0].condition = Condition::Failing(
+        read_at(ago(3), 50.0),
+        failed_with_the_api(Reason::ServerError),
+    );
     let kinds = known.kinds();
     assert_eq!(kinds, [Kind::ApiUnavailable]);
 }
@@ -397,8 +408,10 @@ fn what_fails_is_reported_while_polls_recover() {
     let mut known = Known::with(|known| {
         known.status.last = Some(refused(PollFailure::Unauthorized));
         known.status.activity = running(NOW, true, 1);
-        known.snapshot.repositories[1].condition =
-            Condition::Failing(read_at(ago(3), 50.0), failure());
+        known.snapshot.repositories[1].condition = Condition::Failing(
+            read_at(ago(3), 50.0),
+            failed_with_the_api(Reason::ServerError),
+        );
     });
     let kinds = known.kinds();
     assert_eq!(
@@ -406,7 +419,7 @@ fn what_fails_is_reported_while_polls_recover() {
         [Kind::Undecided],
         "a repository whose failure was that of the key"
     );
-    let other = Failure::new(ago(1), "404", "look for it");
+    let other = failed_by_itself(1);
     known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
     let kinds = known.kinds();
     assert_eq!(kinds, [Kind::RepositoriesFailing, Kind::Undecided]);
@@ -451,7 +464,10 @@ fn a_restart_with_nothing_to_show_is_a_first_poll() {
     });
     assert!(headline(&known.findings()).contains("as before the restart"));
     for shown in &mut known.snapshot.repositories {
-        shown.condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+        shown.condition = Condition::Failing(
+            read_at(ago(3), 50.0),
+            failed_with_the_api(Reason::ServerError),
+        );
     }
     let findings = known.findings();
     let first_poll = findings.iter().find(|one| one.kind == Kind::Undecided);
@@ -487,8 +503,8 @@ fn a_listing_without_names_is_no_empty_account() {
 #[test]
 fn an_outage_with_several_symptoms_is_one() {
     let mut known = Known::ended(ended_early(PollFailure::Unavailable));
-    let timeout = of_the_api(ago(3), "no answer", "raise api.timeout");
-    let status = of_the_api(ago(3), "503", "wait");
+    let timeout = failed_with_the_api(Reason::Timeout);
+    let status = failed_with_the_api(Reason::ServerError);
     known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), timeout);
     known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), status);
     assert_eq!(known.kinds(), [Kind::ApiUnavailable]);
@@ -497,8 +513,11 @@ fn an_outage_with_several_symptoms_is_one() {
 #[test]
 fn an_outage_hides_only_what_fails_as_it_does() {
     let mut known = Known::ended(ended_early(PollFailure::Unavailable));
-    let other = Failure::new(ago(3), "404", "look for it");
-    known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), failure());
+    let other = failed_by_itself(3);
+    known.snapshot.repositories[0].condition = Condition::Failing(
+        read_at(ago(3), 50.0),
+        failed_with_the_api(Reason::ServerError),
+    );
     known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
     let findings = known.findings();
     let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
@@ -514,7 +533,7 @@ fn a_repository_whose_data_are_stale_cannot_be_read_all_the_same() {
     let known = Known::with(|known| {
         known.snapshot.repositories[0].condition = Condition::Stale {
             read_at: ago(5),
-            failure: Some(failure()),
+            failure: Some(failed_with_the_api(Reason::ServerError)),
         };
     });
     let kinds = known.kinds();
@@ -592,8 +611,8 @@ fn a_finding_is_dated_by_what_it_is_about() {
 
 #[test]
 fn only_what_fails_with_the_whole_api_is_not_named_besides_an_outage() {
-    let of_the_api = failure();
-    let own = Failure::new(ago(3), "404", "look for it");
+    let of_the_api = failed_with_the_api(Reason::ServerError);
+    let own = failed_by_itself(3);
     let outage = Known::ended(ended_early(PollFailure::Unavailable)).findings();
     assert!(is_named(&own, &outage) && !is_named(&of_the_api, &outage));
     let other = Known::with(|known| known.facts.state_not_saved = Some(failure())).findings();

@@ -2,7 +2,7 @@
 
 use crate::{
     domain::{
-        Failure,
+        Lasting, ReadFailure, Reason,
         snapshot::{Reading, Shown, Snapshot, find},
         targets::{RepositoryTargets, Target},
     },
@@ -317,25 +317,26 @@ pub struct Cause<'a> {
     /// The names of the repositories with this cause.
     pub repositories: Vec<&'a str>,
     /// The one that has lasted longest.
-    pub failure: &'a Failure,
+    pub lasting: &'a Lasting,
 }
 
-/// Why repositories fail, the most frequent cause first; failures with the same hint count as one cause.
+/// Why repositories fail, the most frequent cause first; failures for the same reason count as one cause.
 ///
 /// Of the failures that `is_named` chooses.
-pub fn causes(snapshot: &Snapshot, is_named: impl Fn(&Failure) -> bool) -> Vec<Cause<'_>> {
-    let mut causes: BTreeMap<&str, Cause<'_>> = BTreeMap::new();
+pub fn causes(snapshot: &Snapshot, is_named: impl Fn(&ReadFailure) -> bool) -> Vec<Cause<'_>> {
+    let mut causes: BTreeMap<Option<Reason>, Cause<'_>> = BTreeMap::new();
     for shown in &snapshot.repositories {
         if let Some(failure) = shown.condition.failure()
             && is_named(failure)
         {
-            let cause = causes.entry(&failure.hint).or_insert(Cause {
+            let lasting = &failure.lasting;
+            let cause = causes.entry(failure.reason).or_insert(Cause {
                 repositories: Vec::new(),
-                failure,
+                lasting,
             });
             cause.repositories.push(&shown.repository.name);
-            if failure.since < cause.failure.since {
-                cause.failure = failure;
+            if lasting.since < cause.lasting.since {
+                cause.lasting = lasting;
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::{
     domain::{
-        Completion, Failure, Language, PollFailure, Repository, Stop,
+        Completion, Language, Lasting, PollFailure, ReadFailure, Repository, Stop,
         falls::Falls,
         links::Links,
         progress::Progress,
@@ -72,17 +72,17 @@ pub struct Languages {
 #[derive(Debug, Clone)]
 pub enum Condition {
     /// Never read. The failure is that of its first attempts, if there were any.
-    Pending(Option<Failure>),
+    Pending(Option<ReadFailure>),
     /// Not read by this process yet; the data are from the state file.
     Restored(Arc<Languages>),
     /// The last read succeeded.
     Fresh(Arc<Languages>),
     /// The last read failed; the data from before are not stale yet.
-    Failing(Arc<Languages>, Failure),
+    Failing(Arc<Languages>, ReadFailure),
     /// The data read at `read_at` are no longer shown.
     Stale {
         read_at: Timestamp,
-        failure: Option<Failure>,
+        failure: Option<ReadFailure>,
     },
 }
 
@@ -115,7 +115,7 @@ impl Condition {
         }
     }
 
-    pub fn failure(&self) -> Option<&Failure> {
+    pub fn failure(&self) -> Option<&ReadFailure> {
         match self {
             Self::Fresh(_) | Self::Restored(_) => None,
             Self::Failing(_, failure) => Some(failure),
@@ -248,7 +248,7 @@ pub struct PollOutcome {
     pub ended_at: Timestamp,
     pub duration: Duration,
     /// Why the listing did not reach its end, if it did not.
-    pub listing: Option<Failure>,
+    pub listing: Option<Lasting>,
     /// Why the poll ended before everything was requested, or read nothing, if so.
     pub stop: Option<Stop>,
     /// How many repositories were read in full.
@@ -263,8 +263,8 @@ pub struct PollOutcome {
 
 impl PollOutcome {
     /// Why not everything was listed and requested, if so: what ended the poll, or else what ended the listing.
-    pub fn cut_short(&self) -> Option<&Failure> {
-        let stop = self.stop.as_ref().map(|stop| &stop.failure);
+    pub fn cut_short(&self) -> Option<&Lasting> {
+        let stop = self.stop.as_ref().map(|stop| &stop.lasting);
         stop.or(self.listing.as_ref())
     }
 

@@ -13,7 +13,7 @@ use self::{
     process::ProcessCollector,
 };
 use crate::{
-    domain::{Defect, Failure, Operation, PollFailure, Reason},
+    domain::{Defect, Failure, Lasting, Operation, PollFailure, Reason},
     support::{clock::Timestamp, lock::lock},
 };
 use prometheus_client::{
@@ -235,22 +235,22 @@ impl Instruments {
     }
 
     /// The state file was written, or could not be.
-    pub fn state_written(&self, result: Result<(), Failure>) {
+    pub fn state_written(&self, result: Result<(), Failure>, now: Timestamp) {
         self.state_writes.inc();
         if result.is_err() {
             self.state_write_failures.inc();
         }
-        note(&mut lock(&self.facts).state_not_saved, result.err());
+        note(&mut lock(&self.facts).state_not_saved, result.err(), now);
     }
 
     /// The state file was set aside at the start: it was damaged, or of another API.
-    pub fn state_discarded(&self, failure: Failure) {
+    pub fn state_discarded(&self, failure: Lasting) {
         lock(&self.facts).state_discarded = Some(failure);
     }
 
     /// The machine's clock is behind what is known, or agrees with it.
-    pub fn clock_behind(&self, failure: Option<Failure>) {
-        note(&mut lock(&self.facts).clock_behind, failure);
+    pub fn clock_behind(&self, failure: Option<Failure>, now: Timestamp) {
+        note(&mut lock(&self.facts).clock_behind, failure, now);
     }
 
     /// A configuration was loaded at `at` (at the start, by a reload, or because a file changed), or was refused.
@@ -259,7 +259,7 @@ impl Instruments {
         if result.is_ok() {
             facts.loaded_at = Some(at);
         }
-        note(&mut facts.reload_refused, result.err());
+        note(&mut facts.reload_refused, result.err(), at);
     }
 
     /// What the exporter knows of itself.

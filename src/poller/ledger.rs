@@ -11,7 +11,8 @@ use clocks::RecordedTime;
 use super::log::PollLog;
 use crate::{
     domain::{
-        Failure, LanguageList, Repository, RepositoryId, TargetLanguage,
+        Failure, Fault, LanguageList, ReadFailure, Reason, Repository, RepositoryId,
+        TargetLanguage,
         falls::Falls,
         links::Links,
         progress::{Progress, advance},
@@ -34,6 +35,15 @@ const MOST_FAILURES: u32 = 10;
 /// How many languages all repositories may have in all: two million series, or four with targets.
 pub const MOST_LANGUAGES: usize = 1_000_000;
 
+/// A repository whose languages could not be read.
+#[derive(Debug)]
+pub struct FailedRead {
+    pub id: RepositoryId,
+    pub failure: Failure,
+    pub reason: Option<Reason>,
+    pub fault: Fault,
+}
+
 /// A repository that is polled.
 #[derive(Debug)]
 struct Polled {
@@ -42,7 +52,7 @@ struct Polled {
     /// When this process read them, so that their age does not depend on jumps of the wall clock.
     read_at: Option<Instant>,
     /// Why the last read failed, if it did.
-    failure: Option<Failure>,
+    failure: Option<ReadFailure>,
     /// Larger is later; 0 is never.
     last_attempt: u64,
     /// How many reads in a row failed, up to [`MOST_FAILURES`]; those of polls in which nothing could be read for an outage do not
@@ -112,9 +122,14 @@ impl Ledger {
             }
             let what = "its last read before the restart failed";
             let hint = "nothing to do: it is read again soon";
+            let failure = || ReadFailure {
+                lasting: Failure::new(what, hint).since(now),
+                reason: None,
+                fault: Fault::Repository,
+            };
             let known = Polled {
                 languages,
-                failure: (failures > 0).then(|| Failure::new(now, what, hint)),
+                failure: (failures > 0).then(failure),
                 last_attempt,
                 failures,
                 ..Polled::new(repository)
@@ -194,7 +209,7 @@ impl Ledger {
         };
         let repo = &known.repository.name;
         log.bad_entries(repo, &bad.described, &mut known.bad_entries);
-        if matches!(known.failure.take(), Some(failure) if !failure.is_of_api) {
+        if matches!(known.failure.take(), Some(failure) if failure.fault == Fault::Repository) {
             log.recovered(repo, id);
         }
         let at = self.time.record(now.wall);
@@ -249,12 +264,16 @@ impl Ledger {
         known.failures = 0;
     }
 
-    /// The languages of a repository could not be read, so that the next poll asks for it after the others, if it
-    /// `comes_last`. Logs a failure of its own that was not logged before.
+    /// Notes that a repository's languages could not be read. If it `comes_last`, the next poll
+    /// requests it after all others. Logs a failure of its own that was not logged before.
     pub fn failed(
         &mut self,
-        id: RepositoryId,
-        failure: Failure,
+        FailedRead {
+            id,
+            failure,
+            reason,
+            fault,
+        }: FailedRead,
         comes_last: bool,
         now: Timestamp,
         log: &mut PollLog,
@@ -266,15 +285,19 @@ impl Ledger {
         known.last_attempt = self.attempts;
         known.failures = (known.failures + u32::from(comes_last)).min(MOST_FAILURES);
         let before = known.failure.as_ref();
-        let own_before = before.filter(|before| !before.is_of_api);
-        if own_before.is_some() && failure.is_of_api {
+        let own_before = before.filter(|before| before.fault == Fault::Repository);
+        if own_before.is_some() && fault == Fault::Api {
             return;
         }
-        let is_new = own_before.is_none_or(|before| before.hint != failure.hint);
-        if is_new && !failure.is_of_api {
+        let is_new = own_before.is_none_or(|before| before.reason != reason);
+        if is_new && fault == Fault::Repository {
             log.failing(&known.repository.name, id, &failure);
         }
-        known.failure = Some(failure.lasting(before, now));
+        known.failure = Some(ReadFailure {
+            lasting: failure.lasting(before.map(|before| &before.lasting), now),
+            reason,
+            fault,
+        });
     }
 
     /// When, after `now`, the next data become stale.
@@ -330,7 +353,8 @@ impl Ledger {
         let mut languages = known.languages.clone();
         // Nothing is shown in the future.
         if let Some(failure) = &mut failure {
-            failure.since = failure.since.min(now.wall);
+            let since = &mut failure.lasting.since;
+            *since = (*since).min(now.wall);
         }
         if let Some(languages) = &mut languages {
             clocks::cut_to(languages, now.wall);

@@ -69,12 +69,12 @@ impl Queue {
     ) -> Self {
         let phase = match listing_error {
             Some(
-                ApiError::Stopped(_)
-                | ApiError::Trouble {
+                ApiError::PollEnded(_)
+                | ApiError::Unreachable {
                     requests: ROW.., ..
                 },
             ) => Phase::Over,
-            Some(ApiError::Trouble { requests, .. }) => Phase::Confident(Row {
+            Some(ApiError::Unreachable { requests, .. }) => Phase::Confident(Row {
                 requests: *requests,
                 repositories: ROW_REPOSITORIES,
             }),
@@ -131,8 +131,8 @@ impl Queue {
                 self.may_fail += usize::from(question.failed_before && answer.is_ok());
             }
             // That these fail again says nothing about the others.
-            Err(ApiError::Trouble { .. }) if question.failed_before => {}
-            Err(ApiError::Trouble { requests, .. }) => {
+            Err(ApiError::Unreachable { .. }) if question.failed_before => {}
+            Err(ApiError::Unreachable { requests, .. }) => {
                 if let Phase::Confident(row) = &mut self.phase {
                     row.requests += requests;
                     row.repositories += 1;
@@ -141,7 +141,7 @@ impl Queue {
                     }
                 }
             }
-            Err(ApiError::Stopped(_)) => self.phase = Phase::Over,
+            Err(ApiError::PollEnded(_)) => self.phase = Phase::Over,
         }
     }
 
@@ -179,17 +179,23 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{domain::Failure, support::clock::Timestamp};
+    use crate::{
+        api::RequestFailure,
+        domain::{Failure, Reason},
+    };
 
     const READ: Result<(), ApiError> = Ok(());
 
-    fn failure() -> Failure {
-        Failure::new(Timestamp::default(), "no answer", "wait")
+    fn failure() -> RequestFailure {
+        RequestFailure {
+            reason: Reason::Timeout,
+            failure: Failure::new("no answer", "wait"),
+        }
     }
 
     fn trouble(requests: u32) -> ApiError {
         let failure = failure();
-        ApiError::Trouble { failure, requests }
+        ApiError::Unreachable { failure, requests }
     }
 
     fn failed(error: ApiError) -> Result<(), ApiError> {

@@ -60,13 +60,9 @@ async fn write_all(
             // `health` is no longer logged at the end.
             tracing::error!(%error, "the state cannot be saved at the end; the last good file stays");
         }
-        instruments.state_written(result.map_err(|error| {
-            Failure::new(
-                Clock::system().now(),
-                error.to_string(),
-                "it is tried again every minute",
-            )
-        }));
+        let hint = "it is tried again every minute";
+        let result = result.map_err(|error| Failure::new(error.to_string(), hint));
+        instruments.state_written(result, Clock::system().now());
     }
 }
 

@@ -1,17 +1,22 @@
 //! What one poll does: it reads the listing, then the languages of each repository.
 
-use super::{PUBLISH_EVERY, Poller, ledger::MOST_LANGUAGES, log::PollLog, queue::Queue};
+use super::{
+    PUBLISH_EVERY, Poller,
+    ledger::{FailedRead, MOST_LANGUAGES},
+    log::PollLog,
+    queue::Queue,
+};
 use crate::{
-    api::{Api, ApiError, CURSOR_HINT, Session},
+    api::{Api, ApiError, CURSOR_HINT, PollEnd, RequestFailure, Session},
     domain::{
-        Defects, Failure, LanguageList, Listing, Next, Operation, PollFailure, Reason,
-        RepositoryId, Stop,
+        Defects, Failure, Fault, LanguageList, Listing, Next, Operation, PollFailure, Reason,
+        RepositoryId,
         snapshot::{PollOutcome, Step},
     },
     support::humanize::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use std::{pin::pin, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 /// How often a long poll is saved while it runs.
@@ -27,11 +32,40 @@ const FIRST_PUBLISH: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub struct Round {
     pub outcome: PollOutcome,
+    /// Why the listing did not reach its end, if it did not.
+    pub listing_failure: Option<Failure>,
+    /// Why the poll ended early, if it did.
+    pub end: Option<PollEnd>,
     pub log: PollLog,
     /// When what was read so far is published: soon at first, so that a start shows something.
     pub publications: Interval,
-    /// Those that failed by trouble since the last answer: that may be their own failure or that of the API.
-    doubtful: Vec<(RepositoryId, Failure)>,
+    /// Reads since the last answer that failed as in an outage: the rest of the poll decides whose
+    /// failures they are.
+    unsettled: Vec<UnsettledRead>,
+}
+
+/// A failed read whose fault is not decided yet.
+#[derive(Debug)]
+struct UnsettledRead {
+    id: RepositoryId,
+    failure: Failure,
+    reason: Option<Reason>,
+}
+
+impl UnsettledRead {
+    fn blamed_on(self, fault: Fault) -> FailedRead {
+        let Self {
+            id,
+            failure,
+            reason,
+        } = self;
+        FailedRead {
+            id,
+            failure,
+            reason,
+            fault,
+        }
+    }
 }
 
 impl Round {
@@ -40,35 +74,35 @@ impl Round {
         publications.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             outcome: PollOutcome::default(),
+            listing_failure: None,
+            end: None,
             log: PollLog::default(),
             publications,
-            doubtful: Vec::new(),
+            unsettled: Vec::new(),
         }
     }
 
     /// Why the poll ended early, if it did: the error of its listing says so, or the API failed as a whole. That is so if trouble
     /// ended the poll, or if nothing was read and either the listing or all repositories failed by trouble.
-    fn stop(&self, listing_error: Option<&ApiError>, gave_up: bool) -> Option<Stop> {
+    fn early_end(&self, listing_error: Option<&ApiError>, gave_up: bool) -> Option<PollEnd> {
         let Self {
-            outcome, doubtful, ..
+            outcome, unsettled, ..
         } = self;
-        let nothing_else = outcome.read == 0 && outcome.failed == doubtful.len();
-        let failure = match (listing_error, doubtful.last()) {
-            (Some(ApiError::Stopped(stop)), _) => return Some(stop.clone()),
-            (Some(ApiError::Trouble { failure, .. }), _) if outcome.read == 0 || gave_up => {
-                failure.clone()
+        let nothing_else = outcome.read == 0 && outcome.failed == unsettled.len();
+        let failure = match (listing_error, unsettled.last()) {
+            (Some(ApiError::PollEnded(end)), _) => return Some(end.clone()),
+            (Some(ApiError::Unreachable { failure, .. }), _) if outcome.read == 0 || gave_up => {
+                failure.failure.clone()
             }
-            (_, Some((_, last))) if gave_up || listing_error.is_none() && nothing_else => {
-                let failed = repositories(doubtful.len());
-                let what = format!("{failed} in a row cannot be read, the last: {}", last.what);
-                Failure {
-                    what: what.into(),
-                    ..last.clone()
-                }
+            (_, Some(last)) if gave_up || listing_error.is_none() && nothing_else => {
+                let failed = repositories(unsettled.len());
+                let Failure { what, hint } = &last.failure;
+                let what = format!("{failed} in a row cannot be read, the last: {what}");
+                Failure::new(what, Arc::clone(hint))
             }
             _ => return None,
         };
-        Some(Stop {
+        Some(PollEnd {
             reason: PollFailure::Unavailable,
             failure,
         })
@@ -217,11 +251,11 @@ impl<A: Api> Poller<A> {
         } else {
             round.outcome.postponed = queue.len();
         }
-        if round.outcome.stop.is_none() {
-            round.outcome.stop = round.stop(listing_error.as_ref(), queue.gave_up());
+        if round.end.is_none() {
+            round.end = round.early_end(listing_error.as_ref(), queue.gave_up());
         }
-        round.outcome.listing = listing_error.map(ApiError::into_failure);
-        self.settle_doubtful(round);
+        round.listing_failure = listing_error.map(ApiError::into_failure);
+        self.settle(round);
     }
 
     /// Takes in the result of the request for one repository's languages.
@@ -234,26 +268,42 @@ impl<A: Api> Poller<A> {
         match answer {
             Ok(list) => {
                 self.unsaved = true;
-                self.settle_doubtful(round);
+                self.settle(round);
                 round.outcome.read += 1;
                 let (scale, now) = (self.poll_settings.completion_scale, self.clock.moment());
                 self.ledger.succeeded(id, list, scale, now, &mut round.log);
             }
-            Err(ApiError::Failed(failure)) => {
-                self.settle_doubtful(round);
+            Err(ApiError::Failed(RequestFailure { failure, reason })) => {
+                self.settle(round);
                 round.outcome.failed += 1;
-                self.failed(id, failure, round);
+                let failed = FailedRead {
+                    id,
+                    failure,
+                    reason: Some(reason),
+                    fault: Fault::Repository,
+                };
+                self.failed(failed, round);
             }
-            Err(ApiError::Trouble { failure, .. }) => {
+            Err(ApiError::Unreachable { failure, .. }) => {
                 round.outcome.failed += 1;
-                round.doubtful.push((id, failure));
+                let RequestFailure { failure, reason } = failure;
+                round.unsettled.push(UnsettledRead {
+                    id,
+                    failure,
+                    reason: Some(reason),
+                });
             }
-            Err(ApiError::Stopped(stop)) => {
+            Err(ApiError::PollEnded(end)) => {
                 round.outcome.unreached += 1;
-                if round.outcome.stop.is_none() {
-                    // The first to say so is what ended the poll: the next one asks for all others before it.
-                    round.doubtful.push((id, stop.failure.clone()));
-                    round.outcome.stop = Some(stop);
+                if round.end.is_none() {
+                    // The request for this repository ended the poll: the next one requests it after
+                    // all others.
+                    round.unsettled.push(UnsettledRead {
+                        id,
+                        failure: end.failure.clone(),
+                        reason: None,
+                    });
+                    round.end = Some(end);
                 }
             }
         }
@@ -283,24 +333,27 @@ impl<A: Api> Poller<A> {
     /// An answer that was decoded, but cannot be used.
     fn unusable(&self, operation: Operation, reason: Reason, what: String, hint: &str) -> ApiError {
         self.instruments.api_failure(operation, reason);
-        ApiError::Failed(Failure::new(self.clock.now(), what, hint))
+        let failure = Failure::new(what, hint);
+        ApiError::Failed(RequestFailure { reason, failure })
     }
 
-    /// Decides whose failure it was that the last repositories failed by trouble: the API's if something ended the poll early,
-    /// otherwise their own, since the API answered before or after them.
-    fn settle_doubtful(&mut self, round: &mut Round) {
-        for (id, mut failure) in std::mem::take(&mut round.doubtful) {
-            failure.is_of_api = round.outcome.stop.is_some();
-            self.failed(id, failure, round);
+    /// Decides whose failures the unsettled ones are: the API's if something ended the poll early,
+    /// otherwise the repositories' own, since the API answered before or after them.
+    fn settle(&mut self, round: &mut Round) {
+        let fault = match round.end {
+            Some(_) => Fault::Api,
+            None => Fault::Repository,
+        };
+        for unsettled in std::mem::take(&mut round.unsettled) {
+            self.failed(unsettled.blamed_on(fault), round);
         }
     }
 
-    fn failed(&mut self, id: RepositoryId, failure: Failure, round: &mut Round) {
+    fn failed(&mut self, failed: FailedRead, round: &mut Round) {
         self.unsaved = true;
         // Even in an outage it waits behind the others if any of them could be read: this may be why it looked like one.
-        let comes_last = !failure.is_of_api || round.outcome.read > 0;
+        let comes_last = failed.fault == Fault::Repository || round.outcome.read > 0;
         let now = self.clock.now();
-        self.ledger
-            .failed(id, failure, comes_last, now, &mut round.log);
+        self.ledger.failed(failed, comes_last, now, &mut round.log);
     }
 }

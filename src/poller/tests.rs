@@ -10,10 +10,10 @@ mod whatever_fails;
 mod wrong_clock;
 
 use crate::{
-    api::{ApiError, Attempts, Session},
+    api::{ApiError, Attempts, PollEnd, RequestFailure, Session},
     domain::{
-        BadEntry, Completion, Defects, Language, LanguageList, Listing, Next, Page, Repository,
-        RepositoryId, TargetLanguage, snapshot::Condition,
+        BadEntry, Completion, Defects, Language, LanguageList, Listing, Next, Page, Reason,
+        Repository, RepositoryId, TargetLanguage, snapshot::Condition,
     },
 };
 use std::sync::Mutex;
@@ -47,9 +47,12 @@ struct Answers {
 
 impl Answers {
     fn error(&self, what: &str) -> ApiError {
-        let failure = Failure::new(START, what, "wait");
+        let failure = RequestFailure {
+            reason: Reason::ServerError,
+            failure: Failure::new(what, "wait"),
+        };
         if self.is_in_trouble {
-            ApiError::Trouble {
+            ApiError::Unreachable {
                 failure,
                 requests: 1,
             }
@@ -64,7 +67,7 @@ struct FakeApi(Arc<Mutex<Answers>>);
 
 struct FakeSession {
     answers: Arc<Mutex<Answers>>,
-    stopped: Mutex<Option<Stop>>,
+    ended: Mutex<Option<PollEnd>>,
     calls: Mutex<usize>,
 }
 
@@ -73,11 +76,11 @@ impl Api for FakeApi {
 
     async fn begin(&self) -> Result<FakeSession, Failure> {
         if self.0.lock().unwrap().has_no_key {
-            return Err(Failure::new(START, "the key file is empty", "fill it"));
+            return Err(Failure::new("the key file is empty", "fill it"));
         }
         Ok(FakeSession {
             answers: Arc::clone(&self.0),
-            stopped: Mutex::default(),
+            ended: Mutex::default(),
             calls: Mutex::default(),
         })
     }
@@ -123,8 +126,8 @@ impl Session for FakeSession {
         id: RepositoryId,
         _: Attempts,
     ) -> Result<LanguageList, ApiError> {
-        if let Some(stop) = self.stopped.lock().unwrap().clone() {
-            return Err(ApiError::Stopped(stop));
+        if let Some(end) = self.ended.lock().unwrap().clone() {
+            return Err(ApiError::PollEnded(end));
         }
         let takes = self.answers.lock().unwrap().takes;
         tokio::time::sleep(takes).await;
@@ -136,10 +139,10 @@ impl Session for FakeSession {
         let by_id = answers.stops.filter(|stops| *stops == id.get());
         let by_id = by_id.map(|_| PollFailure::Unauthorized);
         if let Some(reason) = by_number.map(|(_, reason)| reason).or(by_id) {
-            let failure = Failure::new(START, "enough", "wait");
-            let stop = Stop { reason, failure };
-            *self.stopped.lock().unwrap() = Some(stop.clone());
-            return Err(ApiError::Stopped(stop));
+            let failure = Failure::new("enough", "wait");
+            let end = PollEnd { reason, failure };
+            *self.ended.lock().unwrap() = Some(end.clone());
+            return Err(ApiError::PollEnded(end));
         }
         let completion = answers.completions.iter().find(|(of, _)| *of == id.get());
         let Some((_, completion)) = completion else {
@@ -296,7 +299,10 @@ async fn an_incomplete_listing_removes_nothing_and_all_are_polled() {
         answers.listing_breaks = true;
     });
     let outcome = bench.poll().await;
-    assert_eq!(outcome.listing.unwrap().what, "the listing broke".into());
+    assert_eq!(
+        outcome.listing.unwrap().failure.what,
+        "the listing broke".into()
+    );
     assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh 4:pending");
     assert_eq!(bench.asked(), [4, 1, 2, 3]);
 }

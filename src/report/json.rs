@@ -2,7 +2,7 @@
 
 use crate::domain::readiness::{self, Row, Translation};
 use crate::domain::{
-    Completion, Failure,
+    Completion, Failure, Lasting,
     snapshot::{PollOutcome, Shown, Snapshot},
 };
 use serde::{Serialize, Serializer};
@@ -33,7 +33,7 @@ pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
             },
             "poll": {
                 "duration_seconds": (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
-                "error": poll.stop.as_ref().map(|stop| error(&stop.failure)),
+                "error": poll.stop.as_ref().map(|stop| error(&stop.lasting)),
                 "failed": poll.failed,
                 "postponed": poll.postponed,
                 "read": poll.read,
@@ -65,7 +65,7 @@ fn entry(row: &Row<'_>) -> Value {
         "private": repository.private,
         "created_at": repository.created_at.map(|time| time.to_string()),
         "state": condition.label(),
-        "error": condition.failure().map(error),
+        "error": condition.failure().map(|failure| error(&failure.lasting)),
         "languages": row.is_read().then_some(languages),
     })
 }
@@ -87,6 +87,7 @@ fn language(translation: Translation<'_>) -> Value {
     })
 }
 
-fn error(Failure { what, hint, .. }: &Failure) -> Value {
+fn error(Lasting { failure, .. }: &Lasting) -> Value {
+    let Failure { what, hint } = failure;
     json!({ "hint": **hint, "what": **what })
 }

@@ -4,7 +4,7 @@
 use crate::{
     diagnosis,
     domain::{
-        Failure,
+        Failure, Lasting,
         snapshot::{PollOutcome, Snapshot},
     },
     support::{
@@ -298,11 +298,11 @@ fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Vec<
         let line = format!("{whose}{}; {}", failure.what, failure.hint);
         "  ".to_owned() + &terminal.paint(RED, &name(&line, usize::MAX))
     };
-    lines.extend(poll.cut_short().map(|failure| line("", failure)));
+    lines.extend(poll.cut_short().map(|lasting| line("", &lasting.failure)));
     let width = terminal.width.saturating_sub(4).max(10);
     for Cause {
         repositories,
-        failure,
+        lasting: Lasting { failure, .. },
     } in readiness::causes(snapshot, |_| true)
     {
         if let [only] = repositories[..] {

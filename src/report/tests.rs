@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
     domain::{
-        Completion, Failure, Language, PollFailure, Repository, RepositoryId, Stop,
+        Completion, Failure, Fault, Language, PollFailure, ReadFailure, Reason, Repository,
+        RepositoryId, Stop,
         progress::Progress,
         snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
         targets::{Targets, tests::entry},
@@ -56,7 +57,15 @@ fn in_condition(repository: Arc<Repository>, condition: Condition) -> Shown {
 }
 
 fn unread(id: u64, name: &str, what: &str, hint: &str) -> Shown {
-    let failure = Failure::new(NOW, what, hint);
+    let reason = match hint {
+        "wait" => Reason::Timeout,
+        _ => Reason::NotFound,
+    };
+    let failure = ReadFailure {
+        lasting: Failure::new(what, hint).since(NOW),
+        reason: Some(reason),
+        fault: Fault::Repository,
+    };
     in_condition(repository(id, name), Condition::Pending(Some(failure)))
 }
 
@@ -281,12 +290,12 @@ The filters leave out every repository, 3 in all; change filter.include, filter.
 
 #[test]
 fn a_listing_that_failed_is_reported_once_and_not_taken_for_an_empty_account() {
-    let failure = Failure::new(NOW, "status 401", "wait");
+    let failure = Failure::new("status 401", "wait").since(NOW);
     let refused = PollOutcome {
         listing: Some(failure.clone()),
         stop: Some(Stop {
             reason: PollFailure::Unauthorized,
-            failure,
+            lasting: failure,
         }),
         ..poll(0)
     };

@@ -230,11 +230,8 @@ mod tests {
             body(fixture.ask("GET /-/ready").await).await,
             "not ready: The first poll has not ended yet; nothing to do: wait for the poll to end (since 1970-01-01T00:00:00Z)\n"
         );
-        let failure = Failure::new(
-            Timestamp::from_millis(0),
-            "GET /v1/repositories: 401 Unauthorized",
-            "check api.key_file",
-        );
+        let what = "GET /v1/repositories: 401 Unauthorized";
+        let failure = Failure::new(what, "check api.key_file").since(Timestamp::from_millis(0));
         fixture.publish(|status| {
             status.activity = Activity::Waiting(Some(Timestamp::from_millis(300_000)));
             status.last = Some(PollOutcome {
@@ -243,7 +240,7 @@ mod tests {
                 listing: Some(failure.clone()),
                 stop: Some(Stop {
                     reason: PollFailure::Unauthorized,
-                    failure,
+                    lasting: failure,
                 }),
                 read: 0,
                 failed: 0,

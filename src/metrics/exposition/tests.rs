@@ -8,7 +8,8 @@ mod own;
 use super::*;
 use crate::{
     domain::{
-        Completion, Failure, Language, Repository, RepositoryId,
+        Completion, Failure, Fault, Language, Lasting, ReadFailure, Reason, Repository,
+        RepositoryId,
         falls::{Fall, Falls},
         progress::Progress,
         snapshot::{Activity, Condition, Languages, PollOutcome, Reading, Reported, Shown},
@@ -96,8 +97,16 @@ fn starting() -> PollStatus {
     }
 }
 
-fn failure() -> Failure {
-    Failure::new(at(0), "the API failed", "wait")
+fn failure() -> Lasting {
+    Failure::new("the API failed", "wait").since(at(0))
+}
+
+fn read_failure() -> ReadFailure {
+    ReadFailure {
+        lasting: failure(),
+        reason: Some(Reason::ServerError),
+        fault: Fault::Repository,
+    }
 }
 
 /// After a poll that listed all and read some.

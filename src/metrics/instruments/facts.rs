@@ -2,7 +2,7 @@
 
 use super::gauge;
 use crate::{
-    domain::Failure,
+    domain::{Failure, Lasting},
     support::{clock::Timestamp, lock::lock},
 };
 use prometheus_client::{collector::Collector, encoding::DescriptorEncoder};
@@ -15,13 +15,13 @@ use std::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Why the last configuration that was read is not in force.
-    pub reload_refused: Option<Failure>,
+    pub reload_refused: Option<Lasting>,
     /// Why the state file could not be written.
-    pub state_not_saved: Option<Failure>,
+    pub state_not_saved: Option<Lasting>,
     /// Why the state file was set aside at the start; lasts until the next start.
-    pub state_discarded: Option<Failure>,
+    pub state_discarded: Option<Lasting>,
     /// That the machine's clock is behind what is known.
-    pub clock_behind: Option<Failure>,
+    pub clock_behind: Option<Lasting>,
     /// `None` if no certificate is served.
     pub certificate_expires_at: Option<Timestamp>,
     /// When the configuration in force was loaded.
@@ -32,12 +32,9 @@ pub struct Facts {
 #[derive(Debug)]
 pub struct FactsCollector(pub Arc<Mutex<Facts>>);
 
-/// Notes whether something fails; `since` stays if it failed before.
-pub fn note(known: &mut Option<Failure>, failure: Option<Failure>) {
-    *known = failure.map(|failure| {
-        let now = failure.since;
-        failure.lasting(known.as_ref(), now)
-    });
+/// Notes whether something fails at `now`; `since` stays if it failed before.
+pub fn note(known: &mut Option<Lasting>, failure: Option<Failure>, now: Timestamp) {
+    *known = failure.map(|failure| failure.lasting(known.as_ref(), now));
 }
 
 /// What is not known is absent.

@@ -289,7 +289,7 @@ fn a_refused_reload_is_logged_only_where_it_is_refused() {
     let mut watch = crate::diagnosis::Watch::default();
     let log = Log::collect();
     let instruments = Instruments::new("/metrics");
-    instruments.config_loaded(Err(Failure::new(START, "line 3", "correct it")), START);
+    instruments.config_loaded(Err(Failure::new("line 3", "correct it")), START);
     let poller = bench().poller;
     let facts = instruments.facts();
     let findings = crate::diagnosis::findings(&poller.snapshot(), &poller.status(), &facts, START);

@@ -227,13 +227,13 @@ async fn a_failure_that_lasts_keeps_the_time_of_its_first_poll() {
         Duration::from_secs(3600)
     );
     assert_eq!(second.listing.map(|failure| failure.since), since);
-    let stop = second.stop.map(|stop| stop.failure.since);
+    let stop = second.stop.map(|stop| stop.lasting.since);
     assert_eq!(stop, since);
     bench.change(|answers| answers.stop_after = None);
     bench.poll().await;
     let snapshot = bench.poller.snapshot();
     let failure = snapshot.repositories[1].condition.failure().unwrap();
-    assert_eq!(Some(failure.since), since);
+    assert_eq!(Some(failure.lasting.since), since);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,7 @@
 use crate::{
     domain::{
-        Completion, Failure, Language, PollFailure, Repository, RepositoryId, Stop,
+        Completion, Failure, Fault, Language, Lasting, PollFailure, ReadFailure, Reason,
+        Repository, RepositoryId, Stop,
         progress::Progress,
         readiness::rows,
         snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
@@ -203,8 +204,16 @@ fn what_is_incomplete_and_without_progress_for_7_days_is_stalled() {
     assert_eq!(table_of(&snapshot, "/").rows[0].totals.stalled, 1);
 }
 
-fn failure(what: &str, days: i64) -> Failure {
-    Failure::new(days_ago(days), what, "fix it")
+fn failure(what: &str, days: i64) -> Lasting {
+    Failure::new(what, "fix it").since(days_ago(days))
+}
+
+fn read_failure(lasting: Lasting, reason: Reason, fault: Fault) -> ReadFailure {
+    ReadFailure {
+        lasting,
+        reason: Some(reason),
+        fault,
+    }
 }
 
 fn outcome() -> PollOutcome {
@@ -225,10 +234,12 @@ fn failing(id: u64, what: &str, days: i64) -> Shown {
         read_at: NOW,
         readings: Arc::new([]),
     });
+    let failure = failure(what, days);
+    let failure = read_failure(failure, Reason::ServerError, Fault::Repository);
     shown(
         id,
         &format!("a/{id}"),
-        Condition::Failing(languages, failure(what, days)),
+        Condition::Failing(languages, failure),
     )
 }
 
@@ -262,8 +273,7 @@ async fn attention(snapshot: Snapshot, outcome: PollOutcome) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn repositories_whose_failures_have_one_hint_are_shown_together_with_the_failure_that_has_lasted_longest()
- {
+async fn repositories_that_fail_for_one_reason_are_one_item_with_the_oldest() {
     let snapshot = snapshot(
         (1..=7)
             .map(|id| failing(id, &format!("GET {id}"), i64::try_from(id).unwrap()))
@@ -282,10 +292,8 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
     let snapshot = snapshot(
         (1..=10)
             .map(|id| {
-                let failure = Failure {
-                    is_of_api: true,
-                    ..failure(&format!("GET {id}: 503"), 1)
-                };
+                let failure = failure(&format!("GET {id}: 503"), 1);
+                let failure = read_failure(failure, Reason::ServerError, Fault::Api);
                 let languages = fresh(Vec::new()).languages().cloned().unwrap();
                 shown(
                     id,
@@ -300,7 +308,7 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
         listing: Some(failure.clone()),
         stop: Some(Stop {
             reason: PollFailure::Unavailable,
-            failure,
+            lasting: failure,
         }),
         read: 0,
         ..outcome()
@@ -316,22 +324,20 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
 
 #[tokio::test(start_paused = true)]
 async fn what_fails_for_its_own_reason_is_named_during_an_outage_with_the_same_hint() {
-    let failing = |id, hint, days, is_of_api| {
-        let failure = Failure {
-            is_of_api,
-            ..Failure::new(days_ago(days), format!("GET {id}"), hint)
-        };
+    let failing = |id, hint, days, reason, fault| {
+        let failure = Failure::new(format!("GET {id}"), hint).since(days_ago(days));
+        let failure = read_failure(failure, reason, fault);
         shown(id, &format!("a/{id}"), Condition::Pending(Some(failure)))
     };
     let snapshot = snapshot(vec![
-        failing(1, "wait", 3, true),
-        failing(2, "wait", 2, false),
-        failing(3, "fix it", 1, false),
+        failing(1, "wait", 3, Reason::ServerError, Fault::Api),
+        failing(2, "wait", 2, Reason::ServerError, Fault::Repository),
+        failing(3, "fix it", 1, Reason::NotFound, Fault::Repository),
     ]);
     let outcome = PollOutcome {
         stop: Some(Stop {
             reason: PollFailure::Unavailable,
-            failure: failure("GET /v1/repositories: 503", 3),
+            lasting: failure("GET /v1/repositories: 503", 3),
         }),
         ..outcome()
     };

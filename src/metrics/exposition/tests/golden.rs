@@ -31,11 +31,11 @@ fn every_condition_shows_what_is_known_and_nothing_else() {
     (repository.private, repository.created_at) = (None, None);
     let stale = Condition::Stale {
         read_at: at(1_795_210_000_000),
-        failure: Some(failure()),
+        failure: Some(read_failure()),
     };
     let shown = vec![
         private,
-        shown(43, "acme/bot", Condition::Failing(old, failure())),
+        shown(43, "acme/bot", Condition::Failing(old, read_failure())),
         unclear,
         shown(9, "zoo/z", stale),
     ];
