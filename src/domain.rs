@@ -5,6 +5,7 @@
 
 pub mod falls;
 pub mod filter;
+mod history;
 mod interner;
 pub mod links;
 pub mod progress;
@@ -13,6 +14,7 @@ mod response;
 pub mod snapshot;
 pub mod targets;
 
+pub use history::{History, Shape};
 pub use interner::Interner;
 pub(crate) use interner::KnownLanguages;
 pub use response::{BadEntry, Defects, LanguageList, Listing, Next, Page, TargetLanguage};
@@ -173,6 +175,11 @@ macro_rules! labels {
             pub fn label(self) -> &'static str {
                 match self { $(Self::$variant => $label),+ }
             }
+
+            /// The variant with this label.
+            pub fn from_label(label: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.label() == label)
+            }
         }
     };
 }
@@ -273,5 +280,76 @@ labels! {
         Listing = "listing",
         /// The languages of some repositories could not be read.
         Repositories = "repositories",
+    }
+}
+
+labels! {
+    /// The kinds of problems that `translation_exporter_problem` reports, the worst first.
+    ProblemKind {
+        /// The API refuses the key, or its file cannot be read.
+        ApiKey = "api_key",
+        /// No poll has read everything for longer than may be.
+        PollsFailing = "polls_failing",
+        /// Data of repositories are no longer shown, or were never read.
+        DataStale = "data_stale",
+        /// There is no repository to show.
+        NoRepositories = "no_repositories",
+        /// More than half of the repositories left the listing.
+        RepositoriesDropped = "repositories_dropped",
+        CompletionScale = "completion_scale",
+        /// The API seems to leave out fields that hold 0 or false.
+        OmittedZeros = "omitted_zeros",
+        /// Bad entries of a kind that is new.
+        ApiShape = "api_shape",
+        StateNotSaved = "state_not_saved",
+        StateDiscarded = "state_discarded",
+        ReloadRefused = "reload_refused",
+        /// The served TLS certificate expires soon, or has expired.
+        Certificate = "certificate",
+        PollsOverrun = "polls_overrun",
+        RateLimited = "rate_limited",
+        /// An entry of `targets` applies to no language.
+        TargetUnused = "target_unused",
+        RemovalUnconfirmed = "removal_unconfirmed",
+        ClockBehind = "clock_behind",
+        LogLinesDropped = "log_lines_dropped",
+    }
+}
+
+labels! {
+    /// How bad something is, the worst first.
+    Severity {
+        /// The API cannot be read, or data can no longer be shown.
+        Error = "error",
+        /// Somebody has to act; polls go on.
+        Warning = "warning",
+        /// Nobody has to act now.
+        Info = "info",
+    }
+}
+
+impl ProblemKind {
+    /// The severity of the kind's alert, and the label of its metric; [`Severity::Info`] has no alert.
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::ApiKey
+            | Self::PollsFailing
+            | Self::DataStale
+            | Self::NoRepositories
+            | Self::RepositoriesDropped
+            | Self::CompletionScale
+            | Self::OmittedZeros
+            | Self::ApiShape
+            | Self::StateNotSaved
+            | Self::StateDiscarded
+            | Self::ReloadRefused
+            | Self::Certificate => Severity::Warning,
+            Self::PollsOverrun
+            | Self::RateLimited
+            | Self::TargetUnused
+            | Self::RemovalUnconfirmed
+            | Self::ClockBehind
+            | Self::LogLinesDropped => Severity::Info,
+        }
     }
 }

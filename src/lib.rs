@@ -33,8 +33,11 @@
 //! `metrics/exposition/tests/first_scrape.txt` if it starts at 0; `deploy/metrics.md`; a panel or an
 //! entry as above.
 //!
-//! A problem to diagnose: a kind in `diagnosis.rs`, its row in the table of traits and the function
-//! that finds it; a case in `diagnosis/tests.rs`; its alert in `deploy/prometheus/alerts.yaml`.
+//! A problem to diagnose: a symptom in `diagnosis.rs`, its row in the table of traits and the
+//! function that finds it; a case in `diagnosis/tests.rs`. A new kind of
+//! `translation_exporter_problem`: [`domain::ProblemKind`] with its severity;
+//! `metrics/exposition/tests/first_scrape.txt`; `deploy/metrics.md`; if it warns, its alert in
+//! `deploy/prometheus/alerts.yaml` and in `diagnosis/tests/problems.rs`.
 //!
 //! A key of the configuration: `config/keys.rs`, which also defines its variable and its option (and
 //! `cli.rs` for the commands that accept the option); its field and bounds in `config/sections.rs`;

@@ -5,8 +5,8 @@ use crate::{
     api::Client,
     cli::Output,
     config::Options,
-    diagnosis::{self, Finding, Kind},
-    domain::snapshot::Step,
+    diagnosis::{Finding, Judge, Symptom, Watch},
+    domain::{History, snapshot::Step},
     metrics::{
         exposition::{Format, Published},
         instruments::Instruments,
@@ -43,11 +43,16 @@ pub async fn once(
         Box::new(|_, _| {}),
     );
     let drawn = tokio::spawn(draw(bar, poller.progress.subscribe()));
+    let began = Clock::system().now();
+    instruments.remember(History::of_named(&poller.problems.borrow()));
     let outcome = poller.poll().await;
     let published = Published::new(Arc::new(poller.snapshot()), poller.status());
     let Published {
         snapshot, status, ..
     } = &published;
+    let findings = Judge::new(began).judge(snapshot, status, &instruments, outcome.ended_at);
+    let problems = instruments.facts().history.to_named();
+    poller.problems.send_replace(problems);
     let saved = file.map_or(Ok(()), |file| file.write(&poller.memory()));
     drop(poller);
     drawn.await.context("the progress bar failed")??;
@@ -61,8 +66,6 @@ pub async fn once(
         }
         Output::Json => stdout.write_all(report::json(snapshot, &outcome).as_bytes()),
     })?;
-    let facts = instruments.facts();
-    let findings = diagnosis::findings(snapshot, status, &facts, outcome.ended_at);
     check_read(findings, outcome.is_success())?;
     saved.context("what was read is printed, and not saved")?;
     if require_targets {
@@ -74,10 +77,10 @@ pub async fn once(
 /// Logs what is wrong, and fails if not everything was read: with the worst of it.
 fn check_read(mut findings: Vec<Finding>, is_everything: bool) -> anyhow::Result<()> {
     // No poll follows that could be too late.
-    findings.retain(|finding| finding.kind != Kind::PollsOverrun);
+    findings.retain(|finding| finding.symptom != Symptom::PollsOverrun);
     let failed = !is_everything;
     let worst = (failed && !findings.is_empty()).then(|| findings.remove(0));
-    diagnosis::Watch::default().observe(&findings);
+    Watch::default().observe(&findings);
     match worst {
         Some(worst) => bail!(worst.line()),
         None if failed => bail!("not every repository was read"),

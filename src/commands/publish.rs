@@ -3,11 +3,14 @@
 use super::off_the_runtime;
 use crate::{
     api::Client,
-    diagnosis,
-    domain::snapshot::{PollStatus, Snapshot},
+    diagnosis::{Judge, Watch},
+    domain::{
+        History,
+        snapshot::{PollStatus, Snapshot},
+    },
     metrics::{exposition::Published, instruments::Instruments},
     poller::{Poller, Saver, Settings},
-    state::{Memory, StateFile},
+    state::{Memory, Problems, StateFile},
     support::clock::Clock,
 };
 use anyhow::Context as _;
@@ -20,8 +23,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How often it is judged at least whether something is wrong.
-const OBSERVE_EVERY: Duration = Duration::from_secs(5);
+/// The exporter judges at least this often whether something is wrong.
+const JUDGE_EVERY: Duration = Duration::from_secs(5);
 
 /// Starts to poll, and to save, encode, publish and log what is found. All of it ends after `stop`. Returns what is
 /// published, and when the task that polls last ran.
@@ -50,6 +53,8 @@ pub fn start(
     let first = Published::new(Arc::new(poller.snapshot()), poller.status());
     let (publish, published) = watch::channel(Arc::new(first));
     let alive = poller.alive.subscribe();
+    let problems = poller.problems.clone();
+    instruments.remember(History::of_named(&problems.borrow()));
     // A poll has one thread of its own: its tasks wake each other hundreds of times a second, which costs twice the CPU
     // across threads. And scrapes do not wait for it.
     let runtime = Builder::new_current_thread()
@@ -62,7 +67,7 @@ pub fn start(
         runtime.shutdown_background();
     });
     tasks.spawn(encode(encoding, publish));
-    tasks.spawn(log_health(published.clone(), Arc::clone(instruments)));
+    tasks.spawn(judge(published.clone(), Arc::clone(instruments), problems));
     Ok((published, alive))
 }
 
@@ -80,17 +85,24 @@ async fn encode(
     }
 }
 
-/// Logs what begins to be wrong and what ends.
-async fn log_health(mut published: watch::Receiver<Arc<Published>>, instruments: Arc<Instruments>) {
-    let mut watch = diagnosis::Watch::default();
-    // What the exporter knows about itself also changes between publications.
-    while !matches!(
-        timeout(OBSERVE_EVERY, published.changed()).await,
-        Ok(Err(_))
-    ) {
+/// Judges what was published: logs what begins to be wrong and what ends, keeps the gauges of problems, and hands over
+/// what the state file is to remember of them.
+async fn judge(
+    mut published: watch::Receiver<Arc<Published>>,
+    instruments: Arc<Instruments>,
+    problems: watch::Sender<Problems>,
+) {
+    let mut judge = Judge::new(Clock::system().now());
+    let mut log = Watch::default();
+    loop {
         let newest = Arc::clone(&published.borrow_and_update());
-        let (now, facts) = (Clock::system().now(), instruments.facts());
-        let findings = diagnosis::findings(&newest.snapshot, &newest.status, &facts, now);
-        watch.observe(&findings);
+        let now = Clock::system().now();
+        log.observe(&judge.judge(&newest.snapshot, &newest.status, &instruments, now));
+        problems.send_replace(instruments.facts().history.to_named());
+        // What the exporter knows about itself also changes between publications.
+        let changed = timeout(JUDGE_EVERY, published.changed()).await;
+        if matches!(changed, Ok(Err(_))) {
+            return;
+        }
     }
 }

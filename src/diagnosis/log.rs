@@ -1,30 +1,30 @@
 //! Logs when a finding begins and when it ends, each once.
 
-use super::{Finding, Kind, Origin, Severity};
+use super::{Finding, Origin, Severity, Symptom};
 use crate::support::humanize::Rough;
 use std::collections::BTreeMap;
 use tokio::time::Instant;
 
 /// Remembers what is wrong, and when that was first seen, so that only changes are logged.
 #[derive(Debug, Default)]
-pub struct Watch(BTreeMap<Kind, Instant>);
+pub struct Watch(BTreeMap<Symptom, Instant>);
 
 impl Watch {
     /// Logs findings that are new, and those that have ended.
     pub fn observe(&mut self, findings: &[Finding]) {
         for finding in findings {
-            self.0.entry(finding.kind).or_insert_with(|| {
+            self.0.entry(finding.symptom).or_insert_with(|| {
                 log_begin(finding);
                 Instant::now()
             });
         }
         // Only a poll that listed everything ends what polls find: until then it is hidden by another failure, or unknown.
-        let polls_fail = findings.iter().any(|finding| finding.kind.stops_polls());
-        self.0.retain(|&kind, &mut since| {
-            let traits = kind.traits();
+        let polls_fail = findings.iter().any(|finding| finding.symptom.stops_polls());
+        self.0.retain(|&symptom, &mut since| {
+            let traits = symptom.traits();
             let is_hidden =
                 polls_fail && !matches!(traits.origin, Origin::Exporter | Origin::Event);
-            let lasts = is_hidden || findings.iter().any(|finding| finding.kind == kind);
+            let lasts = is_hidden || findings.iter().any(|finding| finding.symptom == symptom);
             if !lasts && !traits.end.is_empty() {
                 tracing::info!(after = %Rough(since.elapsed()), "{}", traits.end);
             }
@@ -36,11 +36,11 @@ impl Watch {
 fn log_begin(finding: &Finding) {
     let Finding { what, hint, .. } = finding;
     let error = finding.detail.as_deref();
-    let traits = finding.kind.traits();
+    let traits = finding.symptom.traits();
     match traits.severity {
         _ if traits.origin == Origin::Event => {}
+        _ if finding.symptom == Symptom::Undecided => tracing::info!("{what}"),
         Severity::Error => tracing::error!(error, hint = &**hint, "{what}"),
-        Severity::Warning => tracing::warn!(error, hint = &**hint, "{what}"),
-        Severity::Notice => tracing::info!("{what}"),
+        Severity::Warning | Severity::Info => tracing::warn!(error, hint = &**hint, "{what}"),
     }
 }

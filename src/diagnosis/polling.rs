@@ -1,6 +1,6 @@
 //! What polls show: why not everything could be listed and requested, and what the poll under way decides.
 
-use super::{Finding, Kind};
+use super::{Finding, Symptom};
 use crate::{
     domain::{
         PollFailure,
@@ -8,10 +8,16 @@ use crate::{
     },
     support::{
         clock::Timestamp,
-        humanize::{grouped, repositories},
+        humanize::{Rough, grouped, repositories},
     },
 };
 use std::time::Duration;
+
+/// How long polls may fail, however short their interval is: a restart of the API is no problem.
+const MAY_FAIL: Duration = Duration::from_secs(15 * 60);
+
+/// How long a poll may read nothing: a listing of 60 pages, each of which takes the default `api.timeout`.
+const HANG: Duration = Duration::from_secs(30 * 60);
 
 /// The hint where a poll decides.
 const WAIT: &str = "nothing to do: wait for the poll to end";
@@ -22,29 +28,33 @@ pub fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Opti
     let held_until = status.held_until.filter(|until| *until > now);
     let held = held_until
         .map(|until| format!("The API asked for no requests until {until} (Retry-After)"));
-    let (kind, what) = match (last.and_then(PollOutcome::failure), &held) {
-        (Some(PollFailure::Unauthorized), _) => (Kind::KeyUnusable, "The API refuses the key"),
+    let (symptom, what) = match (last.and_then(PollOutcome::failure), &held) {
+        (Some(PollFailure::Unauthorized), _) => (Symptom::KeyUnusable, "The API refuses the key"),
         (Some(PollFailure::KeyFile), _) => (
-            Kind::KeyUnusable,
+            Symptom::KeyUnusable,
             "The API key cannot be read from its file, so no requests are sent",
         ),
-        (_, Some(held)) => (Kind::Held, held.as_str()),
+        (_, Some(held)) => (Symptom::Held, held.as_str()),
         (Some(PollFailure::Held), None) => (
-            Kind::Held,
+            Symptom::Held,
             "The API asked for no requests (Retry-After), and the time is over",
         ),
-        (Some(PollFailure::Unavailable), None) => (Kind::ApiUnavailable, "The API is unavailable"),
+        (Some(PollFailure::Unavailable), None) => {
+            (Symptom::ApiUnavailable, "The API is unavailable")
+        }
         (Some(PollFailure::Listing), None) => (
-            Kind::ListingIncomplete,
+            Symptom::ListingIncomplete,
             "The list of repositories could not be read to its end",
         ),
-        (None, None) if last.is_none() => return Some(first_poll(snapshot, status)),
-        (Some(PollFailure::Repositories) | None, None) => return None,
+        (Some(PollFailure::Repositories) | None, None) => {
+            let undecided = || last.is_none().then(|| first_poll(snapshot, status));
+            return hang(snapshot, status, now).or_else(undecided);
+        }
     };
     let what = format!("{what}; {}", shown(snapshot, last));
     let Some(failure) = last.and_then(PollOutcome::cut_short) else {
         let hint = "lower api.requests_per_second or raise poll.interval";
-        return Some(Finding::new(kind, what, hint));
+        return Some(Finding::new(symptom, what, hint));
     };
     match status.running() {
         // The key is accepted and the API answers, if the poll under way could list everything.
@@ -56,18 +66,55 @@ pub fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Opti
                     ..
                 },
             ..
-        }) if kind != Kind::ListingIncomplete => {
+        }) if symptom != Symptom::ListingIncomplete => {
             let (read, all) = (grouped(read), repositories(snapshot.repositories.len()));
             let what = format!(
                 "The last poll failed; the one under way could list everything and has read {read} of {all}"
             );
             Some(Finding {
                 since: Some(failure.since),
-                ..Finding::new(Kind::Undecided, what, WAIT)
+                ..Finding::new(Symptom::Undecided, what, WAIT)
             })
         }
-        _ => Some(Finding::of(kind, what, failure)),
+        _ => Some(Finding::of(symptom, what, failure)),
     }
+}
+
+/// That the poll under way has read nothing for long, such as when a disk with the key file hangs.
+fn hang(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
+    let since = status.running()?.since;
+    let reads = snapshot.repositories.iter();
+    let newest = reads
+        .filter_map(|shown| shown.condition.last_success())
+        .max();
+    let since = newest.map_or(since, |read_at| read_at.max(since));
+    let silence = now.since(since);
+    if silence <= HANG.max(may_fail(status)) {
+        return None;
+    }
+    let what = format!(
+        "The poll under way has read nothing for {}; {}",
+        Rough(silence),
+        shown(snapshot, status.last.as_ref())
+    );
+    let hint = "see the log; if it says nothing, restart the exporter, and report it";
+    Some(Finding {
+        since: Some(since),
+        ..Finding::new(Symptom::PollHangs, what, hint)
+    })
+}
+
+/// How long polls may fail before it is a problem: three polls, and at least a quarter of an hour.
+///
+/// A poll counts from its start, so that one that takes hours, since the API is slow, has its time too.
+pub fn may_fail(status: &PollStatus) -> Duration {
+    let took = status
+        .last
+        .as_ref()
+        .map_or(Duration::ZERO, |last| last.duration);
+    MAY_FAIL
+        .max(status.interval.saturating_mul(3))
+        .saturating_add(took)
 }
 
 /// What is shown while not everything is read.
@@ -106,7 +153,7 @@ fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     let what = format!("The first poll has not ended yet{progress}");
     Finding {
         since: status.running().map(|running| running.since),
-        ..Finding::new(Kind::Undecided, what, WAIT)
+        ..Finding::new(Symptom::Undecided, what, WAIT)
     }
 }
 
@@ -122,5 +169,5 @@ pub fn overrun(status: &PollStatus) -> Option<Finding> {
     let interval = humantime::format_duration(status.interval);
     let what = format!("The last poll took {took}, longer than poll.interval, {interval}");
     let hint = "raise poll.interval, or api.requests_per_second if the API allows it";
-    Some(Finding::new(Kind::PollsOverrun, what, hint))
+    Some(Finding::new(Symptom::PollsOverrun, what, hint))
 }

@@ -1,10 +1,17 @@
-use super::*;
+use super::{
+    data::{Zeros, omitted_zeros},
+    *,
+};
 use crate::domain::{
-    Completion, Failure, Language, PollFailure, Reason, Repository, RepositoryId, Stop,
+    Completion, Defect, Failure, History, Language, Operation, PollFailure, Reason, Repository,
+    RepositoryId, Shape, Stop,
     progress::Progress,
-    snapshot::{Activity, Languages, PollOutcome, Reading, Reported, Running, Shown, Step},
+    snapshot::{
+        Activity, Condition, Languages, PollOutcome, Reading, Reported, Running, Shown, Step,
+    },
     targets::{Targets, tests::entry},
 };
+use crate::metrics::instruments::Dropped;
 
 const NOW: Timestamp = Timestamp::from_millis(1_795_224_645_000);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -116,8 +123,11 @@ impl Known {
         }
     }
 
-    fn kinds(&self) -> Vec<Kind> {
-        self.findings().iter().map(|finding| finding.kind).collect()
+    fn symptoms(&self) -> Vec<Symptom> {
+        self.findings()
+            .iter()
+            .map(|finding| finding.symptom)
+            .collect()
     }
 
     fn with(change: impl FnOnce(&mut Self)) -> Self {
@@ -174,7 +184,7 @@ fn ended_early(reason: PollFailure) -> PollOutcome {
 
 /// What is known while each kind is the worst, and the words of its headline that matter.
 #[expect(clippy::too_many_lines, reason = "it is a table")]
-fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
+fn each_symptom() -> Vec<(Symptom, Known, &'static [&'static str])> {
     let fails = || Some(failure());
     let stale = || Condition::Stale {
         read_at: ago(5),
@@ -182,22 +192,22 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
     };
     vec![
         (
-            Kind::KeyUnusable,
+            Symptom::KeyUnusable,
             Known::ended(refused(PollFailure::Unauthorized)),
             &["refuses the key", "were read before"],
         ),
         (
-            Kind::KeyUnusable,
+            Symptom::KeyUnusable,
             Known::ended(refused(PollFailure::KeyFile)),
             &["from its file", "no requests are sent"],
         ),
         (
-            Kind::ApiUnavailable,
+            Symptom::ApiUnavailable,
             Known::ended(ended_early(PollFailure::Unavailable)),
             &["unavailable", "the last poll read 1 repository"],
         ),
         (
-            Kind::ListingIncomplete,
+            Symptom::ListingIncomplete,
             Known::ended(PollOutcome {
                 listing: Some(failure()),
                 ..poll()
@@ -205,17 +215,27 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["could not be read to its end", "read 2 repositories"],
         ),
         (
-            Kind::DataStale,
+            Symptom::PollHangs,
+            Known::with(|known| {
+                for shown in &mut known.snapshot.repositories {
+                    shown.condition = Condition::Fresh(read_at(ago(1), 50.0));
+                }
+                known.status.activity = running(ago(2), true, 1);
+            }),
+            &["has read nothing for 1 h", "the last poll read 2"],
+        ),
+        (
+            Symptom::DataStale,
             Known::with(|known| known.snapshot.repositories[0].condition = stale()),
             &["1 repository", "stale", "no longer shown"],
         ),
         (
-            Kind::CertificateExpired,
+            Symptom::CertificateExpired,
             Known::with(|known| known.facts.certificate_expires_at = Some(ago(1))),
             &["certificate", "expired"],
         ),
         (
-            Kind::Held,
+            Symptom::Held,
             Known::with(|known| {
                 known.status.last = Some(ended_early(PollFailure::Held));
                 known.status.held_until = Some(NOW.saturating_add(HOUR));
@@ -226,7 +246,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             ],
         ),
         (
-            Kind::RepositoriesFailing,
+            Symptom::RepositoriesFailing,
             Known::with(|known| {
                 known.snapshot.repositories[0].condition = Condition::Failing(
                     read_at(ago(3), 50.0),
@@ -236,12 +256,12 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["1 of 2 repositories cannot be read"],
         ),
         (
-            Kind::NothingSelected,
+            Symptom::NoRepositories,
             Known::with(|known| known.snapshot.repositories.clear()),
             &["account of the key has no repositories"],
         ),
         (
-            Kind::NothingSelected,
+            Symptom::NoRepositories,
             Known::with(|known| {
                 known.snapshot.repositories.clear();
                 known.snapshot.filtered = 1234;
@@ -249,12 +269,17 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["filters leave out every repository", "1,234"],
         ),
         (
-            Kind::RemovalUnconfirmed,
-            Known::with(|known| known.snapshot.unconfirmed = 2),
-            &["lacks 2", "kept"],
+            Symptom::RepositoriesDropped,
+            Known::with(|known| {
+                known.facts.repositories_dropped = Some(Dropped {
+                    at: ago(23),
+                    before: 5,
+                });
+            }),
+            &["of 5 there are 2 left"],
         ),
         (
-            Kind::ScaleDoubtful,
+            Symptom::CompletionScale,
             Known::with(|known| {
                 let shown = [0.4, 1.0].map(|completion| Condition::Fresh(read_at(NOW, completion)));
                 known.snapshot.repositories = (1..)
@@ -265,61 +290,47 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["No completion is above 1", "100"],
         ),
         (
-            Kind::ScaleDoubtful,
+            Symptom::CompletionScale,
             Known::with(|known| {
                 known.snapshot.repositories[0].condition = Condition::Fresh(read_at(NOW, 150.0));
             }),
             &["1 translation", "above api.completion_scale, 100"],
         ),
         (
-            Kind::TargetUnused,
+            Symptom::ApiShape,
             Known::with(|known| {
-                let entries = vec![
-                    entry(&[], &["no-such"], 0.5, ""),
-                    entry(&[], &[], 0.5, ""),
-                    entry(&[], &["de"], 0.9, ""),
-                ];
-                known.snapshot.targets = Arc::new(Targets(entries));
+                let shape = Shape::of_defect(Operation::ListLanguages, Defect::Completion).unwrap();
+                known.facts.history = History {
+                    since: [(ProblemKind::ApiShape, ago(23))].into(),
+                    shapes: [(shape, ago(1))].into(),
+                };
             }),
-            &["2 entries of targets", "config.yml:7, config.yml:7"],
+            &["a new way: completion (list_languages)"],
         ),
         (
-            Kind::StateNotSaved,
+            Symptom::StateNotSaved,
             Known::with(|known| known.facts.state_not_saved = fails()),
             &["cannot be saved", "restart"],
         ),
         (
-            Kind::StateDiscarded,
+            Symptom::StateDiscarded,
             Known::with(|known| known.facts.state_discarded = fails()),
             &["clocks began anew"],
         ),
         (
-            Kind::ReloadRefused,
+            Symptom::ReloadRefused,
             Known::with(|known| known.facts.reload_refused = fails()),
             &["refused", "previous one"],
         ),
         (
-            Kind::CertificateExpiring,
+            Symptom::CertificateExpiring,
             Known::with(|known| {
                 known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * 13));
             }),
             &["expires", "in 13 d"],
         ),
         (
-            Kind::PollsOverrun,
-            Known::ended(PollOutcome {
-                duration: Duration::from_secs(301),
-                ..poll()
-            }),
-            &["took 5m 1s", "longer than poll.interval, 5m"],
-        ),
-        (
-            Kind::ClockBehind,
-            Known::with(|known| known.facts.clock_behind = fails()),
-            &["The clock of this machine is wrong"],
-        ),
-        (
-            Kind::Undecided,
+            Symptom::Undecided,
             Known::with(|known| {
                 known.status.last = Some(refused(PollFailure::Unauthorized));
                 known.status.activity = running(NOW, true, 1);
@@ -331,7 +342,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             ],
         ),
         (
-            Kind::Undecided,
+            Symptom::Undecided,
             Known::with(|known| {
                 known.snapshot.repositories[0].condition =
                     Condition::Restored(read_at(ago(3), 50.0));
@@ -340,7 +351,7 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             &["as before the restart"],
         ),
         (
-            Kind::Undecided,
+            Symptom::Undecided,
             Known::with(|known| {
                 // The listing is complete, and one of two repositories is read.
                 known.snapshot.repositories[1].condition = Condition::Pending(None);
@@ -348,27 +359,60 @@ fn each_kind() -> Vec<(Kind, Known, &'static [&'static str])> {
             }),
             &["first poll has not ended", "1 of 2 repositories read"],
         ),
+        (
+            Symptom::PollsOverrun,
+            Known::ended(PollOutcome {
+                duration: Duration::from_secs(301),
+                ..poll()
+            }),
+            &["took 5m 1s", "longer than poll.interval, 5m"],
+        ),
+        (
+            Symptom::TargetUnused,
+            Known::with(|known| {
+                let entries = vec![
+                    entry(&[], &["no-such"], 0.5, ""),
+                    entry(&[], &[], 0.5, ""),
+                    entry(&[], &["de"], 0.9, ""),
+                ];
+                known.snapshot.targets = Arc::new(Targets(entries));
+            }),
+            &["2 entries of targets", "config.yml:7, config.yml:7"],
+        ),
+        (
+            Symptom::RemovalUnconfirmed,
+            Known::with(|known| known.snapshot.unconfirmed = 2),
+            &["lacks 2", "kept"],
+        ),
+        (
+            Symptom::ClockBehind,
+            Known::with(|known| known.facts.clock_behind = fails()),
+            &["The clock of this machine is wrong"],
+        ),
     ]
 }
 
 #[test]
 fn every_kind_has_a_headline_that_says_what_is_so() {
-    let mut kinds: Vec<_> = each_kind().iter().map(|(kind, ..)| *kind).collect();
-    assert!(kinds.is_sorted(), "worst first");
-    kinds.dedup();
-    assert_eq!(
-        kinds.len(),
-        Kind::Undecided as usize + 1,
-        "each kind has a case"
-    );
-    for (kind, known, words) in each_kind() {
+    let symptoms: Vec<_> = each_symptom()
+        .iter()
+        .map(|(symptom, ..)| *symptom)
+        .collect();
+    assert!(symptoms.is_sorted(), "worst first");
+    let severities: Vec<_> = symptoms.iter().map(|symptom| symptom.severity()).collect();
+    let last_warning = severities
+        .iter()
+        .rposition(|one| *one != Severity::Info)
+        .unwrap();
+    assert!(severities[..last_warning].is_sorted_by_key(|one| *one == Severity::Info));
+    for (kind, known, words) in each_symptom() {
         let findings = known.findings();
         assert_eq!(
-            findings.first().map(|finding| finding.kind),
+            findings.first().map(|finding| finding.symptom),
             Some(kind),
             "{findings:#?}"
         );
-        let headline = headline(&findings);
+        let headline = headline(&findings, &known.status);
         for word in words {
             assert!(
                 headline.contains(word),
@@ -387,7 +431,7 @@ fn nothing_is_wrong_after_a_poll_that_read_everything() {
     let known = Known::new();
     assert_eq!(known.findings(), []);
     assert_eq!(
-        headline(&known.findings()),
+        headline(&known.findings(), &known.status),
         "All is well: the last poll read every repository"
     );
 }
@@ -399,8 +443,8 @@ fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
         read_at(ago(3), 50.0),
         failed_with_the_api(Reason::ServerError),
     );
-    let kinds = known.kinds();
-    assert_eq!(kinds, [Kind::ApiUnavailable]);
+    let kinds = known.symptoms();
+    assert_eq!(kinds, [Symptom::ApiUnavailable]);
 }
 
 #[test]
@@ -413,16 +457,16 @@ fn what_fails_is_reported_while_polls_recover() {
             failed_with_the_api(Reason::ServerError),
         );
     });
-    let kinds = known.kinds();
+    let kinds = known.symptoms();
     assert_eq!(
         kinds,
-        [Kind::Undecided],
+        [Symptom::Undecided],
         "a repository whose failure was that of the key"
     );
     let other = failed_by_itself(1);
     known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
-    let kinds = known.kinds();
-    assert_eq!(kinds, [Kind::RepositoriesFailing, Kind::Undecided]);
+    let kinds = known.symptoms();
+    assert_eq!(kinds, [Symptom::RepositoriesFailing, Symptom::Undecided]);
     let unlisted = Known {
         status: PollStatus {
             activity: running(NOW, false, 0),
@@ -431,8 +475,8 @@ fn what_fails_is_reported_while_polls_recover() {
         ..known
     };
     assert_eq!(
-        unlisted.findings()[0].kind,
-        Kind::KeyUnusable,
+        unlisted.findings()[0].symptom,
+        Symptom::KeyUnusable,
         "nothing shows yet that it is over"
     );
 }
@@ -445,13 +489,16 @@ fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
         known.status.activity = running(ago(1), false, 0);
         known.status.held_until = Some(NOW.saturating_add(HOUR));
     });
-    assert_eq!(why_not_ready(&first.findings()).unwrap().kind, Kind::Held);
+    assert_eq!(
+        why_not_ready(&first.findings()).unwrap().symptom,
+        Symptom::Held
+    );
     let over = Known::with(|known| {
         known.status.last = Some(ended_early(PollFailure::Held));
         known.status.held_until = Some(ago(1));
     });
-    assert_eq!(over.findings()[0].kind, Kind::Held);
-    assert!(headline(&over.findings()).contains("the time is over"));
+    assert_eq!(over.findings()[0].symptom, Symptom::Held);
+    assert!(headline(&over.findings(), &over.status).contains("the time is over"));
 }
 
 #[test]
@@ -462,7 +509,7 @@ fn a_restart_with_nothing_to_show_is_a_first_poll() {
         }
         (known.status.last, known.status.activity) = (None, running(NOW, true, 0));
     });
-    assert!(headline(&known.findings()).contains("as before the restart"));
+    assert!(headline(&known.findings(), &known.status).contains("as before the restart"));
     for shown in &mut known.snapshot.repositories {
         shown.condition = Condition::Failing(
             read_at(ago(3), 50.0),
@@ -470,12 +517,14 @@ fn a_restart_with_nothing_to_show_is_a_first_poll() {
         );
     }
     let findings = known.findings();
-    let first_poll = findings.iter().find(|one| one.kind == Kind::Undecided);
+    let first_poll = findings
+        .iter()
+        .find(|one| one.symptom == Symptom::Undecided);
     assert!(first_poll.unwrap().what.contains("as before the restart"));
     for shown in &mut known.snapshot.repositories {
         shown.condition = Condition::Pending(None);
     }
-    assert!(headline(&known.findings()).contains("0 of 2 repositories read"));
+    assert!(headline(&known.findings(), &known.status).contains("0 of 2 repositories read"));
 }
 
 #[test]
@@ -487,8 +536,11 @@ fn what_does_not_keep_data_away_is_no_reason_for_not_being_ready() {
         known.facts.certificate_expires_at = Some(ago(1));
     });
     let findings = known.findings();
-    assert_eq!(findings[0].kind, Kind::CertificateExpired);
-    assert_eq!(why_not_ready(&findings).unwrap().kind, Kind::Undecided);
+    assert_eq!(findings[0].symptom, Symptom::CertificateExpired);
+    assert_eq!(
+        why_not_ready(&findings).unwrap().symptom,
+        Symptom::Undecided
+    );
 }
 
 #[test]
@@ -497,7 +549,9 @@ fn a_listing_without_names_is_no_empty_account() {
         known.snapshot.repositories.clear();
         known.snapshot.unnamed = 3;
     });
-    assert!(headline(&known.findings()).contains("No entry of the listing has a name"));
+    assert!(
+        headline(&known.findings(), &known.status).contains("No entry of the listing has a name")
+    );
 }
 
 #[test]
@@ -507,7 +561,7 @@ fn an_outage_with_several_symptoms_is_one() {
     let status = failed_with_the_api(Reason::ServerError);
     known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), timeout);
     known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), status);
-    assert_eq!(known.kinds(), [Kind::ApiUnavailable]);
+    assert_eq!(known.symptoms(), [Symptom::ApiUnavailable]);
 }
 
 #[test]
@@ -520,8 +574,11 @@ fn an_outage_hides_only_what_fails_as_it_does() {
     );
     known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
     let findings = known.findings();
-    let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
-    assert_eq!(kinds, [Kind::ApiUnavailable, Kind::RepositoriesFailing]);
+    let kinds: Vec<_> = findings.iter().map(|finding| finding.symptom).collect();
+    assert_eq!(
+        kinds,
+        [Symptom::ApiUnavailable, Symptom::RepositoriesFailing]
+    );
     assert_eq!(
         findings[1].what,
         "1 of 2 repositories cannot be read, for reasons of their own"
@@ -536,22 +593,22 @@ fn a_repository_whose_data_are_stale_cannot_be_read_all_the_same() {
             failure: Some(failed_with_the_api(Reason::ServerError)),
         };
     });
-    let kinds = known.kinds();
-    assert_eq!(kinds, [Kind::DataStale, Kind::RepositoriesFailing]);
+    let kinds = known.symptoms();
+    assert_eq!(kinds, [Symptom::DataStale, Symptom::RepositoriesFailing]);
 }
 
 #[test]
 fn a_certificate_is_warned_of_from_14_days_before_it_expires() {
     for (days, kind) in [
         (15, None),
-        (14, Some(Kind::CertificateExpiring)),
-        (0, Some(Kind::CertificateExpired)),
+        (14, Some(Symptom::CertificateExpiring)),
+        (0, Some(Symptom::CertificateExpired)),
     ] {
         let known = Known::with(|known| {
             known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * days));
         });
         assert_eq!(
-            known.findings().first().map(|finding| finding.kind),
+            known.findings().first().map(|finding| finding.symptom),
             kind,
             "{days}"
         );
@@ -569,9 +626,9 @@ fn a_scale_is_suspect_only_while_something_is_above_0_and_nothing_above_1() {
                 .map(|(id, shown)| repository(id, shown))
                 .collect();
         });
-        let kinds = known.kinds();
+        let kinds = known.symptoms();
         assert_eq!(
-            kinds.contains(&Kind::ScaleDoubtful),
+            kinds.contains(&Symptom::CompletionScale),
             is_suspect,
             "{completions:?}"
         );
@@ -622,7 +679,7 @@ fn only_what_fails_with_the_whole_api_is_not_named_besides_an_outage() {
 #[test]
 fn a_hold_is_over_at_its_end() {
     let known = Known::with(|known| known.status.held_until = Some(NOW));
-    assert_eq!(known.kinds(), []);
+    assert_eq!(known.symptoms(), []);
 }
 
 #[test]
@@ -634,7 +691,7 @@ fn a_listing_that_ended_too_soon_stays_incomplete_until_the_next_poll_has_ended(
         });
         known.status.activity = running(NOW, true, 1);
     });
-    assert_eq!(known.kinds(), [Kind::ListingIncomplete]);
+    assert_eq!(known.symptoms(), [Symptom::ListingIncomplete]);
 }
 
 #[test]
@@ -644,71 +701,56 @@ fn a_first_poll_counts_nothing_before_something_is_listed() {
         known.status.last = None;
     });
     assert_eq!(
-        headline(&known.findings()),
+        headline(&known.findings(), &known.status),
         "The first poll has not ended yet"
     );
 }
 
-/// Alerts about something that the exporter cannot judge itself, with the reason.
-const ALERTS_WITHOUT_A_KIND: [(&str, &str); 8] = [
-    (
-        "TranslationStalled",
-        "about translations: the exporter works",
-    ),
-    (
-        "TranslationRegressed",
-        "about translations: the exporter works",
-    ),
-    (
-        "TranslationTargetMissed",
-        "about translations: the exporter works",
-    ),
-    (
-        "TranslationTargetAtRisk",
-        "about translations: the exporter works",
-    ),
-    (
-        "TranslationExporterDown",
-        "an exporter that is down cannot say so",
-    ),
-    (
-        "TranslationApiShapeChanged",
-        "bad entries are counted and logged; what is good in the answer is shown",
-    ),
-    (
-        "TranslationRepositoriesDropped",
-        "two listings agree that they are gone: only their number of before says more",
-    ),
-    (
-        "TranslationRulesMissing",
-        "only Prometheus knows which rules it has",
-    ),
-];
+#[test]
+fn a_poll_that_failed_is_not_said_to_have_read_every_repository() {
+    // The repository that failed has left the listing of the poll under way.
+    let known = Known::with(|known| {
+        known.status.last = Some(PollOutcome {
+            failed: 1,
+            ..poll()
+        });
+        known.status.activity = running(NOW, true, 0);
+    });
+    assert_eq!(known.findings(), []);
+    let headline = headline(&known.findings(), &known.status);
+    assert!(
+        headline.contains("could not read every repository") && !headline.contains("All is well"),
+        "{headline}"
+    );
+}
 
 #[test]
-fn every_kind_has_its_alert_and_every_alert_its_kind() {
-    let rules = include_str!("../../deploy/prometheus/alerts.yaml");
-    let shipped: Vec<_> = rules
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("- alert: "))
-        .collect();
-    assert!(shipped.len() > 10);
-    let alerts: Vec<_> = each_kind()
-        .into_iter()
-        .map(|(kind, ..)| kind.traits().alert)
-        .filter(|alert| !alert.is_empty())
-        .collect();
-    for alert in &alerts {
-        assert!(shipped.contains(alert), "{alert} is not shipped");
-    }
-    for alert in shipped {
-        let has_kind = alerts.contains(&alert);
-        let is_excused = ALERTS_WITHOUT_A_KIND
-            .iter()
-            .any(|(excused, _)| *excused == alert);
-        assert!(
-            has_kind != is_excused,
-            "{alert} has a kind of health, or a reason why not"
-        );
-    }
+fn a_loss_of_repositories_is_over_when_most_are_back_or_after_a_day() {
+    let dropped = |hours, before| {
+        let known = Known::with(|known| {
+            let at = ago(hours);
+            known.facts.repositories_dropped = Some(Dropped { at, before });
+        });
+        known.symptoms()
+    };
+    assert_eq!(dropped(23, 5), [Symptom::RepositoriesDropped]);
+    assert_eq!(dropped(23, 4), [], "half of them are back");
+    assert_eq!(dropped(24, 5), []);
 }
+
+#[test]
+fn zeros_seem_omitted_if_some_are_absent_and_none_was_explicit() {
+    let zeros = |absent, explicit| Zeros { absent, explicit };
+    let none = zeros(0, 0);
+    assert_eq!(omitted_zeros(none, none), None);
+    assert_eq!(omitted_zeros(zeros(5, 1), zeros(0, 3)), None);
+    let both = omitted_zeros(zeros(5, 0), zeros(1, 0)).unwrap();
+    assert!(both.what.contains("completions and private") && both.hint.contains("api.omits_zeros"));
+    let private = omitted_zeros(none, zeros(1, 0)).unwrap();
+    assert!(
+        private.what.contains("some private are absent"),
+        "{private:?}"
+    );
+}
+
+mod problems;

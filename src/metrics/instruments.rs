@@ -6,14 +6,16 @@ mod facts;
 mod polling;
 mod process;
 
-pub use self::facts::Facts;
+pub use self::facts::{Dropped, Facts};
 pub(crate) use self::polling::Polling;
 use self::{
     facts::{FactsCollector, note},
     process::ProcessCollector,
 };
 use crate::{
-    domain::{Defect, Failure, Lasting, Operation, PollFailure, Reason},
+    domain::{
+        Defect, Failure, History, Lasting, Operation, PollFailure, ProblemKind, Reason, Shape,
+    },
     support::{clock::Timestamp, lock::lock},
 };
 use prometheus_client::{
@@ -28,6 +30,7 @@ use prometheus_client::{
     registry::{Metric, Registry, Unit},
 };
 use std::{
+    collections::BTreeSet,
     fmt,
     sync::{Arc, Mutex},
     time::Duration,
@@ -67,6 +70,7 @@ pub struct Instruments {
     invalid_entries: Labelled<2>,
     state_writes: Counter,
     state_write_failures: Counter,
+    problems: Family<Labels<2>, Gauge>,
     /// This and the next have no labels without the web side, and so do not show.
     tls_handshake_failures: Labelled<1>,
     http_requests: Labelled<2>,
@@ -146,6 +150,11 @@ impl Instruments {
                 "state_write_failures",
                 "Attempts to write the state file that failed",
             ),
+            problems: add(
+                r,
+                "problem",
+                "1 while the exporter finds a problem of this kind, 0 otherwise",
+            ),
             http_requests: add(
                 r,
                 "http_requests",
@@ -164,6 +173,9 @@ impl Instruments {
 
     /// Creates the counters of a poll whose labels are known in advance.
     fn start_at_0(self) -> Self {
+        for kind in ProblemKind::ALL {
+            self.problem(*kind).set(0);
+        }
         for reason in PollFailure::ALL {
             at(&self.poll_failures, [("reason", reason.label())]);
         }
@@ -218,6 +230,14 @@ impl Instruments {
             [("operation", operation.label()), ("reason", reason.label())],
         )
         .inc();
+        self.seen(Shape::of_failure(operation, reason));
+    }
+
+    /// Counts a response that deviates from the specification.
+    fn seen(&self, shape: Option<Shape>) {
+        if let Some(shape) = shape {
+            *lock(&self.facts).shapes.entry(shape).or_default() += 1;
+        }
     }
 
     /// One request is retried.
@@ -232,6 +252,7 @@ impl Instruments {
             [("operation", operation.label()), ("reason", defect.label())],
         )
         .inc();
+        self.seen(Shape::of_defect(operation, defect));
     }
 
     /// The state file was written, or could not be.
@@ -260,6 +281,32 @@ impl Instruments {
             facts.loaded_at = Some(at);
         }
         note(&mut facts.reload_refused, result.err(), at);
+    }
+
+    /// Records a judgement: the problems that last now, and what to remember until the next one.
+    pub fn judged(&self, problems: &BTreeSet<ProblemKind>, history: History) {
+        for kind in ProblemKind::ALL {
+            self.problem(*kind).set(problems.contains(kind).into());
+        }
+        lock(&self.facts).history = history;
+    }
+
+    /// Takes over what an earlier process remembered.
+    pub fn remember(&self, history: History) {
+        lock(&self.facts).history = history;
+    }
+
+    fn problem(&self, kind: ProblemKind) -> Gauge {
+        let labels = [
+            ("kind", kind.label()),
+            ("severity", kind.severity().label()),
+        ];
+        at(&self.problems, labels)
+    }
+
+    /// More than half of the repositories left the listing at `at`, when `before` were listed.
+    pub fn repositories_dropped(&self, at: Timestamp, before: usize) {
+        lock(&self.facts).repositories_dropped = Some(Dropped { at, before });
     }
 
     /// What the exporter knows of itself.

@@ -80,6 +80,8 @@ pub struct Ledger {
     falls: Falls,
     /// Those in `listed` that the last complete listing lacked, so many that the next must confirm it.
     missed: BTreeSet<RepositoryId>,
+    /// How many repositories were listed before the last complete listing took away more than half of them, if it did.
+    pub dropped_of: Option<usize>,
     /// How many ids of the last complete listing have no name that can be read.
     unnamed: usize,
     /// How many languages the repositories in `polled` have at the most: exact when a poll begins to read them.

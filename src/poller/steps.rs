@@ -139,6 +139,9 @@ impl<A: Api> Poller<A> {
         let mut bad = Defects::default();
         if end.is_ok() {
             bad = self.ledger.apply_complete(listing, filter, now);
+            if let Some(before) = self.ledger.dropped_of {
+                self.instruments.repositories_dropped(now.wall, before);
+            }
         } else {
             let most = settings.max_repositories;
             self.ledger

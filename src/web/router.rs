@@ -101,7 +101,7 @@ async fn ready(State(state): State<Arc<AppState>>) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Fixture, body, status};
+    use super::super::testing::{Fixture, NOW, body, status};
     use crate::domain::snapshot::{Activity, PollOutcome, Running, Step};
     use crate::{
         domain::{Failure, PollFailure, Stop},
@@ -222,13 +222,13 @@ mod tests {
         );
         fixture.publish(|status| {
             status.activity = Activity::Polling(Running {
-                since: Timestamp::from_millis(0),
+                since: NOW,
                 step: Step::Listing { shown: 0 },
             });
         });
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The first poll has not ended yet; nothing to do: wait for the poll to end (since 1970-01-01T00:00:00Z)\n"
+            "not ready: The first poll has not ended yet; nothing to do: wait for the poll to end (since 1970-04-11T00:00:00Z)\n"
         );
         let what = "GET /v1/repositories: 401 Unauthorized";
         let failure = Failure::new(what, "check api.key_file").since(Timestamp::from_millis(0));

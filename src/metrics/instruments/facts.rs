@@ -2,11 +2,12 @@
 
 use super::gauge;
 use crate::{
-    domain::{Failure, Lasting},
+    domain::{Failure, History, Lasting, Shape},
     support::{clock::Timestamp, lock::lock},
 };
 use prometheus_client::{collector::Collector, encoding::DescriptorEncoder};
 use std::{
+    collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex},
 };
@@ -24,8 +25,22 @@ pub struct Facts {
     pub clock_behind: Option<Lasting>,
     /// `None` if no certificate is served.
     pub certificate_expires_at: Option<Timestamp>,
+    /// When more than half of the repositories last left the listing.
+    pub repositories_dropped: Option<Dropped>,
+    /// How often each way of deviating from the specification was seen.
+    pub shapes: BTreeMap<Shape, u64>,
+    /// What the last judgement remembered.
+    pub history: History,
     /// When the configuration in force was loaded.
     pub(super) loaded_at: Option<Timestamp>,
+}
+
+/// A listing, confirmed by the next one, that lacked more than half of the known repositories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped {
+    pub at: Timestamp,
+    /// How many repositories were listed before.
+    pub before: usize,
 }
 
 /// Encodes what the facts are at the scrape.

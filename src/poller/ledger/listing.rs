@@ -71,6 +71,7 @@ impl Ledger {
             .collect();
         let needs_confirmation = missing.len() * 2 > self.listed.len();
         let missed_before = std::mem::take(&mut self.missed);
+        let before = self.listed.len();
         for id in missing {
             if needs_confirmation && !missed_before.contains(&id) {
                 self.missed.insert(id);
@@ -79,6 +80,7 @@ impl Ledger {
                 self.leave(id, now);
             }
         }
+        self.dropped_of = (self.listed.len() * 2 < before).then_some(before);
     }
 
     /// Applies the filters to all that is listed, and returns those with the same name as another.

@@ -296,7 +296,7 @@ fn a_refused_reload_is_logged_only_where_it_is_refused() {
     assert!(
         findings
             .iter()
-            .any(|finding| finding.kind == crate::diagnosis::Kind::ReloadRefused)
+            .any(|finding| finding.symptom == crate::diagnosis::Symptom::ReloadRefused)
     );
     watch.observe(&findings);
     assert_eq!(count(&log.take(), "refused"), 0);

@@ -5,8 +5,9 @@ use crate::report::html::{
     table::Table,
 };
 use crate::{
-    diagnosis::{self, Finding, Kind, Severity},
+    diagnosis::{self, Finding, Symptom},
     domain::{
+        Severity,
         readiness::{self, Cause, Deadline, Due, Totals, Translation},
         snapshot::{Activity, Condition, PollStatus, Snapshot},
     },
@@ -65,7 +66,7 @@ impl View<'_> {
     /// Renders the page as the query asks for it.
     pub fn render(&self, query: &Query) -> askama::Result<String> {
         let Self { now, snapshot, .. } = *self;
-        let worst = self.findings.first().map(|worst| worst.kind.severity());
+        let worst = self.findings.first().map(|worst| worst.symptom.severity());
         let (class, mark) = worst.map_or(("well", "\u{2713}"), look);
         let rows = readiness::rows(snapshot, query.language.as_deref(), now);
         let page = Page {
@@ -93,13 +94,13 @@ impl Page<'_> {
     /// What is wrong, the worst first; the headline covers a notice.
     fn attention(&self) -> Vec<&Finding> {
         let all = self.findings.iter();
-        all.filter(|finding| finding.kind.severity() != Severity::Notice)
+        all.filter(|finding| finding.symptom != Symptom::Undecided)
             .collect()
     }
 
     /// Why repositories fail, if that is what is wrong.
     fn causes(&self, finding: &Finding) -> Vec<Cause<'_>> {
-        if finding.kind != Kind::RepositoriesFailing {
+        if finding.symptom != Symptom::RepositoriesFailing {
             return Vec::new();
         }
         readiness::causes(self.snapshot, |failure| {
@@ -141,7 +142,7 @@ impl Page<'_> {
 /// The class and the mark of how bad something is.
 fn look(severity: Severity) -> (&'static str, &'static str) {
     match severity {
-        Severity::Notice => ("waiting", "\u{2026}"),
+        Severity::Info => ("waiting", "\u{2026}"),
         Severity::Warning => ("degraded", "!"),
         Severity::Error => ("failing", "\u{2717}"),
     }

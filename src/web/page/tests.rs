@@ -343,7 +343,7 @@ async fn what_fails_for_its_own_reason_is_named_during_an_outage_with_the_same_h
     };
     let attention = attention(snapshot, outcome).await;
     let own = "a/3 for 24 h\nGET 3\nfix it\na/2 for 2 d\nGET 2\nwait";
-    assert!(attention[1].ends_with(own), "{attention:?}");
+    assert!(attention[2].ends_with(own), "{attention:?}");
 }
 
 #[tokio::test(start_paused = true)]

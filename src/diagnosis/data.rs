@@ -1,0 +1,227 @@
+//! What is wrong with the data that are shown.
+
+use super::{DAY, Finding, Symptom};
+use crate::{
+    domain::{
+        Fault, ProblemKind,
+        snapshot::{Condition, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
+    },
+    metrics::instruments::Facts,
+    support::{
+        clock::Timestamp,
+        humanize::{counted, grouped, repositories},
+    },
+};
+use std::time::Duration;
+
+/// How long a repository may be listed without having been read, whatever the interval is.
+const UNREAD: Duration = Duration::from_secs(60 * 60);
+
+/// The repositories whose data are stale, or that could not be read for as long as ever.
+pub(super) fn stale(
+    snapshot: &Snapshot,
+    status: &PollStatus,
+    is_outage: bool,
+    now: Timestamp,
+) -> Option<Finding> {
+    let stale = snapshot.count(|condition| matches!(condition, Condition::Stale { .. }));
+    let limit = UNREAD.max(status.interval.saturating_mul(3));
+    let unread = snapshot.count(|condition| match condition {
+        // While the API fails as a whole, that is what keeps them unread.
+        Condition::Pending(Some(failure)) if !is_outage || failure.fault == Fault::Repository => {
+            now.since(failure.lasting.since) > limit
+        }
+        _ => false,
+    });
+    let what = match (stale, unread) {
+        (0, 0) => return None,
+        (0, unread) => format!("{} could never be read", repositories(unread)),
+        (stale, 0) => format!(
+            "The data of {} are stale and no longer shown",
+            repositories(stale)
+        ),
+        (stale, unread) => format!(
+            "The data of {} are stale and no longer shown, and {} could never be read",
+            repositories(stale),
+            grouped(unread)
+        ),
+    };
+    let hint = "see why their reads fail; they are shown again as soon as they are read";
+    Some(Finding::new(Symptom::DataStale, what, hint))
+}
+
+/// The repositories that fail, without those that fail with the API as a whole.
+pub(super) fn failing(snapshot: &Snapshot, is_outage: bool) -> Option<Finding> {
+    let failures: Vec<_> = snapshot
+        .repositories
+        .iter()
+        .filter_map(|shown| shown.condition.failure())
+        .filter(|failure| !is_outage || failure.fault == Fault::Repository)
+        .map(|failure| &failure.lasting)
+        .collect();
+    let longest = failures.iter().min_by_key(|failure| failure.since)?;
+    let (failing, all) = (
+        grouped(failures.len()),
+        repositories(snapshot.repositories.len()),
+    );
+    let reason = if is_outage {
+        ", for reasons of their own"
+    } else {
+        ""
+    };
+    let what = format!("{failing} of {all} cannot be read{reason}");
+    Some(Finding::of(Symptom::RepositoriesFailing, what, longest))
+}
+
+/// Why no repository is shown, if none is.
+pub fn nothing_selected(snapshot: &Snapshot) -> Option<Finding> {
+    if !snapshot.repositories.is_empty() {
+        return None;
+    }
+    let (what, hint) = match (snapshot.filtered, snapshot.unnamed) {
+        (0, 0) => (
+            "The account of the key has no repositories".to_owned(),
+            "connect some to it, or use the key of another account",
+        ),
+        (0, all) => (
+            format!(
+                "No entry of the listing has a name that can be read, {} in all",
+                grouped(all)
+            ),
+            "report it to the API's operators: the log says what is wrong",
+        ),
+        (all, _) => (
+            format!(
+                "The filters leave out every repository, {} in all",
+                grouped(all)
+            ),
+            "change filter.include, filter.exclude or filter.private",
+        ),
+    };
+    Some(Finding::new(Symptom::NoRepositories, what, hint))
+}
+
+pub(super) fn unconfirmed(snapshot: &Snapshot) -> Option<Finding> {
+    if snapshot.unconfirmed == 0 {
+        return None;
+    }
+    let gone = repositories(snapshot.unconfirmed);
+    let what = format!(
+        "The last listing lacks {gone}, more than half; they are kept until the next listing confirms it"
+    );
+    let hint = "check that the key belongs to the right account; if they were removed on purpose, there is nothing to do";
+    Some(Finding::new(Symptom::RemovalUnconfirmed, what, hint))
+}
+
+/// The loss of more than half of the repositories, for a day or until most are back.
+pub(super) fn dropped(snapshot: &Snapshot, facts: &Facts, now: Timestamp) -> Option<Finding> {
+    let listed = snapshot.repositories.len() + snapshot.filtered;
+    let (since, what) = match facts.repositories_dropped {
+        Some(dropped) if listed * 2 < dropped.before => (
+            dropped.at,
+            format!(
+                "Most repositories have left the listing: of {} there are {} left",
+                grouped(dropped.before),
+                grouped(listed)
+            ),
+        ),
+        Some(_) => return None,
+        // An earlier process found it.
+        None => (
+            *facts.history.since.get(&ProblemKind::RepositoriesDropped)?,
+            "Most repositories have left the listing".to_owned(),
+        ),
+    };
+    let hint = "check that the key belongs to the right account; if they were removed on purpose, there is nothing to do";
+    (now.since(since) < DAY).then(|| Finding {
+        since: Some(since),
+        ..Finding::new(Symptom::RepositoriesDropped, what, hint)
+    })
+}
+
+/// The ways in which responses deviate from the specification, for a day after a new one was first seen.
+pub(super) fn shape(facts: &Facts, now: Timestamp) -> Option<Finding> {
+    let since = *facts.history.since.get(&ProblemKind::ApiShape)?;
+    let shapes = facts.history.shapes.iter();
+    let seen: Vec<_> = shapes
+        .filter(|(_, last)| **last >= since)
+        .map(|(shape, _)| format!("{} ({})", shape.label, shape.operation.label()))
+        .collect();
+    let what = format!(
+        "Responses of the API deviate from its specification in a new way: {}",
+        seen.join(", ")
+    );
+    let hint =
+        "the log names the entries; report it to the API's operators, or update this exporter";
+    (now.since(since) < DAY).then(|| Finding {
+        since: Some(since),
+        ..Finding::new(Symptom::ApiShape, what, hint)
+    })
+}
+
+/// How often a field is absent, and how often it holds 0 or false.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Zeros {
+    pub absent: usize,
+    pub explicit: usize,
+}
+
+impl Zeros {
+    /// Whether the API seems to leave the field out where it is 0 or false.
+    fn are_omitted(self) -> bool {
+        self.absent > 0 && self.explicit == 0
+    }
+}
+
+/// Whether the API seems to leave out fields that hold 0 or false, as protobuf's JSON does.
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "snapshots do not count zeros yet")
+)]
+pub fn omitted_zeros(completions: Zeros, private: Zeros) -> Option<Finding> {
+    let what = match (completions.are_omitted(), private.are_omitted()) {
+        (false, false) => return None,
+        (true, false) => "completions",
+        (false, true) => "private",
+        (true, true) => "completions and private",
+    };
+    let what = format!(
+        "The API seems to leave out zeros: some {what} are absent, and none was ever 0 or false"
+    );
+    let hint = "if the API leaves out fields that hold 0 or false, set api.omits_zeros to true";
+    Some(Finding::new(Symptom::OmittedZeros, what, hint))
+}
+
+/// What is wrong with the completions: the API does not say whether it reports 0 to 100 or 0 to 1.
+pub fn scale(scale: f64, completions: impl Iterator<Item = f64> + Clone) -> Option<Finding> {
+    let outside = out_of_scale(scale, completions.clone());
+    let (what, hint) = if is_scale_suspect(scale, completions) {
+        (
+            format!("No completion is above 1, while api.completion_scale is {scale}"),
+            "if the API reports 0 to 1, set api.completion_scale to 1",
+        )
+    } else if outside > 0 {
+        let languages = counted(outside, "translation reports", "translations report");
+        (
+            format!("{languages} a completion below 0 or above api.completion_scale, {scale}"),
+            "set api.completion_scale to the completion that means finished; one below 0 is the API's own mistake",
+        )
+    } else {
+        return None;
+    };
+    Some(Finding::new(Symptom::CompletionScale, what, hint))
+}
+
+/// What `targets` says of nothing, such as after a rename: otherwise a target would be lost silently.
+pub(super) fn unused_targets(snapshot: &Snapshot) -> Option<Finding> {
+    let unused = snapshot.unused_targets();
+    if unused.is_empty() {
+        return None;
+    }
+    let entries = counted(unused.len(), "entry", "entries");
+    let sources: Vec<_> = unused.iter().map(|entry| entry.source.as_str()).collect();
+    let sources = sources.join(", ");
+    let what = format!("{entries} of targets without any language to apply to: {sources}");
+    let hint = "correct the repositories and languages there, or put it before the entries that match first";
+    Some(Finding::new(Symptom::TargetUnused, what, hint))
+}

@@ -1,0 +1,166 @@
+//! Decides which findings are problems: those that have lasted long enough to alert somebody.
+//!
+//! A finding is shown on the page and logged at once. `translation_exporter_problem` reports it when somebody should act:
+//!
+//! | problem | lasts |
+//! |---|---|
+//! | `polls_failing` | since no poll has read everything for three intervals, at least 15 minutes |
+//! | `api_shape`, `repositories_dropped`, `state_discarded` | for a day |
+//! | all others | as long as they are found |
+//!
+//! A [`History`] in the state keeps since when, so that a restart neither ends a problem nor begins it anew.
+
+use super::{Finding, Symptom, findings, polling};
+use crate::{
+    domain::{
+        History, PollFailure, ProblemKind, Shape,
+        snapshot::{Condition, PollOutcome, PollStatus, Snapshot},
+    },
+    metrics::instruments::{Facts, Instruments},
+    support::clock::Timestamp,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+/// A shape that was not seen for this long is new when it comes back.
+const KNOWN_SHAPE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// How many repositories must fail, besides a tenth of all, for polls to fail rather than some repositories.
+const MANY: usize = 5;
+
+/// Judges at intervals, and remembers what it needs for the next judgement.
+#[derive(Debug)]
+pub struct Judge {
+    started_at: Timestamp,
+    /// How often each shape had been seen at the last judgement.
+    shapes: BTreeMap<Shape, u64>,
+}
+
+impl Judge {
+    /// A judge in a process that started at `now`.
+    pub fn new(now: Timestamp) -> Self {
+        Self {
+            started_at: now,
+            shapes: BTreeMap::new(),
+        }
+    }
+
+    /// Finds what is wrong at `now`, and records in `instruments` which problems last.
+    pub fn judge(
+        &mut self,
+        snapshot: &Snapshot,
+        status: &PollStatus,
+        instruments: &Instruments,
+        now: Timestamp,
+    ) -> Vec<Finding> {
+        let mut facts = instruments.facts();
+        self.see_shapes(&mut facts, now);
+        let findings = findings(snapshot, status, &facts, now);
+        let unread = self.unread_since(status, &facts);
+        let problems = problems(snapshot, status, &findings, unread, now);
+        let mut since = BTreeMap::new();
+        for finding in &findings {
+            let kind = finding.symptom.traits().kind;
+            let began = match kind {
+                ProblemKind::PollsFailing => unread.at,
+                _ => finding.since.unwrap_or(now).min(now),
+            };
+            since.entry(kind).or_insert(began);
+        }
+        let shapes = facts.history.shapes;
+        instruments.judged(&problems, History { since, shapes });
+        findings
+    }
+
+    /// Dates the shapes that were seen since the last judgement: a new one begins a problem.
+    fn see_shapes(&mut self, facts: &mut Facts, now: Timestamp) {
+        let known = &mut facts.history.shapes;
+        known.retain(|_, last| now.since(*last) < KNOWN_SHAPE);
+        for (shape, count) in &facts.shapes {
+            if self.shapes.insert(*shape, *count) != Some(*count)
+                && known.insert(*shape, now).is_none()
+            {
+                facts.history.since.insert(ProblemKind::ApiShape, now);
+            }
+        }
+    }
+
+    /// Since when no poll has read everything.
+    fn unread_since(&self, status: &PollStatus, facts: &Facts) -> Unread {
+        let remembered = facts.history.since.get(&ProblemKind::PollsFailing);
+        let earlier = remembered.filter(|since| **since < self.started_at);
+        Unread {
+            at: status
+                .last_success_at
+                .unwrap_or_else(|| *earlier.unwrap_or(&self.started_at)),
+            is_of_earlier_process: earlier.is_some(),
+        }
+    }
+}
+
+/// Since when no poll has read everything.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unread {
+    pub at: Timestamp,
+    /// Whether an earlier process could not read everything either.
+    pub is_of_earlier_process: bool,
+}
+
+/// The kinds of these findings that last long enough.
+pub(super) fn problems(
+    snapshot: &Snapshot,
+    status: &PollStatus,
+    findings: &[Finding],
+    unread: Unread,
+    now: Timestamp,
+) -> BTreeSet<ProblemKind> {
+    let mut kinds: BTreeSet<_> = findings
+        .iter()
+        .map(|finding| finding.symptom.traits().kind)
+        .collect();
+    if findings
+        .iter()
+        .any(|finding| finding.symptom == Symptom::Held)
+    {
+        kinds.insert(ProblemKind::RateLimited);
+    }
+    let is_long = now.since(unread.at) > polling::may_fail(status);
+    if !is_long || !do_polls_fail(snapshot, status, findings, unread) {
+        kinds.remove(&ProblemKind::PollsFailing);
+    }
+    kinds
+}
+
+/// Whether polls fail, rather than a few repositories: a repository that never works would hide a later outage.
+fn do_polls_fail(
+    snapshot: &Snapshot,
+    status: &PollStatus,
+    findings: &[Finding],
+    unread: Unread,
+) -> bool {
+    if findings
+        .iter()
+        .any(|finding| finding.symptom == Symptom::PollHangs)
+    {
+        return true;
+    }
+    let Some(last) = &status.last else {
+        // The first poll decides whether an earlier failure is over.
+        return unread.is_of_earlier_process;
+    };
+    match last.failure() {
+        Some(PollFailure::Held | PollFailure::Unavailable | PollFailure::Listing) => true,
+        Some(PollFailure::Repositories) => are_many_unread(snapshot, last),
+        // The key is a problem of its own.
+        Some(PollFailure::KeyFile | PollFailure::Unauthorized) | None => false,
+    }
+}
+
+fn are_many_unread(snapshot: &Snapshot, last: &PollOutcome) -> bool {
+    let all = snapshot.repositories.len();
+    let fresh = snapshot.count(|condition| matches!(condition, Condition::Fresh(_)));
+    let unread = all - fresh;
+    last.read == 0 || fresh == 0 || unread >= MANY.max(all.div_ceil(10))
+}

@@ -1,0 +1,306 @@
+//! Which findings are problems, and for how long.
+
+use super::{super::judge, *};
+use crate::metrics::instruments::Instruments;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// An exporter that is judged at intervals.
+struct Judged {
+    known: Known,
+    instruments: Instruments,
+    judge: Judge,
+    now: Timestamp,
+}
+
+impl Judged {
+    fn new(known: Known) -> Self {
+        Self {
+            known,
+            instruments: Instruments::new("/metrics"),
+            judge: Judge::new(NOW),
+            now: NOW,
+        }
+    }
+
+    /// Starts again with what the state remembers.
+    fn restart(&mut self) {
+        let named = self.instruments.facts().history.to_named();
+        self.instruments = Instruments::new("/metrics");
+        self.instruments.remember(History::of_named(&named));
+        self.judge = Judge::new(self.now);
+        (self.known.status.last, self.known.status.last_success_at) = (None, None);
+        self.known.status.activity = running(self.now, false, 0);
+    }
+
+    /// The problems after `minutes` more.
+    fn after(&mut self, minutes: u32) -> Vec<&'static str> {
+        self.now = self.now.saturating_add(MINUTE * minutes);
+        let Known {
+            snapshot, status, ..
+        } = &self.known;
+        self.judge
+            .judge(snapshot, status, &self.instruments, self.now);
+        let problem = |line: &str| {
+            let labels = line.strip_prefix("translation_exporter_problem{kind=\"")?;
+            let (kind, rest) = labels.split_once('"')?;
+            rest.ends_with(" 1")
+                .then(|| ProblemKind::from_label(kind).unwrap().label())
+        };
+        let mut found: Vec<_> = self
+            .instruments
+            .encode()
+            .lines()
+            .filter_map(problem)
+            .collect();
+        found.sort_unstable();
+        found
+    }
+
+    fn polled(&mut self, outcome: PollOutcome) {
+        self.known.status.activity = Activity::Waiting(None);
+        if outcome.is_success() {
+            self.known.status.last_success_at = Some(self.now);
+        }
+        self.known.status.last = Some(outcome);
+    }
+}
+
+#[test]
+fn every_kind_is_always_there_with_its_severity() {
+    let text = Instruments::of_one_poll().encode();
+    let samples: Vec<_> = text
+        .lines()
+        .filter(|line| line.starts_with("translation_exporter_problem{"))
+        .collect();
+    assert_eq!(samples.len(), ProblemKind::ALL.len());
+    for (kind, severity) in [("api_key", "warning"), ("clock_behind", "info")] {
+        let sample =
+            format!("translation_exporter_problem{{kind=\"{kind}\",severity=\"{severity}\"}} 0");
+        assert!(samples.contains(&&*sample), "{samples:#?}");
+    }
+}
+
+#[test]
+fn every_symptom_but_a_failing_poll_is_a_problem_at_once() {
+    for (symptom, known, _) in each_symptom() {
+        let kind = symptom.traits().kind;
+        let mut judged = Judged::new(Known::new());
+        let facts = known.facts.clone();
+        let findings = findings(&known.snapshot, &known.status, &facts, NOW);
+        judged.known = known;
+        let unread = judge::Unread {
+            at: NOW,
+            is_of_earlier_process: false,
+        };
+        let Known {
+            snapshot, status, ..
+        } = &judged.known;
+        let problems = judge::problems(snapshot, status, &findings, unread, NOW);
+        assert_eq!(
+            problems.contains(&kind),
+            kind != ProblemKind::PollsFailing,
+            "{symptom:?}"
+        );
+    }
+}
+
+#[test]
+fn an_outage_is_a_problem_after_three_intervals_and_until_everything_is_read() {
+    let mut judged = Judged::new(Known::new());
+    assert_eq!(judged.after(0), [""; 0]);
+    judged.polled(ended_early(PollFailure::Unavailable));
+    assert_eq!(judged.after(15), [""; 0]);
+    assert_eq!(judged.after(1), ["polls_failing"]);
+    judged.known.status.activity = running(judged.now, true, 1);
+    assert_eq!(
+        judged.after(1),
+        ["polls_failing"],
+        "the poll under way decides"
+    );
+    judged.polled(poll());
+    assert_eq!(judged.after(0), [""; 0]);
+}
+
+#[test]
+fn a_restart_neither_ends_an_outage_nor_begins_it_anew() {
+    let mut judged = Judged::new(Known::new());
+    judged.polled(ended_early(PollFailure::Unavailable));
+    assert_eq!(judged.after(16), ["polls_failing"]);
+    judged.restart();
+    assert_eq!(judged.after(1), ["polls_failing"]);
+    judged.polled(ended_early(PollFailure::Unavailable));
+    assert_eq!(judged.after(0), ["polls_failing"]);
+    judged.polled(poll());
+    assert_eq!(judged.after(0), [""; 0]);
+    judged.restart();
+    assert_eq!(judged.after(0), [""; 0], "what is over does not come back");
+}
+
+#[test]
+fn a_process_that_never_ends_its_first_poll_is_a_problem_although_it_restarts() {
+    let mut judged = Judged::new(Known::new());
+    judged.restart();
+    for _ in 0..5 {
+        assert_eq!(judged.after(3), [""; 0]);
+        judged.restart();
+    }
+    assert_eq!(judged.after(2), ["polls_failing"]);
+}
+
+#[test]
+fn a_slow_first_poll_that_reads_is_no_problem_and_one_that_hangs_is() {
+    let mut judged = Judged::new(Known::new());
+    judged.restart();
+    for _ in 0..8 {
+        judged.known.snapshot.repositories[0].condition =
+            Condition::Fresh(read_at(judged.now, 50.0));
+        assert_eq!(judged.after(20), [""; 0]);
+    }
+    assert_eq!(judged.after(11), ["polls_failing"]);
+}
+
+#[test]
+fn one_repository_of_many_that_fails_is_no_failing_poll() {
+    for (failing, is_problem) in [(1, false), (4, false), (5, true), (20, true)] {
+        let mut judged = Judged::new(Known::with(|known| {
+            known.snapshot.repositories = (1..=20)
+                .map(|id| {
+                    let languages = read_at(NOW, 50.0);
+                    let condition = if id <= failing {
+                        Condition::Failing(languages, failed_by_itself(2))
+                    } else {
+                        Condition::Fresh(languages)
+                    };
+                    repository(id, condition)
+                })
+                .collect();
+        }));
+        judged.polled(PollOutcome {
+            failed: 1,
+            ..poll()
+        });
+        let expected: &[_] = if is_problem { &["polls_failing"] } else { &[] };
+        assert_eq!(judged.after(16), expected, "{failing} of 20");
+    }
+}
+
+#[test]
+fn a_refused_key_is_a_problem_of_its_own() {
+    let mut judged = Judged::new(Known::new());
+    judged.polled(refused(PollFailure::Unauthorized));
+    assert_eq!(judged.after(60), ["api_key"]);
+    judged.known.status.activity = running(judged.now, true, 1);
+    assert_eq!(judged.after(1), [""; 0], "the key is accepted");
+}
+
+#[test]
+fn a_hold_is_a_limit_of_the_rate_and_in_the_end_a_failing_poll() {
+    let mut judged = Judged::new(Known::new());
+    judged.polled(ended_early(PollFailure::Held));
+    judged.known.status.held_until = Some(NOW.saturating_add(HOUR));
+    assert_eq!(judged.after(1), ["rate_limited"]);
+    assert_eq!(judged.after(15), ["polls_failing", "rate_limited"]);
+}
+
+#[test]
+fn a_new_shape_is_a_problem_for_a_day_and_again_after_a_week_without_it() {
+    let mut judged = Judged::new(Known::new());
+    let see = |judged: &Judged| {
+        judged
+            .instruments
+            .invalid_entry(Operation::ListLanguages, Defect::Completion);
+        judged
+            .instruments
+            .invalid_entry(Operation::ListLanguages, Defect::DuplicateCode);
+    };
+    let day = 24 * 60;
+    see(&judged);
+    assert_eq!(judged.after(0), ["api_shape"]);
+    judged.restart();
+    judged.polled(poll());
+    see(&judged);
+    assert_eq!(
+        judged.after(day - 1),
+        ["api_shape"],
+        "it is dated by the first of them"
+    );
+    see(&judged);
+    assert_eq!(judged.after(1), [""; 0]);
+    see(&judged);
+    assert_eq!(judged.after(6 * day), [""; 0], "it is known");
+    see(&judged);
+    assert_eq!(judged.after(8 * day), ["api_shape"]);
+}
+
+#[test]
+fn a_discarded_state_is_a_problem_for_a_day_even_after_a_restart() {
+    let mut judged = Judged::new(Known::new());
+    judged.instruments.state_discarded(failure());
+    assert_eq!(judged.after(0), ["state_discarded"]);
+    judged.restart();
+    judged.polled(poll());
+    assert_eq!(
+        judged.after(21 * 60),
+        ["state_discarded"],
+        "found two hours before"
+    );
+    assert_eq!(judged.after(60), [""; 0]);
+}
+
+#[test]
+fn a_repository_that_could_never_be_read_is_stale() {
+    let mut judged = Judged::new(Known::with(|known| {
+        let failure = failed_by_itself(1);
+        known.snapshot.repositories[0].condition = Condition::Pending(Some(failure));
+    }));
+    judged.polled(PollOutcome {
+        failed: 1,
+        ..poll()
+    });
+    assert_eq!(judged.after(0), [""; 0]);
+    assert_eq!(judged.after(1), ["data_stale"]);
+}
+
+/// The alert that each kind fires, as documented; kinds of severity info have none.
+const ALERTS: [(ProblemKind, &str); 12] = [
+    (ProblemKind::ApiKey, "TranslationApiKeyRejected"),
+    (ProblemKind::PollsFailing, "TranslationPollFailing"),
+    (ProblemKind::DataStale, "TranslationDataStale"),
+    (ProblemKind::NoRepositories, "TranslationNoRepositories"),
+    (
+        ProblemKind::RepositoriesDropped,
+        "TranslationNoRepositories",
+    ),
+    (ProblemKind::CompletionScale, "TranslationScaleSuspect"),
+    (ProblemKind::OmittedZeros, "TranslationScaleSuspect"),
+    (ProblemKind::ApiShape, "TranslationApiShapeChanged"),
+    (ProblemKind::StateNotSaved, "TranslationStateNotSaved"),
+    (ProblemKind::StateDiscarded, "TranslationStateDiscarded"),
+    (ProblemKind::ReloadRefused, "TranslationConfigReloadFailed"),
+    (ProblemKind::Certificate, "TranslationCertificateExpiring"),
+];
+
+#[test]
+fn every_kind_that_warns_has_an_alert_that_is_shipped() {
+    let rules = include_str!("../../../deploy/prometheus/alerts.yaml");
+    let shipped: Vec<_> = rules
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- alert: "))
+        .collect();
+    for kind in ProblemKind::ALL {
+        let alert = ALERTS
+            .iter()
+            .find(|(of, _)| of == kind)
+            .map(|(_, alert)| alert);
+        assert_eq!(
+            alert.is_some(),
+            kind.severity() == Severity::Warning,
+            "{kind:?}"
+        );
+        assert!(
+            alert.is_none_or(|alert| shipped.contains(alert)),
+            "{kind:?}"
+        );
+    }
+}
