@@ -3,11 +3,30 @@
 use rustix::io::Errno;
 use std::fmt::Write as _;
 
-/// Whether a terminal would interpret a character, or it is invisible but changes how others are shown, so that a name with
-/// it could look like another name. The joiners that many scripts and emoji need are not among these.
+/// Whether a terminal would interpret a character, or it is invisible, so that a name with it could
+/// look like another name. The joiners and variation selectors that many scripts and emoji need are
+/// not among these.
 pub(crate) fn is_unprintable(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180e}'
+                | '\u{200b}'
+                | '\u{200e}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{2800}'
+                | '\u{3164}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
 }
 
 /// Text for a terminal: what it would interpret or hide is escaped, except the ends of lines. All messages and
@@ -16,7 +35,7 @@ pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
         if is_unprintable(c) && c != '\n' {
-            // None of them is beyond the Basic Multilingual Plane; writing to a string cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(printable, "\\u{:04x}", u32::from(c));
         } else {
             printable.push(c);
@@ -69,6 +88,17 @@ mod tests {
         );
         assert!(hint(23).is_some(), "ENFILE");
         assert_eq!(hint(2), None, "ENOENT");
+    }
+
+    #[test]
+    fn invisible_characters_do_not_pass_and_joiners_do() {
+        for c in "\u{ad}\u{34f}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{180e}\u{2800}\u{e0001}\u{e0061}\u{e007f}\u{202e}\u{7}".chars() {
+            assert!(is_unprintable(c), "U+{:04X}", u32::from(c));
+        }
+        for c in "a\u{e9}\u{200c}\u{200d}\u{fe0f}\u{e0100}\u{1f600}\u{3042}\u{5d0}".chars() {
+            assert!(!is_unprintable(c), "U+{:04X}", u32::from(c));
+        }
+        assert_eq!(printable("a\u{e0041}b\u{ad}\n"), "a\\ue0041b\\u00ad\n");
     }
 
     #[test]
