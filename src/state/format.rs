@@ -228,7 +228,10 @@ pub enum DecodeError {
 /// Reads the state of the API at `base_url`.
 pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, DecodeError> {
     let Header { format, version } = serde_json::from_slice(bytes)?;
-    if format == FORMAT && version > VERSION {
+    if format != FORMAT {
+        return Err(impossible("format").into());
+    }
+    if version > VERSION {
         return Err(DecodeError::Newer(version));
     }
     let document: Document<Vec<&RawValue>, Vec<DepartedEntry>, Vec<FallEntry>> =
