@@ -7,20 +7,23 @@
 
 mod accept;
 mod active;
-mod activity;
 mod auth;
 mod connection;
+mod departed;
 mod events;
 mod follow;
 mod handshake;
 mod limit;
 pub mod listen;
+pub mod policy;
 mod protection;
-mod quota;
+mod supervisor;
 pub mod web_config;
 
 pub use accept::serve;
 pub use active::Server;
+pub use departed::Departed;
 pub use events::{Events, HandshakeFailure};
 pub use follow::follow;
 pub use protection::Protection;
+pub use supervisor::{Memory, Shared};

@@ -12,5 +12,6 @@ mod state;
 #[cfg(test)]
 pub mod testing;
 
+pub use page::describe_policy;
 pub use router::router;
 pub use state::{AppState, ReloadRequest};

@@ -3,7 +3,7 @@
 use super::{RunError, load, online, print, print_on_stderr, warnings};
 use crate::{
     api::Client, config::Options, metrics::instruments::Instruments,
-    server::web_config::WebConfigFile, support::escape::printable,
+    server::web_config::WebConfigFile, support::escape::printable, web,
 };
 use std::{io::Write as _, sync::Arc};
 
@@ -21,6 +21,9 @@ pub async fn check(options: &Options, online: bool) -> Result<(), RunError> {
     print_text(&text)?;
     for warning in warnings(&config) {
         print_on_stderr(&warning);
+    }
+    if let Some(warning) = web::describe_policy(&web_config) {
+        print_on_stderr(warning);
     }
     if online {
         let found = online::check(&config, &client).await?;

@@ -74,6 +74,8 @@ pub struct Reloader {
     pub requests: mpsc::Receiver<ReloadRequest>,
     /// Whether the last reload that was asked for was refused.
     pub is_refused: bool,
+    /// Why the last attempt was refused, if it was.
+    pub last_refusal: Option<Arc<str>>,
 }
 
 impl Reloader {
@@ -95,9 +97,19 @@ impl Reloader {
             let hint = "correct it, then reload again; the web configuration file in force is read again when it changes";
             let outcome = outcome.map_err(|error| Failure::new(error.to_string(), hint));
             // It is logged and counted, since not everybody gets an answer.
-            if let Err(Failure { what, .. }) = &outcome {
+            let refusal = outcome
+                .as_ref()
+                .err()
+                .map(|failure| Arc::clone(&failure.what));
+            // The follower reports the same content each minute.
+            let is_repeated =
+                matches!(trigger, Trigger::WebFileChanged) && refusal == self.last_refusal;
+            self.last_refusal.clone_from(&refusal);
+            if let Some(what) = refusal
+                && !is_repeated
+            {
                 tracing::error!(
-                    error = &**what,
+                    error = &*what,
                     "the new configuration is refused; the previous one stays in force"
                 );
             }

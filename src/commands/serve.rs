@@ -117,6 +117,7 @@ fn start(
         instruments,
         requests,
         is_refused: false,
+        last_refusal: None,
     };
     Ok((stop, tasks, reloader))
 }

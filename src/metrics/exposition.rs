@@ -53,6 +53,11 @@ impl Published {
         }
     }
 
+    /// Returns the bytes that all bodies of this publication share.
+    pub fn shared(&self) -> &Bytes {
+        self.text.shared()
+    }
+
     /// The body of a scrape as one gzip member, in the parts to send one after another.
     pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 2] {
         self.text.gzip(&own(format, instruments))

@@ -1,15 +1,10 @@
 //! Accepts a bounded number of connections, until the server stops.
 
-use crate::server::{
-    active::Server,
-    activity::Activity,
-    connection,
-    quota::{Quota, Share},
-};
+use crate::server::{active::Server, connection, supervisor::Supervisor};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{io, sync::Arc, time::Duration};
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::TcpListener,
     time::{Instant, sleep, timeout},
 };
 use tokio_util::task::TaskTracker;
@@ -30,21 +25,27 @@ const RETRY_DELAY: Duration = Duration::from_millis(200);
 /// How long accepting must not fail for a shortage to count as over.
 const RECOVERY_TIME: Duration = Duration::from_secs(5);
 
-/// Serves until the server is to stop; then accepts nothing more, lets the requests under way finish, and returns within 4
-/// seconds. What is left then ends with the runtime.
+/// The memory that responses may hold while they are sent, in bytes: of hundreds that nobody takes,
+/// some are ended. It is a quarter of the 128 MiB of the shipped manifests.
+const MAX_MEMORY: u64 = 32 * 1024 * 1024;
+
+/// Serves until the server is to stop; then accepts nothing more, lets the requests under way finish,
+/// and returns within 4 seconds. What is left then ends with the runtime.
 pub async fn serve(listeners: Vec<TcpListener>, server: Server) {
     raise_limit_of_open_files();
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let most = files.saturating_sub(RESERVED_FILES);
-    let connections = Arc::new(Quota::of(most.clamp(8, MAX_CONNECTIONS)));
+    let most = most.clamp(8, MAX_CONNECTIONS);
+    let supervisor = Arc::new(Supervisor::new(most, MAX_MEMORY));
     let tasks = TaskTracker::new();
     for listener in listeners {
-        tasks.spawn(accept(
+        let accepting = accept(
             listener,
             server.clone(),
             tasks.clone(),
-            Arc::clone(&connections),
-        ));
+            Arc::clone(&supervisor),
+        );
+        tasks.spawn(accepting);
     }
     server.stop.cancelled().await;
     tasks.close();
@@ -68,7 +69,7 @@ async fn accept(
     listener: TcpListener,
     server: Server,
     tasks: TaskTracker,
-    connections: Arc<Quota>,
+    supervisor: Arc<Supervisor>,
 ) {
     let mut last_failure: Option<Instant> = None;
     loop {
@@ -82,10 +83,13 @@ async fn accept(
                     tracing::info!("connections are accepted again");
                     last_failure = None;
                 }
-                let activity = Activity::new(peer);
-                let share = connections.take(&activity, 1);
-                tasks.spawn(serve_connection(stream, server.clone(), activity, share));
-                // What had to make room closes first.
+                tasks.spawn(connection::serve(
+                    stream,
+                    server.clone(),
+                    Arc::clone(&supervisor),
+                    supervisor.open(peer),
+                ));
+                // An evicted connection closes first.
                 tokio::task::yield_now().await;
             }
             // The client is already gone.
@@ -98,21 +102,5 @@ async fn accept(
                 sleep(RETRY_DELAY).await;
             }
         }
-    }
-}
-
-async fn serve_connection(
-    stream: TcpStream,
-    server: Server,
-    activity: Arc<Activity>,
-    _share: Arc<Share>,
-) {
-    tokio::select! {
-        ended = connection::serve(stream, server, Arc::clone(&activity)) => {
-            if let Err(error) = ended {
-                tracing::debug!(peer = %activity.peer, error = &*error, "a connection ended with an error");
-            }
-        }
-        () = activity.end.cancelled() => {}
     }
 }

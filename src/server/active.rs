@@ -1,24 +1,16 @@
 //! The active router and protection, which a reload replaces in one step, between two requests.
 
-use crate::server::{
-    events::Events, protection::Protection, quota::Quota, web_config::WebConfigFile,
-};
+use crate::server::{events::Events, protection::Protection, web_config::WebConfigFile};
 use axum::Router;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-
-/// The memory that responses may hold while they are sent, in bytes. Of hundreds that nobody takes,
-/// some are ended.
-const MAX_RESPONSES: u64 = 32 * 1024 * 1024;
 
 /// A server, which [`super::serve`] runs and a reload changes. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct Server {
     active: watch::Sender<Active>,
     pub(super) events: Arc<dyn Events>,
-    /// The memory of the responses that are being sent.
-    pub(super) responses: Arc<Quota>,
     /// Ends the server.
     pub stop: CancellationToken,
 }
@@ -50,7 +42,6 @@ impl Server {
         Self {
             active: watch::Sender::new(active),
             events,
-            responses: Arc::new(Quota::of(MAX_RESPONSES)),
             stop,
         }
     }

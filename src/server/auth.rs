@@ -13,13 +13,14 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::{hmac, rand::SystemRandom};
 use serde::Deserialize;
 use std::{
+    borrow::Borrow,
     collections::{BTreeMap, HashMap},
     net::IpAddr,
     sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::{
-    sync::{Mutex as FairMutex, OwnedMutexGuard},
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout},
 };
 
@@ -29,9 +30,9 @@ const MAX_COST: u32 = 14;
 /// How long a request waits: with its own verification, less than the usual 10 seconds of a scrape.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// How many hold the front of a client at most: its requests that wait, and the queue itself. More could not be verified in time,
-/// even at the usual cost of 10, and each keeps its headers.
-const MAX_HOLDERS: usize = 100;
+/// The requests of one client that wait at most. More could not be verified in time, even at the
+/// usual cost of 10, and each keeps its headers.
+const MAX_WAITING: usize = 100;
 
 /// A client whose passwords are refused is logged again when none was for so long.
 const REFUSALS_END: Duration = Duration::from_secs(3600);
@@ -50,7 +51,34 @@ pub enum Verdict {
 }
 
 /// The hashes of `basic_auth_users` by name. If there are none, nobody needs a password.
-pub type Users = BTreeMap<String, PasswordHash>;
+pub type Users = BTreeMap<UserName, PasswordHash>;
+
+/// A name that a client can give.
+#[derive(Debug, Deserialize, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(try_from = "String")]
+pub struct UserName(String);
+
+impl TryFrom<String> for UserName {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        if name.is_empty() {
+            return Err("a user name is empty; give one");
+        }
+        if name.contains(':') {
+            return Err(
+                "a user name has a colon, which no client can send (RFC 7617); leave it out",
+            );
+        }
+        Ok(Self(name))
+    }
+}
+
+impl Borrow<str> for UserName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
 
 /// A hash that can be verified against.
 #[derive(Deserialize, Clone)]
@@ -84,13 +112,21 @@ pub struct Verifier {
     /// The digest of the last right password of each user.
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
-    /// Held during a verification.
-    verification: Arc<FairMutex<()>>,
-    /// Of each client: held while a request of it waits for the verification, and during that. A client that has none any more
-    /// is forgotten when the next request comes.
-    fronts: Mutex<HashMap<IpAddr, Arc<FairMutex<()>>>>,
+    /// The permit of a verification.
+    verification: Arc<Semaphore>,
+    /// A client whose queue is empty is forgotten when the next request comes.
+    queues: Mutex<HashMap<IpAddr, Queue>>,
     /// When a password of a client was refused last.
     refused: Mutex<HashMap<IpAddr, Instant>>,
+}
+
+/// The queue of one client.
+#[derive(Debug, Clone)]
+struct Queue {
+    /// A permit for each request that may wait.
+    places: Arc<Semaphore>,
+    /// The permit of the one request that takes part in the common queue.
+    front: Arc<Semaphore>,
 }
 
 impl Default for Verifier {
@@ -101,8 +137,8 @@ impl Default for Verifier {
             digest_key: digest_key.expect(
                 "without random numbers of the system no HashMap could have been made either",
             ),
-            verification: Arc::default(),
-            fronts: Mutex::default(),
+            verification: Arc::new(Semaphore::new(1)),
+            queues: Mutex::default(),
             refused: Mutex::default(),
         }
     }
@@ -120,7 +156,7 @@ impl Verifier {
             }
             return Verdict::Refused;
         };
-        let known = users.get(&user);
+        let known = users.get(&*user);
         let PasswordHash(hash) = known.unwrap_or(first).clone();
         let digest = self.digest(&hash, &password);
         // Both sides are digests under a secret key, so a partial match reveals nothing about the password.
@@ -151,25 +187,28 @@ impl Verifier {
         Verdict::Admitted
     }
 
-    /// What to hold while a password is verified. `None` if too many wait, or if that would be too late.
-    async fn wait(&self, client: IpAddr) -> Option<[OwnedMutexGuard<()>; 2]> {
-        let front = self.front(client);
-        if Arc::strong_count(&front) > MAX_HOLDERS {
-            return None;
-        }
+    /// Returns the permits to hold while a password is verified. `None` if too many requests of the
+    /// client wait, or if its turn would come too late.
+    async fn wait(&self, client: IpAddr) -> Option<[OwnedSemaphorePermit; 3]> {
+        let Queue { places, front } = self.queue(client);
+        let place = places.try_acquire_owned().ok()?;
         let waiting = async {
-            let front = front.lock_owned().await;
-            let verification = Arc::clone(&self.verification).lock_owned().await;
+            let front = front.acquire_owned().await.ok()?;
+            let verification = Arc::clone(&self.verification).acquire_owned().await.ok()?;
             // They are given back in this order.
-            [verification, front]
+            Some([verification, front, place])
         };
-        timeout(WAIT_TIMEOUT, waiting).await.ok()
+        timeout(WAIT_TIMEOUT, waiting).await.ok()?
     }
 
-    fn front(&self, client: IpAddr) -> Arc<FairMutex<()>> {
-        let mut fronts = lock(&self.fronts);
-        fronts.retain(|_, front| Arc::strong_count(front) > 1);
-        Arc::clone(fronts.entry(client).or_default())
+    fn queue(&self, client: IpAddr) -> Queue {
+        let mut queues = lock(&self.queues);
+        queues.retain(|_, queue| queue.places.available_permits() < MAX_WAITING);
+        let new = || Queue {
+            places: Arc::new(Semaphore::new(MAX_WAITING)),
+            front: Arc::new(Semaphore::new(1)),
+        };
+        queues.entry(client).or_insert_with(new).clone()
     }
 
     /// Once for all requests of a client, which may be a scraper with an old password.
@@ -218,7 +257,7 @@ mod tests {
             .iter()
             .map(|(name, hash)| {
                 let hash = PasswordHash::try_from(hash.clone()).unwrap();
-                ((*name).to_owned(), hash)
+                (UserName((*name).to_owned()), hash)
             })
             .collect()
     }
@@ -324,8 +363,8 @@ mod tests {
         )
         .await;
         assert!(early.is_err(), "it is not answered before the work is done");
-        assert!(verifier.verification.try_lock().is_err());
-        let _verification = verifier.verification.lock().await;
+        assert!(verifier.verification.try_acquire().is_err());
+        drop(verifier.verification.acquire().await.unwrap());
     }
 
     #[tokio::test]
@@ -359,7 +398,7 @@ mod tests {
             Verdict::Refused
         );
         // From now on nothing is verified.
-        let _busy = verifier.verification.lock().await;
+        let _busy = verifier.verification.acquire().await.unwrap();
         assert_eq!(
             verifier
                 .verify(&after, &request("alice", "kept"), HERE)
@@ -373,8 +412,8 @@ mod tests {
         let verifier = Arc::new(Verifier::default());
         let users = users(&[("alice", hash_of("correct"))]);
         // As if a verification were under way all the time.
-        let busy = Arc::clone(&verifier.verification).lock_owned().await;
-        let flood: Vec<_> = (1..MAX_HOLDERS)
+        let busy = Arc::clone(&verifier.verification).acquire_owned().await;
+        let flood: Vec<_> = (0..MAX_WAITING)
             .map(|number| {
                 let (verifier, users) = (Arc::clone(&verifier), users.clone());
                 tokio::spawn(async move {
@@ -384,9 +423,12 @@ mod tests {
                 })
             })
             .collect();
-        let waiting = || lock(&verifier.fronts).get(&HERE).map(Arc::strong_count);
-        // With that of the queue itself.
-        while waiting() != Some(MAX_HOLDERS) {
+        let free = || {
+            let queues = lock(&verifier.queues);
+            let queue = queues.get(&HERE)?;
+            Some(queue.places.available_permits())
+        };
+        while free() != Some(0) {
             tokio::task::yield_now().await;
         }
         assert_eq!(
@@ -403,7 +445,7 @@ mod tests {
                     .await
             })
         };
-        while !lock(&verifier.fronts).contains_key(&ELSEWHERE) {
+        while !lock(&verifier.queues).contains_key(&ELSEWHERE) {
             tokio::task::yield_now().await;
         }
         drop(busy);
@@ -420,7 +462,7 @@ mod tests {
     async fn nobody_waits_as_long_as_a_scrape_may_take() {
         let verifier = Verifier::default();
         let users = users(&[("alice", hash_of("correct"))]);
-        let _busy = verifier.verification.lock().await;
+        let _busy = verifier.verification.acquire().await.unwrap();
         let begin = tokio::time::Instant::now();
         assert_eq!(
             verifier
@@ -440,7 +482,7 @@ mod tests {
         let verifier = Verifier::default();
         drop(verifier.wait(HERE).await);
         let _place = verifier.wait(ELSEWHERE).await;
-        assert!(lock(&verifier.fronts).keys().eq([&ELSEWHERE]));
+        assert!(lock(&verifier.queues).keys().eq([&ELSEWHERE]));
     }
 
     #[test]

@@ -1,145 +1,205 @@
-//! One connection: its TLS, its requests, and its end.
+//! One connection: its TLS, its requests over HTTP/1.1, and its end.
 //!
-//! It ends when no request has been under way for 35 s, and when a response is not taken by its client ([`Activity`]). A
-//! client certificate is verified when it begins, and not again. What a client can make it keep is bounded: [`MAX_STREAMS`]
-//! requests and responses, and of each a head and what hyper holds to send next.
+//! [`supervisor`](super::supervisor) decides when it has to end. A client certificate is verified
+//! when it begins, and not again.
 
 use crate::server::{
-    active::{Active, Server},
-    activity::{Activity, Expiry, RESPONSE_TIMEOUT, UnderWay},
+    active::Server,
+    departed::Watched,
     handshake,
+    supervisor::{Connection, Memory, Supervisor, UnderWay},
 };
 use axum::{
     BoxError,
-    body::{Body, HttpBody as _},
+    body::{Body, Bytes, HttpBody as _},
     extract::{ConnectInfo, Request},
+    http::Method,
     response::Response,
 };
-use futures_util::StreamExt as _;
-use hyper::{body::Incoming, service::service_fn};
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::conn::auto,
-};
-use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use std::{convert::Infallible, iter, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    time::{sleep, timeout},
+    time::{Instant, timeout},
 };
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-/// How long an idle connection may take to close, and the body of a request to arrive that is thrown away.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// What is read and written at once over HTTP/1, in bytes. A head may be as large, and no larger than twice that.
+/// The bytes that are read and written at once. A head may be as large, and no larger than twice
+/// that.
 const BUFFER: usize = 16 * 1024;
 
-/// HTTP/2 streams of one connection: enough for a scraper or a browser, and each can hold a response back.
-const MAX_STREAMS: u32 = 8;
-
-/// How much of the bodies of requests, which nobody reads, a client may send over HTTP/2, in bytes.
-const WINDOW: u32 = 16 * 1024;
+/// The bytes of a body that hyper takes at once at most: so much has to be sent for a response to
+/// make progress, except the last piece, after which the connection counts as idle.
+const PIECE: usize = 128 * 1024;
 
 /// The bytes of a request's body that are read and thrown away. A longer one ends its connection.
 const MAX_DISCARDED: usize = 1 << 20;
 
-/// The memory that a response of unknown size holds while it is sent, in bytes: a scrape without gzip
-/// holds a part of the text and the inflater of the next.
-const UNKNOWN_SIZE: u64 = 160 * 1024;
+/// How long the body of a request may take to arrive that is thrown away.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serves the connection to its end.
 pub async fn serve(
     stream: TcpStream,
     server: Server,
-    activity: Arc<Activity>,
+    supervisor: Arc<Supervisor>,
+    connection: Arc<Connection>,
+) {
+    let serving = shake_hands_and_serve(stream, server, supervisor, Arc::clone(&connection));
+    tokio::select! {
+        ended = serving => {
+            if let Err(error) = ended {
+                tracing::debug!(peer = %connection.peer, error = &*error, "a connection ended with an error");
+            }
+        }
+        () = connection.evicted.cancelled() => {}
+    }
+}
+
+async fn shake_hands_and_serve(
+    stream: TcpStream,
+    server: Server,
+    supervisor: Arc<Supervisor>,
+    connection: Arc<Connection>,
 ) -> Result<(), BoxError> {
     // A response is written at once; waiting to fill packets only adds latency.
     stream.set_nodelay(true)?;
-    let Active {
-        protection,
-        generation,
-        ..
-    } = server.active();
-    let Some(tls) = &protection.file.tls else {
-        return serve_requests(stream, false, server, generation, activity).await;
+    let active = server.active();
+    let drain = active.generation;
+    let Some(tls) = &active.protection.file.tls else {
+        return serve_requests(stream, server, supervisor, connection, drain).await;
     };
     let stream = tokio::select! {
         shaken = handshake::shake_hands(stream, &tls.acceptor, &*server.events) => shaken?,
-        () = generation.cancelled() => return Ok(()),
+        () = drain.cancelled() => return Ok(()),
     };
-    drop(protection);
-    let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    serve_requests(stream, http2, server, generation, activity).await
+    drop(active.protection);
+    serve_requests(stream, server, supervisor, connection, drain).await
 }
 
-/// Serves requests over HTTP/1, or HTTP/2 where ALPN negotiated that, until the connection ends or must close: then what
-/// is under way may finish within its own limits. An HTTP/2 client that answers no PING may even begin more until then.
+/// Serves requests until the connection ends, expires or is to drain; then the request under way may
+/// finish within its own limits.
 async fn serve_requests(
-    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-    http2: bool,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
     server: Server,
+    supervisor: Arc<Supervisor>,
+    connection: Arc<Connection>,
     drain: CancellationToken,
-    activity: Arc<Activity>,
 ) -> Result<(), BoxError> {
+    let stream = TokioIo::new(Watched::new(stream, connection.departed.clone()));
     let service = {
-        let activity = Arc::clone(&activity);
-        service_fn(move |request| respond(server.clone(), Arc::clone(&activity), request))
+        let connection = Arc::clone(&connection);
+        service_fn(move |request| {
+            respond(
+                server.clone(),
+                Arc::clone(&supervisor),
+                Arc::clone(&connection),
+                request,
+            )
+        })
     };
-    let builder = auto::Builder::new(TokioExecutor::new());
-    let mut builder = if http2 {
-        builder.http2_only()
-    } else {
-        builder.http1_only()
-    };
-    // No timer, since hyper's timeout of a head would end idle connections too. A head that never ends counts as idle.
-    builder.http1().half_close(true).max_buf_size(BUFFER);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .initial_stream_window_size(WINDOW)
-        .max_concurrent_streams(MAX_STREAMS);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    // hyper gets no timer, since its timeout of a head would end idle connections too.
+    let mut builder = http1::Builder::new();
+    let serving = builder
+        .max_buf_size(BUFFER)
+        .serve_connection(stream, service);
+    let mut serving = pin!(serving);
     tokio::select! {
-        ended = connection.as_mut() => return ended,
-        expiry = activity.expired() => if expiry == Expiry::Late { return Ok(()) },
+        ended = serving.as_mut() => return Ok(ended?),
+        () = connection.expired() => return Ok(()),
         () = drain.cancelled() => {}
+        // Nothing follows the beginning of a first request.
+        () = connection.departed.wait() => if !connection.has_begun() { return Ok(()) }
     }
-    connection.as_mut().graceful_shutdown();
-    let over = async {
-        if activity.expired().await == Expiry::Idle {
-            // A client may send a request before it learns that its idle connection ends.
-            sleep(DRAIN_TIMEOUT).await;
-        }
-    };
+    serving.as_mut().graceful_shutdown();
     tokio::select! {
-        ended = timeout(RESPONSE_TIMEOUT, connection) => ended.unwrap_or(Ok(())),
-        () = over => Ok(()),
+        ended = serving => Ok(ended?),
+        () = connection.expired() => Ok(()),
     }
 }
 
 async fn respond(
     server: Server,
-    activity: Arc<Activity>,
+    supervisor: Arc<Supervisor>,
+    connection: Arc<Connection>,
     request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
-    let under_way = UnderWay::new(&activity, &request);
+    let under_way = connection.begin();
     // A client that pipelines gets behind all others with each of its requests.
     tokio::task::yield_now().await;
     let (mut head, body) = request.into_parts();
-    tokio::spawn(timeout(DRAIN_TIMEOUT, discard(body)));
-    head.extensions.insert(ConnectInfo(activity.peer));
+    tokio::spawn(timeout(DISCARD_TIMEOUT, discard(body)));
+    head.extensions.insert(ConnectInfo(connection.peer));
+    head.extensions.insert(connection.departed.clone());
+    let mut sending = Sending {
+        method: head.method.clone(),
+        path: head.uri.path().to_owned(),
+        status: None,
+        bytes: 0,
+        began: Instant::now(),
+        peer: connection.peer,
+        under_way,
+    };
     let request = Request::from_parts(head, Body::empty());
-    // Looked up for each request, so that a reload takes effect on open connections too.
-    let response = server.router().oneshot(request).await?;
-    let size = response.body().size_hint().exact().unwrap_or(UNKNOWN_SIZE);
-    let share = server.responses.take(&activity, size);
-    Ok(under_way.answer(response, share))
+    // The router is looked up for each request, so that a reload takes effect on open connections.
+    let mut response = server.router().oneshot(request).await?;
+    let memory = response.extensions_mut().remove();
+    let memory = memory.unwrap_or_else(|| Memory {
+        own: response.body().size_hint().exact().unwrap_or_default(),
+        shared: None,
+    });
+    supervisor.hold(&connection, memory);
+    sending.status = Some(response.status().as_u16());
+    sending.under_way.progressed();
+    Ok(response.map(|body| {
+        let pieces = body.into_data_stream().map_ok(in_pieces).try_flatten();
+        Body::from_stream(pieces.inspect_ok(move |piece| {
+            sending.bytes += piece.len();
+            sending.under_way.progressed();
+        }))
+    }))
 }
 
-/// Reads a body that no handler wants, a piece at a time: a connection closed while more arrives is reset, and then its client
-/// may lose the answer.
+fn in_pieces(mut data: Bytes) -> impl stream::Stream<Item = Result<Bytes, axum::Error>> {
+    stream::iter(iter::from_fn(move || {
+        let size = data.len().min(PIECE);
+        (size > 0).then(|| Ok(data.split_to(size)))
+    }))
+}
+
+/// A request, which is logged once its response has been sent or dropped.
+#[derive(Debug)]
+struct Sending {
+    method: Method,
+    path: String,
+    /// `None` until there is a response.
+    status: Option<u16>,
+    bytes: usize,
+    began: Instant,
+    peer: SocketAddr,
+    under_way: UnderWay,
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        tracing::debug!(
+            method = %self.method,
+            path = self.path,
+            status = self.status,
+            bytes = self.bytes,
+            duration = ?self.began.elapsed(),
+            peer = %self.peer,
+            "request"
+        );
+    }
+}
+
+/// Reads a body that no handler wants, a piece at a time: a connection closed while more arrives is
+/// reset, and then its client may lose the response.
 async fn discard(body: Incoming) {
     let mut pieces = Body::new(body).into_data_stream();
     let mut read = 0;

@@ -1,54 +1,74 @@
-//! Follows the web configuration file: it and everything that it names are checked every second.
+//! Follows the web configuration file: it and everything that it names are read every second.
 //!
-//! A change is reported to the owner of the active configuration, who reads the file again and
-//! decides.
+//! The content on disk is compared with the active content. If they differ, the owner of the active
+//! configuration is notified, reads the files again and decides. Reading them may fail by chance, so
+//! the owner is notified again each minute for as long as they differ.
 
 use crate::server::{
     active::Server,
     web_config::{Files, WebConfigFile},
 };
 use std::{path::Path, sync::Arc, time::Duration};
-use tokio::{sync::Notify, task::spawn_blocking, time::sleep};
+use tokio::{
+    sync::Notify,
+    task::spawn_blocking,
+    time::{Instant, sleep},
+};
 
-/// How often the files are checked. A change is reported once two checks find the same.
+/// How often the files are read. A change is reported once two reads find the same.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// Notifies `changed` of each change. Never ends.
+/// How often the same content is reported that does not become active.
+const REPORT_EVERY: Duration = Duration::from_secs(60);
+
+/// Notifies `changed` of content that is not active. Never ends.
 pub async fn follow(server: Server, changed: Arc<Notify>) {
-    let mut protection = server.protection();
-    // The content that has been reported or is active, and another that has been seen once.
-    let (mut known, mut candidate) = (protection.file.files.clone(), None);
+    // The content that was seen last, and the content that was reported last and when.
+    let mut seen = server.protection().file.files.clone();
+    let mut reported: Option<(Files, Instant)> = None;
     loop {
         sleep(CHECK_EVERY).await;
         let active = server.protection();
-        if !Arc::ptr_eq(&active, &protection) {
-            protection = active;
-            (known, candidate) = (protection.file.files.clone(), None);
+        let active = &active.file.files;
+        let Some(found) = read(active.clone(), seen.clone()).await else {
+            continue;
+        };
+        let is_steady = found == seen;
+        seen = found;
+        if seen == *active
+            && reported
+                .as_ref()
+                .is_some_and(|(content, _)| *content == seen)
+        {
+            reported = None;
         }
-        match find_change(known.clone()).await {
-            Some(found) if candidate.as_ref() == Some(&found) => {
-                (known, candidate) = (found, None);
-                changed.notify_one();
-            }
-            found => candidate = found,
+        let is_due = match &reported {
+            // A change back to the active content ends what was wrong with the content between.
+            Some((content, at)) => *content != seen || at.elapsed() >= REPORT_EVERY,
+            None => seen != *active,
+        };
+        if is_steady && is_due {
+            reported = (seen != *active).then(|| (seen.clone(), Instant::now()));
+            changed.notify_one();
         }
     }
 }
 
-/// Returns the content of the files, if it is not what is known.
-async fn find_change(known: Files) -> Option<Files> {
-    let path = known.web_config().map(Path::to_owned)?;
-    let look = move || {
-        if known.now() == known {
-            return None;
+/// Reads the files that the content `seen` is of or, if they have changed, all that the web
+/// configuration file names now. `None` if there is no such file.
+async fn read(active: Files, seen: Files) -> Option<Files> {
+    let path = active.web_config().map(Path::to_owned)?;
+    let read = move || {
+        if seen.web_config() == Some(&path) && seen.now() == seen {
+            return seen;
         }
         let mut files = Files::default();
         // The owner of the active configuration says what is wrong with it.
         WebConfigFile::read(&path, &mut files).ok();
-        Some(files)
+        files
     };
     // If it panicked, that is logged.
-    spawn_blocking(look).await.ok().flatten()
+    spawn_blocking(read).await.ok()
 }
 
 #[cfg(test)]
@@ -155,7 +175,27 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn each_change_is_reported_once_and_one_to_a_pipe_too() {
+    async fn content_that_does_not_become_active_is_reported_each_minute() {
+        let mut fixture = Fixture::new();
+        fixture.web_config("rate_limit: {interval: 1s, burst: 1}\n");
+        let changed = Arc::new(Notify::new());
+        let follower = tokio::spawn(follow(fixture.server.clone(), Arc::clone(&changed)));
+        let text = "rate_limit: {interval: 1s, burst: 2}\n";
+        std::fs::write(fixture.file("web.yml"), text).unwrap();
+        let within = async |limit| timeout(limit, changed.notified()).await.is_ok();
+        assert!(within(CHECK_EVERY * 5).await);
+        // Its owner could not read it by chance, and so nothing has become active.
+        for _ in 0..3 {
+            assert!(!within(Duration::from_secs(55)).await);
+            assert!(within(CHECK_EVERY * 10).await);
+        }
+        fixture.reload();
+        assert!(!within(REPORT_EVERY * 3).await, "it is active");
+        follower.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_change_is_reported_and_one_to_a_pipe_too() {
         let mut fixture = Fixture::new();
         fixture.web_config("rate_limit: {interval: 1s, burst: 1}\n");
         let changed = Arc::new(Notify::new());
@@ -166,7 +206,7 @@ mod tests {
         assert!(made.unwrap().success());
         let reported = async || timeout(CHECK_EVERY * 10, changed.notified()).await.is_ok();
         assert!(reported().await);
-        assert!(!reported().await, "the same content");
+        assert!(!reported().await, "the same content within a minute");
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, "rate_limit: {interval: 1s, burst: 2}\n").unwrap();
         assert!(reported().await);

@@ -2,15 +2,17 @@
 
 use crate::server::{
     auth::{Verdict, Verifier},
+    departed::Departed,
     limit::Bucket,
-    quota::client_of,
+    policy,
+    supervisor::client_of,
     web_config::WebConfigFile,
 };
 use axum::{
-    Router,
+    Extension, Router,
     extract::{ConnectInfo, Request, State},
-    http::{StatusCode, header},
-    middleware::{Next, from_fn_with_state, map_response_with_state},
+    http::{StatusCode, Version, header, uri::Authority},
+    middleware::{Next, from_fn, from_fn_with_state, map_response_with_state},
     response::{IntoResponse, Response},
 };
 use std::{net::SocketAddr, sync::Arc};
@@ -51,6 +53,7 @@ impl Protection {
             // Before authentication, so that it also slows down password guessing.
             .layer(from_fn_with_state(state(), limit_rate))
             .merge(open)
+            .layer(from_fn(require_host))
             .layer(map_response_with_state(state(), set_headers))
     }
 }
@@ -74,6 +77,7 @@ async fn limit_rate(
 async fn authenticate(
     State(protection): State<Arc<Protection>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    Extension(departed): Extension<Departed>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -81,7 +85,13 @@ async fn authenticate(
     let verdict = protection
         .verifier
         .verify(users, request.headers(), client_of(peer));
-    match verdict.await {
+    // A client that has left keeps no place in the queue.
+    let verdict = tokio::select! {
+        biased;
+        verdict = verdict => verdict,
+        () = departed.wait() => Verdict::Busy,
+    };
+    match verdict {
         Verdict::Admitted => next.run(request).await,
         Verdict::Refused => {
             let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";
@@ -96,11 +106,38 @@ async fn authenticate(
     }
 }
 
+/// Refuses a request over HTTP/1.1 that names no host, several or an invalid one (RFC 9112, 3.2).
+async fn require_host(request: Request, next: Next) -> Response {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let is_valid = match (hosts.next(), hosts.next()) {
+        (Some(host), None) => host.is_empty() || host.to_str().is_ok_and(is_host),
+        (Some(_), Some(_)) => false,
+        (None, _) => request.version() < Version::HTTP_11,
+    };
+    if is_valid {
+        return next.run(request).await;
+    }
+    let message = "give one valid header Host\n";
+    (StatusCode::BAD_REQUEST, message).into_response()
+}
+
+/// Whether it is a host with or without a port, and without a user.
+fn is_host(text: &str) -> bool {
+    !text.contains('@') && text.parse::<Authority>().is_ok()
+}
+
 async fn set_headers(State(protection): State<Arc<Protection>>, response: Response) -> Response {
     let headers = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         // Responses may be private.
         (header::CACHE_CONTROL, "no-store"),
     ];
-    (headers, protection.file.headers.clone(), response).into_response()
+    let mut given = protection.file.headers.clone();
+    let name = header::CONTENT_SECURITY_POLICY;
+    if let (Some(given_policy), Some(own)) = (given.get(&name), response.headers().get(&name))
+        && !policy::permits_styles(given_policy, own)
+    {
+        given.remove(name);
+    }
+    (headers, given, response).into_response()
 }

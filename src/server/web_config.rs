@@ -16,6 +16,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 pub use files::Files;
 use serde_saphyr::Spanned;
 use std::{
+    borrow::Borrow,
     collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
@@ -39,8 +40,9 @@ pub struct WebConfigFile {
     pub(crate) files: Files,
     /// `None` means without TLS.
     pub(crate) tls: Option<Tls>,
-    tls_keys: TlsSection,
-    pub(crate) headers: HeaderMap,
+    /// How it protects. `None` is the default: not at all.
+    ways: Option<Ways>,
+    pub headers: HeaderMap,
     pub(crate) users: Users,
     pub(crate) rate_limit: Option<RateLimit>,
     /// What it sets up, for people, without secrets. Empty if there is no file.
@@ -75,7 +77,7 @@ impl WebConfigFile {
         // One that sets nothing is none.
         let section = section.filter(|section| section.value != TlsSection::default());
         let tls = match &section {
-            Some(section) => Some(Tls::new(section, files, http.http2.unwrap_or(true))?),
+            Some(section) => Some(Tls::new(section, files)?),
             None => None,
         };
         let users = sections.basic_auth_users;
@@ -92,7 +94,7 @@ impl WebConfigFile {
         if users.is_empty() {
             description.push("no basic authentication".to_owned());
         } else {
-            let names: Vec<_> = users.keys().map(String::as_str).collect();
+            let names: Vec<&str> = users.keys().map(Borrow::borrow).collect();
             description.push(format!("basic authentication: {}", names.join(", ")));
         }
         if let Some(RateLimit { interval, burst }) = rate_limit {
@@ -100,13 +102,22 @@ impl WebConfigFile {
                 "rate limit: a request every {interval:?}, bursts of {burst}"
             ));
         }
+        if http.http2 == Some(true) {
+            description.push(
+                "http_server_config.http2: true has no effect, HTTP/2 is not offered".to_owned(),
+            );
+        }
         if !headers.is_empty() {
             let names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
             description.push(format!("response headers: {}", names.join(", ")));
         }
         Ok(Self {
             files: files.clone(),
-            tls_keys: section.map(|section| section.value).unwrap_or_default(),
+            ways: Some(ways(
+                section.as_ref().map(|section| &section.value),
+                &users,
+                rate_limit,
+            )),
             tls,
             headers,
             users,
@@ -127,35 +138,38 @@ impl WebConfigFile {
 
     /// The keys by which `next` would protect less than this.
     pub fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
-        let mut weakened = Vec::new();
-        for ((key, before), (_, after)) in self.protection().into_iter().zip(next.protection()) {
-            if before & !after != 0 {
-                weakened.push(key);
-            }
-        }
-        weakened
+        let none = || ways(None, &Users::new(), None);
+        let before = self.ways.unwrap_or_else(none);
+        let after = next.ways.unwrap_or_else(none);
+        let both = before.into_iter().zip(after);
+        both.filter(|((_, before), (_, after))| before & !after != 0)
+            .map(|((key, _), _)| key)
+            .collect()
     }
+}
 
-    /// How each key protects: a bit for each way.
-    fn protection(&self) -> [(&'static str, u8); 7] {
-        let keys = &self.tls_keys;
-        let has_names = !keys.client_allowed_sans.is_empty();
-        let policy = keys.client_auth_type.unwrap_or_default();
-        let has_authorities = keys.client_ca.0.is_some() || keys.client_ca_file.0.is_some();
-        let min_version = keys.min_version.as_ref().map(|min| min.value);
-        [
-            ("basic_auth_users", (!self.users.is_empty()).into()),
-            ("rate_limit", self.rate_limit.is_some().into()),
-            ("tls_server_config", self.tls.is_some().into()),
-            ("tls_server_config.client_allowed_sans", has_names.into()),
-            ("tls_server_config.client_auth_type", policy as u8),
-            ("tls_server_config.client_ca_file", has_authorities.into()),
-            (
-                "tls_server_config.min_version",
-                min_version.unwrap_or_default() as u8,
-            ),
-        ]
-    }
+/// How each key protects: a bit for each way.
+type Ways = [(&'static str, u8); 7];
+
+fn ways(section: Option<&TlsSection>, users: &Users, rate_limit: Option<RateLimit>) -> Ways {
+    let default = TlsSection::default();
+    let keys = section.unwrap_or(&default);
+    let has_names = !keys.client_allowed_sans.is_empty();
+    let policy = keys.client_auth_type.unwrap_or_default();
+    let has_authorities = keys.client_ca.0.is_some() || keys.client_ca_file.0.is_some();
+    let min_version = keys.min_version.as_ref().map(|min| min.value);
+    [
+        ("basic_auth_users", (!users.is_empty()).into()),
+        ("rate_limit", rate_limit.is_some().into()),
+        ("tls_server_config", section.is_some().into()),
+        ("tls_server_config.client_allowed_sans", has_names.into()),
+        ("tls_server_config.client_auth_type", policy as u8),
+        ("tls_server_config.client_ca_file", has_authorities.into()),
+        (
+            "tls_server_config.min_version",
+            min_version.unwrap_or_default() as u8,
+        ),
+    ]
 }
 
 fn rate_limit(section: &Spanned<RateLimitSection>) -> Result<Option<RateLimit>, Invalid> {
@@ -226,6 +240,8 @@ mod tests {
         std::fs::write(folder.join("other.key"), other.issue(&["localhost"]).key).unwrap();
         let no_key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
         std::fs::write(folder.join("none.key"), no_key).unwrap();
+        let chain = [&*authority.pem, &*server.pem].concat();
+        std::fs::write(folder.join("misordered.pem"), chain).unwrap();
         std::fs::write(folder.join("none.pem"), "nothing in here\n").unwrap();
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web_config/files");
         let mut files = Vec::new();
@@ -286,6 +302,34 @@ mod tests {
     }
 
     #[test]
+    fn an_unusable_key_and_a_misordered_chain_say_what_would_do() {
+        let folder = tempfile::tempdir().unwrap();
+        prepared(folder.path());
+        let message = |name: &str| {
+            let file = folder.path().join(name);
+            WebConfigFile::load(Some(&file)).unwrap_err().to_string()
+        };
+        for (name, expected) in [
+            (
+                "bad-key-is-none.yml",
+                "none.key is of a kind that cannot be used; make one with: openssl ecparam -genkey -name prime256v1 -noout, \
+                 or an RSA key of 2048 to 8192 bits",
+            ),
+            (
+                "bad-cert-misordered.yml",
+                "misordered.pem does not begin with the certificate of the key; put that first, then the certificate that \
+                 signed it, and so on",
+            ),
+            (
+                "bad-key-of-another.yml",
+                "server.pem is not the certificate of the key; give the two that were made together",
+            ),
+        ] {
+            assert!(message(name).ends_with(expected), "{}", message(name));
+        }
+    }
+
+    #[test]
     fn an_unreadable_file_is_named() {
         let message = WebConfigFile::load(Some(Path::new("absent/web.yml")))
             .unwrap_err()
@@ -311,12 +355,17 @@ mod tests {
         );
         assert_eq!(
             describe("good-client-sans.yml"),
-            "TLS 1.2 and 1.3, client certificates required and verified, only of prometheus.example, 127.0.0.1, HTTP/2 and \
-             HTTP/1.1; no basic authentication"
+            "TLS 1.2 and 1.3, client certificates required and verified, only of prometheus.example, 127.0.0.1; no basic \
+             authentication"
         );
         assert_eq!(
             describe("good-users-and-tls.yml"),
-            "TLS 1.2 and 1.3, no client certificates, HTTP/2 and HTTP/1.1; basic authentication: alice"
+            "TLS 1.2 and 1.3, no client certificates; basic authentication: alice"
+        );
+        let http2 = describe("good-http2-yes.yml");
+        assert!(
+            http2.ends_with("http_server_config.http2: true has no effect, HTTP/2 is not offered"),
+            "{http2}"
         );
         assert!(
             describe("good-rate-limit.yml")

@@ -11,20 +11,28 @@ use crate::report::html::{
     query::{self, Query},
     view::{self, View},
 };
-use crate::support::escape::printable;
+use crate::{
+    server::{Departed, policy::permits_styles, web_config::WebConfigFile},
+    support::escape::printable,
+};
 use axum::{
+    Extension,
     extract::State,
-    http::{HeaderMap, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     response::{Html, IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::GzEncoder};
 use ring::digest::{SHA256, digest};
-use std::{io::Write, sync::Arc};
-use tokio::{
-    sync::Semaphore,
-    task::{JoinError, spawn_blocking},
+use std::{
+    io::Write,
+    sync::{Arc, LazyLock},
 };
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::JoinError,
+};
+use tokio_util::task::AbortOnDropHandle;
 
 /// Nothing may be loaded, run or framed; the styles in the page are known by their hashes, the icon is in the page too.
 fn policy() -> String {
@@ -36,11 +44,33 @@ fn policy() -> String {
     )
 }
 
-/// How many pages are rendered at once: people may wait a moment, scrapes may not.
-static RENDERING: Semaphore = Semaphore::const_new(2);
+/// Says that a policy of the web configuration file is not used for the page, if that is so.
+pub fn describe_policy(file: &WebConfigFile) -> Option<&'static str> {
+    let given = file.headers.get(header::CONTENT_SECURITY_POLICY)?;
+    let own = HeaderValue::try_from(policy()).ok()?;
+    let hint = "http_server_config.headers.Content-Security-Policy would strip the styles of the status page, which keeps \
+                its own policy; allow them by style-src 'unsafe-inline', or leave it as it is";
+    (!permits_styles(given, &own)).then_some(hint)
+}
+
+/// The threads that render and compress pages: people may wait a moment, scrapes may not. With more
+/// threads, each would keep the memory of a page.
+const THREADS: usize = 2;
+
+/// A runtime for its pool of blocking threads and their queue.
+static RENDERERS: LazyLock<Runtime> = LazyLock::new(|| {
+    let mut builder = Builder::new_current_thread();
+    let runtime = builder.max_blocking_threads(THREADS).build();
+    runtime.expect("a runtime without drivers asks the system for nothing")
+});
 
 /// The handler of the page.
-pub async fn show(State(state): State<Arc<AppState>>, uri: Uri, headers: HeaderMap) -> Response {
+pub async fn show(
+    State(state): State<Arc<AppState>>,
+    Extension(departed): Extension<Departed>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
     let query = Query::of(uri.query().unwrap_or_default());
     let gzip = negotiate::accepts_gzip(&headers);
     let refresh = query.refresh.then_some([(header::REFRESH, query::REFRESH)]);
@@ -51,10 +81,11 @@ pub async fn show(State(state): State<Arc<AppState>>, uri: Uri, headers: HeaderM
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CONTENT_SECURITY_POLICY, &*policy),
     ];
-    let rendered = with_permit(&RENDERING, move || {
+    let now = state.clock.now();
+    let rendered = off_the_runtime(move || {
         let published = state.published();
         let shown = View {
-            now: state.clock.now(),
+            now,
             telemetry_path: &state.settings.telemetry_path,
             snapshot: &published.snapshot,
             status: &published.status,
@@ -69,7 +100,12 @@ pub async fn show(State(state): State<Arc<AppState>>, uri: Uri, headers: HeaderM
         encoder.write_all(&text)?;
         encoder.finish()
     });
-    match rendered.await {
+    let rendered = tokio::select! {
+        rendered = rendered => rendered,
+        // Nobody sees this response.
+        () = departed.wait() => return StatusCode::REQUEST_TIMEOUT.into_response(),
+    };
+    match rendered {
         Ok(Ok(body)) => return (headers, encoding, refresh, Html(body)).into_response(),
         Ok(Err(error)) => tracing::error!(%error, "the page could not be rendered"),
         // A panic is logged where it happens.
@@ -79,17 +115,9 @@ pub async fn show(State(state): State<Arc<AppState>>, uri: Uri, headers: HeaderM
     (StatusCode::INTERNAL_SERVER_ERROR, message).into_response()
 }
 
-/// Does the work off the runtime's threads once there is a permit, which is held as long as the work lasts, even if the client
-/// is gone.
-async fn with_permit<T: Send + 'static>(
-    permits: &'static Semaphore,
+/// Does the work on one of the [`RENDERERS`], unless this is dropped before they get to it.
+async fn off_the_runtime<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, JoinError> {
-    // They are never closed.
-    let permit = permits.acquire().await;
-    spawn_blocking(move || {
-        let _permit = permit;
-        work()
-    })
-    .await
+    AbortOnDropHandle::new(RENDERERS.spawn_blocking(work)).await
 }

@@ -107,7 +107,12 @@ mod tests {
         domain::{Failure, PollFailure, Stop},
         support::clock::Timestamp,
     };
+    use axum::{
+        body::Body,
+        http::{Request, Version},
+    };
     use std::time::Duration;
+    use tower::ServiceExt as _;
 
     #[tokio::test]
     async fn what_is_served_where_and_by_which_method() {
@@ -339,5 +344,57 @@ mod tests {
             body(response).await,
             "too many requests (rate_limit of the web configuration file)\n"
         );
+    }
+
+    #[tokio::test]
+    async fn a_request_needs_one_valid_host() {
+        let fixture = Fixture::new();
+        let ask = async |hosts: &[&str], version| {
+            let mut request = Request::builder().uri("/-/healthy").version(version);
+            for host in hosts {
+                request = request.header("host", *host);
+            }
+            let request = request.body(Body::empty()).unwrap();
+            let response = fixture.server.router().oneshot(request).await.unwrap();
+            response.status().as_u16()
+        };
+        for host in [
+            "",
+            "localhost",
+            "a.example:10018",
+            "[::1]:10018",
+            "192.0.2.1",
+        ] {
+            assert_eq!(ask(&[host], Version::HTTP_11).await, 200, "{host}");
+        }
+        for host in ["a b", "user@host", "a/b", "[::1", "a, b"] {
+            assert_eq!(ask(&[host], Version::HTTP_11).await, 400, "{host}");
+        }
+        assert_eq!(ask(&[], Version::HTTP_11).await, 400);
+        assert_eq!(ask(&["a", "a"], Version::HTTP_11).await, 400);
+        assert_eq!(ask(&[], Version::HTTP_10).await, 200);
+        let text = body(fixture.ask("GET /metrics").await).await;
+        let line = "http_requests_total{path=\"/-/healthy\",code=\"400\"} 7\n";
+        assert!(text.contains(line), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_policy_that_strips_the_styles_leaves_the_page_its_own() {
+        let mut fixture = Fixture::new();
+        let own = fixture.ask("GET /").await.headers()["content-security-policy"].clone();
+        let mut policies = async |given: &str| {
+            fixture.web_config(&format!(
+                "http_server_config: {{headers: {{Content-Security-Policy: \"{given}\"}}}}\n"
+            ));
+            let [page, other] = ["GET /", "GET /-/healthy"].map(|request| fixture.ask(request));
+            let (page, other) = tokio::join!(page, other);
+            [page, other].map(|response| response.headers()["content-security-policy"].clone())
+        };
+        assert_eq!(
+            policies("default-src 'self'").await,
+            [own.to_str().unwrap(), "default-src 'self'"]
+        );
+        let embedded = "frame-ancestors https://grafana.example";
+        assert_eq!(policies(embedded).await, [embedded; 2]);
     }
 }

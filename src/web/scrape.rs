@@ -1,7 +1,9 @@
 //! A scrape: the exposition in the format and encoding that the client asks for.
 
 use super::{negotiate, state::AppState};
+use crate::server::{Memory, Shared};
 use axum::{
+    Extension,
     body::Body,
     extract::State,
     http::{HeaderMap, StatusCode, header},
@@ -11,6 +13,10 @@ use bytes::Bytes;
 use futures_util::stream;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::time::timeout;
+
+/// The bytes that a scrape without gzip holds of its own: a part of the text, the inflater of the
+/// next, and the exporter's own metrics.
+const INFLATING: usize = 160 * 1024;
 
 /// How long a scrape may wait for its place, in the order of arrival.
 const WAIT: Duration = Duration::from_secs(1);
@@ -24,13 +30,22 @@ pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> R
     let (format, content_type) = negotiate::format(&headers);
     let gzip = negotiate::accepts_gzip(&headers);
     let (published, instruments) = (state.published(), &state.instruments);
-    let (length, body) = if gzip {
+    let (length, own, body) = if gzip {
         let chunks = published.gzip(format, instruments);
         let length: usize = chunks.iter().map(Bytes::len).sum();
-        (length as u64, body(chunks.into_iter()))
+        let own = length - published.shared().len();
+        (length as u64, own, body(chunks.into_iter()))
     } else {
         let chunks = published.uncompressed(format, instruments);
-        (chunks.remaining(), body(chunks))
+        (chunks.remaining(), INFLATING, body(chunks))
+    };
+    let memory = Memory {
+        own: own as u64,
+        shared: Some(Shared {
+            // While the body keeps these bytes, no others have their address.
+            id: published.shared().as_ptr().addr(),
+            bytes: published.shared().len() as u64,
+        }),
     };
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
     let headers = [
@@ -38,7 +53,7 @@ pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> R
         (header::CONTENT_TYPE, content_type),
         (header::CONTENT_LENGTH, length.to_string()),
     ];
-    (headers, encoding, body).into_response()
+    (headers, encoding, Extension(memory), body).into_response()
 }
 
 fn body(chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {

@@ -7,7 +7,7 @@ use crate::{
     support::clock::{Clock, Timestamp},
 };
 use crate::{
-    server::{Protection, Server, web_config::WebConfigFile},
+    server::{Departed, Protection, Server, web_config::WebConfigFile},
     web::{
         router::router,
         state::{AppState, ReloadRequest},
@@ -131,7 +131,12 @@ impl Fixture {
     pub async fn ask_with(&self, line: &str, headers: &[(&str, &str)]) -> Response {
         let (method, uri) = line.split_once(' ').unwrap();
         let peer = ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1)));
-        let request = Request::builder().method(method).uri(uri).extension(peer);
+        let request = Request::builder()
+            .method(method)
+            .uri(uri)
+            .header("host", "localhost")
+            .extension(peer)
+            .extension(Departed::default());
         let request = headers.iter().fold(request, |request, (name, value)| {
             request.header(*name, *value)
         });

@@ -1,17 +1,15 @@
-//! Clients of the web side that behave badly, over HTTP/1.1 and HTTP/2, with and without TLS: Prometheus gets its scrape all the
-//! same, and memory stays flat.
+//! Clients of the web side that behave badly, with and without TLS: Prometheus gets its scrape all the same, and memory stays
+//! flat.
 
 use crate::support::{
-    Api, Exporter, Setup,
-    http2::{self, Http2, TlsStream},
-    tls::{self, Certificate, Identity},
-    until,
+    Api, Exporter, Setup, http,
+    tls::{self, Certificate, Identity, TlsStream},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::{
     io::{Read, Write},
     net::{Shutdown, SocketAddr, TcpStream},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 const TLS: &str = "tls_server_config: {cert_file: server.pem, key_file: server.key}\n";
@@ -41,11 +39,7 @@ impl Web {
     }
 
     fn tls(&self) -> TlsStream {
-        http2::tls(self.exporter.address, &self.root, "http/1.1")
-    }
-
-    fn http2(&self, window: u32) -> Http2 {
-        Http2::connect(self.exporter.address, &self.root, window)
+        tls::connect(self.exporter.address, &self.root, &["h2", "http/1.1"])
     }
 }
 
@@ -104,55 +98,73 @@ fn responses_that_nobody_takes_over_http_1_keep_no_scrape_from_another() {
 }
 
 #[test]
-fn two_hundred_responses_over_http_2_whose_windows_stay_closed_keep_no_scrape_from_another() {
-    let api = Api::of(300);
-    let web = Web::start(&api, TLS);
-    let mut held: Vec<_> = (0..25).map(|_| web.http2(0)).collect();
-    for client in &mut held {
-        let streams = [(); 8].map(|()| client.get("/metrics", &[]));
-        for stream in streams {
-            assert_eq!(client.status(stream).unwrap(), 200);
-        }
-        client.ping().unwrap();
-    }
-    assert_eq!([(); 10].map(|()| scrape(web.tls())), [true; 10]);
-    let mut client = web.http2(1 << 30);
-    client.open_window(0, 1 << 30).unwrap();
-    for _ in 0..10 {
-        let stream = client.get("/metrics", &[]);
-        let response = client.response(stream).unwrap();
-        assert_eq!(response.status, 200);
+fn http_2_is_not_offered() {
+    let web = Web::start(
+        &Api::of(1),
+        &format!("{TLS}http_server_config: {{http2: true}}\n"),
+    );
+    let mut stream = web.tls();
+    stream
+        .write_all(get("/-/healthy", "connection: close\r\n").as_bytes())
+        .unwrap();
+    assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
+    assert!(read_all(stream).starts_with("HTTP/1.1 200 "));
+    web.exporter.wait_for_line(&["http2: true has no effect"]);
+    // One that speaks nothing else is refused.
+    let mut stream = tls::connect(web.exporter.address, &web.root, &["h2"]);
+    assert!(
+        stream
+            .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+            .is_err()
+    );
+    let log = web.exporter.log();
+    assert!(!log.contains("level=warn"), "{log}");
+}
+
+#[test]
+fn a_request_without_one_valid_host_is_refused() {
+    let web = Web::start(&Api::of(1), "");
+    for (head, status) in [
+        ("GET /-/healthy HTTP/1.1\r\n", "400"),
+        ("GET /-/healthy HTTP/1.1\r\nhost: a\r\nhost: a\r\n", "400"),
+        ("GET /-/healthy HTTP/1.1\r\nhost: a b\r\n", "400"),
+        ("GET /-/healthy HTTP/1.1\r\nhost:\r\n", "200"),
+        ("GET /-/healthy HTTP/1.0\r\n", "200"),
+    ] {
+        let mut stream = connect(web.exporter.address);
+        let request = format!("{head}connection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let answer = read_all(stream);
         assert!(
-            String::from_utf8(response.body)
-                .unwrap()
-                .contains("\ntranslation_exporter_config_last_reload_successful 1\n")
+            answer.starts_with(&format!("HTTP/1.1 {status} "))
+                || answer.starts_with(&format!("HTTP/1.0 {status} ")),
+            "{head}{answer}"
         );
     }
 }
 
 #[test]
-fn a_client_over_http_2_gets_what_its_windows_let_through_and_the_rest_when_they_open() {
-    let web = Web::start(&Api::of(300), TLS);
-    let mut client = web.http2(1000);
-    let open_metrics = [("accept", "application/openmetrics-text")];
-    let (first, second) = (
-        client.get("/metrics", &open_metrics),
-        client.get("/metrics", &open_metrics),
+fn departed_visitors_do_not_delay_the_next_page() {
+    let web = Web::start(&Api::of(2000), "");
+    let page = || {
+        let begin = Instant::now();
+        let answer = http::get(web.exporter.address, "/", &[("accept-encoding", "gzip")]).unwrap();
+        assert_eq!(answer.status, 200);
+        begin.elapsed()
+    };
+    let alone = (0..3).map(|_| page()).max().unwrap();
+    for _ in 0..100 {
+        let mut stream = connect(web.exporter.address);
+        stream
+            .write_all(get("/", "accept-encoding: gzip\r\n").as_bytes())
+            .unwrap();
+    }
+    let after = page();
+    eprintln!("{alone:?} alone, {after:?} after 100 departed visitors");
+    assert!(
+        after < alone * 20 + Duration::from_millis(500),
+        "{after:?}, {alone:?} alone"
     );
-    until("both windows are full", || {
-        client.read().unwrap();
-        let is_full = |stream| {
-            let response = client.responses.get(&stream);
-            response.is_some_and(|response| response.body.len() == 1000)
-        };
-        is_full(first) && is_full(second)
-    });
-    client.reset(first).unwrap();
-    client.open_window(second, 1 << 20).unwrap();
-    client.open_window(0, 1 << 20).unwrap();
-    let response = client.response(second).unwrap();
-    assert!(response.body.len() > 1000 && response.body.ends_with(b"\n# EOF\n"));
-    assert!(!client.responses[&first].is_complete);
 }
 
 #[test]
@@ -198,12 +210,6 @@ fn a_body_that_nobody_reads_costs_no_answer() {
         let answer = read_all(stream);
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     }
-
-    let mut client = web.http2(1 << 20);
-    let stream = client.request("GET", "/-/healthy", &[], false);
-    client.data(stream, &[b'x'; 16_000]).unwrap();
-    let response = client.response(stream).unwrap();
-    assert_eq!((response.status, &*response.body), (200, &b"healthy\n"[..]));
 }
 
 #[test]
@@ -211,24 +217,27 @@ fn a_flood_of_wrong_passwords_with_bodies_takes_little_memory_and_one_line_of_th
     let hash = bcrypt::hash("correct", 8).unwrap();
     let users = format!("{TLS}basic_auth_users: {{alice: \"{hash}\"}}\n");
     let web = Web::start(&Api::of(1), &users);
-    let right = authorization("alice", "correct");
-    let mut scraper = web.http2(1 << 20);
-    let mut scrape = || {
-        let stream = scraper.get("/metrics", &[("authorization", &right)]);
-        scraper.response(stream).unwrap().status
+    let right = format!("authorization: {}\r\n", authorization("alice", "correct"));
+    let scrape = || {
+        let mut stream = web.tls();
+        let request = get("/metrics", &format!("{right}connection: close\r\n"));
+        stream.write_all(request.as_bytes()).unwrap();
+        read_all(stream).starts_with("HTTP/1.1 200 ")
     };
-    assert_eq!(scrape(), 200);
+    assert!(scrape());
     let before = web.exporter.memory("VmHWM");
-    let mut flood: Vec<_> = (0..200).map(|_| web.http2(1 << 20)).collect();
-    for client in &mut flood {
-        for number in 0..8 {
+    let body = "x".repeat(10_000);
+    let _flood: Vec<_> = (0..200)
+        .map(|number| {
             let wrong = authorization("alice", &number.to_string());
-            let headers = [("authorization", &*wrong)];
-            let stream = client.request("GET", "/metrics", &headers, false);
-            client.fill(stream).unwrap();
-        }
-    }
-    assert_eq!(scrape(), 200);
+            let headers = format!("authorization: {wrong}\r\ncontent-length: 100000\r\n");
+            let mut stream = web.tls();
+            let request = get("/metrics", &headers) + &body;
+            stream.write_all(request.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    assert!(scrape());
     let grown = web.exporter.memory("VmHWM") - before;
     eprintln!("{grown} KiB more for 200 connections");
     assert!(grown < 64 * 1024, "{grown} KiB");

@@ -7,7 +7,6 @@ pub mod api;
 pub mod exporter;
 pub mod exposition;
 pub mod http;
-pub mod http2;
 pub mod reply;
 pub mod tls;
 pub mod wait;

@@ -2,11 +2,15 @@
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::{
-    ServerConfig,
+    ClientConfig, ClientConnection, RootCertStore, ServerConfig, StreamOwned,
     crypto::ring,
-    pki_types::{CertificateDer, PrivateKeyDer},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
 };
-use std::sync::Arc;
+use std::{
+    net::{SocketAddr, TcpStream},
+    sync::Arc,
+    time::Duration,
+};
 
 /// The certificate that the API shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,4 +87,23 @@ impl Authority {
         };
         (identity, [certificate.pem(), key.serialize_pem()])
     }
+}
+
+pub type TlsStream = StreamOwned<ClientConnection, TcpStream>;
+
+/// A connection that trusts this root; the handshake follows with its first use.
+pub fn connect(address: SocketAddr, root: &str, protocols: &[&str]) -> TlsStream {
+    let mut roots = RootCertStore::empty();
+    let root = CertificateDer::from_pem_slice(root.as_bytes()).unwrap();
+    roots.add(root).unwrap();
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|&one| one.into()).collect();
+    let tcp = TcpStream::connect(address).unwrap();
+    tcp.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    StreamOwned::new(ClientConnection::new(Arc::new(config), name).unwrap(), tcp)
 }

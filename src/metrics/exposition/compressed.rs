@@ -64,6 +64,11 @@ impl CompressedText {
         }
     }
 
+    /// Returns the bytes that all bodies made of it share.
+    pub fn shared(&self) -> &Bytes {
+        &self.member
+    }
+
     /// This text and then `end` as one gzip member, in the parts to send one after another.
     pub fn gzip(&self, end: &str) -> [Bytes; 2] {
         let mut deflate = DeflateEncoder::new(Vec::with_capacity(4096), Compression::fast());

@@ -1,6 +1,9 @@
 //! Client certificates: the policies of `client_auth_type`, which are those of Go's crypto/tls.
 
-use super::yaml::{Invalid, Policy, TlsSection};
+use super::{
+    files::Pem,
+    yaml::{Invalid, Policy, TlsSection},
+};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore,
     SignatureScheme,
@@ -30,16 +33,15 @@ pub struct Clients {
     allowed_sans: Vec<String>,
     /// Verifies the chain of trust, if anything does.
     chain: Option<Arc<dyn ClientCertVerifier>>,
+    /// The certificates of `client_ca_file`: one of them is accepted from a client too, as in Go.
+    authorities: Vec<CertificateDer<'static>>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Clients {
     /// As the section says. Certificates are verified against `authorities` or, as in Go, against the system's if none are
     /// given.
-    pub fn new(
-        section: &Spanned<TlsSection>,
-        authorities: Option<RootCertStore>,
-    ) -> Result<Self, Invalid> {
+    pub fn new(section: &Spanned<TlsSection>, authorities: Option<&Pem>) -> Result<Self, Invalid> {
         let keys = &section.value;
         let policy = keys.client_auth_type.unwrap_or_default();
         for (key, given) in [
@@ -59,8 +61,9 @@ impl Clients {
         }
         let mut chain = None;
         if let Policy::VerifyClientCertIfGiven | Policy::RequireAndVerifyClientCert = policy {
-            let authorities = authorities.unwrap_or_else(system_authorities).into();
-            let verifier = WebPkiClientVerifier::builder(authorities).build();
+            let roots = authorities.map(Pem::roots).transpose()?;
+            let roots = roots.unwrap_or_else(system_authorities).into();
+            let verifier = WebPkiClientVerifier::builder(roots).build();
             chain = Some(verifier.map_err(|_| {
                 let message = "tls_server_config: this system trusts no authority that could verify client certificates; set \
                                client_ca_file";
@@ -75,6 +78,10 @@ impl Clients {
                 .map(|san| san.value.clone())
                 .collect(),
             chain,
+            authorities: authorities
+                .map(Pem::certificates)
+                .transpose()?
+                .unwrap_or_default(),
             algorithms: default_provider().signature_verification_algorithms,
         })
     }
@@ -125,7 +132,11 @@ impl ClientCertVerifier for Clients {
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
         if let Some(chain) = &self.chain {
-            chain.verify_client_cert(end_entity, intermediates, now)?;
+            if self.authorities.contains(end_entity) {
+                verify_trusted(end_entity, now)?;
+            } else {
+                chain.verify_client_cert(end_entity, intermediates, now)?;
+            }
         }
         if !self.allowed_sans.is_empty() {
             let names = alternative_names(end_entity).unwrap_or_default();
@@ -159,6 +170,29 @@ impl ClientCertVerifier for Clients {
     }
 }
 
+/// Verifies what is left to verify of a certificate that is itself trusted: its time, and that it is
+/// for clients. webpki would refuse one that is also an authority, which plain `openssl req -x509`
+/// makes.
+fn verify_trusted(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Error> {
+    let (_, certificate) =
+        X509Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
+    let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    let validity = certificate.validity();
+    if now < validity.not_before.timestamp() {
+        return Err(CertificateError::NotValidYet.into());
+    }
+    if now > validity.not_after.timestamp() {
+        return Err(CertificateError::Expired.into());
+    }
+    let uses = certificate.extended_key_usage();
+    match uses.map_err(|_| CertificateError::BadEncoding)? {
+        Some(uses) if !uses.value.any && !uses.value.client_auth => {
+            Err(CertificateError::InvalidPurpose.into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The DNS names, addresses, e-mail addresses and URIs that the certificate is for (RFC 5280, 4.2.1.6); `None` if it says
 /// none or is malformed.
 fn alternative_names(certificate: &CertificateDer<'_>) -> Option<Vec<String>> {
@@ -184,7 +218,11 @@ fn alternative_names(certificate: &CertificateDer<'_>) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rcgen::{CertificateParams, KeyPair, SanType};
+    use crate::server::web_config::{files::Files, yaml::parse};
+    use rcgen::{
+        BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+        SanType,
+    };
 
     #[test]
     fn every_kind_of_alternative_name_is_read() {
@@ -209,6 +247,58 @@ mod tests {
                 "2001:db8::1"
             ]
         );
+    }
+
+    /// What becomes of a certificate that itself stands in `client_ca_file`.
+    fn verified(change: impl FnOnce(&mut CertificateParams)) -> Result<(), Error> {
+        let key = KeyPair::generate().unwrap();
+        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+        // As made by plain `openssl req -x509`.
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        parameters
+            .distinguished_name
+            .push(DnType::CommonName, "prometheus");
+        change(&mut parameters);
+        let certificate = parameters.self_signed(&key).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("ca.pem"), certificate.pem()).unwrap();
+        std::fs::write(folder.path().join("key.pem"), key.serialize_pem()).unwrap();
+        let text = "tls_server_config:\n  cert_file: ca.pem\n  key_file: key.pem\n  client_ca_file: ca.pem\n  \
+                    client_auth_type: RequireAndVerifyClientCert\n";
+        let path = folder.path().join("web.yml");
+        std::fs::write(&path, text).unwrap();
+        let mut files = Files::default();
+        let sections = parse(&files.read(path).unwrap()).unwrap();
+        let section = sections.tls_server_config.unwrap();
+        let keys = &section.value;
+        let authorities = files.pem("client_ca", &keys.client_ca, &keys.client_ca_file);
+        let clients = Clients::new(&section, authorities.unwrap().as_ref()).unwrap();
+        let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(1_800_000_000));
+        let verified = clients.verify_client_cert(certificate.der(), &[], now);
+        verified.map(drop)
+    }
+
+    #[test]
+    fn a_certificate_that_is_itself_trusted_needs_to_be_valid_in_time_and_use() {
+        assert_eq!(verified(|_| {}), Ok(()));
+        assert_eq!(verified(|parameters| parameters.is_ca = IsCa::NoCa), Ok(()));
+        let client = |parameters: &mut CertificateParams| {
+            parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        };
+        assert_eq!(verified(client), Ok(()));
+        let server = |parameters: &mut CertificateParams| {
+            parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        };
+        let purpose = Err(CertificateError::InvalidPurpose.into());
+        assert_eq!(verified(server), purpose);
+        let expired = |parameters: &mut CertificateParams| {
+            parameters.not_after = rcgen::date_time_ymd(2020, 1, 1);
+        };
+        assert_eq!(verified(expired), Err(CertificateError::Expired.into()));
+        let early = |parameters: &mut CertificateParams| {
+            parameters.not_before = rcgen::date_time_ymd(2100, 1, 1);
+        };
+        assert_eq!(verified(early), Err(CertificateError::NotValidYet.into()));
     }
 
     #[test]

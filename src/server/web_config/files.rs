@@ -1,6 +1,7 @@
 //! The files that are read: the web configuration file and those that it refers to.
 
 use super::yaml::{Invalid, Text};
+use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use rustls::{
     RootCertStore,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
@@ -10,9 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The web configuration file, and then those that it refers to, each with its content: `None` if it could not be read.
+/// The web configuration file, and then the files that it refers to, each with the SHA-256 of its
+/// content: `None` if it could not be read. A digest keeps no copy of a private key.
 #[derive(Default, Clone, PartialEq)]
-pub struct Files(Vec<(PathBuf, Option<Vec<u8>>)>);
+pub struct Files(Vec<(PathBuf, Option<[u8; SHA256_OUTPUT_LEN]>)>);
 
 impl Files {
     pub fn read(&mut self, path: PathBuf) -> io::Result<Vec<u8>> {
@@ -21,7 +23,11 @@ impl Files {
             Ok(file) if !file.is_file() => Err(io::Error::other("it is not a regular file")),
             _ => fs::read(&path),
         };
-        self.0.push((path, content.as_ref().ok().cloned()));
+        let digest = content.as_ref().ok().map(|content| {
+            let digest = digest(&SHA256, content);
+            digest.as_ref().try_into().expect("SHA-256 has this length")
+        });
+        self.0.push((path, digest));
         content
     }
 
@@ -110,7 +116,7 @@ impl Pem {
         self.invalid(&format!("cannot be used ({error}); replace it, or its key"))
     }
 
-    fn invalid(&self, what: &str) -> Invalid {
+    pub fn invalid(&self, what: &str) -> Invalid {
         Invalid::Value {
             line: self.line,
             message: format!("{} {what}", self.name),

@@ -2,7 +2,7 @@
 
 use super::{
     client::Clients,
-    files::{Files, Pem},
+    files::Files,
     yaml::{Curve, Invalid, TlsSection, Version},
 };
 use crate::support::clock::Timestamp;
@@ -30,11 +30,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    pub fn new(
-        section: &Spanned<TlsSection>,
-        files: &mut Files,
-        http2: bool,
-    ) -> Result<Self, Invalid> {
+    pub fn new(section: &Spanned<TlsSection>, files: &mut Files) -> Result<Self, Invalid> {
         let keys = &section.value;
         let mut required = |key, inline, file| {
             files.pem(key, inline, file)?.ok_or_else(|| {
@@ -47,17 +43,12 @@ impl Tls {
         let certificate = required("cert", &keys.cert, &keys.cert_file)?;
         let key = required("key", &keys.key, &keys.key_file)?;
         let authorities = files.pem("client_ca", &keys.client_ca, &keys.client_ca_file)?;
-        let authorities = authorities.as_ref().map(Pem::roots).transpose()?;
         let (versions, version_names) = versions(keys)?;
-        let clients = Clients::new(section, authorities)?;
-        let protocols = if http2 {
-            "HTTP/2 and HTTP/1.1"
-        } else {
-            "HTTP/1.1 only"
-        };
-        let description = format!("TLS {version_names}, {}, {protocols}", clients.describe());
+        let clients = Clients::new(section, authorities.as_ref())?;
+        let description = format!("TLS {version_names}, {}", clients.describe());
         let chain = certificate.certificates()?;
         let expires = expiry(&chain);
+        let is_chain = chain.len() > 1;
         let mut config = ServerConfig::builder_with_provider(Arc::new(provider(keys)?))
             .with_protocol_versions(&versions)
             .map_err(|_| {
@@ -71,13 +62,20 @@ impl Tls {
             .with_single_cert(chain, key.key()?)
             .map_err(|error| match error {
                 // It is of a kind that rustls does not support.
-                Error::General(_) => key.unusable(&error),
+                Error::General(_) => key.invalid(
+                    "is of a kind that cannot be used; make one with: openssl ecparam -genkey -name prime256v1 -noout, \
+                     or an RSA key of 2048 to 8192 bits",
+                ),
+                Error::InconsistentKeys(_) if is_chain => certificate.invalid(
+                    "does not begin with the certificate of the key; put that first, then the certificate that signed \
+                     it, and so on",
+                ),
+                Error::InconsistentKeys(_) => certificate.invalid(
+                    "is not the certificate of the key; give the two that were made together",
+                ),
                 _ => certificate.unusable(&error),
             })?;
         config.ignore_client_order = keys.prefer_server_cipher_suites.unwrap_or(true);
-        if http2 {
-            config.alpn_protocols.push(b"h2".to_vec());
-        }
         config.alpn_protocols.push(b"http/1.1".to_vec());
         Ok(Self {
             acceptor: Arc::new(config).into(),

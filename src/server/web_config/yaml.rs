@@ -1,6 +1,6 @@
 //! The file as YAML: its keys, their lines, and what is wrong with them.
 
-use crate::{server::auth::PasswordHash, support::escape::nearest};
+use crate::{server::auth::Users, support::escape::nearest};
 use serde::Deserialize;
 use serde_saphyr::{Error as YamlError, Spanned, with_deserializer_from_slice};
 use std::{collections::BTreeMap, io, time::Duration};
@@ -29,7 +29,7 @@ impl Invalid {
 pub struct Sections {
     pub tls_server_config: Option<Spanned<TlsSection>>,
     pub http_server_config: Option<HttpSection>,
-    pub basic_auth_users: BTreeMap<String, PasswordHash>,
+    pub basic_auth_users: Users,
     pub rate_limit: Option<Spanned<RateLimitSection>>,
 }
 

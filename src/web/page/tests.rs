@@ -15,16 +15,19 @@ use crate::{
         table::{MOST_LANGUAGES, Table},
     },
     web::{
-        page::with_permit,
+        page::{THREADS, off_the_runtime},
         testing::{Fixture, NOW, body},
     },
 };
 use axum::response::Response;
 use std::{
-    sync::{Arc, mpsc},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     time::Duration,
 };
-use tokio::sync::Semaphore;
 
 fn days_ago(days: i64) -> Timestamp {
     Timestamp::from_millis(NOW.as_millis() - days * 86_400_000)
@@ -403,21 +406,29 @@ async fn the_mean_is_one_of_languages_everywhere_and_says_over_how_many_reposito
     assert!(report.contains("10 % on average"), "{report}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_permit_is_held_as_long_as_the_work_lasts_also_where_the_client_has_gone_away() {
-    let permits: &'static Semaphore = Box::leak(Box::new(Semaphore::new(1)));
+#[tokio::test]
+async fn no_page_is_made_for_a_client_that_has_left_the_queue() {
     let (go, wait) = mpsc::channel::<()>();
-    let (started, has_started) = tokio::sync::oneshot::channel();
-    let client = tokio::spawn(with_permit(permits, move || {
-        started.send(()).unwrap();
-        wait.recv().unwrap();
-    }));
-    has_started.await.unwrap();
+    let wait = Arc::new(Mutex::new(wait));
+    // All threads are busy.
+    let busy = [(); THREADS].map(|()| {
+        let wait = Arc::clone(&wait);
+        tokio::spawn(off_the_runtime(move || wait.lock().unwrap().recv()))
+    });
+    let made = Arc::new(AtomicBool::new(false));
+    let client = {
+        let made = Arc::clone(&made);
+        tokio::spawn(off_the_runtime(move || made.store(true, Ordering::Relaxed)))
+    };
+    tokio::task::yield_now().await;
     client.abort();
     assert!(client.await.unwrap_err().is_cancelled());
-    assert_eq!(permits.available_permits(), 0);
-    go.send(()).unwrap();
-    let _permit = permits.acquire().await.unwrap();
+    drop(go);
+    for one in busy {
+        assert!(one.await.unwrap().unwrap().is_err());
+    }
+    off_the_runtime(|| ()).await.unwrap();
+    assert!(!made.load(Ordering::Relaxed));
 }
 
 /// The answer where this was published after a poll that read everything.
