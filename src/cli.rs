@@ -4,41 +4,32 @@
 //! the same whether it came from the file, a variable or an option. Every option may come before or after the command.
 //! No option takes the API key, because the list of processes would show it to everybody.
 
-use crate::config::{KEYS, Key, Options, Takes};
+use crate::{
+    config::{KEYS, Key, Options, Takes},
+    support::glob::glob,
+};
 use clap::{
-    Arg, ArgAction, ArgMatches, FromArgMatches as _, Subcommand, ValueEnum,
+    Arg, ArgAction, ArgMatches, Args, FromArgMatches as _, Subcommand, ValueEnum,
     error::{ContextKind, ErrorKind},
     value_parser,
 };
-use std::{ffi::OsString, iter};
+use globset::Glob;
+use std::{ffi::OsString, iter, path::PathBuf};
 
 /// What the user asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Cli {
     pub options: Options,
     pub command: Command,
 }
 
 /// What to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+#[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum Command {
     /// Poll on an interval and serve the metrics (the default command)
     Serve,
     /// Poll once, print the result, exit
-    Once {
-        /// openmetrics, text, table or json
-        #[arg(
-            long,
-            value_enum,
-            default_value_t,
-            hide_possible_values = true,
-            value_name = "FORMAT"
-        )]
-        output: Output,
-        /// Exit 3 if a language is below its target
-        #[arg(long)]
-        require_targets: bool,
-    },
+    Once(Once),
     /// Validate the configuration, print what is in force, exit
     CheckConfig {
         /// Send the API one request of each kind, and report the result
@@ -51,7 +42,36 @@ pub enum Command {
     Demo,
 }
 
-/// How `once` prints what it read.
+/// The arguments of `once`.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+pub struct Once {
+    /// Globs on owner/repo: read only these repositories [default: all]
+    #[arg(value_name = "REPO", value_parser = glob)]
+    pub repositories: Vec<Glob>,
+    /// Glob on codes: print and judge only these
+    #[arg(long = "language", value_name = "CODE", value_parser = glob)]
+    pub languages: Vec<Glob>,
+    #[arg(
+        long,
+        help = "openmetrics, text, table, markdown, csv, json\n",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        value_name = "FORMAT"
+    )]
+    pub output: Output,
+    /// Write there instead, replacing the file in one step
+    #[arg(long, value_name = "PATH", value_parser = value_parser!(PathBuf))]
+    pub output_file: Option<PathBuf>,
+    /// Exit 3 if a language is below its target
+    #[arg(long)]
+    pub require_targets: bool,
+    /// The same with one target for everything, 0 to 1
+    #[arg(long, value_name = "RATIO", value_parser = ratio, conflicts_with = "require_targets")]
+    pub require: Option<f64>,
+}
+
+/// The format that `once` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Output {
     /// OpenMetrics 1.0.0
@@ -59,10 +79,21 @@ pub enum Output {
     Openmetrics,
     /// Prometheus text format 0.0.4, for the textfile collector
     Text,
-    /// Repositories by languages, for people
+    /// Repositories, the furthest behind first, for a terminal
     Table,
+    /// The same for a job summary, a pull request or a README
+    Markdown,
+    /// A line per repository and language
+    Csv,
     /// JSON, for programs
     Json,
+}
+
+fn ratio(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(ratio) if (0.0..=1.0).contains(&ratio) => Ok(ratio),
+        _ => Err("not a ratio; give a number from 0 to 1, such as 0.95".to_owned()),
+    }
 }
 
 const VERSION: &str = concat!(
@@ -87,22 +118,38 @@ pub fn command() -> clap::Command {
     let command = clap::Command::new("translation-exporter")
         .display_name(DISPLAY_NAME)
         .version(VERSION)
-        .disable_help_subcommand(true)
         .subcommand_value_name("COMMAND")
         // The help is wrapped by hand to fit 80 columns; with a narrower width, clap would wrap it elsewhere.
         .term_width(100)
-        .after_help("Each key of the file has a variable: TRANSLATION_EXPORTER_<SECTION>__<KEY>.")
+        .after_help(
+            "Exit codes: 0 success; 1 failure while running; 2 bad command line or\n\
+             configuration; 3 a language is below its target (`once`).\n\
+             Each key of the file has a variable: TRANSLATION_EXPORTER_<SECTION>__<KEY>.",
+        )
         .args(options("serve"));
     // After the commands, which overwrite it with the doc of their type.
     let about = "Prometheus exporter for the translation progress of code repositories";
     let command = Command::augment_subcommands(command).about(about);
     command.mut_subcommands(|command| {
         let options = options(command.get_name());
+        let example = example(command.get_name());
         command
             .display_name(DISPLAY_NAME)
             .version(VERSION)
             .args(options)
+            .after_help(example)
     })
+}
+
+/// Returns an example of a command, which fits a line of 80 columns.
+fn example(command: &str) -> String {
+    let words = match command {
+        "serve" | "health" => "--config.file exporter.yaml",
+        "once" => "'acme/*' --require 0.95 --output markdown",
+        "check-config" => "--config.file exporter.yaml --online",
+        _ => "--web.listen-address localhost:8080",
+    };
+    format!("Example: translation-exporter {command} {words}")
 }
 
 /// The options of the configuration: one for each key that has one. Those that the command cannot use are hidden, and

@@ -5,6 +5,7 @@ mod demo;
 mod notify;
 mod once;
 mod online;
+mod output;
 mod probe;
 mod publish;
 mod reload;
@@ -23,6 +24,7 @@ use crate::{
     support::{clock::Clock, escape::printable},
 };
 use anyhow::Context as _;
+use globset::GlobSet;
 use std::{
     ffi::OsString,
     io::{self, StdoutLock, Write as _},
@@ -85,10 +87,7 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
         match command {
             Command::Serve => serve::serve(options, None).await,
             Command::Demo => demo::demo(options).await,
-            Command::Once {
-                output,
-                require_targets,
-            } => once::once(&options, output, require_targets).await,
+            Command::Once(arguments) => once::once(&options, arguments).await,
             Command::CheckConfig { online } => check_config::check(&options, online).await,
             Command::Health => probe::check(options).await,
         }
@@ -188,6 +187,7 @@ fn poll_settings(config: &Config, api: Client) -> Settings<Client> {
         completion_scale: config.api.completion_scale,
         targets: Arc::clone(&config.targets),
         links: Arc::clone(&config.links),
+        only: GlobSet::empty(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Bytes become these types in [`crate::api`]: from then on, an id is positive and fits 63 bits, a completion is finite, a
 //! name is not empty.
 
+pub(crate) mod excerpt;
 pub mod falls;
 pub mod filter;
 mod history;

@@ -65,6 +65,8 @@ mod report;
 mod server;
 pub mod state;
 pub mod support;
+#[cfg(test)]
+mod testing;
 mod web;
 
 pub use commands::{RunError, run};

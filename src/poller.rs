@@ -29,6 +29,7 @@ use crate::{
         humanize::Rough,
     },
 };
+use globset::GlobSet;
 use ledger::Ledger;
 use std::{sync::Arc, time::Duration};
 use steps::Round;
@@ -58,6 +59,8 @@ pub struct Settings<A> {
     pub completion_scale: f64,
     pub targets: Arc<Targets>,
     pub links: Arc<Links>,
+    /// The repositories to read, by name; an empty set reads all. The others stay as they are known.
+    pub only: GlobSet,
 }
 
 /// What publishes; it must not block.

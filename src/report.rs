@@ -1,49 +1,28 @@
-//! What `once` prints: a table for people, JSON for programs.
+//! The outputs for people and programs: a table, Markdown, CSV, JSON, and the page as HTML.
 //!
-//! # The table
-//!
-//! Repositories by languages, the furthest behind of both first, a bar for each repository, and what is due. It fits into [`Terminal::width`]
-//! columns, however many languages there are. Nothing in a name reaches the terminal as a control sequence.
-//!
-//! # The JSON, version 1
-//!
-//! One object. Within a version, members may be added, but are never removed or renamed and never change their meaning.
-//!
-//! | member | type | meaning |
-//! |---|---|---|
-//! | `version` | 1 | version of this schema |
-//! | `taken_at` | time | when the poll ended; times are RFC 3339 in UTC |
-//! | `complete` | boolean | whether everything could be read; the exit code says the same |
-//! | `completion_scale` | number | `api.completion_scale`: the completion that means finished |
-//! | `listing.complete` | boolean | whether all repositories could be listed |
-//! | `listing.error` | error or null | why not; an error is an object of `what` and `hint`, both text for people |
-//! | `poll.duration_seconds` | number | |
-//! | `poll.read`, `.failed`, `.unreached` | integer | repositories read in full; failed; not read because the poll ended early |
-//! | `poll.postponed` | integer | repositories that failed before and were left to a later poll |
-//! | `poll.error` | error or null | why the poll was ended before everything was requested |
-//! | `filtered` | integer | repositories left out by the filters, or for a duplicate name |
-//! | `repositories` | array | in the order of their names |
-//! | `repositories[].id` | text | decimal, because it may exceed what a JSON number holds exactly |
-//! | `repositories[].name` | text | owner/repo |
-//! | `repositories[].private` | boolean or null | null if the API did not say |
-//! | `repositories[].created_at` | time or null | |
-//! | `repositories[].state` | text | `fresh`: read in full; `failing`, `stale`: an earlier read was; `pending`: not read by this process |
-//! | `repositories[].error` | error or null | why it could not be read |
-//! | `repositories[].languages` | array or null | in the order of their codes; null if they could not be read |
-//! | `repositories[].languages[].code` | text | |
-//! | `repositories[].languages[].name` | text | empty if the API gave none |
-//! | `repositories[].languages[].completion` | number or null | as the API reported it; null if it gave none |
-//! | `repositories[].languages[].ratio` | number or null | completion divided by the scale, to 12 decimals, not clamped |
-//! | `repositories[].languages[].target.ratio` | number | the ratio at which it is ready: of `targets`, otherwise 1 |
-//! | `repositories[].languages[].target.due` | time or null | when it must be ready |
-//! | `repositories[].languages[].ready` | boolean or null | null if it has no completion, unless its target is 0 |
+//! Each is made from a snapshot alone. Text of the API reaches a terminal or a document only through
+//! an escape of that format.
 
+mod csv;
 pub mod html;
 mod json;
+mod markdown;
 pub(crate) mod table;
+mod verdict;
 
+pub use csv::csv;
 pub use json::json;
-pub use table::{NotReady, all_ready, table};
+pub use markdown::markdown;
+pub use table::table;
+pub use verdict::{NotReady, verdict};
+
+use crate::support::escape::is_unprintable;
+
+/// Returns `text` for one line of a terminal or a document: a character that a terminal would
+/// interpret or hide is replaced.
+fn cell(text: &str) -> String {
+    text.replace(is_unprintable, "\u{fffd}")
+}
 
 /// Where the table is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

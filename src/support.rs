@@ -2,6 +2,8 @@
 
 pub mod clock;
 pub(crate) mod escape;
+pub(crate) mod glob;
 pub(crate) mod humanize;
 pub(crate) mod lock;
 pub(crate) mod logging;
+pub(crate) mod replace;

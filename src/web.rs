@@ -11,6 +11,7 @@ mod scrape;
 mod state;
 #[cfg(test)]
 pub mod testing;
+mod translations;
 
 pub use page::describe_policy;
 pub use router::router;

@@ -37,12 +37,33 @@ fn options_stand_before_and_after_the_command() {
     assert_eq!(before, after);
     assert_eq!(
         before.command,
-        Command::Once {
+        Command::Once(Once {
             output: Output::Json,
-            require_targets: false,
-        }
+            ..Once::default()
+        })
     );
     assert_eq!(before.options.flags["log.level"], "debug");
+}
+
+#[test]
+fn a_gate_takes_a_ratio_or_the_targets_and_not_both() {
+    let once = |words: &[&str]| read(&[&["once"], words].concat());
+    let gate = once(&["acme/*", "--language=pt-*", "--require", "0.95"]).unwrap();
+    let Command::Once(gate) = gate.command else {
+        panic!("{gate:?}")
+    };
+    assert_eq!(gate.require, Some(0.95));
+    assert_eq!(gate.repositories[0].glob(), "acme/*");
+    assert_eq!(gate.languages[0].glob(), "pt-*");
+    for (words, named) in [
+        (&["--require=95"][..], "a number from 0 to 1"),
+        (&["--require=NaN"], "a number from 0 to 1"),
+        (&["--require=1", "--require-targets"], "cannot be used with"),
+        (&["acme/[a"], "unclosed character class"),
+    ] {
+        let error = once(words).unwrap_err();
+        assert!(error.contains(named), "{error}");
+    }
 }
 
 #[test]
@@ -161,7 +182,7 @@ fn help_fits_a_screen_and_shows_each_option_that_can_be_used_with_its_default_an
             "{help}"
         );
         let lines = help.lines().count();
-        assert!((12..=50).contains(&lines), "{lines} lines:\n{help}");
+        assert!((12..=60).contains(&lines), "{lines} lines:\n{help}");
         let wide: Vec<_> = help
             .lines()
             .filter(|line| line.chars().count() > 80)

@@ -1,31 +1,27 @@
 //! `once`: polls once and prints the result; the exit code says whether everything could be read.
 
-use super::{RunError, load, open_state, poll_settings, print};
+use super::{RunError, load, open_state, output::output, poll_settings, print_on_stderr};
 use crate::{
     api::Client,
-    cli::Output,
+    cli::Once,
     config::Options,
     diagnosis::{Finding, Judge, Symptom, Watch},
-    domain::{History, snapshot::Step},
-    metrics::{
-        exposition::{Format, Published},
-        instruments::Instruments,
-    },
-    poller::Poller,
-    report::{self, Terminal},
+    domain::{History, excerpt::Excerpt, snapshot::Step, targets::Targets},
+    metrics::{exposition::Published, instruments::Instruments},
+    poller::{Poller, Settings},
+    report,
     support::{clock::Clock, logging},
 };
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
+use globset::Glob;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::{io::Write as _, sync::Arc};
+use std::sync::Arc;
 use tokio::sync::watch;
 
-pub async fn once(
-    options: &Options,
-    output: Output,
-    require_targets: bool,
-) -> Result<(), RunError> {
+pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let config = load(options)?;
+    let excerpt = Excerpt::new(&arguments.repositories, &arguments.languages)
+        .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
     let bar = progress_bar()?;
     logging::init(&config.log, Some(bar.clone()));
     let instruments = Arc::new(Instruments::of_one_poll());
@@ -33,7 +29,10 @@ pub async fn once(
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
     let (file, memory) = open_state(&config, false, &instruments)?;
     // The sender can be dropped: nothing changes during a single poll.
-    let (_, settings) = watch::channel(Arc::new(poll_settings(&config, client)));
+    let (_, settings) = watch::channel(Arc::new(Settings {
+        only: excerpt.repositories.clone(),
+        ..poll_settings(&config, client)
+    }));
     let mut poller = Poller::new(
         settings,
         memory,
@@ -46,32 +45,56 @@ pub async fn once(
     let began = Clock::system().now();
     instruments.remember(History::of_named(&poller.problems.borrow()));
     let outcome = poller.poll().await;
-    let published = Published::new(Arc::new(poller.snapshot()), poller.status());
+    let whole = poller.snapshot();
+    let mut snapshot = excerpt.of_snapshot(&whole);
+    if let Some(ratio) = arguments.require {
+        snapshot.targets = Arc::new(Targets::everything_at(ratio));
+    }
+    let published = Published::new(Arc::new(snapshot), poller.status());
     let Published {
         snapshot, status, ..
     } = &published;
-    let findings = Judge::new(began).judge(snapshot, status, &instruments, outcome.ended_at);
+    let findings = Judge::new(began).judge(&whole, status, &instruments, outcome.ended_at);
     let problems = instruments.facts().history.to_named();
     poller.problems.send_replace(problems);
     let saved = file.map_or(Ok(()), |file| file.write(&poller.memory()));
     drop(poller);
     drawn.await.context("the progress bar failed")??;
 
-    print(|stdout| match output {
-        Output::Text => published.print(Format::Text, &instruments, stdout),
-        Output::Openmetrics => published.print(Format::OpenMetrics, &instruments, stdout),
-        Output::Table => {
-            let table = report::table(snapshot, &outcome, Terminal::of_stdout());
-            stdout.write_all(table.as_bytes())
-        }
-        Output::Json => stdout.write_all(report::json(snapshot, &outcome).as_bytes()),
-    })?;
+    let file = arguments.output_file.as_deref();
+    output(arguments.output, file, &published, &instruments, &outcome)?;
     check_read(findings, outcome.is_success())?;
     saved.context("what was read is printed, and not saved")?;
-    if require_targets {
-        report::all_ready(snapshot)?;
+    if is_narrowed(&arguments) && snapshot.repositories.is_empty() {
+        return Err(anyhow!("{}", nothing_matches(&arguments)).into());
+    }
+    if arguments.require_targets || arguments.require.is_some() {
+        print_on_stderr(&report::verdict(snapshot, arguments.require)?);
     }
     Ok(())
+}
+
+fn is_narrowed(arguments: &Once) -> bool {
+    !arguments.repositories.is_empty() || !arguments.languages.is_empty()
+}
+
+fn nothing_matches(arguments: &Once) -> String {
+    let named = |globs: &[Glob]| {
+        let globs = globs.iter().map(Glob::glob);
+        globs.collect::<Vec<_>>().join(", ")
+    };
+    let repositories = named(&arguments.repositories);
+    let languages = named(&arguments.languages);
+    match (repositories.is_empty(), languages.is_empty()) {
+        (true, _) => format!("no language matches --language {languages}; check the code"),
+        (_, true) => {
+            format!("no repository matches {repositories}; check its name and the filters")
+        }
+        _ => format!(
+            "no repository matches {repositories} with a language that matches --language \
+             {languages}; check both"
+        ),
+    }
 }
 
 /// Logs what is wrong, and fails if not everything was read: with the worst of it.

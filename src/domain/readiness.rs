@@ -11,7 +11,11 @@ use crate::{
         humanize::{Rough, counted},
     },
 };
-use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BTreeMap,
+    time::Duration,
+};
 
 /// A language that is behind and without progress for this long is stalled.
 pub const STALLED_AFTER: Duration = Duration::from_secs(7 * DAY);
@@ -169,18 +173,23 @@ impl Totals {
     pub fn of(rows: &[Row<'_>]) -> Self {
         let mut sum = Self::default();
         for Row { totals, .. } in rows {
-            sum.all += totals.all;
-            sum.ready += totals.ready;
-            sum.stalled += totals.stalled;
-            for (sum, mean) in [
-                (&mut sum.mean, totals.mean),
-                (&mut sum.missing, totals.missing),
-            ] {
-                sum.sum += mean.sum;
-                sum.count += mean.count;
-            }
+            sum.merge(totals);
         }
         sum
+    }
+
+    /// Adds the counts and means of other translations; dates stay as they are.
+    pub fn merge(&mut self, other: &Self) {
+        self.all += other.all;
+        self.ready += other.ready;
+        self.stalled += other.stalled;
+        for (sum, mean) in [
+            (&mut self.mean, other.mean),
+            (&mut self.missing, other.missing),
+        ] {
+            sum.sum += mean.sum;
+            sum.count += mean.count;
+        }
     }
 
     /// Whether there is something, and all of it is ready.
@@ -249,19 +258,29 @@ pub fn rows<'a>(snapshot: &'a Snapshot, code: Option<&str>, now: Timestamp) -> V
             Some(Some(reading)) => std::slice::from_ref(reading),
             Some(None) => continue,
         };
-        let mut row = Row {
-            shown,
-            readings,
-            targets: snapshot.targets.of_repository(&shown.repository.name),
-            scale: snapshot.completion_scale,
-            totals: Totals::default(),
-        };
-        for reading in readings {
-            row.totals.add(&row.translation(reading), now);
-        }
-        rows.push(row);
+        rows.push(row(snapshot, shown, readings, now));
     }
     rows
+}
+
+/// Judges these readings of a repository by the targets and the scale of `snapshot`.
+pub fn row<'a>(
+    snapshot: &'a Snapshot,
+    shown: &'a Shown,
+    readings: &'a [Reading],
+    now: Timestamp,
+) -> Row<'a> {
+    let mut row = Row {
+        shown,
+        readings,
+        targets: snapshot.targets.of_repository(&shown.repository.name),
+        scale: snapshot.completion_scale,
+        totals: Totals::default(),
+    };
+    for reading in readings {
+        row.totals.add(&row.translation(reading), now);
+    }
+    row
 }
 
 /// The codes of the languages of these repositories, in their order, each with its totals.
@@ -309,6 +328,15 @@ pub fn dates<'a>(rows: &[Row<'a>], most: usize, now: Timestamp) -> BTreeMap<Time
     }
     dates.retain(|due, date| *due >= now || !date.totals.is_ready());
     dates
+}
+
+/// Sorts by what is missing until all is ready; items without a completion come last.
+pub fn furthest_first<T>(items: &mut [T], missing: impl Fn(&T) -> Option<f64>) {
+    items.sort_by(|one, other| {
+        missing(other)
+            .partial_cmp(&missing(one))
+            .unwrap_or(Ordering::Equal)
+    });
 }
 
 /// Why repositories fail.

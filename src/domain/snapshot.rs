@@ -107,6 +107,16 @@ impl Condition {
         }
     }
 
+    /// The same, to be replaced.
+    pub fn languages_mut(&mut self) -> Option<&mut Arc<Languages>> {
+        match self {
+            Self::Restored(languages) | Self::Fresh(languages) | Self::Failing(languages, _) => {
+                Some(languages)
+            }
+            Self::Pending(_) | Self::Stale { .. } => None,
+        }
+    }
+
     /// When the languages were last read in full.
     pub fn last_success(&self) -> Option<Timestamp> {
         match self {

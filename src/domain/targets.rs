@@ -68,6 +68,16 @@ pub struct Entry {
 pub struct Targets(pub Vec<Entry>);
 
 impl Targets {
+    /// One target for every language of every repository, without a date.
+    pub fn everything_at(ratio: f64) -> Self {
+        Self(vec![Entry {
+            source: String::new(),
+            repositories: GlobSet::empty(),
+            languages: GlobSet::empty(),
+            target: Target { ratio, due: None },
+        }])
+    }
+
     /// The entries that are about a repository.
     pub fn of_repository(&self, name: &str) -> RepositoryTargets<'_> {
         RepositoryTargets(

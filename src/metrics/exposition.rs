@@ -32,6 +32,8 @@ pub enum Format {
 /// What is served until the next publication.
 #[derive(Debug)]
 pub struct Published {
+    /// A random number, which no other publication of this or another process has.
+    pub id: u64,
     pub snapshot: Arc<Snapshot>,
     pub status: PollStatus,
     text: CompressedText,
@@ -47,6 +49,7 @@ impl Published {
             status: status.clone(),
         }));
         Self {
+            id: fastrand::u64(..),
             snapshot,
             status,
             text: CompressedText::new(&registry),

@@ -88,6 +88,7 @@ impl Instruments {
         for (path, codes) in [
             ("/", &["200"][..]),
             (telemetry_path, &["200", "401", "429", "503"]),
+            ("/translations.json", &["200", "304"]),
             ("/-/healthy", &["200"]),
             ("/-/ready", &["200", "503"]),
             ("/-/reload", &["200", "403", "500"]),

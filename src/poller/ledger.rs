@@ -22,6 +22,7 @@ use crate::{
     state::{Memory, Remembered},
     support::clock::{Moment, Timestamp},
 };
+use globset::GlobSet;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -176,12 +177,15 @@ impl Ledger {
         })
     }
 
-    /// What to read, the oldest attempt first; and what failed before, to be read after it, the fewest failures in a row first.
-    pub fn order(&mut self) -> (Vec<RepositoryId>, Vec<RepositoryId>) {
+    /// Returns the repositories to read, the oldest attempt first; and those that failed before, to
+    /// be read after them, the fewest failures in a row first. `only` chooses by name; an empty set
+    /// chooses all.
+    pub fn order(&mut self, only: &GlobSet) -> (Vec<RepositoryId>, Vec<RepositoryId>) {
         self.languages = self.polled.values().map(Polled::languages).sum();
         let mut order: Vec<_> = self
             .polled
             .iter()
+            .filter(|(_, known)| only.is_empty() || only.is_match(&*known.repository.name))
             .map(|(id, known)| (known.failures, known.last_attempt, *id))
             .collect();
         order.sort_unstable();

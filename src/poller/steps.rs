@@ -221,7 +221,7 @@ impl<A: Api> Poller<A> {
         round: &mut Round,
         listing_error: Option<ApiError>,
     ) {
-        let (first, failed_before) = self.ledger.order();
+        let (first, failed_before) = self.ledger.order(&self.poll_settings.only);
         let mut queue = Queue::new(first, failed_before, listing_error.as_ref());
         let (of, is_listed) = (queue.len(), listing_error.is_none());
         let mut requests = FuturesUnordered::new();

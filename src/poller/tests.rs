@@ -188,6 +188,7 @@ fn settings(api: &FakeApi) -> Settings<FakeApi> {
         completion_scale: 100.0,
         targets: Arc::default(),
         links: Arc::default(),
+        only: globset::GlobSet::empty(),
     }
 }
 

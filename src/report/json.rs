@@ -1,93 +1,290 @@
-//! The JSON of `once`; its schema is in the documentation of [`super`].
+//! The JSON of `once` and of `/translations.json`, version 1: one definition for both.
+//!
+//! Within a version, members may be added, but are never removed or renamed and never change their
+//! meaning. `deploy/translations.schema.json` is generated from the types below.
+//!
+//! The document is made piece by piece, a repository on a line: the whole text of a large account
+//! would take several times the memory of its snapshot.
 
-use crate::domain::readiness::{self, Row, Translation};
 use crate::domain::{
     Completion, Failure, Lasting,
+    excerpt::Excerpt,
+    readiness::{self, Mean, Row, Totals, Translation},
     snapshot::{PollOutcome, Shown, Snapshot},
 };
-use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::{fmt, sync::Arc};
 
-#[derive(Serialize)]
-struct Document<'a> {
-    #[serde(flatten)]
-    head: Value,
-    #[serde(serialize_with = "entries")]
-    repositories: Vec<Row<'a>>,
+/// The bytes of one piece, about.
+const PIECE: usize = 64 * 1024;
+
+/// How far every translation is, as the exporter last knew it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "translation-exporter: translations")]
+pub struct Document {
+    /// The version of this schema.
+    #[schemars(extend("const" = 1))]
+    version: u32,
+    /// The time of the data. Times are RFC 3339 in UTC.
+    #[schemars(extend("format" = "date-time"))]
+    taken_at: String,
+    /// Whether the last poll read everything.
+    complete: bool,
+    /// `api.completion_scale`: the completion that means finished.
+    completion_scale: f64,
+    listing: Listing,
+    /// The last poll; null before a first one has ended.
+    poll: Option<Poll>,
+    /// The number of repositories left out by the filters, or for a duplicate name.
+    filtered: usize,
+    /// Of all repositories of this document.
+    summary: Summary,
+    /// In the order of their names.
+    repositories: Vec<Repository>,
 }
 
-/// What is known, as one JSON object and a line break.
-///
-/// # Panics
-/// Never: it writes only text, numbers and lists.
-pub fn json(snapshot: &Snapshot, poll: &PollOutcome) -> String {
+#[derive(Serialize, JsonSchema)]
+struct Listing {
+    /// Whether the last poll could list all repositories.
+    complete: bool,
+    /// The reason why not.
+    error: Option<Problem>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Poll {
+    duration_seconds: f64,
+    /// The reason why the poll ended before everything was requested.
+    error: Option<Problem>,
+    /// The number of repositories that failed.
+    failed: usize,
+    /// The number of repositories that had failed before and were left to a later poll.
+    postponed: usize,
+    /// The number of repositories read in full.
+    read: usize,
+    /// The number of repositories not read because the poll ended early.
+    unreached: usize,
+}
+
+/// A failure, in words for people.
+#[derive(Serialize, JsonSchema)]
+struct Problem {
+    /// What to do about it.
+    hint: String,
+    /// The attempt and its failure.
+    what: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Summary {
+    /// The number of translations: languages, summed over the repositories.
+    languages: usize,
+    /// The number of translations at or above their target.
+    ready: usize,
+    /// The mean of the ratios, each clamped to 0 to 1; null if none is known.
+    ratio: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Repository")]
+struct Repository {
+    /// Decimal text, because an id may exceed what a JSON number holds exactly.
+    id: String,
+    /// owner/repo.
+    name: String,
+    /// null if the API did not say.
+    private: Option<bool>,
+    #[schemars(extend("format" = "date-time"))]
+    created_at: Option<String>,
+    /// `links.repository` for this repository; null if that key is not set.
+    url: Option<String>,
+    /// `fresh`: read in full by the last poll that asked; `failing`, `stale`: an earlier read was;
+    /// `pending`: not read by this process.
+    #[schemars(extend("enum" = ["pending", "fresh", "failing", "stale"]))]
+    state: &'static str,
+    /// The reason why it could not be read.
+    error: Option<Problem>,
+    summary: Summary,
+    /// In the order of their codes; null if they are unknown.
+    languages: Option<Vec<Language>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Language {
+    code: String,
+    /// Empty if the API gave none.
+    name: String,
+    /// As the API reported it; null if it gave none.
+    completion: Option<f64>,
+    /// The completion divided by the scale, to 12 decimals, not clamped.
+    ratio: Option<f64>,
+    target: Target,
+    /// Whether the ratio reaches the target; null without a completion, unless the target is 0.
+    ready: Option<bool>,
+    /// When the completion was last seen to rise; null before a first completion.
+    #[schemars(extend("format" = "date-time"))]
+    last_progress: Option<String>,
+    /// Whether it is not ready and made no progress for 7 days.
+    stalled: bool,
+    /// `links.language` for this language; null if that key is not set.
+    url: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Target {
+    /// The ratio at which the language is ready, of `targets`; 1 where no entry matches.
+    ratio: f64,
+    /// When it must be ready.
+    #[schemars(extend("format" = "date-time"))]
+    due: Option<String>,
+}
+
+/// Returns the JSON Schema of the document, which a test holds against the file in `deploy`.
+#[cfg(test)]
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Document).to_value()
+}
+
+/// Makes the document of `snapshot`, as far as `excerpt` chooses it, piece by piece.
+pub fn json(
+    snapshot: Arc<Snapshot>,
+    poll: Option<&PollOutcome>,
+    excerpt: Excerpt,
+) -> impl Iterator<Item = String> + Send + use<> {
+    let mut totals = Totals::default();
+    for shown in &snapshot.repositories {
+        if let Some(chosen) = excerpt.of_repository(shown) {
+            totals.merge(&row(&snapshot, &chosen).totals);
+        }
+    }
+    let head = head(&snapshot, poll, &totals);
+    let mut next = 0;
+    let mut separator = "\n";
+    let mut opening = Some(head);
+    std::iter::from_fn(move || {
+        let mut piece = opening.take().unwrap_or_default();
+        while piece.len() < PIECE {
+            let Some(shown) = snapshot.repositories.get(next) else {
+                // The end comes once: past it, `next` exceeds the length.
+                if next == snapshot.repositories.len() {
+                    next += 1;
+                    piece += "\n  ]\n}\n";
+                }
+                break;
+            };
+            next += 1;
+            if let Some(chosen) = excerpt.of_repository(shown) {
+                piece += separator;
+                piece += "    ";
+                piece += &text(&repository(&snapshot, &row(&snapshot, &chosen)));
+                separator = ",\n";
+            }
+        }
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+/// Returns the document up to its first repository.
+fn head(snapshot: &Snapshot, poll: Option<&PollOutcome>, totals: &Totals) -> String {
     let document = Document {
-        head: json!({
-            "version": 1,
-            "taken_at": snapshot.taken_at.to_string(),
-            "complete": poll.is_success(),
-            "completion_scale": snapshot.completion_scale,
-            "listing": {
-                "complete": poll.listing.is_none(),
-                "error": poll.listing.as_ref().map(error),
-            },
-            "poll": {
-                "duration_seconds": (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
-                "error": poll.stop.as_ref().map(|stop| error(&stop.lasting)),
-                "failed": poll.failed,
-                "postponed": poll.postponed,
-                "read": poll.read,
-                "unreached": poll.unreached,
-            },
-            "filtered": snapshot.filtered,
+        version: 1,
+        taken_at: snapshot.taken_at.to_string(),
+        complete: poll.is_some_and(PollOutcome::is_success),
+        completion_scale: snapshot.completion_scale,
+        listing: Listing {
+            complete: poll.is_some_and(|poll| poll.listing.is_none()),
+            error: poll.and_then(|poll| poll.listing.as_ref()).map(problem),
+        },
+        poll: poll.map(|poll| Poll {
+            duration_seconds: (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
+            error: poll.stop.as_ref().map(|stop| problem(&stop.lasting)),
+            failed: poll.failed,
+            postponed: poll.postponed,
+            read: poll.read,
+            unreached: poll.unreached,
         }),
-        repositories: readiness::rows(snapshot, None, snapshot.taken_at),
+        filtered: snapshot.filtered,
+        summary: summary(totals),
+        repositories: Vec::new(),
     };
-    let text = serde_json::to_string_pretty(&document)
-        .expect("text, numbers and lists alone always become JSON");
-    text + "\n"
+    let head = serde_json::to_string_pretty(&document).expect(PROOF);
+    let end = "]\n}";
+    head[..head.len() - end.len()].to_owned()
 }
 
-/// One after the other, since a [`Value`] takes several times the memory of its text.
-fn entries<S: Serializer>(rows: &[Row<'_>], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(rows.iter().map(entry))
+const PROOF: &str = "text, numbers and lists alone always become JSON";
+
+fn text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect(PROOF)
 }
 
-fn entry(row: &Row<'_>) -> Value {
+fn row<'a>(snapshot: &'a Snapshot, shown: &'a Shown) -> Row<'a> {
+    readiness::row(snapshot, shown, shown.readings(), snapshot.taken_at)
+}
+
+fn summary(totals: &Totals) -> Summary {
+    Summary {
+        languages: totals.all,
+        ready: totals.ready,
+        ratio: Mean::get(totals.mean).map(crate::domain::twelve_decimals),
+    }
+}
+
+fn repository(snapshot: &Snapshot, row: &Row<'_>) -> Repository {
     let Shown {
         repository,
         condition,
     } = row.shown;
-    let languages: Vec<_> = row.translations().map(language).collect();
-    json!({
-        "id": repository.id.to_string(),
-        "name": *repository.name,
-        "private": repository.private,
-        "created_at": repository.created_at.map(|time| time.to_string()),
-        "state": condition.label(),
-        "error": condition.failure().map(|failure| error(&failure.lasting)),
-        "languages": row.is_read().then_some(languages),
-    })
+    let language = |translation| language(snapshot, row, translation);
+    Repository {
+        id: repository.id.to_string(),
+        name: repository.name.to_string(),
+        private: repository.private,
+        created_at: time(repository.created_at),
+        url: snapshot.links.repository_url(repository),
+        state: condition.label(),
+        error: condition.failure().map(|failure| problem(&failure.lasting)),
+        summary: summary(&row.totals),
+        languages: row
+            .is_read()
+            .then(|| row.translations().map(language).collect()),
+    }
 }
 
-fn language(translation: Translation<'_>) -> Value {
+fn language(snapshot: &Snapshot, row: &Row<'_>, translation: Translation<'_>) -> Language {
     let Translation {
         reading,
         ratio,
         target,
         ..
     } = translation;
-    json!({
-        "code": *reading.language.code,
-        "name": *reading.language.name,
-        "completion": reading.completion().map(Completion::get),
-        "ratio": ratio,
-        "target": { "ratio": target.ratio, "due": target.due.map(|due| due.to_string()) },
-        "ready": translation.is_met(),
-    })
+    Language {
+        code: reading.language.code.to_string(),
+        name: reading.language.name.to_string(),
+        completion: reading.completion().map(Completion::get),
+        ratio,
+        target: Target {
+            ratio: target.ratio,
+            due: time(target.due),
+        },
+        ready: translation.is_met(),
+        last_progress: time(reading.progress().map(|progress| progress.at)),
+        stalled: translation.is_stalled(snapshot.taken_at),
+        url: snapshot
+            .links
+            .language_url(&row.shown.repository, translation.code()),
+    }
 }
 
-fn error(Lasting { failure, .. }: &Lasting) -> Value {
+fn time(at: Option<impl fmt::Display>) -> Option<String> {
+    at.map(|at| at.to_string())
+}
+
+fn problem(Lasting { failure, .. }: &Lasting) -> Problem {
     let Failure { what, hint } = failure;
-    json!({ "hint": **hint, "what": **what })
+    Problem {
+        hint: hint.to_string(),
+        what: what.to_string(),
+    }
 }

@@ -1,23 +1,19 @@
-//! The table. It has two layouts: one line per repository if all languages fit side by side, and otherwise the languages
-//! of each repository wrapped below its line.
+//! The table for a terminal: a line for each repository, the furthest behind first, then what is
+//! due and what could not be read.
 
+use super::{cell, verdict};
 use crate::{
     diagnosis,
     domain::{
         Failure, Lasting,
+        readiness::{self, Cause, Deadline, Row, Totals, Translation, day, days, percent},
         snapshot::{PollOutcome, Snapshot},
     },
-    support::{
-        escape::is_unprintable,
-        humanize::{counted, grouped, repositories},
-    },
-};
-use crate::{
-    domain::readiness::{self, Cause, Deadline, Due, Row, Totals, Translation, day, days, percent},
     report::Terminal,
+    support::humanize::{counted, grouped, repositories},
 };
-use std::{cmp::Ordering, fmt::Write as _};
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, presets::NOTHING};
+use std::fmt::Write as _;
 
 /// Styles, by their numbers in ECMA-48 (SGR).
 const STRONG: &str = "1";
@@ -26,42 +22,29 @@ const RED: &str = "31";
 const GREEN: &str = "32";
 const YELLOW: &str = "33";
 
-/// The heading is repeated after this many rows.
-const ROWS_BETWEEN_HEADINGS: usize = 40;
-/// Longer codes are cut, in columns.
-const LONGEST_CODE: usize = 10;
-/// Columns of a bar, a blank, the percentage and its sign.
-const ALL: usize = 15;
-/// Columns of how many languages are ready, and of the blanks before it.
-const READY: usize = 9;
-/// How many translations are named for each date.
+/// The number of translations named for each date.
 const MOST_NAMED: usize = 3;
 
-/// Repositories by languages, the furthest behind of both first, and below that what is due, and what could not be read
-/// and why.
+/// A narrower terminal, in columns, shows percentages without bars.
+const ROOM_FOR_BARS: usize = 60;
+
+/// Keeps a code and its percentage on one line; [`table`] turns it into a blank.
+const NO_BREAK: char = '\u{a0}';
+
+/// Returns the repositories, then what is due, and what could not be read and why.
 pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> String {
     let mut rows = readiness::rows(snapshot, None, snapshot.taken_at);
     rows.retain(Row::is_read);
-    furthest_first(&mut rows, |row| row.totals.missing.get());
-    let mut languages = readiness::languages(&rows, snapshot.taken_at);
-    furthest_first(&mut languages, |(_, totals)| totals.missing.get());
-    let aligned = side_by_side(&rows, &languages, terminal);
-    let mut signs = Vec::new();
-    if aligned.is_some() && rows.iter().any(|row| row.totals.all < languages.len()) {
-        signs.push("· not a target language");
-    }
-    let mut translations = rows.iter().flat_map(Row::translations);
-    if translations.any(|translation| translation.ratio.is_none()) {
-        signs.push("? no completion reported");
-    }
-    let mut lines = aligned.unwrap_or_else(|| wrapped(&rows, &languages, terminal));
-    if !lines.is_empty() {
+    readiness::furthest_first(&mut rows, |row| row.totals.missing.get());
+    let mut lines = Vec::new();
+    if !rows.is_empty() {
+        lines.extend(repository_lines(&rows, terminal));
         lines.push(String::new());
     }
-    if !signs.is_empty() {
-        lines.push(signs.join("   "));
+    if let Some(legend) = legend(&rows) {
+        lines.push(legend.to_owned());
     }
-    lines.extend(totals(snapshot, &rows, languages.len(), poll));
+    lines.extend(totals(snapshot, &rows, poll));
     for (heading, below) in [
         ("\nDue:", due(snapshot, &rows, terminal)),
         ("\nCould not be read:", failures(snapshot, poll, terminal)),
@@ -71,119 +54,91 @@ pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Str
             lines.extend(below);
         }
     }
-    let ended = lines.iter().map(|line| line.trim_end().to_owned() + "\n");
-    ended.collect()
-}
-
-/// Sorts by what is missing until all is ready. What reports no completion comes last.
-fn furthest_first<T>(items: &mut [T], missing: impl Fn(&T) -> Option<f64>) {
-    items.sort_by(|one, other| {
-        missing(other)
-            .partial_cmp(&missing(one))
-            .unwrap_or(Ordering::Equal)
-    });
-}
-
-fn shown_name(row: &Row<'_>, width: usize) -> String {
-    name(&row.shown.repository.name, width)
-}
-
-fn longest_name(rows: &[Row<'_>]) -> usize {
-    rows.iter()
-        .map(|row| shown_name(row, usize::MAX).width())
-        .max()
-        .unwrap_or(0)
-}
-
-/// A line for each repository, with a column for each language; `None` if these leave too little room for names.
-fn side_by_side(
-    rows: &[Row<'_>],
-    languages: &[(&str, Totals)],
-    terminal: Terminal,
-) -> Option<Vec<String>> {
-    let title = "REPOSITORY";
-    let mut codes = String::new();
-    let mut columns = Vec::new();
-    for (code, _) in languages {
-        let shown = name(code, LONGEST_CODE);
-        // Five columns are four of a percentage, and a blank.
-        let width = (shown.width() + 1).max(5);
-        codes += &(" ".repeat(width - shown.width()) + &shown);
-        columns.push((code, width));
-    }
-    let longest_name = longest_name(rows).max(title.len());
-    let beside_names = 2 + ALL + READY + codes.width();
-    let names = terminal.width.checked_sub(beside_names)?.min(longest_name);
-    if names < longest_name.min((terminal.width * 3 / 10).max(20)) {
-        return None;
-    }
-    let heading = format!("{title:names$}  {:ALL$}{:>READY$}{codes}", "ALL", "READY");
-    let mut lines = Vec::new();
-    for rows in rows.chunks(ROWS_BETWEEN_HEADINGS) {
-        lines.push(terminal.paint(STRONG, &heading));
-        for row in rows {
-            let mut line = padded(&shown_name(row, names), names) + "  " + &all(row, terminal);
-            for &(code, width) in &columns {
-                line += &match row.language(code) {
-                    Some(translation) => terminal.number(&translation, width),
-                    None => terminal.paint(FAINT, &format!("{:>width$}", '·')),
-                };
-            }
-            lines.push(line);
-        }
-    }
-    Some(lines)
-}
-
-/// A line for each repository, and its languages below it, in as many lines as necessary.
-fn wrapped(rows: &[Row<'_>], languages: &[(&str, Totals)], terminal: Terminal) -> Vec<String> {
-    let names = longest_name(rows).min(terminal.width.saturating_sub(2 + ALL + READY));
-    let codes = languages
-        .iter()
-        .map(|(code, _)| name(code, LONGEST_CODE).width())
-        .max()
-        .unwrap_or(0);
-    // A code, a blank, four columns of a percentage, and three blanks before the next; the first stands after two.
-    let in_a_line = ((terminal.width + 1) / (codes + 8)).max(1);
-    let mut lines = Vec::new();
-    for row in rows {
-        let heading = padded(&shown_name(row, names), names);
-        lines.push(terminal.paint(STRONG, &heading) + "  " + &all(row, terminal));
-        let mut translations: Vec<_> = row.translations().collect();
-        furthest_first(&mut translations, Translation::missing);
-        for some in translations.chunks(in_a_line) {
-            let mut line = Vec::new();
-            for translation in some {
-                let code = padded(&name(translation.code(), LONGEST_CODE), codes);
-                line.push(format!("  {code}{}", terminal.number(translation, 5)));
-            }
-            lines.push(line.join(" "));
-        }
-    }
     lines
+        .iter()
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
 }
 
-/// The bar of a repository, its percentage, and how many of its languages are ready.
-fn all(row: &Row<'_>, terminal: Terminal) -> String {
-    let totals = &row.totals;
-    if totals.all == 0 {
-        return format!("{:1$}", "no languages", ALL + READY);
-    }
-    let bar = match totals.mean.get() {
-        Some(mean) => terminal.bar(mean, totals.missing.get().unwrap_or_default()),
-        None => format!("{:ALL$}", "not reported"),
+/// Lays the repositories out in columns that fit the terminal. A name or a list of languages that
+/// does not fit is wrapped, so that nothing is cut.
+fn repository_lines(rows: &[Row<'_>], terminal: Terminal) -> Vec<String> {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(terminal.width.try_into().unwrap_or(u16::MAX));
+    let heading = |text| Cell::new(terminal.paint(STRONG, text));
+    let figure = if terminal.width < ROOM_FOR_BARS {
+        "ALL"
+    } else {
+        "COMPLETION"
     };
-    let counts = format!("{}/{}", grouped(totals.ready), grouped(totals.all));
-    format!("{bar}{counts:>READY$}")
+    table.set_header(["REPOSITORY", figure, "READY", "NOT READY"].map(heading));
+    for row in rows {
+        table.add_row([
+            cell(&row.shown.repository.name),
+            completion(&row.totals, terminal),
+            ready(&row.totals),
+            not_ready(row, terminal),
+        ]);
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if let 1 | 2 = index {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    let text = table.to_string().replace(NO_BREAK, " ");
+    text.lines().map(str::to_owned).collect()
 }
 
-/// How much is ready, and what was read.
-fn totals(
-    snapshot: &Snapshot,
-    rows: &[Row<'_>],
-    languages: usize,
-    poll: &PollOutcome,
-) -> Vec<String> {
+/// Returns the bar of a repository and its mean completion.
+fn completion(totals: &Totals, terminal: Terminal) -> String {
+    match (totals.all, totals.mean.get()) {
+        (0, _) => format!("no{NO_BREAK}languages"),
+        (_, None) => format!("not{NO_BREAK}reported"),
+        (_, Some(mean)) => terminal.bar(mean, totals.missing.get().unwrap_or_default()),
+    }
+}
+
+fn ready(totals: &Totals) -> String {
+    match totals.all {
+        0 => String::new(),
+        all => format!("{}/{}", grouped(totals.ready), grouped(all)),
+    }
+}
+
+/// Returns the languages that are not ready, the furthest behind first.
+fn not_ready(row: &Row<'_>, terminal: Terminal) -> String {
+    let mut behind: Vec<_> = row
+        .translations()
+        .filter(|translation| !translation.is_ready())
+        .collect();
+    readiness::furthest_first(&mut behind, Translation::missing);
+    let items = behind.iter().map(|translation| {
+        let code = cell(translation.code());
+        let figure = match translation.ratio {
+            None => "?".to_owned(),
+            Some(ratio) => {
+                let missing = translation.missing().unwrap_or_default();
+                terminal.graded(missing, &format!("{}%", percent(ratio)))
+            }
+        };
+        format!("{code}{NO_BREAK}{figure}")
+    });
+    items.collect::<Vec<_>>().join("  ")
+}
+
+fn legend(rows: &[Row<'_>]) -> Option<&'static str> {
+    let mut translations = rows.iter().flat_map(Row::translations);
+    translations
+        .any(|translation| translation.ratio.is_none())
+        .then_some("? no completion reported")
+}
+
+/// Says how much is ready, and how much was read.
+fn totals(snapshot: &Snapshot, rows: &[Row<'_>], poll: &PollOutcome) -> Vec<String> {
     let mut lines = Vec::new();
     let Totals {
         ready, all, mean, ..
@@ -198,6 +153,7 @@ fn totals(
     }
     let is_part = rows.len() < snapshot.repositories.len() || poll.listing.is_some();
     let read = if is_part { " read" } else { "" };
+    let languages = readiness::languages(rows, snapshot.taken_at).len();
     let languages = counted(languages, "language", "languages");
     let mut line = format!("{}{read}, {languages}", repositories(rows.len()));
     if snapshot.filtered > 0 {
@@ -210,7 +166,7 @@ fn totals(
     lines
 }
 
-/// What must be ready by which date, and what is furthest from it.
+/// Says what must be ready by which date, and which translations are furthest from it.
 fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> Vec<String> {
     let now = snapshot.taken_at;
     let mut lines = Vec::new();
@@ -225,81 +181,19 @@ fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> Vec<String>
         let date = terminal.paint(style, &format!("{}, {}", day(at), days(at, now)));
         let (ready, all) = (grouped(totals.ready), grouped(totals.all));
         lines.push(format!("  {date}: {ready} of {all} ready"));
-        lines.extend(named(&due));
+        lines.extend(verdict::named(&due));
     }
     lines
 }
 
-/// Why not everything is ready, for people.
-#[derive(Debug, thiserror::Error)]
-pub enum NotReady {
-    #[error(
-        "no repository has a target language, so that none is ready; check the filters and the account of the key"
-    )]
-    NoLanguages,
-    /// With what is not ready, the furthest behind first.
-    #[error("{0}")]
-    Behind(String),
-}
-
-/// Whether everything is ready.
-pub fn all_ready(snapshot: &Snapshot) -> Result<(), NotReady> {
-    /// More are counted only.
-    const MOST: usize = 20;
-    let mut all = Due::default();
-    for row in readiness::rows(snapshot, None, snapshot.taken_at) {
-        for translation in row.translations() {
-            all.add(translation, MOST, snapshot.taken_at);
-        }
-    }
-    let totals = &all.totals;
-    if totals.all == 0 {
-        return Err(NotReady::NoLanguages);
-    }
-    if totals.is_ready() {
-        return Ok(());
-    }
-    Err(NotReady::Behind(format!(
-        "{} of {} not at their targets:\n{}",
-        grouped(totals.behind()),
-        counted(totals.all, "translation", "translations"),
-        named(&all).join("\n")
-    )))
-}
-
-/// A line for each of those that are named, and one for how many more are not ready.
-fn named(due: &Due<'_>) -> Vec<String> {
-    let mut lines = Vec::new();
-    for translation in &due.furthest {
-        let whose = format!("{} of {}", translation.code(), translation.repository);
-        let ratio = match translation.ratio {
-            // Rounded down, so that only what is ready looks so.
-            Some(ratio) => ((ratio * 1e4 + 1e-9).floor() / 1e4).to_string(),
-            None => "unknown (no completion is reported)".to_owned(),
-        };
-        let whose = name(&whose, usize::MAX);
-        let mut line = format!("    {whose}: {ratio}, target {}", translation.target.ratio);
-        if let Some(due) = translation.target.due {
-            let _ = write!(line, ", due {due}");
-        }
-        lines.push(line);
-    }
-    let more = due.totals.behind() - due.furthest.len();
-    if more > 0 {
-        lines.push(format!("    and {} more", grouped(more)));
-    }
-    lines
-}
-
-/// What could not be read, each cause once with the repositories that it affects.
+/// Names each cause of failed reads once, with the repositories that it affects.
 fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Vec<String> {
     let mut lines = Vec::new();
     let line = |whose: &str, failure: &Failure| {
         let line = format!("{whose}{}; {}", failure.what, failure.hint);
-        "  ".to_owned() + &terminal.paint(RED, &name(&line, usize::MAX))
+        "  ".to_owned() + &terminal.paint(RED, &cell(&line))
     };
     lines.extend(poll.cut_short().map(|lasting| line("", &lasting.failure)));
-    let width = terminal.width.saturating_sub(4).max(10);
     for Cause {
         repositories,
         lasting: Lasting { failure, .. },
@@ -311,7 +205,7 @@ fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Vec<
             let many = format!("{} repositories, such as ", repositories.len());
             lines.push(line(&many, failure));
             for one in repositories {
-                lines.push(format!("    {}", name(one, width)));
+                lines.push(format!("    {}", cell(one)));
             }
         }
     }
@@ -324,7 +218,7 @@ fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Vec<
 }
 
 impl Terminal {
-    /// `text` in a style, if there are any.
+    /// Returns `text` in a style, if the terminal shows any.
     fn paint(self, style: &str, text: &str) -> String {
         if self.color && !text.is_empty() {
             format!("\x1b[{style}m{text}\x1b[0m")
@@ -333,8 +227,8 @@ impl Terminal {
         }
     }
 
-    /// By how much is missing until it is ready: nothing is green, more than a tenth yellow, more than half red;
-    /// otherwise the terminal's own colour.
+    /// Colours `text` by how much is missing until it is ready: nothing is green, more than a tenth
+    /// yellow, more than half red, anything else the terminal's own colour.
     fn graded(self, missing: f64, text: &str) -> String {
         match missing {
             ..=0.0 => self.paint(GREEN, text),
@@ -344,48 +238,19 @@ impl Terminal {
         }
     }
 
-    /// A bar of ten columns and a percentage, rounded down so that only what is complete looks so.
+    /// Returns a bar of ten columns and a percentage, both rounded down: only what is complete
+    /// looks complete.
     fn bar(self, mean: f64, missing: f64) -> String {
+        if self.width < ROOM_FOR_BARS {
+            return self.graded(missing, &format!("{}%", percent(mean)));
+        }
         let full = (1..=10_u8)
             .filter(|tenth| mean * 10.0 >= f64::from(*tenth))
             .count();
         let bar = self.graded(missing, &"█".repeat(full));
         let rest = self.paint(FAINT, &"·".repeat(10 - full));
-        let percent = self.graded(missing, &format!("{:>3}", percent(mean)));
-        format!("{bar}{rest} {percent}%")
+        let percent = format!("{:>3}", percent(mean)).replace(' ', &NO_BREAK.to_string());
+        let percent = self.graded(missing, &percent);
+        format!("{bar}{rest}{NO_BREAK}{percent}%")
     }
-
-    /// A completion in at least `width` columns, `?` if the API reported none.
-    fn number(self, translation: &Translation<'_>, width: usize) -> String {
-        match translation.ratio {
-            None => format!("{:>width$}", "?"),
-            Some(ratio) => self.graded(
-                translation.missing().unwrap_or_default(),
-                &format!("{:>width$}", percent(ratio)),
-            ),
-        }
-    }
-}
-
-/// A name without control characters, in at most `width` columns; what does not fit is cut off at the front, where owners
-/// repeat.
-fn name(text: &str, width: usize) -> String {
-    let shown = text.replace(is_unprintable, "\u{fffd}");
-    if shown.width() <= width {
-        return shown;
-    }
-    // The ellipsis needs a column.
-    let mut room = width;
-    let cut = shown.trim_end_matches(|c: char| {
-        room = room.saturating_sub(c.width().unwrap_or(0));
-        room > 0
-    });
-    // A combining mark would combine with the ellipsis.
-    let kept = shown[cut.len()..].trim_start_matches(|c: char| c.width() == Some(0));
-    format!("…{kept}")
-}
-
-/// `text`, padded to `width` columns.
-fn padded(text: &str, width: usize) -> String {
-    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }

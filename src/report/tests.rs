@@ -1,98 +1,15 @@
-use super::*;
+use super::{json::schema, *};
 use crate::{
     domain::{
-        Completion, Failure, Fault, Language, PollFailure, ReadFailure, Reason, Repository,
-        RepositoryId, Stop,
-        progress::Progress,
-        snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
+        Failure, PollFailure, Stop,
+        excerpt::Excerpt,
+        snapshot::{Condition, PollOutcome, Shown, Snapshot},
         targets::{Targets, tests::entry},
     },
-    support::clock::Timestamp,
+    testing::{NOW, failed, in_condition, poll, read, repository, snapshot},
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use unicode_width::UnicodeWidthStr as _;
-
-const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
-
-fn repository(id: u64, name: &str) -> Arc<Repository> {
-    Arc::new(Repository {
-        id: RepositoryId::new(id).unwrap(),
-        name: name.into(),
-        private: if id.is_multiple_of(2) {
-            Some(true)
-        } else {
-            None
-        },
-        created_at: (id == 1).then_some(NOW),
-    })
-}
-
-fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
-    let reading = |(code, completion): &(&str, Option<f64>)| Reading {
-        language: Arc::new(Language {
-            code: (*code).into(),
-            name: code.to_uppercase().into(),
-        }),
-        reported: completion
-            .and_then(Completion::new)
-            .map_or(Reported::Never, |completion| {
-                Reported::Now(Progress {
-                    completion,
-                    at: NOW,
-                })
-            }),
-    };
-    let languages = Languages {
-        read_at: NOW,
-        readings: languages.iter().map(reading).collect(),
-    };
-    in_condition(repository(id, name), Condition::Fresh(Arc::new(languages)))
-}
-
-fn in_condition(repository: Arc<Repository>, condition: Condition) -> Shown {
-    Shown {
-        repository,
-        condition,
-    }
-}
-
-fn unread(id: u64, name: &str, what: &str, hint: &str) -> Shown {
-    let reason = match hint {
-        "wait" => Reason::Timeout,
-        _ => Reason::NotFound,
-    };
-    let failure = ReadFailure {
-        lasting: Failure::new(what, hint).since(NOW),
-        reason: Some(reason),
-        fault: Fault::Repository,
-    };
-    in_condition(repository(id, name), Condition::Pending(Some(failure)))
-}
-
-fn snapshot(repositories: Vec<Shown>) -> Snapshot {
-    Snapshot {
-        taken_at: NOW,
-        repositories,
-        filtered: 0,
-        unnamed: 0,
-        unconfirmed: 0,
-        completion_scale: 100.0,
-        ..Snapshot::default()
-    }
-}
-
-fn poll(failed: usize) -> PollOutcome {
-    PollOutcome {
-        ended_at: NOW,
-        duration: Duration::from_millis(1500),
-        listing: None,
-        stop: None,
-        read: 2,
-        failed,
-        unreached: 0,
-        postponed: 0,
-    }
-}
 
 fn plain(width: usize) -> Terminal {
     Terminal {
@@ -123,54 +40,44 @@ fn many(repositories: u64, languages: usize) -> Vec<Shown> {
 }
 
 #[test]
-fn the_furthest_behind_stand_first_with_a_bar_for_each_and_a_column_for_each_language() {
+fn the_furthest_behind_stand_first_with_their_languages_not_ready() {
     let repositories = vec![
         read(1, "acme/done", &[("de", Some(100.0)), ("fr", Some(100.0))]),
-        read(2, "acme/half", &[("de", Some(25.5)), ("fr", Some(75.0))]),
+        read(
+            2,
+            "acme/half",
+            &[("de", Some(25.5)), ("fr", Some(75.0)), ("it", None)],
+        ),
         read(3, "acme/nearly", &[("fr", Some(99.99))]),
     ];
     let expected = "\
-REPOSITORY   ALL                READY   de   fr
-acme/half    █████·····  50%      0/2   25   75
-acme/nearly  █████████·  99%      0/1    ·   99
-acme/done    ██████████ 100%      2/2  100  100
+REPOSITORY   COMPLETION       READY  NOT READY
+acme/half    █████·····  50%  0/3    de 25%  fr 75%  it ?
+acme/nearly  █████████·  99%  0/1    fr 99%
+acme/done    ██████████ 100%  2/2
 
-· not a target language
-2 of 5 translations ready, 80 % on average
-3 repositories, 2 languages
+? no completion reported
+2 of 6 translations ready, 80 % on average
+3 repositories, 3 languages
 ";
     assert_eq!(shown(repositories, 80), expected);
 }
 
 #[test]
-fn languages_that_do_not_fit_side_by_side_are_wrapped_below_the_furthest_behind_first() {
-    let languages = [
-        ("de", Some(10.0)),
-        ("es", Some(-1.0)),
-        ("fr", Some(30.0)),
-        ("it", None),
-        ("pt-BR", Some(1e9)),
-    ];
-    let repositories = vec![
-        read(1, "acme/app", &languages),
-        read(2, "acme/done", &[("de", Some(100.0))]),
-    ];
-    let expected = "\
-acme/app   ███·······  35%      1/5
-  es      <0   de      10
-  fr      30   pt-BR >999
-  it       ?
-acme/done  ██████████ 100%      1/1
-  de     100
-
-? no completion reported
-2 of 6 translations ready, 48 % on average
-2 repositories, 5 languages
-";
-    assert_eq!(shown(repositories.clone(), 36), expected);
-    // Three fit exactly.
-    let three = "\n  es      <0   de      10   fr      30\n";
-    assert!(shown(repositories, 38).contains(three));
+fn a_narrow_terminal_wraps_between_languages_and_cuts_nothing() {
+    let codes = ["nan-Hant-TW", "cmn-Hant-TW", "sr-Latn-BA", "de"];
+    let languages = codes.map(|code| (code, Some(10.0)));
+    for width in [40, 60, 80, 200] {
+        let repositories = vec![read(1, "株式会社/a-long-repository-name", &languages)];
+        let text = shown(repositories, width);
+        let (rows, _) = text.split_once("\n\n").unwrap();
+        let too_wide = rows.lines().find(|line| line.width() > width);
+        assert_eq!(too_wide, None, "{text}");
+        for code in codes.iter().filter(|_| width >= 60) {
+            assert!(rows.contains(&format!("{code} 10%")), "{width}\n{text}");
+        }
+        assert!(!rows.contains('…'), "{text}");
+    }
 }
 
 #[test]
@@ -187,7 +94,7 @@ fn wide_characters_keep_the_columns() {
     let columns: Vec<_> = text
         .lines()
         .take(4)
-        .map(|line| line.split(['█', 'A']).next().unwrap().width())
+        .map(|line| line.split(['█', 'C']).next().unwrap().width())
         .collect();
     assert_eq!(columns, [15, 15, 15, 15], "{text}");
 }
@@ -201,7 +108,7 @@ fn names_and_messages_cannot_steer_the_terminal() {
     };
     let repositories = vec![
         read(1, evil, &[(evil, Some(1.0))]),
-        unread(2, evil, evil, evil),
+        failed(2, evil, evil, evil),
     ];
     for terminal in [plain(60), plain(200), plain(30)] {
         let text = table(&snapshot(repositories.clone()), &poll(1), terminal);
@@ -254,9 +161,9 @@ fn no_line_is_wider_than_the_terminal() {
 fn what_could_not_be_read_is_listed_by_cause() {
     let repositories = vec![
         read(1, "acme/app", &[("de", Some(50.0))]),
-        unread(2, "acme/gone", "GET 2: 404", "terminal"),
-        unread(3, "acme/one", "GET 3: timeout", "wait"),
-        unread(4, "acme/two", "GET 4: timeout", "wait"),
+        failed(2, "acme/gone", "GET 2: 404", "terminal"),
+        failed(3, "acme/one", "GET 3: timeout", "wait"),
+        failed(4, "acme/two", "GET 4: timeout", "wait"),
         in_condition(repository(5, "acme/three"), Condition::Pending(None)),
     ];
     let text = table(&snapshot(repositories), &poll(3), plain(80));
@@ -310,49 +217,144 @@ Could not be read:
 #[test]
 fn a_repository_without_languages_or_completions_says_so() {
     let expected = "\
-REPOSITORY  ALL                READY   de
-acme/empty  no languages                ·
-acme/mute   not reported         0/1    ?
+REPOSITORY  COMPLETION    READY  NOT READY
+acme/empty  no languages
+acme/mute   not reported  0/1    de ?
 
-· not a target language   ? no completion reported
+? no completion reported
 0 of 1 translation ready
 2 repositories, 1 language
 ";
-    assert_eq!(
-        shown(
-            vec![
-                read(1, "acme/empty", &[]),
-                read(2, "acme/mute", &[("de", None)])
-            ],
-            80
-        ),
-        expected
-    );
+    let repositories = vec![
+        read(1, "acme/empty", &[]),
+        read(2, "acme/mute", &[("de", None)]),
+    ];
+    assert_eq!(shown(repositories, 80), expected);
 }
 
 #[test]
-fn of_many_that_are_not_ready_twenty_are_named_and_the_rest_counted() {
-    let behind = |count| {
-        let error = all_ready(&snapshot(many(1, count))).unwrap_err();
-        error.to_string()
+fn the_verdict_names_each_language_below_its_target_and_is_the_last_line() {
+    let repositories = vec![read(
+        1,
+        "acme/app",
+        &[("de", Some(95.0)), ("fr", Some(71.25)), ("it", None)],
+    )];
+    let mut snapshot = snapshot(repositories);
+    let verdict_of = |snapshot: &Snapshot, required| match verdict(snapshot, required) {
+        Ok(verdict) => verdict,
+        Err(error) => error.to_string(),
     };
-    let named = behind(20);
-    assert!(named.starts_with("20 of 20 translations not at their targets:\n    "));
-    assert_eq!(
-        (named.lines().count(), named.contains(" more")),
-        (21, false)
+    let expected = "\
+below their targets:
+    fr of acme/app: 0.7125, target 1
+    de of acme/app: 0.95, target 1
+    it of acme/app: unknown (no completion is reported), target 1
+3 of 3 translations are below their targets";
+    assert_eq!(verdict_of(&snapshot, None), expected);
+    snapshot.targets = Arc::new(Targets::everything_at(0.9));
+    let required = verdict_of(&snapshot, Some(0.9));
+    assert!(
+        required.ends_with("\n2 of 3 translations are below their target of 0.9"),
+        "{required}"
     );
-    let named = behind(23);
-    assert_eq!(named.lines().count(), 22);
-    assert!(named.ends_with("\n    and 3 more"), "{named}");
+    snapshot.targets = Arc::new(Targets::everything_at(0.0));
+    assert_eq!(
+        verdict_of(&snapshot, Some(0.0)),
+        "3 translations are at or above their target of 0"
+    );
 }
 
 #[test]
-#[expect(
-    clippy::too_many_lines,
-    reason = "the whole document, to be read as a whole"
-)]
-fn the_json_keeps_its_schema() {
+fn hostile_names_break_neither_csv_nor_markdown() {
+    let names = [
+        "=cmd|' /C calc'!A0",
+        "@x",
+        "-1+1",
+        "a|b`c\n<script>",
+        "\u{202e}[x](javascript:1)",
+        "\"q\",\r\n",
+    ];
+    let mut repositories: Vec<_> = names
+        .iter()
+        .zip(1..)
+        .map(|(name, id)| read(id, name, &[(*name, Some(50.0))]))
+        .collect();
+    repositories.push(read(7, &"x".repeat(10_000), &[("de", Some(1.0))]));
+    let snapshot = snapshot(repositories);
+    let mut text = Vec::new();
+    csv(&snapshot, &mut text).unwrap();
+    let mut reader = ::csv::Reader::from_reader(&*text);
+    let records: Vec<_> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), 7);
+    for field in records.iter().flatten() {
+        assert!(
+            !field.starts_with(['=', '+', '-', '@']) && !field.contains(['\n', '\u{202e}']),
+            "{field}"
+        );
+    }
+    let text = markdown(&snapshot, &poll(0));
+    let rows: Vec<_> = text.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), 2 + 7, "{text}");
+    for row in rows {
+        let separators = row.replace("\\|", "").matches('|').count();
+        assert_eq!(separators, 5, "{row}");
+        assert!(
+            !row.contains(['<', '\u{202e}']) && !row.contains("[x]("),
+            "{row}"
+        );
+    }
+}
+
+#[test]
+fn markdown_begins_with_the_furthest_behind_and_ends_with_the_dates() {
+    let mut snapshot = snapshot(vec![
+        read(1, "acme/done", &[("de", Some(100.0))]),
+        read(
+            2,
+            "acme/half_way",
+            &[("de", Some(25.5)), ("fr", Some(75.0))],
+        ),
+        failed(3, "acme/gone", "status 404", "wait"),
+    ]);
+    snapshot.targets = Arc::new(Targets(vec![entry(
+        &["acme/half*"],
+        &["fr"],
+        0.8,
+        "2023-11-20",
+    )]));
+    let expected = "\
+**1 of 3 translations ready**, 66 % on average.
+
+**Not everything could be read.** 1 repository could not be read.
+
+| Repository | Completion | Ready | Not ready |
+|:--|--:|--:|:--|
+| acme/half\\_way | 50 % | 0/2 | de 25 %, fr 75 % |
+| acme/done | 100 % | 1/1 |  |
+
+### Due
+
+- **2023-11-20** (6 days left, due soon): 0 of 1 ready; fr 75 % of acme/half\\_way
+";
+    assert_eq!(markdown(&snapshot, &poll(1)), expected);
+}
+
+#[test]
+fn markdown_fits_a_job_summary_and_counts_the_rows_left_out() {
+    let name = "n".repeat(900);
+    let of = |id: u64| read(id, &format!("{name}{id}"), &[("de", Some(1.0))]);
+    let text = markdown(&snapshot((1..=2000).map(of).collect()), &poll(0));
+    assert!(text.len() <= 1_000_000, "{}", text.len());
+    let shown = text.matches("| nnn").count();
+    let left_out = format!(
+        "\n{} repositories left out: the table ends here.\n",
+        2000 - shown
+    );
+    assert!(text.contains(&left_out.replace("1001", "1,001")), "{shown}");
+}
+
+#[test]
+fn the_json_keeps_its_form() {
     let mut snapshot = snapshot(vec![
         read(
             1,
@@ -364,7 +366,7 @@ fn the_json_keeps_its_schema() {
                 ("ja", Some(99.0)),
             ],
         ),
-        unread(
+        failed(
             9_007_199_254_740_994,
             "acme/gone",
             "the answer has status 404",
@@ -394,75 +396,39 @@ fn the_json_keeps_its_schema() {
     "unreached": 0
   },
   "filtered": 3,
+  "summary": {
+    "languages": 4,
+    "ready": 2,
+    "ratio": 0.7225
+  },
   "repositories": [
-    {
-      "id": "1",
-      "name": "acme/app",
-      "private": null,
-      "created_at": "2023-11-14T22:13:20Z",
-      "state": "fresh",
-      "error": null,
-      "languages": [
-        {
-          "code": "de",
-          "name": "DE",
-          "completion": 45.5,
-          "ratio": 0.455,
-          "target": {
-            "ratio": 0.45,
-            "due": "2026-12-24T23:59:59Z"
-          },
-          "ready": true
-        },
-        {
-          "code": "eo",
-          "name": "EO",
-          "completion": null,
-          "ratio": null,
-          "target": {
-            "ratio": 0.0,
-            "due": null
-          },
-          "ready": true
-        },
-        {
-          "code": "fr",
-          "name": "FR",
-          "completion": null,
-          "ratio": null,
-          "target": {
-            "ratio": 1.0,
-            "due": null
-          },
-          "ready": null
-        },
-        {
-          "code": "ja",
-          "name": "JA",
-          "completion": 99.0,
-          "ratio": 0.99,
-          "target": {
-            "ratio": 1.0,
-            "due": null
-          },
-          "ready": false
-        }
-      ]
-    },
-    {
-      "id": "9007199254740994",
-      "name": "acme/gone",
-      "private": true,
-      "created_at": null,
-      "state": "pending",
-      "error": {
-        "hint": "wait",
-        "what": "the answer has status 404"
-      },
-      "languages": null
-    }
+    {"id":"1","name":"acme/app","private":null,"created_at":"2023-11-14T22:13:20Z","url":null,"state":"fresh","error":null,"summary":{"languages":4,"ready":2,"ratio":0.7225},"languages":[{"code":"de","name":"DE","completion":45.5,"ratio":0.455,"target":{"ratio":0.45,"due":"2026-12-24T23:59:59Z"},"ready":true,"last_progress":"2023-11-14T22:13:20Z","stalled":false,"url":null},{"code":"eo","name":"EO","completion":null,"ratio":null,"target":{"ratio":0.0,"due":null},"ready":true,"last_progress":null,"stalled":false,"url":null},{"code":"fr","name":"FR","completion":null,"ratio":null,"target":{"ratio":1.0,"due":null},"ready":null,"last_progress":null,"stalled":false,"url":null},{"code":"ja","name":"JA","completion":99.0,"ratio":0.99,"target":{"ratio":1.0,"due":null},"ready":false,"last_progress":"2023-11-14T22:13:20Z","stalled":false,"url":null}]},
+    {"id":"9007199254740994","name":"acme/gone","private":true,"created_at":null,"url":null,"state":"pending","error":{"hint":"wait","what":"the answer has status 404"},"summary":{"languages":0,"ready":0,"ratio":null},"languages":null}
   ]
 }
 "#;
-    assert_eq!(json(&snapshot, &poll(1)), expected);
+    let pieces = json(Arc::new(snapshot), Some(&poll(1)), Excerpt::default());
+    assert_eq!(pieces.collect::<String>(), expected);
+}
+
+#[test]
+fn the_json_of_an_account_without_repositories_is_whole() {
+    let text: String = json(Arc::new(snapshot(Vec::new())), None, Excerpt::default()).collect();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["repositories"], serde_json::json!([]));
+    assert_eq!(value["poll"], serde_json::Value::Null);
+}
+
+/// Regenerate the file: `UPDATE=1 cargo test --lib schema_of_the_json`.
+#[test]
+fn the_schema_of_the_json_is_the_file() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/deploy/translations.schema.json"
+    );
+    let schema = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, &schema).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), schema);
 }

@@ -44,6 +44,14 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
         .is_some_and(|coding| quality(coding) > 0.0)
 }
 
+/// Whether the client has the document of this weak tag already, as If-None-Match says.
+pub fn has_current(headers: &HeaderMap, tag: &str) -> bool {
+    let known = value(headers, header::IF_NONE_MATCH);
+    let opaque = tag.trim_start_matches("W/");
+    let mut tags = known.split(',').map(str::trim);
+    tags.any(|one| one == "*" || one.trim_start_matches("w/") == opaque)
+}
+
 /// The value of a header in lower case, of all its lines.
 fn value(headers: &HeaderMap, name: HeaderName) -> String {
     let lines = headers.get_all(name).iter();

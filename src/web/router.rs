@@ -1,6 +1,6 @@
 //! The routes of the exporter: one handler each.
 
-use super::{page, scrape, state::AppState};
+use super::{page, scrape, state::AppState, translations};
 use crate::{diagnosis, server::Protection};
 use axum::{
     Router,
@@ -23,6 +23,7 @@ pub fn router(state: &Arc<AppState>, protection: &Arc<Protection>) -> Router {
     let covered = Router::new()
         .route("/", get(page::show))
         .route(&state.settings.telemetry_path, get(scrape::scrape))
+        .route("/translations.json", get(translations::show))
         .route("/-/reload", put(reload).post(reload))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed);

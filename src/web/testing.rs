@@ -101,6 +101,12 @@ impl Fixture {
             .send_replace(published(&self.snapshot, &self.status));
     }
 
+    /// Publishes this snapshot.
+    pub fn show(&mut self, snapshot: Snapshot) {
+        self.snapshot = snapshot;
+        self.publish(|_| {});
+    }
+
     /// A file of the folder that the web configuration file is in.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)

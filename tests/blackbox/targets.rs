@@ -37,9 +37,10 @@ fn a_release_goes_on_where_every_target_is_met_and_ends_with_3_where_one_is_not(
     let missed =
         "targets: [{languages: [fr], ratio: 0.8, due: 2020-02-29}, {languages: [eo], ratio: 0}]\n";
     let not_met = once(&api, missed);
-    let expected = "translation-exporter: 2 of 4 translations not at their targets:
+    let expected = "translation-exporter: below their targets:
     fr of acme/shop: 0.7125, target 0.8, due 2020-02-29T23:59:59Z
     de of acme/shop: 0.95, target 1
+2 of 4 translations are below their targets
 ";
     assert_eq!(not_met.code, Some(3), "{}", not_met.stderr);
     assert!(not_met.stderr.ends_with(expected), "{}", not_met.stderr);
@@ -61,16 +62,72 @@ fn a_language_without_a_completion_is_below_its_target_and_said_to_be_unknown() 
 }
 
 #[test]
-fn at_most_20_languages_are_named_and_the_rest_counted() {
-    let repositories = (1..=23).map(|id| Repo::new(id, &format!("a/{id}")));
+fn each_language_below_its_target_is_named() {
+    let repositories = (1..=123).map(|id| Repo::new(id, &format!("a/{id}")));
     let output = once(&Api::start(repositories), "");
     assert_eq!(output.code, Some(3));
-    assert_eq!(output.stderr.matches(", target 1").count(), 20);
-    assert!(
-        output.stderr.ends_with("\n    and 3 more\n"),
-        "{}",
-        output.stderr
-    );
+    assert_eq!(output.stderr.matches(", target 1").count(), 123);
+    let verdict = "\n123 of 123 translations are below their targets\n";
+    assert!(output.stderr.ends_with(verdict), "{}", output.stderr);
+}
+
+/// Judges with one target for everything, as a pipeline without a file would.
+fn gate(api: &Api, arguments: &[&str]) -> Finished {
+    let words = [&["once", "--output=csv"], arguments].concat();
+    Setup::for_api(api)
+        .set("api.max_attempts", "1")
+        .arguments(&words)
+        .run()
+}
+
+#[test]
+fn a_gate_without_a_file_ends_with_a_sentence_and_its_code() {
+    let api = shop();
+    for (arguments, code, last) in [
+        (
+            &["--require=0.95"][..],
+            3,
+            "2 of 4 translations are below their target of 0.95",
+        ),
+        (
+            &["--require=0.03"],
+            0,
+            "4 translations are at or above their target of 0.03",
+        ),
+        (
+            &["acme/docs", "--require=1"],
+            0,
+            "1 translation is at or above its target of 1",
+        ),
+        (
+            &["--language=f?", "--require=1"],
+            3,
+            "1 of 1 translation is below its target of 1",
+        ),
+        (
+            &["beta/*"],
+            1,
+            "no repository matches beta/*; check its name and the filters",
+        ),
+        (
+            &["--language=it", "--require=0"],
+            1,
+            "no language matches --language it; check the code",
+        ),
+    ] {
+        let output = gate(&api, arguments);
+        assert_eq!(output.code, Some(code), "{}", output.stderr);
+        let sentence = format!("translation-exporter: {last}\n");
+        let is_last =
+            output.stderr.ends_with(&sentence) || output.stderr.ends_with(&format!("\n{last}\n"));
+        assert!(is_last, "{}", output.stderr);
+    }
+    assert_eq!(gate(&api, &["--require=2"]).code, Some(2));
+    api.forget();
+    let lines = gate(&api, &["acme/docs"]).stdout;
+    let asked = api.requests(Target::Everything).len();
+    assert_eq!(asked, 3, "two pages of the listing and one repository");
+    assert_eq!(lines.lines().count(), 2, "a heading and a line: {lines}");
 }
 
 #[test]

@@ -187,6 +187,7 @@ fn poll(world: World) -> (Snapshot, PollOutcome) {
             completion_scale: 100.0,
             targets: Arc::default(),
             links: Arc::default(),
+            only: globset::GlobSet::empty(),
         };
         let (_keep, settings) = watch::channel(Arc::new(settings));
         let (clock, instruments) = (

@@ -1,0 +1,61 @@
+//! Writes the result of `once` in the format that was asked for.
+
+use super::print;
+use crate::{
+    cli::Output,
+    domain::{excerpt::Excerpt, snapshot::PollOutcome},
+    metrics::{
+        exposition::{Format, Published},
+        instruments::Instruments,
+    },
+    report::{self, Terminal},
+    support::replace::replace_file,
+};
+use anyhow::Context as _;
+use std::{
+    io::{self, Write},
+    path::Path,
+    sync::Arc,
+};
+
+/// Writes to `file`, or to stdout if there is none.
+pub fn output(
+    format: Output,
+    file: Option<&Path>,
+    published: &Published,
+    instruments: &Instruments,
+    poll: &PollOutcome,
+) -> anyhow::Result<()> {
+    let write = |out: &mut dyn Write| write(format, published, instruments, poll, out);
+    match file {
+        None => print(|stdout| write(stdout)),
+        Some(path) => replace_file(path, write)
+            .with_context(|| format!("cannot write the result to {}", path.display())),
+    }
+}
+
+fn write(
+    format: Output,
+    published: &Published,
+    instruments: &Instruments,
+    poll: &PollOutcome,
+    mut out: &mut dyn Write,
+) -> io::Result<()> {
+    let snapshot = &published.snapshot;
+    match format {
+        Output::Text => published.print(Format::Text, instruments, &mut out),
+        Output::Openmetrics => published.print(Format::OpenMetrics, instruments, &mut out),
+        Output::Table => {
+            let table = report::table(snapshot, poll, Terminal::of_stdout());
+            out.write_all(table.as_bytes())
+        }
+        Output::Markdown => out.write_all(report::markdown(snapshot, poll).as_bytes()),
+        Output::Csv => report::csv(snapshot, &mut out),
+        Output::Json => {
+            for piece in report::json(Arc::clone(snapshot), Some(poll), Excerpt::default()) {
+                out.write_all(piece.as_bytes())?;
+            }
+            Ok(())
+        }
+    }
+}

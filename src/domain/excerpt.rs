@@ -1,0 +1,110 @@
+//! The part of a snapshot that somebody asks for, by globs on repositories and languages.
+
+use super::snapshot::{Languages, Shown, Snapshot};
+use crate::support::glob::glob_set;
+use globset::{Glob, GlobSet};
+use std::sync::Arc;
+
+/// Globs that choose repositories and languages; an empty set chooses all.
+#[derive(Debug, Clone, Default)]
+pub struct Excerpt {
+    /// On owner/repo.
+    pub repositories: GlobSet,
+    /// On codes.
+    pub languages: GlobSet,
+}
+
+impl Excerpt {
+    /// Chooses by these globs; none chooses all.
+    ///
+    /// # Errors
+    /// Fails if the globs are too large together.
+    pub fn new(repositories: &[Glob], languages: &[Glob]) -> Result<Self, String> {
+        Ok(Self {
+            repositories: glob_set(repositories)?,
+            languages: glob_set(languages)?,
+        })
+    }
+
+    /// Returns the repository with the chosen languages, or `None` if it is not chosen. With globs
+    /// on languages, a repository whose languages are known and which has none of them is not
+    /// chosen either.
+    pub fn of_repository(&self, shown: &Shown) -> Option<Shown> {
+        if !self.repositories.is_empty() && !self.repositories.is_match(&*shown.repository.name) {
+            return None;
+        }
+        let mut shown = shown.clone();
+        if self.languages.is_empty() {
+            return Some(shown);
+        }
+        let Some(languages) = shown.condition.languages_mut() else {
+            return Some(shown);
+        };
+        let readings: Arc<[_]> = languages
+            .readings
+            .iter()
+            .filter(|reading| self.languages.is_match(&*reading.language.code))
+            .cloned()
+            .collect();
+        if readings.is_empty() {
+            return None;
+        }
+        *languages = Arc::new(Languages {
+            readings,
+            ..**languages
+        });
+        Some(shown)
+    }
+
+    /// Returns the snapshot with the chosen repositories and languages alone.
+    pub fn of_snapshot(&self, snapshot: &Snapshot) -> Snapshot {
+        let repositories = &snapshot.repositories;
+        Snapshot {
+            repositories: repositories
+                .iter()
+                .filter_map(|shown| self.of_repository(shown))
+                .collect(),
+            ..snapshot.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::targets::tests::globs;
+    use crate::testing;
+
+    fn chosen(repositories: &[&str], languages: &[&str]) -> Vec<String> {
+        let excerpt = Excerpt {
+            repositories: globs(repositories),
+            languages: globs(languages),
+        };
+        let snapshot = testing::snapshot(vec![
+            testing::read(1, "acme/app", &[("de", Some(1.0)), ("pt-BR", None)]),
+            testing::read(2, "beta/app", &[("fr", Some(1.0))]),
+            testing::failed(3, "beta/gone", "status 404", "wait"),
+        ]);
+        let chosen = excerpt.of_snapshot(&snapshot);
+        let named = chosen.repositories.iter().map(|shown| {
+            let codes = shown.readings().iter().map(|one| &*one.language.code);
+            let codes = codes.collect::<Vec<_>>().join(" ");
+            format!("{}: {codes}", shown.repository.name)
+        });
+        named.collect()
+    }
+
+    #[test]
+    fn globs_choose_repositories_and_languages() {
+        assert_eq!(
+            chosen(&[], &[]),
+            ["acme/app: de pt-BR", "beta/app: fr", "beta/gone: "]
+        );
+        assert_eq!(chosen(&["*/app"], &["pt-*"]), ["acme/app: pt-BR"]);
+        assert_eq!(
+            chosen(&["beta/*"], &["fr"]),
+            ["beta/app: fr", "beta/gone: "],
+            "the languages of an unread repository are unknown"
+        );
+    }
+}

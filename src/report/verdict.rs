@@ -1,0 +1,83 @@
+//! The verdict of `once --require-targets` and `--require`: whether every language is at its target.
+
+use super::cell;
+use crate::domain::{
+    readiness::{self, Due, Row, Totals, Translation},
+    snapshot::Snapshot,
+};
+use crate::support::humanize::{counted, grouped};
+use std::fmt::Write as _;
+
+/// The reason why a gate does not open.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    #[error(
+        "no repository has a target language, so that none is ready; check the filters and the \
+         account of the key"
+    )]
+    NoLanguages,
+    /// The languages below their targets, the furthest behind first, and the verdict.
+    #[error("{0}")]
+    Behind(String),
+}
+
+/// Judges every language by its target and returns the verdict as a sentence. `required` is the
+/// ratio of `--require`, which the sentence names.
+///
+/// # Errors
+/// Names each language that is below its target, then the verdict.
+pub fn verdict(snapshot: &Snapshot, required: Option<f64>) -> Result<String, NotReady> {
+    let rows = readiness::rows(snapshot, None, snapshot.taken_at);
+    let totals = Totals::of(&rows);
+    if totals.all == 0 {
+        return Err(NotReady::NoLanguages);
+    }
+    let judged = |count: usize| match (required, count) {
+        (Some(ratio), 1) => ("is", format!("its target of {ratio}")),
+        (Some(ratio), _) => ("are", format!("their target of {ratio}")),
+        (None, 1) => ("is", "its target".to_owned()),
+        (None, _) => ("are", "their targets".to_owned()),
+    };
+    let count = counted(totals.all, "translation", "translations");
+    if totals.is_ready() {
+        let (verb, target) = judged(totals.all);
+        return Ok(format!("{count} {verb} at or above {target}"));
+    }
+    let behind = grouped(totals.behind());
+    let (verb, target) = judged(totals.behind());
+    let translations = rows.iter().flat_map(Row::translations);
+    let mut below: Vec<_> = translations.filter(|one| !one.is_ready()).collect();
+    readiness::furthest_first(&mut below, Translation::missing);
+    let mut lines = vec!["below their targets:".to_owned()];
+    lines.extend(below.iter().map(line));
+    lines.push(format!("{behind} of {count} {verb} below {target}"));
+    Err(NotReady::Behind(lines.join("\n")))
+}
+
+/// Returns a line for each named translation, and one for how many more are not ready.
+pub fn named(due: &Due<'_>) -> Vec<String> {
+    let mut lines: Vec<_> = due.furthest.iter().map(line).collect();
+    let more = due.totals.behind() - due.furthest.len();
+    if more > 0 {
+        lines.push(format!("    and {} more", grouped(more)));
+    }
+    lines
+}
+
+fn line(translation: &Translation<'_>) -> String {
+    let ratio = match translation.ratio {
+        // Rounded down, so that only what is ready looks so.
+        Some(ratio) => ((ratio * 1e4 + 1e-9).floor() / 1e4).to_string(),
+        None => "unknown (no completion is reported)".to_owned(),
+    };
+    let whose = cell(&format!(
+        "{} of {}",
+        translation.code(),
+        translation.repository
+    ));
+    let mut line = format!("    {whose}: {ratio}, target {}", translation.target.ratio);
+    if let Some(due) = translation.target.due {
+        let _ = write!(line, ", due {due}");
+    }
+    line
+}

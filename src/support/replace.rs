@@ -1,0 +1,71 @@
+//! Files that are replaced in one step.
+
+use std::{
+    fs::{self, File, Permissions},
+    io::{self, Write},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
+use tempfile::Builder;
+
+/// Replaces the file at `path` by the text that `write` writes: a reader sees the old text or the
+/// new one, whole. A pipe or a device, such as `/dev/stdout`, is written to as it is.
+///
+/// # Errors
+/// Fails as the disk or `write` does; the old file stays then.
+pub fn replace_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    // A link stays a link: its target is replaced.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+        return write(&mut File::options().write(true).open(path)?);
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let mut file = Builder::new()
+        .prefix(".translation-exporter-")
+        // Other users, such as the textfile collector's, may read it, unless the umask forbids it.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)?;
+    let mut buffered = io::BufWriter::new(&mut file);
+    write(&mut buffered)?;
+    buffered.flush()?;
+    drop(buffered);
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_that_fails_leaves_the_old_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.prom");
+        replace_file(&path, |file| file.write_all(b"old")).unwrap();
+        let failed = replace_file(&path, |file| {
+            file.write_all(b"new")?;
+            Err(io::Error::other("the disk is full"))
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "the disk is full");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_stays_a_link_and_its_target_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("out"), folder.path().join("link"));
+        fs::write(&path, "old").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        replace_file(&link, |file| file.write_all(b"new")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    }
+}

@@ -1,0 +1,96 @@
+//! Builders of the values that unit tests start from, so that a new field changes one file.
+
+use crate::{
+    domain::{
+        Completion, Failure, Fault, Language, ReadFailure, Reason, Repository, RepositoryId,
+        progress::Progress,
+        snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
+    },
+    support::clock::Timestamp,
+};
+use std::{sync::Arc, time::Duration};
+
+/// 2023-11-14T22:13:20Z.
+pub const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+/// A repository whose visibility is known only if its id is even.
+pub fn repository(id: u64, name: &str) -> Arc<Repository> {
+    Arc::new(Repository {
+        id: RepositoryId::new(id).unwrap(),
+        name: name.into(),
+        private: id.is_multiple_of(2).then_some(true),
+        created_at: (id == 1).then_some(NOW),
+    })
+}
+
+/// A language, named by its code in capitals, whose completion rose at [`NOW`].
+pub fn reading(code: &str, completion: Option<f64>) -> Reading {
+    let progress = |completion| Progress {
+        completion,
+        at: NOW,
+    };
+    Reading {
+        language: Arc::new(Language {
+            code: code.into(),
+            name: code.to_uppercase().into(),
+        }),
+        reported: completion
+            .and_then(Completion::new)
+            .map_or(Reported::Never, |value| Reported::Now(progress(value))),
+    }
+}
+
+/// A repository whose languages were read at [`NOW`].
+pub fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
+    let readings = languages
+        .iter()
+        .map(|(code, completion)| reading(code, *completion))
+        .collect();
+    let languages = Languages {
+        read_at: NOW,
+        readings,
+    };
+    in_condition(repository(id, name), Condition::Fresh(Arc::new(languages)))
+}
+
+pub fn in_condition(repository: Arc<Repository>, condition: Condition) -> Shown {
+    Shown {
+        repository,
+        condition,
+    }
+}
+
+/// A repository that was never read, for this reason.
+pub fn failed(id: u64, name: &str, what: &str, hint: &str) -> Shown {
+    let reason = match hint {
+        "wait" => Reason::Timeout,
+        _ => Reason::NotFound,
+    };
+    let failure = ReadFailure {
+        lasting: Failure::new(what, hint).since(NOW),
+        reason: Some(reason),
+        fault: Fault::Repository,
+    };
+    in_condition(repository(id, name), Condition::Pending(Some(failure)))
+}
+
+/// A snapshot at [`NOW`] of an API that reports 0 to 100.
+pub fn snapshot(repositories: Vec<Shown>) -> Snapshot {
+    Snapshot {
+        taken_at: NOW,
+        repositories,
+        completion_scale: 100.0,
+        ..Snapshot::default()
+    }
+}
+
+/// A poll that read two repositories.
+pub fn poll(failed: usize) -> PollOutcome {
+    PollOutcome {
+        ended_at: NOW,
+        duration: Duration::from_millis(1500),
+        read: 2,
+        failed,
+        ..PollOutcome::default()
+    }
+}
