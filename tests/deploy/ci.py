@@ -35,7 +35,7 @@ def release(program, folder, version):
     """The archive and the checksums of a release, as package.sh and the release workflow make them."""
     name = f"translation-exporter-{version}.linux-{ARCH}"
     folder.mkdir()
-    with tarfile.open(folder / f"{name}.tar.gz", "w:gz") as archive:
+    with tarfile.open(folder / f"{name}.tar.gz", "w:gz", compresslevel=1) as archive:
         archive.add(program, f"{name}/translation-exporter")
     digest = hashlib.sha256((folder / f"{name}.tar.gz").read_bytes()).hexdigest()
     others = f"{64 * '0'}  translation-exporter_{version}-1_{ARCH}.deb\n"

@@ -109,6 +109,11 @@ check "Alertmanager delivers the messages of notifications.tmpl as its examples 
 check "compose files are valid and mount what exists" compose_files_are_valid
 check "compose gives Prometheus and Alertmanager valid configurations" compose_configurations_are_valid
 check "the program accepts compose's command for an account" compose_commands_are_understood
+# The page for Pages comes with `--output html`.
+if "$program" once --help | grep -q html; then
+    check "the steps of the action and of GitLab's template gate, show and verify" \
+        "$python" "$here/ci.py" "$program" "$fake_api" "$deploy/ci" "$work/ci"
+fi
 check "workflows, action, GitLab's template and dependabot.yml fit their schemas, and zizmor finds nothing" workflows_are_valid
 check "links of the documents lead somewhere" python3 "$root/tests/links.py"
 check "archive and package hold the image's program, man page and completions" package_is_made
