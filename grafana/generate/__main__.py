@@ -37,24 +37,24 @@ def text(value: object, indent: int = 0, taken: int = 0) -> str:
     return f"{opening}\n{lines}\n{' ' * indent}{closing}"
 
 
+# Series without a label that the linter wants in every query.
+RULES = {
+    "target-job-rule": (r"translation:|kube_", "Thresholds are of all jobs, and limits of memory are those of pods."),
+    "target-instance-rule": (r"\w:\w|ALERTS|kube_", "Recorded series, alerts and limits of memory stand for all instances of a job."),
+}
+
+
 def exclusions(dashboards: list[Json]) -> str:
-    """The queries of recorded series, as the linter's file has them."""
-    lines = [
-        "# Written by grafana/generate.",
-        "exclusions:",
-        "  target-instance-rule:",
-        "    reason: A recorded series stands for all instances of a job, and has no instance label.",
-        "    entries:",
-    ]
-    for dashboard in dashboards:
-        for panel in dashboard["panels"]:
-            for at, target in enumerate(panel.get("targets", [])):
-                if re.search(r"\w:\w", target["expr"]):
-                    lines += [
-                        f"      - dashboard: {json.dumps(dashboard['title'])}",
-                        f"        panel: {json.dumps(panel['title'])}",
-                        f'        targetidx: "{at}"',
-                    ]
+    """The queries of such series, as the linter's file has them."""
+    lines = ["# Written by grafana/generate.", "exclusions:"]
+    for rule, (pattern, reason) in RULES.items():
+        lines += [f"  {rule}:", f"    reason: {reason}", "    entries:"]
+        for dashboard in dashboards:
+            for panel in dashboard["panels"]:
+                for at, target in enumerate(panel.get("targets", [])):
+                    if re.search(pattern, target["expr"]):
+                        entry = {"dashboard": dashboard["title"], "panel": panel["title"], "targetidx": str(at)}
+                        lines.append(f"      - {json.dumps(entry, ensure_ascii=False)}")
     return "\n".join(lines) + "\n"
 
 

@@ -1,13 +1,11 @@
 """The dashboard of the exporter itself, instance by instance."""
 
 from blocks import (
-    ACCOUNT_COLUMNS, BAD, COUNT, COUNTS, GOOD, NEUTRAL, NONE_WANTED, PER_HOUR, SECONDS, Json, Panel, Query, Row,
-    colored, column, dashboard, fixed, lines, override, stat, table, to_dashboard, word_column, words,
+    ACCOUNT_COLUMNS, BAD, COUNT, COUNTS, GOOD, NEUTRAL, NONE_WANTED, SECONDS, Json, Panel, Query, Row, colored, column,
+    dashboard, fixed, lines, link, override, side_by_side, stat, table, timeline, word_column, words,
 )
-from queries import (
-    ACCOUNT, EXPORTER, INSTANCE, OUT_OF_SCALE, REACHABLE, SUSPECT, WITHOUT_DATA, fold, known, late, own, per_hour,
-)
-from shared import age
+from queries import ACCOUNT, EXPORTER, INSTANCE, KNOWN, REACHABLE, WITHOUT_DATA, fold, in_state, known, late, own, per_hour
+from shared import age, top
 from variables import EXPORTERS
 
 UP = known(fold("max", "up", INSTANCE))
@@ -18,152 +16,156 @@ READ = f"(time() - ({own('last_success_timestamp_seconds')} > 0 or {STARTED}))"
 OF_INSTANCE = "{{instance}} {{job}} {{cluster}}"
 
 
-def figures() -> list[tuple[Panel, int]]:
+def last_full_poll() -> Panel:
     oldest = f"topk(1, {late(READ, INTERVAL)} * 1e9 + {READ})"
-    return [
-        (
-            stat(
-                "Instances",
-                "How many of the chosen exporters Prometheus could scrape, and how many there are or were within a day.",
-                Query(f"sum({UP})", "up"),
-                Query(f"count({UP})", "in total"),
-                **COUNT,
-            ),
-            3,
-        ),
-        (
-            stat(
-                "API",
-                "Whether the last poll of every chosen instance could list the repositories, and whether that list reached its end. "
-                "If it did not, nothing is removed.",
-                Query(f"min({REACHABLE})", "it is"),
-                Query(f"min({own('listing_complete')})", "its list was"),
-                unit="none",
-                mappings=words(("unreachable", BAD), ("reachable", GOOD)),
-                overrides=[override("its list was", mappings=words(("incomplete", BAD), ("complete", GOOD)))],
-            ),
-            6,
-        ),
-        (
-            age(
-                "Last full poll",
-                "How long ago a poll last read everything, for the instance that is furthest from doing so. One of which none ever "
-                "did counts from its start.",
-                f"max({READ} and {oldest})",
-                f"max({late(READ, INTERVAL)})",
-            ),
-            5,
-        ),
-        (
-            stat(
-                "Repositories",
-                "How many are served although their last read failed, and how many are not served, because their data are older "
-                "than poll.stale_after or were not read yet.",
-                Query(f'sum(max by ({ACCOUNT}) (translation_exporter_repositories{{{EXPORTER}, state="failing"}}))', "failing"),
-                Query(WITHOUT_DATA, "without data"),
-                **COUNT,
-                **colored(NONE_WANTED),
-            ),
-            5,
-        ),
-        (
-            stat(
-                "Scale",
-                "Suspect: something is above 0 and nothing above 1 although api.completion_scale is above 1, so that the API seems "
-                "to report 0 to 1. And how many completions are below 0 or above the scale.",
-                Query(f"max({SUSPECT})", "it is"),
-                Query(f"sum({OUT_OF_SCALE})", "outside of it"),
-                **COUNT,
-                overrides=[
-                    override("it is", mappings=words(("plausible", GOOD), ("suspect", BAD))),
-                    override("outside of it", **colored(NONE_WANTED)),
-                ],
-            ),
-            5,
-        ),
-    ]
+    return age(
+        "Last full poll",
+        "How long ago a poll last read everything, for the instance that is furthest from doing so. One of which none ever did "
+        "counts from its start.",
+        f"max({READ} and {oldest})",
+        f"max({late(READ, INTERVAL)})",
+    )
+
+
+def figures() -> list[Panel]:
+    instances = stat(
+        "Instances",
+        "How many of the chosen exporters Prometheus could scrape, and how many there are or were within a day.",
+        Query(f"sum({UP})", "up"),
+        Query(f"count({UP})", "in total"),
+        **COUNT,
+    )
+    api = stat(
+        "API",
+        "Whether the last poll of every chosen instance could list the repositories, and whether that list reached its end. "
+        "If it did not, nothing is removed.",
+        Query(f"min({REACHABLE})", "it is"),
+        Query(f"min({own('listing_complete')})", "its list was"),
+        unit="none",
+        mappings=words(("unreachable", BAD), ("reachable", GOOD)),
+        overrides=[override("its list was", mappings=words(("incomplete", BAD), ("complete", GOOD)))],
+    )
+    repositories = stat(
+        "Repositories",
+        "How many are served although their last read failed, and how many are not served, because their data are older than "
+        "poll.stale_after or were not read yet.",
+        Query(f"sum({in_state('failing')})", "failing"),
+        Query(f"sum({WITHOUT_DATA})", "no data"),
+        **COUNT,
+        **colored(NONE_WANTED),
+    )
+    return [instances, api, repositories]
+
+
+def problems() -> Panel:
+    """The exporter's own diagnosis, which its page, log and alerts use too."""
+
+    def found(matcher: str, function: str = "") -> str:
+        series = f"translation_exporter_problem{{{EXPORTER}, {matcher}}}"
+        return f"max by ({ACCOUNT}, kind) ({function.format(series) or series})"
+
+    def shown(matcher: str, times: int) -> Query:
+        at_times = found(matcher, "max_over_time({}[$__range] @ end())")
+        return Query(f"{times} * ({found(matcher)} and {at_times} > 0)", "{{kind}} {{job}} {{cluster}}")
+
+    alerted = 'severity="warning"'
+    return timeline(
+        "Problems",
+        "What the exporter itself found wrong, and when: all kinds that it found within the time range. Its page says in words "
+        "what each is and what to do; those that are only for information have no alert.",
+        Query(f"max({found(alerted)})", "any with an alert"),
+        shown(alerted, 1),
+        shown('severity!="warning"', 2),
+        mapping=words(("none", NEUTRAL), ("found", BAD), ("for information", "orange")),
+    )
 
 
 def instances() -> Panel:
     return table(
         "Instances and their settings",
-        "Each instance that was seen within a day, also one that is down: its version and settings, and whether its last "
-        "configuration was accepted.",
+        "Each instance that was seen within a day, also one that is down: its version and settings, how often it was restarted "
+        "within a day, and whether its last configuration was accepted. A click opens its status page at the address that "
+        "Prometheus scrapes, if that can be reached from here.",
         [
-            Query(f"max by ({INSTANCE}, version) (last_over_time(translation_exporter_build_info{{{EXPORTER}}}[1d]))"),
-            Query(UP),
-            Query(f"time() - {STARTED}"),
-            Query(READ),
-            Query(INTERVAL),
-            Query(own("completion_scale")),
-            Query(own("languages")),
-            Query(own("config_last_reload_successful")),
-            Query(f"time() - {own('config_last_reload_success_timestamp_seconds')}"),
+            f"max by ({INSTANCE}, version) ({KNOWN})",
+            UP,
+            f"time() - {STARTED}",
+            f"max by ({INSTANCE}) (changes(process_start_time_seconds{{{EXPORTER}}}[1d])) and {INTERVAL}",
+            READ,
+            INTERVAL,
+            own("completion_scale"),
+            own("languages"),
+            own("config_last_reload_successful"),
+            f"time() - {own('config_last_reload_success_timestamp_seconds')}",
         ],
         [
-            column("instance", "Instance", custom__minWidth=150),
+            column(
+                "instance", "Instance", custom__minWidth=150,
+                links=[link("Open the status page", "http://${__value.raw}/", away=True)],
+            ),
             word_column("Value #B", "State", 70, ("down", BAD), ("up", GOOD)),
             column("version", "Version", 80),
             column("Value #C", "Up for", 95, **SECONDS),
-            column("Value #D", "Read in full", 100, **SECONDS),
-            column("Value #E", "Interval", 90, **SECONDS),
-            column("Value #F", "Scale", 65),
-            column("Value #G", "Languages", 95),
-            word_column("Value #H", "Configuration", 115, ("refused", BAD), ("accepted", GOOD)),
-            column("Value #I", "Of", 95, **SECONDS),
+            column("Value #D", "Restarts", 85),
+            column("Value #E", "Read in full", 100, **SECONDS),
+            column("Value #F", "Interval", 90, **SECONDS),
+            column("Value #G", "Scale", 65),
+            column("Value #H", "Languages", 95),
+            word_column("Value #I", "Configuration", 115, ("refused", BAD), ("accepted", GOOD)),
+            column("Value #J", "Of", 95, **SECONDS),
             *ACCOUNT_COLUMNS,
         ],
         sort="Instance",
     )
 
 
-def polls() -> list[tuple[Panel, int]]:
-    duration = f"{own('last_poll_duration_seconds')} / {INTERVAL}"
+def polls() -> list[Panel]:
     used = lines(
         "Share of the interval that a poll takes",
         "Above 100 %, polls overrun: raise poll.interval or api.requests_per_second. The eight instances where it is highest.",
-        Query(f"topk(8, {duration})", OF_INSTANCE),
+        Query(f"topk(8, {own('last_poll_duration_seconds')} / {INTERVAL})", OF_INSTANCE),
         unit="percentunit",
         decimals=1,
         min=0,
     )
     ended = lines(
         "Polls per hour",
-        "How many polls ended, how many of them did not read everything, by reason, and how many took longer than the interval.",
+        "How many polls ended in the hour before, how many of them did not read everything, by reason, and how many took longer "
+        "than the interval.",
         Query(per_hour("translation_exporter_polls_total"), "ended"),
         Query(per_hour("translation_exporter_poll_failures_total", "reason"), "failed: {{reason}}"),
         Query(per_hour("translation_exporter_poll_overruns_total"), "overran"),
         overrides=[fixed("ended", GOOD), fixed("overran", "purple")],
-        **PER_HOUR,
+        **COUNTS,
     )
-    colors = {"fresh": "blue", "failing": "orange", "stale": "dark-red", "pending": "super-light-blue", "filtered": "text"}
-    each = f"max by ({ACCOUNT}, state) (translation_exporter_repositories{{{EXPORTER}}})"
-    states = lines(
-        "Repositories by state",
-        "Fresh: the last read succeeded. Failing: it failed, the last good data are served. Stale: the data are gone. Pending: not "
-        "read yet. Filtered: left out by the configuration. A state that no repository is in is left out.",
-        Query(f"sum by (state) ({each}) > 0", "{{state}}"),
-        overrides=[fixed(name, color) for name, color in colors.items()],
+    states = {"failing": "orange", "stale": "dark-red", "pending": "super-light-blue"}
+    not_fresh = lines(
+        "Repositories that are not fresh",
+        "Failing: the last read failed, the last good data are served. Stale: the data are gone. Pending: not read yet.",
+        Query(f"sum by (state) ({in_state('|'.join(states))})", "{{state}}"),
+        overrides=[fixed(name, color) for name, color in states.items()],
         stacked=True,
         stepped=True,
         **COUNTS,
     )
-    return [(used, 8), (ended, 8), (states, 8)]
+    return [used, ended, not_fresh]
 
 
 def by_reason(title: str, description: str, metric: str) -> Panel:
     """How often something failed in an hour: in all, and for the most frequent reasons."""
     queries = Query(per_hour(metric), "all"), Query(f"topk(8, {per_hour(metric, 'reason')})", "{{reason}}")
-    return lines(title, description, *queries, overrides=[fixed("all", NEUTRAL)], **PER_HOUR)
+    return lines(title, description, *queries, overrides=[fixed("all", NEUTRAL)], **COUNTS)
 
 
-def api() -> list[tuple[Panel, int]]:
+def api() -> list[Panel]:
     requests = lines(
         "Requests to the API per hour",
-        "Requests, retries included. The code is the HTTP status, or error if there was no answer.",
+        "Requests, retries included. The code is the HTTP status, or error if there was no answer; those that failed have the "
+        "axis on the right.",
         Query(per_hour("translation_exporter_api_requests_total", "code"), "{{code}}"),
         Query(per_hour("translation_exporter_api_retries_total"), "of these, retries"),
-        **PER_HOUR,
+        overrides=[override("/^(error|[345]..)$/", custom__axisPlacement="right", custom__axisLabel="failed")],
+        **COUNTS,
     )
     bucket = "translation_exporter_api_request_duration_seconds_bucket"
     buckets = f"sum by (operation, le) (rate({bucket}{{{EXPORTER}}}[$__rate_interval]))"
@@ -184,63 +186,66 @@ def api() -> list[tuple[Panel, int]]:
         "api.requests_per_second. Decode, cursor and too_large: the API's answers have another shape.",
         "translation_exporter_api_request_failures_total",
     )
-    return [(requests, 8), (duration, 8), (failures, 8)]
+    return [requests, duration, failures]
 
 
-def process() -> list[list[tuple[Panel, int]]]:
+def served() -> list[Panel]:
     unusable = by_reason(
         "Unusable entries per hour",
         "Entries of the API's answers that could not be used, or only in part. Each affects only itself, and counts at every poll.",
         "translation_exporter_invalid_entries_total",
     )
-    served = lines(
+    requests = lines(
         "Requests served per hour",
         "Requests to the exporter, by path and status: the eight that are most frequent.",
         Query(f"topk(8, {per_hour('translation_exporter_http_requests_total', 'path, code')})", "{{path}} {{code}}"),
-        **PER_HOUR,
+        **COUNTS,
     )
     own_failures = lines(
-        "State and TLS per hour",
-        "How often the state file was written, and what failed: writing it, and TLS handshakes with clients, by reason.",
+        "State, TLS and log per hour",
+        "How often the state file was written, and what failed: writing it, TLS handshakes with clients, by reason, and writing "
+        "lines of the log.",
         Query(per_hour("translation_exporter_state_writes_total"), "state written"),
         Query(per_hour("translation_exporter_state_write_failures_total"), "state not written"),
-        Query(f"topk(6, {per_hour('translation_exporter_tls_handshake_failures_total', 'reason')})", "TLS: {{reason}}"),
-        overrides=[fixed("state written", GOOD), fixed("state not written", BAD)],
-        **PER_HOUR,
+        Query(per_hour("translation_exporter_log_lines_dropped_total"), "log lines dropped"),
+        Query(f"topk(5, {per_hour('translation_exporter_tls_handshake_failures_total', 'reason')})", "TLS: {{reason}}"),
+        overrides=[fixed("state written", GOOD), fixed("state not written", BAD), fixed("log lines dropped", "purple")],
+        **COUNTS,
     )
+    return [unusable, requests, own_failures]
 
-    def of_process(title: str, description: str, expr: str, unit: str) -> Panel:
-        most = Query(f"topk(8, {known(expr)})", OF_INSTANCE)
-        return lines(title, f"{description} The eight instances that use most.", most, unit=unit, min=0)
+
+def process() -> list[Panel]:
+    def most(title: str, description: str, expr: str, unit: str, *more: Query, **options: list[Json]) -> Panel:
+        query = Query(f"topk(8, {known(expr)})", OF_INSTANCE)
+        return lines(title, f"{description} The eight instances that use most.", query, *more, unit=unit, min=0, **options)
 
     rate = f"max by ({INSTANCE}) (rate(process_cpu_seconds_total{{{EXPORTER}}}[$__rate_interval]))"
     files = f"{fold('max', 'process_open_fds', INSTANCE)} / {fold('max', 'process_max_fds', INSTANCE)}"
+    pods = fold("group", "translation_exporter_build_info", "cluster, namespace, pod")
+    container = 'cluster=~"$cluster", namespace=~"$namespace", container="exporter"'
+    limits = f'kube_pod_container_resource_limits{{{container}, resource="memory"}}'
     return [
-        [(unusable, 8), (served, 8), (own_failures, 8)],
-        [
-            (of_process("CPU", "CPU seconds used per second: 100 % is one core.", rate, "percentunit"), 8),
-            (of_process("Memory", "Resident memory.", fold("max", "process_resident_memory_bytes", INSTANCE), "bytes"), 8),
-            (of_process("Open files", "Open file descriptors, as a share of the maximum.", files, "percentunit"), 8),
-        ],
+        most("CPU", "CPU seconds used per second: 100 % is one core.", rate, "percentunit"),
+        most(
+            "Memory",
+            "Resident memory, and the lowest limit of the pods, if kube-state-metrics tells it. A step down to little is a restart.",
+            fold("max", "process_resident_memory_bytes", INSTANCE),
+            "bytes",
+            Query(f"min({limits} and on (cluster, namespace, pod) {pods})", "limit"),
+            overrides=[fixed("limit", BAD, custom__lineStyle={"fill": "dash", "dash": [10, 10]})],
+        ),
+        most("Open files", "Open file descriptors, as a share of the maximum.", files, "percentunit"),
     ]
 
 
 def build() -> Json:
+    first = top(last_full_poll(), *((panel, 8) for panel in figures()))
     rows = [
-        Row("Does it work?", [(4, figures()), (6, [(instances(), 24)])]),
-        Row("Does it poll in time?", [(8, polls())]),
-        Row("How does the API answer?", [(8, api())]),
-        Row("What does it serve, and what does it cost?", [(8, line) for line in process()]),
+        Row("Does it work?", [*first, side_by_side(7, problems()), side_by_side(8, instances())]),
+        Row("Does it poll in time?", [side_by_side(8, *polls())]),
+        Row("How does the API answer?", [side_by_side(8, *api())]),
+        Row("What does it serve, and what does it cost?", [side_by_side(8, *served()), side_by_side(8, *process())]),
     ]
-    return dashboard(
-        "translation-exporter",
-        "Translation exporter",
-        "The exporter itself: its polls, the API's answers, the plausibility of the data, and the resources it uses.",
-        EXPORTERS,
-        rows,
-        since="now-6h",
-        links=[
-            to_dashboard("Translation progress", "translation-progress"),
-            to_dashboard("Translation of a repository", "translation-repository"),
-        ],
-    )
+    description = "The exporter itself: its polls, the API's answers, the plausibility of the data, and the resources it uses."
+    return dashboard("translation-exporter", description, EXPORTERS, rows, since="now-6h")

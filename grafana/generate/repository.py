@@ -1,14 +1,17 @@
 """The dashboard of one repository in depth."""
 
 from blocks import (
-    ACCOUNT_COLUMNS, BAD, GOOD, NEUTRAL, SECONDS, Json, Panel, Query, Row, column, dashboard, date_column, lines,
-    ratio_column, stat, table, to_dashboard, word_column,
+    ACCOUNT_COLUMNS, BAD, COUNT, DAY, GOOD, LEGEND_WITH_LAST, NEUTRAL, SECONDS, TWELVE_ROWS, WORK, Json, Panel, Query,
+    Row, column, dashboard, lines, override, ratio_columns, side_by_side, stat, table, word_column, words,
 )
 from queries import Scope, at_the_end, fold
-from shared import DAYS, age_of_data, completion_over_time, counts_over_time, dates, mean_completion, translations
+from shared import (
+    BLANK, DAYS, age_of_data, completion_over_time, date_column, dates, mean_completion, outlook, outlook_column,
+    readiness, ready_and_stalled, top,
+)
 from variables import ONE_REPOSITORY, readiness_events
 
-OF = Scope('repo="$repository"')
+OF = Scope('repo="$repository"', one=True)
 
 
 def languages() -> Panel:
@@ -21,36 +24,45 @@ def languages() -> Panel:
         "All that is known of each language, the one furthest behind first. The estimate assumes the rate of the last 14 days; "
         "a language that does not rise has none. One without a completion is listed if it has a target.",
         [
-            Query(named),
-            Query(state),
-            Query(OF.ratio),
-            Query(f"{OF.goal} or {OF.target}"),
-            Query(OF.idle),
-            Query(f"{OF.estimate} * 1000"),
-            Query(f"({OF.due} - time()) / {DAYS}"),
+            named,
+            state,
+            OF.ratio,
+            f"{OF.goal} or {OF.target}",
+            OF.idle,
+            f"{OF.estimate} * 1000",
+            f"({OF.open} - time()) / {DAYS}",
+            outlook(OF, OF.open),
         ],
         [
             column("language", "Language", 90),
-            column("name", "Name", custom__minWidth=130),
+            column("name", "Name", 190),
             word_column("Value #B", "State", 80, ("behind", NEUTRAL), ("stalled", BAD), ("ready", GOOD), ("unknown", NEUTRAL)),
-            ratio_column("Value #C", "Completion", 170),
+            *ratio_columns("Value #C"),
             column("Value #D", "Target", 75, unit="percentunit"),
-            column("Value #E", "No progress for", 150, **SECONDS),
+            column("Value #E", "No progress for", 140, **SECONDS),
             date_column("Value #F", "Ready on"),
             column("Value #G", "Days left", 90, unit="none", decimals=1),
+            outlook_column("Value #H"),
             *ACCOUNT_COLUMNS,
         ],
         sort="Completion",
     )
 
 
-def ready_on() -> Panel:
+def forecast() -> Panel:
+    behind = f"count({OF.recorded_missing})"
+    none = f"({behind} or 0 * sum({OF.recorded_ready}))"
+    # What takes the place of a day: 1 while none of those behind rises, 2 while none is behind.
+    instead_of_a_day = words(("", NEUTRAL), ("none is rising", NEUTRAL), ("all are ready", GOOD))
+    instead = f"1 + ({none} == bool 0)"
     return stat(
-        "Last one ready",
-        "When the last of the rising languages will be ready if they continue as in the last 14 days. Languages that do not rise "
-        "are left out: see those stalled. No data: nothing rises, or the recording rules are not loaded.",
-        Query(f"max({OF.estimate}) * 1000"),
-        unit="dateTimeFromNow",
+        "Forecast",
+        "When the last of those that rise will be ready if they continue as in the last 14 days, and how many of those "
+        f"behind do not rise. Missing where the recording rules are not loaded. {BLANK}",
+        Query(OF.whole_recorded(f"max({OF.estimate}) * 1000 or {instead}"), "last one ready"),
+        Query(OF.whole_recorded(f"{none} - (count({OF.estimate}) or 0 * {none})"), "not rising"),
+        overrides=[override("last one ready", **DAY, mappings=instead_of_a_day)],
+        **COUNT,
     )
 
 
@@ -60,32 +72,33 @@ def idle() -> Panel:
     return lines(
         "Time since the last progress",
         "How long each language that was not ready had not risen; the five for which it is longest at the end of the time range. "
-        "A line that only climbs is a language that nobody works on.",
-        Query(f"max by (language) (time() - ({clock}) and {longest})", "{{language}}"),
-        last=True,
+        f"A line that only climbs is a language that nobody works on. {BLANK}",
+        Query(OF.whole_recorded(f"max by (language) (time() - ({clock}) and {longest})"), "{{language}}"),
+        legend=LEGEND_WITH_LAST,
         **SECONDS,
         min=0,
     )
 
 
 def about() -> Panel:
-    labels = f"{OF.by_repository}, id, private"
+    labels = f"{OF.by_repository}, id, private, url"
     return table(
         "The repository",
         "What the API says about the repository itself, and when its languages were last read in full.",
         [
-            Query(fold("max", "translation_repository_info", labels, OF.repository)),
-            Query(f"{fold('max', 'translation_repository_created_timestamp_seconds', OF.by_repository, OF.repository)} * 1000"),
-            Query(OF.served),
-            Query(f"time() - {OF.read_at}"),
+            fold("max", "translation_repository_info", labels, OF.repository),
+            f"{fold('max', 'translation_repository_created_timestamp_seconds', OF.by_repository, OF.repository)} * 1000",
+            OF.served,
+            f"time() - {OF.read_at}",
         ],
         [
-            column("repo", "Repository", custom__minWidth=170),
+            column("repo", "Repository", custom__minWidth=290),
             column("id", "Id", 130, unit="string"),
             column("private", "Private", 90),
             date_column("Value #B", "Created"),
             column("Value #C", "Languages", 100),
             column("Value #D", "Read", 100, **SECONDS),
+            WORK,
             *ACCOUNT_COLUMNS,
         ],
         sort="Repository",
@@ -93,30 +106,13 @@ def about() -> Panel:
 
 
 def build() -> Json:
-    figures = [
-        (translations(OF), 6),
-        (dates(OF), 5),
-        (mean_completion(OF), 4),
-        (ready_on(), 4),
-        (age_of_data(OF), 5),
-    ]
+    ready, not_ready = readiness(OF)
+    figures = (ready, 4), (not_ready, 7), (dates(OF), 4), (mean_completion(OF), 3), (forecast(), 6)
+    history = completion_over_time(OF, OF.recorded_ratio, "now"), idle(), ready_and_stalled(OF)
     rows = [
-        Row("Is $repository ready to release?", [(4, figures), (12, [(languages(), 24)])]),
-        Row("How has it moved?", [(10, [(completion_over_time(OF.recorded_ratio), 8), (idle(), 8), (counts_over_time(OF), 8)])]),
-        Row("Which repository is this?", [(4, [(about(), 24)])]),
+        Row("Is $repository ready to release?", [*top(age_of_data(OF), *figures), side_by_side(TWELVE_ROWS, languages())]),
+        Row("How has it moved?", [side_by_side(10, *history)]),
+        Row("Which repository is this?", [side_by_side(4, about())]),
     ]
-    return dashboard(
-        "translation-repository",
-        "Translation of a repository",
-        "One repository in depth: each of its languages, how it has progressed, and when it will be ready.",
-        ONE_REPOSITORY,
-        rows,
-        since="now-7d",
-        links=[
-            to_dashboard(
-                "Translation progress", "translation-progress", "${language:queryparam}", "${stalled_after:queryparam}"
-            ),
-            to_dashboard("Translation exporter", "translation-exporter"),
-        ],
-        events=readiness_events(OF),
-    )
+    description = "One repository in depth: each of its languages, how it has progressed, and when it will be ready."
+    return dashboard("translation-repository", description, ONE_REPOSITORY, rows, since="now-7d", events=readiness_events(OF))

@@ -1,13 +1,54 @@
-"""What the dashboards share: words and panels about translations."""
+"""What the dashboards share: words and panels about translations, and what needs attention."""
 
 from blocks import (
-    BAD, COUNT, COUNTS, GOOD, NEUTRAL, NONE_WANTED, PERCENT, POINTS_OF_ALL_LANGUAGES, SECONDS, Panel, Query, colored,
-    fixed, lines, override, stat, words,
+    ACCOUNT_COLUMNS, BAD, COUNT, COUNTS, DAY, GOOD, LEGEND_WITH_LAST, NEUTRAL, PERCENT, POINTS_OF_ALL_LANGUAGES, RUNBOOK,
+    SECONDS, Column, Line, Panel, Query, bad_if_any, column, fixed, lines, link, override, stat, table, word_column,
+    words,
 )
-from queries import ACCOUNT, INTERVAL, Scope, at_the_end, late
+from queries import ACCOUNT, CHOSEN, GAPS, INTERVAL, KNOWN, Scope, at_the_end, late
 
-DASHED = {"fill": "dash", "dash": [10, 10]}
 DAYS = 24 * 3600
+BLANK = "Blank while data of a selected account are missing."
+
+
+def date_column(name: str, title: str) -> Column:
+    return column(name, title, 105, **DAY)
+
+
+def attention() -> Panel:
+    """The first thing to read: alerts, and why figures are blank."""
+
+    def said(message: str, expr: str) -> str:
+        return f'label_replace({expr}, "alertname", "{message}", "", "")'
+
+    firing = f'ALERTS{{{CHOSEN}, alertstate="firing", alertname=~"Translation.+"}}'
+    rules = "last_over_time(translation:stalled_after_seconds[15m])"
+    messages = [
+        f"count by (alertname, {ACCOUNT}) ({firing})",
+        said("Data are missing: totals are blank, and lists leave them out", GAPS),
+        said("No exporter is scraped yet: is it on Prometheus' page of targets, and is this the right data source?",
+             f"absent({KNOWN})"),
+        said("The rules are not loaded: no alert can fire, and charts of translations over time stay empty", f"absent({rules})"),
+        said("No alert is firing", f"(absent({firing}) and on () group({rules}) and on () group({KNOWN})) * 0"),
+    ]
+    return table(
+        "What needs attention",
+        "The alerts that are firing, with how many translations or exporters each is about; and what is not installed yet. Where "
+        "data of an account are missing, totals are blank, as they would be wrong without them: choose other jobs to see theirs. "
+        "A click opens the runbook.",
+        [" or ".join(messages)],
+        [
+            column("alertname", "What", links=[link("Open the runbook", f"{RUNBOOK}#${{__value.raw:percentencode}}", away=True)]),
+            column("Value #A", "How many", 90, mappings=words(("", NEUTRAL))),
+            *ACCOUNT_COLUMNS,
+        ],
+        sort="What",
+    )
+
+
+def top(age_panel: Panel, *figures: tuple[Panel, int]) -> list[Line]:
+    """The first screen: figures, then what needs attention beside the age of the data."""
+    return [(4, list(figures)), (6, [(attention(), 19), (age_panel, 5)])]
 
 
 def age(title: str, description: str, expr: str, is_late: str) -> Panel:
@@ -17,47 +58,66 @@ def age(title: str, description: str, expr: str, is_late: str) -> Panel:
         f"{description} Late: more than three poll intervals, and more than five minutes.",
         Query(expr, "ago"),
         Query(is_late, "that is"),
-        overrides=[override("that is", unit="none", mappings=words(("in time", GOOD), ("late", BAD)))],
+        overrides=[override("that is", unit="none", mappings=words(("on time", GOOD), ("late", BAD)))],
         **SECONDS,
     )
 
 
-def translations(of: Scope) -> Panel:
+def share(of: Scope, title: str, description: str, part: str, everything: str) -> Panel:
+    """A share, and in words of how many."""
+    counted = " * on () group_left ({0}) count_values(\"{0}\", {1})"
+    expr = f"{part} / {everything}" + counted.format("part", part) + counted.format("all", everything)
+    return stat(title, f"{description} {BLANK}", Query(of.whole(expr), "{{part}} of {{all}} ready"), **PERCENT)
+
+
+def readiness(of: Scope) -> list[Panel]:
     """How many are ready, and how many are not."""
-    return stat(
-        "Translations",
-        "A translation is one language of one repository. It is ready when its completion is at or above its target, which is "
-        "100 % where no other is configured. Stalled: not ready, and without progress for as long as the rules say, or else "
-        "for 7 days. Unknown: without a completion; these count whichever languages are selected.",
-        Query(f"sum({of.ready})", "ready"),
-        Query(f"sum(1 - {of.ready})", "behind"),
-        Query(f"sum({of.stalled})", "stalled"),
-        Query(f"sum({of.unknown})", "unknown"),
-        overrides=[override("stalled", **colored(NONE_WANTED))],
-        **COUNT,
-    )
+    ready, unknown = f"sum({of.ready})", f"sum({of.unknown})"
+    return [
+        share(
+            of,
+            "Translations",
+            "A translation is one language of one repository. It is ready when its completion is at or above its target, which "
+            "is 100 % where no other is configured.",
+            ready,
+            f"(count({of.ready}) + {unknown})",
+        ),
+        stat(
+            "Not ready",
+            "Behind: below its target. Stalled, a part of these: without progress for as long as the rules say, or else for 7 "
+            f"days. Unknown: without a completion; these count whichever languages are selected. {BLANK}",
+            Query(of.whole(f"sum(1 - {of.ready})"), "behind"),
+            Query(of.whole(f"sum({of.stalled})"), "stalled of these"),
+            Query(of.whole(unknown), "unknown"),
+            overrides=[bad_if_any("stalled of these")],
+            **COUNT,
+        ),
+    ]
 
 
 def mean_completion(of: Scope) -> Panel:
     return stat(
         "Mean completion",
-        "Completion averaged over all selected translations, with equal weight, whatever their targets are.",
-        Query(f"avg({of.ratio})"),
+        f"Of all selected translations now, with equal weight, whatever their targets are. {BLANK}",
+        Query(of.whole(f"avg({of.ratio})"), "now"),
         **PERCENT,
     )
 
 
 def dates(of: Scope) -> Panel:
     """How many of what is not ready is due when."""
-    none = f"0 * count({of.served})"
+
+    def due(title: str, when: str) -> Query:
+        return Query(of.whole(f"count({of.open} {when}) or 0 * count({of.served})"), title)
+
     return stat(
         "Due and not ready",
-        "Translations whose target has a date and that are not ready: the date has passed; it is within as many days as the alert "
-        "for what is at risk looks ahead, or else 14; or it is later.",
-        Query(f"count({of.open} < time()) or {none}", "missed"),
-        Query(f"count({of.open} >= time() < time() + $at_risk_within) or {none}", "soon"),
-        Query(f"count({of.open} >= time() + $at_risk_within) or {none}", "later"),
-        overrides=[override("missed", **colored(NONE_WANTED))],
+        "Translations whose target has a date and that are not ready: the date was missed; it is within as many days as the "
+        f"alert for what is at risk looks ahead, or else 14; or it is later. {BLANK}",
+        due("missed", "< time()"),
+        due("soon", ">= time() < time() + $at_risk_within"),
+        due("later", ">= time() + $at_risk_within"),
+        overrides=[bad_if_any("missed")],
         **COUNT,
     )
 
@@ -66,36 +126,58 @@ def age_of_data(of: Scope) -> Panel:
     of_the_account = f"on ({ACCOUNT}) group_left () {INTERVAL}"
     return age(
         "Oldest data",
-        "How long ago the repository whose data are oldest was last read. Data older than poll.stale_after are not shown at all.",
-        f"max({of.age})",
-        f"max({late(of.age, of_the_account)})",
+        f"How long ago the repository whose data are oldest was last read. Data older than poll.stale_after are not shown. {BLANK}",
+        of.whole(f"max({of.age})"),
+        of.whole(f"max({late(of.age, of_the_account)})"),
     )
 
 
-def completion_over_time(ratio: str) -> Panel:
-    expr = f"avg by (language) ({ratio})"
+def completion_over_time(of: Scope, ratio: str, window: str) -> Panel:
+    expr, mean = f"avg by (language) ({ratio})", f"mean of all, {window}"
     return lines(
         "Completion of the five languages furthest behind",
-        "The five that are furthest behind at the end of the time range, and the mean of all. A fall is new text to translate.",
-        Query(f"{expr} and bottomk(5, {at_the_end(expr)})", "{{language}}"),
-        Query(f"avg({ratio})", "mean of all"),
-        overrides=[
-            override("mean of all", color={"mode": "fixed", "fixedColor": NEUTRAL}, custom__lineStyle=DASHED),
-        ],
-        last=True,
+        "The five that are furthest behind at the end of the time range, and the mean of all. A fall is new text to translate. "
+        f"{BLANK}",
+        Query(of.whole_recorded(f"{expr} and bottomk(5, {at_the_end(expr)})"), "{{language}}"),
+        Query(of.whole_recorded(f"avg({ratio})"), mean),
+        overrides=[fixed(mean, NEUTRAL, custom__lineStyle={"fill": "dash", "dash": [10, 10]})],
+        legend=LEGEND_WITH_LAST,
         points=POINTS_OF_ALL_LANGUAGES,
         **PERCENT,
         custom={"axisSoftMax": 1},
     )
 
 
-def counts_over_time(of: Scope) -> Panel:
+def counts(of: Scope, title: str, description: str, *counted: tuple[str, str, str], **more: int) -> Panel:
+    """Totals over time: of each its expression, its name and its colour."""
     return lines(
+        title,
+        f"{description} {BLANK}",
+        *(Query(of.whole_recorded(expr), name) for expr, name, _ in counted),
+        overrides=[fixed(name, color) for _, name, color in counted],
+        stepped=True,
+        **more,
+        **COUNTS,
+    )
+
+
+def ready_and_stalled(of: Scope) -> Panel:
+    return counts(
+        of,
         "Ready and stalled",
         "How many translations were ready, and how many had stalled. All languages count, whichever are selected.",
-        Query(f"sum({of.recorded_ready})", "ready"),
-        Query(f"sum({of.recorded_stalled})", "stalled"),
-        overrides=[fixed("ready", GOOD), fixed("stalled", BAD)],
-        stepped=True,
-        **COUNTS,
+        (f"sum({of.recorded_ready})", "ready", GOOD),
+        (f"sum({of.recorded_stalled})", "stalled", BAD),
+    )
+
+
+def outlook_column(name: str) -> Column:
+    return word_column(name, "Outlook", 105, ("in time", GOOD), ("at risk", BAD), ("no estimate", NEUTRAL), ("missed", BAD))
+
+
+def outlook(of: Scope, dated: str) -> str:
+    """What the column shows, of translations with these dates."""
+    return (
+        f"({dated} < time()) * 0 + 3 or ({of.recorded_at_risk} and {dated}) * 0 + 1 or ({of.estimate} > bool {dated})"
+        f" or {dated} * 0 + 2"
     )

@@ -4,6 +4,7 @@
 
 import type * as schema from "@grafana/schema";
 import type * as stat from "@grafana/schema/dist/esm/raw/composable/stat/panelcfg/x/StatPanelCfg_types.gen";
+import type * as timeline from "@grafana/schema/dist/esm/raw/composable/statetimeline/panelcfg/x/StateTimelinePanelCfg_types.gen";
 import type * as table from "@grafana/schema/dist/esm/raw/composable/table/panelcfg/x/TablePanelCfg_types.gen";
 import type * as timeseries from "@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen";
 
@@ -77,6 +78,7 @@ type AnyPanel =
     | Panel<"stat", stat.Options, object>
     | Panel<"table", table.Options, table.FieldConfig>
     | Panel<"timeseries", timeseries.Options, timeseries.FieldConfig>
+    | Panel<"state-timeline", timeline.Options, timeline.FieldConfig>
     | Json<schema.RowPanel>;
 
 type Event = Omit<Json<schema.AnnotationQuery>, "target" | "datasource"> & {

@@ -26,7 +26,7 @@ with ExitStack() as stack:
     scrape = {"job_name": "demo", "static_configs": [{"targets": [address(demo, log)]}]}
     config = {
         "global": {"scrape_interval": "5s", "evaluation_interval": "15s"},
-        "rule_files": [str(RULES / "recording-rules.yaml")],
+        "rule_files": [str(RULES / name) for name in ("recording-rules.yaml", "alerts.yaml")],
         "scrape_configs": [scrape],
     }
     (folder / "prometheus.json").write_text(json.dumps(config))
@@ -42,7 +42,7 @@ with ExitStack() as stack:
             "height": height,
             "picture": str(PICTURES / f"dashboard-{name}-{theme}.png"),
         }
-        for name, theme, height in (("progress", "light", 1170), ("progress", "dark", 1170), ("repository", "light", 800))
+        for name, theme, height in (("progress", "light", 1560), ("progress", "dark", 1560), ("repository", "light", 1060))
     ]
     command = ["node", Path(__file__).parent / "draw" / "draw.mjs", os.environ["NODE_FOLDER"], FOLDER]
     lines = "".join(json.dumps(request) + "\n" for request in requests)

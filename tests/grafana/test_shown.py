@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 import unittest
 from contextlib import ExitStack
 from functools import cache
@@ -15,7 +16,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import world
-from dashboards import FOLDER, Json
+from dashboards import FOLDER, Json, load
+from dashboards import panels as dashboard_panels
 from harness import Prometheus
 
 UIDS = ["translation-progress", "translation-repository", "translation-exporter"]
@@ -27,6 +29,9 @@ WORLDS = {
     "empty": (list, world.MINUTE),
     "ready": (world.everything_ready, world.MINUTE),
     "large": (world.large, 4 * world.MINUTE),
+    "nothing read": (world.nothing_read, world.MINUTE),
+    "outage": (lambda: world.outage(down=False), world.MINUTE),
+    "down": (lambda: world.outage(down=True), world.MINUTE),
 }
 # Columns that may lie beyond the right edge: those of the languages, and those that tell accounts apart.
 SCROLLED = re.compile(r"l\d\d|Job|Namespace|Cluster")
@@ -62,7 +67,7 @@ def seen(uid: str, where: str = "full", *, address: str = "", theme: str = "ligh
 @cache
 def drawn(uid: str, where: str, address: str, theme: str, width: int) -> Json:
     request = {"uid": uid, "prometheus": urls[where], "theme": theme, "width": width}
-    request["address"] = f"from=now-2h&to=now&{address}"
+    request["address"] = address if "from=" in address else f"from=now-2h&to=now&{address}"
     artist.stdin.write(json.dumps(request) + "\n")
     artist.stdin.flush()
     answer = json.loads(artist.stdout.readline())
@@ -107,29 +112,28 @@ class Shown(unittest.TestCase):
 
 class Figures(Shown):
     ALL = {
-        "Translations: ready": "4",
-        "Translations: behind": "5",
-        "Translations: stalled": "1",
-        "Translations: unknown": "1",
-        "Repositories: ready": "1",
-        "Repositories: in total": "4",
+        "Translations: 4 of 10 ready": "40.0%",
+        "Not ready: behind": "5",
+        "Not ready: stalled of these": "1",
+        "Not ready: unknown": "1",
+        "Repositories: ready of 4": "1",
         "Repositories: no data": "1",
         "Due and not ready: missed": "1",
         "Due and not ready: soon": "2",
         "Due and not ready: later": "1",
-        "Mean completion: Value": "65.1%",
+        "Mean completion: now": "65.1%",
         "Oldest data: ago": "3.0 days",
         "Oldest data: that is": "late",
     }
     WEB = {
-        "Translations: ready": "2",
-        "Translations: behind": "1",
-        "Translations: stalled": "0",
-        "Translations: unknown": "1",
+        "Translations: 2 of 4 ready": "50.0%",
+        "Not ready: behind": "1",
+        "Not ready: stalled of these": "0",
+        "Not ready: unknown": "1",
         "Due and not ready: missed": "1",
         "Due and not ready: soon": "1",
         "Due and not ready: later": "0",
-        "Oldest data: that is": "in time",
+        "Oldest data: that is": "on time",
     }
 
     def test_figures_of_everything_with_two_replicas_and_two_accounts(self):
@@ -137,7 +141,7 @@ class Figures(Shown):
 
     def test_current_figures_are_the_same_without_rules_but_for_their_threshold(self):
         # Seven days instead of the eight that are recorded: another language has stalled.
-        self.assertEqual(figures(PROGRESS, "without rules"), self.ALL | {"Translations: stalled": "2"})
+        self.assertEqual(figures(PROGRESS, "without rules"), self.ALL | {"Not ready: stalled of these": "2"})
 
     def test_a_dot_in_the_name_of_a_repository_is_no_wildcard(self):
         self.assertLessEqual(self.WEB.items(), figures(REPOSITORY, address="var-repo=acme/app.web").items())
@@ -146,11 +150,11 @@ class Figures(Shown):
     def test_a_plus_in_the_name_of_a_repository_is_no_mistake_and_both_accounts_that_have_it_count(self):
         for uid in (PROGRESS, REPOSITORY):
             shown = figures(uid, address="var-repo=acme/c%2B%2B")
-            self.assertEqual((shown["Translations: ready"], shown["Translations: behind"]), ("2", "2"), uid)
+            self.assertEqual((shown["Translations: 2 of 4 ready"], shown["Not ready: behind"]), ("50.0%", "2"), uid)
 
     def test_a_cluster_can_be_chosen(self):
         shown = figures(PROGRESS, address="var-cluster=west")
-        self.assertEqual((shown["Translations: ready"], shown["Translations: behind"]), ("0", "2"))
+        self.assertEqual((shown["Translations: 0 of 2 ready"], shown["Not ready: behind"]), ("0.0%", "2"))
 
     def test_the_exporters_figures_count_one_that_is_down_and_one_that_never_read_everything(self):
         self.assertEqual(
@@ -163,15 +167,20 @@ class Figures(Shown):
                 "Last full poll: ago": "5.0 days",
                 "Last full poll: that is": "late",
                 "Repositories: failing": "1",
-                "Repositories: without data": "1",
-                "Scale: it is": "plausible",
-                "Scale: outside of it": "0",
+                "Repositories: no data": "1",
             },
         )
 
     def test_one_that_is_not_ready_among_thousands_is_neither_rounded_nor_abbreviated(self):
         shown = figures(PROGRESS, "large")
-        self.assertEqual((shown["Translations: ready"], shown["Translations: behind"]), ("6,399", "1"))
+        self.assertEqual((shown["Translations: 6399 of 6400 ready"], shown["Not ready: behind"]), ("< 100 %", "1"))
+
+    def test_a_forecast_is_a_day_or_says_why_there_is_none(self):
+        shown = {name: figures(REPOSITORY, "outage", address=f"var-repo={name}") for name in ("umbrella/app", "acme/app-web")}
+        day = time.strftime("%Y-%m-%d", time.gmtime(world.NOW + 40 * world.DAY))
+        forecasts = [(one["Forecast: last one ready"], one["Forecast: not rising"]) for one in shown.values()]
+        self.assertEqual(forecasts, [(day, "0"), ("none is rising", "2")])
+        self.assertEqual(figures(REPOSITORY, "ready")["Forecast: last one ready"], "all are ready")
 
 
 class Tables(Shown):
@@ -182,7 +191,7 @@ class Tables(Shown):
             [
                 ("acme/app.web", "es", "-2.0", "missed", "50.0%", "90%"),
                 ("acme/app.web", "ja", "3.0", "no estimate", "unknown", "90%"),
-                ("acme/c++", "it", "10.0", "too late", "40.0%", "80%"),
+                ("acme/c++", "it", "10.0", "at risk", "40.0%", "80%"),
                 ("acme/c++", "de", "20.0", "in time", "70.0%", "100%"),
             ],
         )
@@ -214,7 +223,7 @@ class Tables(Shown):
 
     def test_the_matrix_begins_with_the_worst_and_colours_nothing_that_is_ready_or_absent(self):
         matrix = panels(PROGRESS)["Repositories by languages: acme"]
-        self.assertEqual(matrix["columns"], ["Repository", "Worst", "de", "es", "fr", "eo"])
+        self.assertEqual(matrix["columns"], ["Repository", "Worst", "de", "eo", "es", "fr"])
         shown = [("acme/app-web", "20%", ""), ("acme/app.web", "50%", "50%"), ("acme/c++", "✓", "")]
         self.assertEqual(rows(matrix, "Repository", "Worst", "es"), shown)
         colors = {cell["text"]: cell["color"] for row in matrix["cells"] for cell in list(row.values())[1:]}
@@ -241,22 +250,95 @@ class Charts(Shown):
     def test_what_never_happens_has_no_line(self):
         names = [line["name"] for line in panels(EXPORTER)["Failures per hour, by reason"]["lines"]]
         self.assertEqual(names, ["all", "server_error"])
-        states = [line["name"] for line in panels(EXPORTER)["Repositories by state"]["lines"]]
-        self.assertEqual(sorted(states), ["failing", "fresh", "stale"])
+        kinds = [line["name"] for line in panels(EXPORTER)["Problems"]["lines"]]
+        never = {f"{kind} {account}" for kind in ("api_key", "data_stale") for account in ("acme east", "umbrella west")}
+        self.assertFalse(never & set(kinds))
+
+    def test_the_problems_of_the_diagnosis_are_shown_by_kind_and_account(self):
+        shown = {line["name"]: line["last"] for line in panels(EXPORTER)["Problems"]["lines"]}
+        overrun = {"polls_overrun acme east": "for information", "polls_overrun umbrella west": "for information"}
+        self.assertEqual(shown, {"any with an alert": "found", "polls_failing umbrella west": "found"} | overrun)
+        nothing = {line["name"]: line["last"] for line in panels(EXPORTER, "ready")["Problems"]["lines"]}
+        self.assertEqual(nothing, {"any with an alert": "none"})
+
+    def test_only_what_is_not_fresh_is_charted_also_where_there_is_none(self):
+        shown = panels(EXPORTER)["Repositories that are not fresh"]["lines"]
+        self.assertEqual({line["name"]: line["last"] for line in shown}, {"failing": "1", "pending": "0", "stale": "1"})
+
+    def test_a_pods_memory_is_shown_beside_its_limit(self):
+        shown = {line["name"]: line["last"] for line in panels(EXPORTER)["Memory"]["lines"]}
+        self.assertEqual((shown["limit"], shown["acme-1:1 acme east"]), ("128 MiB", "28.6 MiB"))
 
     def test_what_is_left_of_what_has_a_date_is_counted(self):
         # French was ready an hour ago; Japanese has no completion that could be recorded.
         left = {line["name"]: (line["max"], line["last"]) for line in panels(PROGRESS)["Left of what has a date"]["lines"]}
-        self.assertEqual(left, {"not ready": (4, "3"), "date missed": (1, "1")})
+        self.assertEqual(left, {"not ready": (4, "3"), "missed": (1, "1")})
 
     def test_the_languages_furthest_behind_are_drawn_beside_the_mean(self):
         lines = panels(PROGRESS)["Completion of the five languages furthest behind"]["lines"]
         shown = {line["name"]: line["last"] for line in lines}
-        self.assertEqual(shown, {"eo": "10.0%", "it": "40.0%", "es": "50.0%", "de": "72.5%", "fr": "98.0%", "mean of all": "65.1%"})
+        self.assertEqual(shown, {"eo": "10.0%", "it": "40.0%", "es": "50.0%", "de": "72.5%", "fr": "98.0%", "mean of all, highest of 10 minutes": "65.1%"})
 
     def test_the_moment_in_which_a_language_was_ready_is_marked(self):
         events = {event["name"]: event["titles"] for event in seen(REPOSITORY, address="var-repo=acme/app.web")["events"]}
         self.assertEqual(events, {"Language ready": ["fr is ready"], "No longer ready": []})
+
+
+class Attention(Shown):
+    """The first screen says what needs attention; totals that would be wrong are blank."""
+
+    def messages(self, uid: str, where: str, address: str = "") -> list[tuple[str, ...]]:
+        return rows(panels(uid, where, address=address)["What needs attention"], "What", "Job")
+
+    def during(self, minutes: int) -> str:
+        """An hour of a day of which eight hours were an outage, so long after its begin."""
+        end = world.OUTAGE[0] + minutes * world.MINUTE
+        return f"from={(end - world.HOUR) * 1000}&to={end * 1000}"
+
+    def test_firing_alerts_lead_to_their_runbooks(self):
+        for uid in UIDS:
+            [first, _] = panels(uid)["What needs attention"]["cells"]
+            self.assertEqual((first["What"]["text"], first["How many"]["text"]), ("TranslationExporterDown", "1"))
+            self.assertRegex(first["What"]["links"][0], "/deploy/prometheus/README.md#TranslationExporterDown$")
+
+    def test_it_says_what_is_not_installed_and_else_that_nothing_fires(self):
+        for uid in UIDS:
+            asked = [message.split(":")[0] for message, _ in self.messages(uid, "empty")]
+            self.assertEqual(asked, ["No exporter is scraped yet", "The rules are not loaded"])
+            self.assertEqual([message for message, _ in self.messages(uid, "ready")], ["No alert is firing"])
+            unread = [(message.split(":")[0], job) for message, job in self.messages(uid, "nothing read")]
+            self.assertEqual(unread, [("Data are missing", "umbrella"), ("No alert is firing", "")])
+
+    def test_no_total_leaves_out_an_account_whose_data_are_missing(self):
+        for where, gone in (("outage", 62), ("down", 1)):
+            for minutes in (gone + 1, 4 * 60, 8 * 60 - 1):
+                address = self.during(minutes)
+                self.place = f"{where}, {minutes} minutes after its begin"
+                missing = [job for message, job in self.messages(PROGRESS, where, address) if message.startswith("Data are missing")]
+                self.assertEqual(missing, ["umbrella"])
+                shown = figures(PROGRESS, where, address=address)
+                self.assertEqual({name for name in shown if name != "Repositories: no data" and not name.endswith(": No data")}, set())
+                for language in panels(PROGRESS, where, address=address)["Languages"]["cells"]:
+                    self.assertEqual([language[name]["text"] for name in ("Behind", "Of", "Completion")], ["", "", ""])
+
+    def test_no_chart_of_totals_looks_better_in_an_outage(self):
+        # All stands still: a line of a day that is neither blank nor as it was has left out an account.
+        day = f"from={(world.NOW - 23 * world.HOUR) * 1000}&to={(world.NOW - 2 * world.HOUR) * 1000}"
+        titles = ["Ready and stalled", "Left of what has a date", "Completion of the five languages furthest behind"]
+        for where in ("outage", "down"):
+            shown = panels(PROGRESS, where, address=day)
+            for title in titles:
+                self.place = f"{where}: {title}"
+                self.assertTrue(shown[title]["lines"])
+                self.assertEqual([line for line in shown[title]["lines"] if line["max"] - line["min"] > 1e-9], [])
+            ended = panels(PROGRESS, where, address=self.during(4 * 60))
+            self.assertEqual([line for title in titles for line in ended[title]["lines"]], [])
+
+    def test_a_repository_is_not_blank_because_another_account_is(self):
+        for repo, blank in (("umbrella/app", True), ("acme/app-web", False)):
+            for where in ("outage", "down"):
+                shown = figures(REPOSITORY, where, address=f"{self.during(4 * 60)}&var-repo={repo}")
+                self.assertEqual("Not ready: behind" not in shown, blank, repo)
 
 
 class Links(Shown):
@@ -289,6 +371,13 @@ class Links(Shown):
             [href] = [href for title, href in links.items() if title.endswith(other)]
             self.assertEqual(self.follow(href)["variables"]["job"]["value"], ["umbrella"])
 
+    def test_a_row_leads_to_where_it_is_translated_if_that_is_known(self):
+        for title in ("What is due", "Without progress for the longest time", "Repositories read longest ago"):
+            for row in panels(PROGRESS)[title]["cells"]:
+                known = row["Job"]["text"] == "acme" and row["Repository"]["text"] != "acme/gone"
+                work = (row["Work"]["text"], row["Work"]["links"][0])
+                self.assertEqual(work, ("open", world.URL + row["Repository"]["text"]) if known else ("", ""))
+
     def test_a_row_leads_to_its_repository_in_its_account(self):
         [row] = [row for row in panels(PROGRESS)["What is due"]["cells"] if row["Language"]["text"] == "it"]
         for column, language in (("Repository", ["$__all"]), ("Language", ["it"])):
@@ -320,24 +409,40 @@ class Everywhere(Shown):
 
     def test_where_nothing_is_known_nothing_looks_good_or_bad(self):
         for panel in self.every_panel({"where": "empty"}):
+            self.assertFalse(panel.get("lines"))
+            if panel["title"] == "What needs attention":
+                continue
             for value in panel.get("values", []):
-                self.assertEqual(value["text"], "No data")
+                self.assertEqual(value["text"], "data missing")
                 self.assertNotIn(value["color"], RED | BLUE)
-            self.assertFalse(panel.get("cells") or panel.get("lines"))
+            self.assertFalse(panel.get("cells"))
 
     def test_a_table_without_rows_keeps_its_columns(self):
         for uid in UIDS:
             for title, panel in panels(uid).items():
                 if "columns" in panel and not title.startswith("Repositories by languages"):
                     empty = panels(uid, "empty")[title]["columns"]
-                    self.assertEqual(empty, [name for name in panel["columns"] if name not in ("Namespace", "Cluster")], title)
+                    expected = [name for name in panel["columns"] if name not in ("Namespace", "Cluster", "Work")]
+                    self.assertEqual(empty, expected, title)
 
     def test_where_everything_is_ready_nothing_looks_bad(self):
         for panel in self.every_panel({"where": "ready"}):
             self.assertFalse(RED & {value["color"] for value in panel.get("values", [])})
             self.assertFalse(RED & {cell["color"] for row in panel.get("cells", []) for cell in row.values()})
-        self.assertEqual(figures(PROGRESS, "ready")["Repositories: ready"], "6")
+        self.assertEqual(figures(PROGRESS, "ready")["Repositories: ready of 6"], "6")
         self.assertEqual(panels(PROGRESS, "ready")["What is due"]["cells"], [])
+
+    def test_every_override_configures_what_some_situation_shows(self):
+        shown: dict[str, set[str]] = {}
+        for panel in self.every_panel(*({"where": where} for where in ("full", "ready", "large", "outage"))):
+            names = shown.setdefault(panel["title"].split(":")[0], set())
+            names |= {*panel.get("columns", []), *(one["name"] for one in panel.get("values", []) + panel.get("lines", []))}
+        for dashboard in load():
+            for panel in dashboard_panels(dashboard):
+                for matcher in (override["matcher"] for override in panel["fieldConfig"]["overrides"]):
+                    pattern = matcher["options"].strip("/") if matcher["id"] == "byRegexp" else f"^{re.escape(matcher['options'])}$"
+                    names = shown[panel["title"].split(":")[0]]
+                    self.assertTrue([name for name in names if re.search(pattern, name)], f"{panel['title']}: {pattern}")
 
     def test_every_text_has_a_contrast_of_4_5_and_every_title_and_column_that_matters_is_visible(self):
         for panel in self.every_panel({}, {"theme": "dark", "width": 1920}, {"where": "large"}, {"where": "empty"}):

@@ -39,6 +39,10 @@ OF_UMBRELLA: Known = {
 }
 
 
+KINDS = {"api_key": "warning", "polls_failing": "warning", "data_stale": "warning", "polls_overrun": "info"}
+URL = "https://l10n.example/"
+
+
 def counter(per_hour: float) -> Callable[[int], float]:
     return lambda at: per_hour * (at - NOW + 3 * HOUR) / HOUR
 
@@ -61,6 +65,7 @@ def translations(known: Known, exporters: list[Labels], account: Labels, read: d
             "repo_language:translation_completion_ratio:missing": missing(ratio, 1 if target is None else target),
             "repo_language:translation_target_due_timestamp_seconds:missed": NOW + due if due is not None and due < 0 else None,
             "repo_language:translation_last_progress_timestamp_seconds:min": None if ratio is None else NOW - idle,
+            "repo_language:translation_target_due_timestamp_seconds:at_risk": NOW + due if late(due, ready) else None,
             "repo_language:translation_target_ratio:max": target,
             "repo_language:translation_target_due_timestamp_seconds:max": None if due is None else NOW + due,
             "repo_language:translation_completion_estimated_timestamp_seconds": None if ready is None else NOW + ready,
@@ -73,13 +78,19 @@ def translations(known: Known, exporters: list[Labels], account: Labels, read: d
         yield "repo:translation_languages_stalled:count", account | {"repo": repo}, 0, NOW - 2 * HOUR
         for exporter in exporters:
             of_repo = exporter | {"repo": repo}
-            yield "translation_repository_info", of_repo | {"id": "7", "private": "true"}, 1, NOW - 2 * HOUR
+            url = {"url": URL + repo} if account is ACME else {}
+            yield "translation_repository_info", of_repo | {"id": "7", "private": "true"} | url, 1, NOW - 2 * HOUR
             yield "translation_repository_created_timestamp_seconds", of_repo, NOW - 400 * DAY, NOW - 2 * HOUR
             yield "translation_repository_languages", of_repo, len(codes), NOW - 2 * HOUR
             yield "translation_repository_last_success_timestamp_seconds", of_repo, NOW - read.get(repo, MINUTE), NOW - 2 * HOUR
     for exporter in exporters:
         for code in {code for codes in languages.values() for code in codes}:
             yield "translation_language_info", exporter | {"language": code, "name": f"Name of {code}"}, 1, NOW - 2 * HOUR
+
+
+def late(due: float | None, ready: float | None) -> bool:
+    """Whether the alert for what is at risk would say so."""
+    return due is not None and ready is not None and 0 < due < min(ready, 14 * DAY)
 
 
 def missing(ratio: Value | None, target: float) -> Value | None:
@@ -126,6 +137,7 @@ def exporter(of: Labels, read: float, states: dict[str, int]) -> Iterator[Series
         ("state_writes", {}, 12),
         ("state_write_failures", {}, 0),
         ("tls_handshake_failures", {"reason": "timeout"}, 0),
+        ("log_lines_dropped", {}, 0),
         ("http_requests", {"path": "/metrics", "code": "200"}, 60),
     ]
     start = NOW - 2 * HOUR
@@ -135,6 +147,9 @@ def exporter(of: Labels, read: float, states: dict[str, int]) -> Iterator[Series
     yield from ((f"translation_exporter_{name}", of, value, start) for name, value in gauges.items())
     yield from ((f"translation_exporter_{name}_total", of | labels, counter(rate), start) for name, labels, rate in counters)
     yield from (("translation_exporter_repositories", of | {"state": state}, count, start) for state, count in states.items())
+    for kind, severity in KINDS.items():
+        value = int(kind == "polls_overrun" or kind == "polls_failing" and not read)
+        yield "translation_exporter_problem", of | {"kind": kind, "severity": severity}, value, start
     for le in ("0.1", "1", "+Inf"):
         labels = {"operation": "list_languages", "le": le}
         yield "translation_exporter_api_request_duration_seconds_bucket", of | labels, counter(120), start
@@ -142,7 +157,7 @@ def exporter(of: Labels, read: float, states: dict[str, int]) -> Iterator[Series
 
 def full() -> list[Series]:
     """Two replicas, an exporter that is down, an account of which no poll read everything, another job."""
-    states = {"fresh": 3, "failing": 1, "stale": 1, "pending": 0, "filtered": 0}
+    states = {"fresh": 2, "failing": 1, "stale": 1, "pending": 0, "filtered": 7}
     found = [*translations(OF_ACME, REPLICAS, ACME, {"acme/app-web": 3 * DAY})]
     found += translations(OF_UMBRELLA, [NEVER_READ], UMBRELLA, {})
     for replica in REPLICAS:
@@ -155,6 +170,10 @@ def full() -> list[Series]:
     # A day is not over since it was last seen.
     found.append(("translation_exporter_build_info", DOWN | {"version": "1.0.0", "revision": "1", "rustc": "1"}, 1, -HOUR))
     found.append(("translation:stalled_after_seconds", {}, 8 * DAY, NOW - 2 * HOUR))
+    for alertname, of in (("TranslationStalled", {"repo": "acme/app-web", "language": "de"}), ("TranslationExporterDown", {})):
+        found.append(("ALERTS", ACME | of | {"alertname": alertname, "alertstate": "firing", "severity": "warning"}, 1, NOW - 2 * HOUR))
+    limit = {"cluster": "east", "namespace": "l10n", "pod": "acme-1", "container": "exporter", "resource": "memory"}
+    found.append(("kube_pod_container_resource_limits", limit | OTHER, 134217728, NOW - 2 * HOUR))
     return found
 
 
@@ -166,7 +185,63 @@ def everything_ready() -> list[Series]:
     repositories = ("acme/app", "acme/c++", "acme/r&d", "acme/x", "acme/x#y", "acme/50%")
     known: Known = {(repo, code): (1, DAY, 0.9, 5 * DAY, None) for repo in repositories for code in ("de", "fr")}
     of = REPLICAS[0]
-    return [*translations(known, [of], ACME, {}), *exporter(of, NOW - MINUTE, {"fresh": len(repositories)})]
+    found = [*translations(known, [of], ACME, {}), *exporter(of, NOW - MINUTE, {"fresh": len(repositories)})]
+    found = [(name, labels, 0 if name == "translation_exporter_problem" else value, start) for name, labels, value, start in found]
+    return [*found, ("translation:stalled_after_seconds", {}, 8 * DAY, NOW - 2 * HOUR)]
+
+
+# One of two accounts is without data for eight hours.
+OUTAGE = NOW - 16 * HOUR, NOW - 8 * HOUR
+LOST: Known = {
+    (f"umbrella/{repo}", code): (0.3, 9 * DAY, 0.9, 30 * DAY, 40 * DAY) for repo in ("app", "site", "docs") for code in ("de", "fr", "it")
+}
+
+
+def outage(*, down: bool) -> list[Series]:
+    """The API of an account cannot be reached, or its exporter is down; the other account goes on."""
+    begin, end = OUTAGE
+    read = {"acme/app-web": MINUTE}
+    found = [*translations(OF_ACME, REPLICAS[:1], ACME, read), *exporter(REPLICAS[0], NOW - MINUTE, {"fresh": 3})]
+    states = {"fresh": 3, "failing": 0, "stale": 0, "pending": 0, "filtered": 0}
+    umbrella = [*translations(LOST, [NEVER_READ], UMBRELLA, {}), *exporter(NEVER_READ, NOW - MINUTE, states)]
+    umbrella = [(name, labels, lost(name, labels, value, down), start) for name, labels, value, start in umbrella]
+    rules = "translation:stalled_after_seconds", {}, 7 * DAY, 0
+    alert = {"alertname": "TranslationExporterDown" if down else "TranslationPollFailing", "alertstate": "firing", "severity": "warning"}
+    firing = "ALERTS", UMBRELLA | alert, lambda at: 1 if begin + 15 * MINUTE <= at < end else None, 0
+    return [(name, labels, value, NOW - DAY) for name, labels, value, _ in [*found, *umbrella, rules, firing]]
+
+
+def lost(name: str, labels: Labels, value: Value, down: bool) -> Value:
+    """What becomes of a series in the outage: an hour after its begin, data are stale, one repository after the other."""
+    begin, end = OUTAGE
+    order = [f"umbrella/{repo}" for repo in ("app", "site", "docs")]
+    at_place = order.index(labels["repo"]) * MINUTE if "repo" in labels else 0
+    stale = begin + HOUR + 5 * at_place, end + at_place
+    gone = (lambda at: begin <= at < end) if down else (lambda at: "repo" in labels and stale[0] <= at < stale[1])
+    # A recorded series comes back with the next evaluation.
+    hidden = (lambda at: gone(at) or gone(at - MINUTE)) if ":" in name else gone
+    kept = ("translation_repository_info", "translation_repository_created", "translation_repository_last_success")
+
+    def without_data(at: int) -> float | None:
+        now = value(at) if callable(value) else value
+        if down or name.startswith(kept) or not begin <= at < end + 3 * MINUTE:
+            stopped = begin <= at < end and name.startswith("translation_repository_last_success")
+            return begin if stopped and not down else 0 if name == "up" and gone(at) else None if down and hidden(at) else now
+        if name == "translation_up" or labels.get("kind") == "polls_failing":
+            return int(name != "translation_up")
+        if state := labels.get("state"):
+            count = sum(begin + HOUR + 5 * n * MINUTE <= at < end + n * MINUTE for n in range(3))
+            return {"stale": count, "fresh": 3 - count if at >= end else 0, "failing": 3 - count if at < end else 0}.get(state, 0)
+        return None if hidden(at) else now
+
+    return without_data
+
+
+def nothing_read() -> list[Series]:
+    """An exporter that could read nothing since its start."""
+    found = exporter(NEVER_READ, 0, dict.fromkeys(("fresh", "failing", "stale", "pending", "filtered"), 0))
+    found = ((name, labels, 0 if name == "translation_up" else value, start) for name, labels, value, start in found)
+    return [*found, ("translation:stalled_after_seconds", {}, 7 * DAY, NOW - 2 * HOUR)]
 
 
 def large() -> list[Series]:

@@ -74,7 +74,7 @@ const address = (url: string) => textUtil.sanitizeUrl(sceneGraph.interpolate(sce
 function panel(one: VizPanel): any {
     const received = sceneGraph.getData(one).state.data!;
     const { series } = one.applyFieldConfig(received);
-    const kinds: Record<string, any> = { stat, table, timeseries: lines };
+    const kinds: Record<string, any> = { stat, table, timeseries: lines, "state-timeline": lines };
     return {
         title: one.interpolate(one.state.title),
         errors: received.errors?.map(({ message }) => message) ?? [],

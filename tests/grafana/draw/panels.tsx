@@ -25,11 +25,13 @@ const LINE = {
     hideFrom: { tooltip: false, viz: false, legend: false },
 };
 const CELL = { align: undefined, cellOptions: undefined, filterable: undefined, inspect: undefined, minWidth: undefined, width: undefined };
+const STATE = { lineWidth: 0, fillOpacity: 70 };
 
 export function registerPanels() {
     register("stat", Stat, {}, "thresholds");
     register("table", Table, CELL, "thresholds").setNoPadding();
     register("timeseries", Lines, LINE, "palette-classic");
+    register("state-timeline", Timeline, STATE, "thresholds");
 }
 
 function register(pluginId: string, component: any, fields: object, color: string) {
@@ -63,7 +65,9 @@ function Stat(props: any) {
             height={props.height}
             itemSpacing={3}
             autoGrid
-            renderValue={({ value, ...size }: any) => <BigValue {...props.options} {...size} theme={theme} value={value.display} />}
+            renderValue={({ value, ...size }: any) => (
+                <BigValue {...props.options} {...size} disableWideLayout={!props.options.wideLayout} theme={theme} value={value.display} />
+            )}
         />
     );
 }
@@ -108,6 +112,33 @@ function Lines({ data: { series, structureRev }, height, options, timeRange, tim
             {() => <></>}
         </TimeSeries>
     );
+}
+
+/** The states of each series: Grafana draws them on a canvas, with a library that is no package. */
+function Timeline({ data: { series }, timeRange: { from, to } }: any) {
+    const theme = useTheme2();
+    data.cacheFieldDisplayNames(series);
+    const shown = series.filter((frame: data.DataFrame) => frame.fields.some(({ type }) => type === "number"));
+    if (!shown.length) return <NoData />;
+    const [start, length] = [from.valueOf(), to.valueOf() - from.valueOf()];
+    return shown.map((frame: data.DataFrame, at: number) => {
+        const time = frame.fields.find(({ type }) => type === "time")!;
+        const field = frame.fields.find(({ type }) => type === "number")!;
+        const display = data.getDisplayProcessor({ field, theme });
+        const step = time.config.interval ?? 0;
+        return (
+            <div key={at} style={{ display: "flex", height: 22, alignItems: "center" }}>
+                <div style={{ width: 220, overflow: "hidden", whiteSpace: "nowrap" }}>{data.getFieldDisplayName(field, frame, series)}</div>
+                <svg style={{ flex: 1, height: 16 }} viewBox="0 0 1000 16" preserveAspectRatio="none">
+                    {time.values.map((when: number, row: number) => {
+                        const [x, width] = [((when - start) / length) * 1000, (step / length) * 1000];
+                        const { color } = display(field.values[row]);
+                        return <rect key={row} x={x} width={width} height={16} fill={color} fillOpacity={field.values[row] ? 0.8 : 0.15} />;
+                    })}
+                </svg>
+            </div>
+        );
+    });
 }
 
 /** The lines, with gaps where samples are missing, each with its place in the palette. */
