@@ -69,8 +69,8 @@ def gaps(served: str) -> str:
 
     Where polls do not fail otherwise, the repositories that are not served are those that the key may not read.
     """
-    missing = f"({REPOSITORIES} > ({served} or {REPOSITORIES} * 0))"
-    whole = f"(({LISTED} or {served}) unless {missing} or ({served} and {LISTED} unless {POLLS_FAIL}))"
+    complete = f"{REPOSITORIES} <= ({served} or {REPOSITORIES} * 0) and ({LISTED} or {served})"
+    whole = f"({complete} or {served} and {LISTED} unless {POLLS_FAIL})"
     return f"(group by ({ACCOUNT}) ({KNOWN}) unless {whole})"
 
 

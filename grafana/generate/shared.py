@@ -80,7 +80,7 @@ def readiness(of: Scope) -> list[Panel]:
             "A translation is one language of one repository. It is ready when its completion is at or above its target, which "
             "is 100 % where no other is configured.",
             ready,
-            f"(count({of.ready}) + {unknown})",
+            f"(count({of.ratio}) + {unknown})",
         ),
         stat(
             "Not ready",
@@ -176,8 +176,6 @@ def outlook_column(name: str) -> Column:
 
 
 def outlook(of: Scope, dated: str) -> str:
-    """What the column shows, of translations with these dates."""
-    return (
-        f"({dated} < time()) * 0 + 3 or ({of.recorded_at_risk} and {dated}) * 0 + 1 or ({of.estimate} > bool {dated})"
-        f" or {dated} * 0 + 2"
-    )
+    """What the column shows, of these translations; to compute which they are costs more than all their dates."""
+    late = f"{of.recorded_at_risk} * 0 + 1 or ({of.estimate} > bool {of.due})"
+    return f"(({of.due} < time()) * 0 + 3 or {late} or {of.due} * 0 + 2) and {dated}"
