@@ -63,24 +63,19 @@ def age(title: str, description: str, expr: str, is_late: str) -> Panel:
     )
 
 
-def share(of: Scope, title: str, description: str, part: str, everything: str) -> Panel:
-    """A share, and in words of how many."""
-    counted = " * on () group_left ({0}) count_values(\"{0}\", {1})"
-    expr = f"{part} / {everything}" + counted.format("part", part) + counted.format("all", everything)
-    return stat(title, f"{description} {BLANK}", Query(of.whole(expr), "{{part}} of {{all}} ready"), **PERCENT)
-
-
 def readiness(of: Scope) -> list[Panel]:
     """How many are ready, and how many are not."""
     ready, unknown = f"sum({of.ready})", f"sum({of.unknown})"
+    everything = f"(count({of.ratio}) + {unknown})"
+    # The two counts are labels, so that the share says of how many it is.
+    labels = f'group_left (ready) count_values("ready", {ready}) * on () group_left (all) count_values("all", {everything})'
     return [
-        share(
-            of,
+        stat(
             "Translations",
             "A translation is one language of one repository. It is ready when its completion is at or above its target, which "
-            "is 100 % where no other is configured.",
-            ready,
-            f"(count({of.ratio}) + {unknown})",
+            f"is 100 % where no other is configured. {BLANK}",
+            Query(of.whole(f"{ready} / {everything} * on () {labels}"), "{{ready}} of {{all}} ready"),
+            **PERCENT,
         ),
         stat(
             "Not ready",
@@ -97,9 +92,9 @@ def readiness(of: Scope) -> list[Panel]:
 
 def mean_completion(of: Scope) -> Panel:
     return stat(
-        "Mean completion",
+        "Mean",
         f"Of all selected translations now, with equal weight, whatever their targets are. {BLANK}",
-        Query(of.whole(f"avg({of.ratio})"), "now"),
+        Query(of.whole(f"avg({of.ratio})"), "completion now"),
         **PERCENT,
     )
 

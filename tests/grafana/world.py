@@ -8,7 +8,7 @@ from pathlib import Path
 NOW = int(time.time())
 MINUTE, HOUR, DAY = 60, 3600, 86400
 # The series end later than the tests.
-END = NOW + 15 * MINUTE
+END = NOW + HOUR
 
 Value = float | Callable[[int], float | None]
 Labels = dict[str, str]
