@@ -13,7 +13,7 @@ say "the dashboards have the types of two releases of Grafana"
 ./typecheck.sh "$root/grafana/dashboards" "$tools/npm"
 
 say "form, links, lint rules, provisioning, metrics"
-PROGRAM=$program "$tools/python/bin/python" -m unittest test_dashboards test_live
+PROGRAM=$program "$tools/python/bin/python" -m unittest test_dashboards test_live test_totals
 
 say "what Grafana's libraries draw of a Prometheus"
 NODE_FOLDER=$tools/npm "$tools/python/bin/python" -m unittest --verbose test_shown
