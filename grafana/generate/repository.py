@@ -107,7 +107,7 @@ def about() -> Panel:
 
 def build() -> Json:
     ready, not_ready = readiness(OF)
-    figures = (ready, 4), (not_ready, 7), (dates(OF), 4), (mean_completion(OF), 3), (forecast(), 6)
+    figures = (ready, 4), (not_ready, 7), (dates(OF), 4), (mean_completion(OF), 4), (forecast(), 5)
     history = completion_over_time(OF, OF.recorded_ratio, "now"), idle(), ready_and_stalled(OF)
     rows = [
         Row("Is $repository ready to release?", [*top(age_of_data(OF), *figures), side_by_side(TWELVE_ROWS, languages())]),

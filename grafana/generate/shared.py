@@ -92,9 +92,9 @@ def readiness(of: Scope) -> list[Panel]:
 
 def mean_completion(of: Scope) -> Panel:
     return stat(
-        "Mean",
+        "Mean completion",
         f"Of all selected translations now, with equal weight, whatever their targets are. {BLANK}",
-        Query(of.whole(f"avg({of.ratio})"), "completion now"),
+        Query(of.whole(f"avg({of.ratio})"), "now"),
         **PERCENT,
     )
 

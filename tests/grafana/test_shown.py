@@ -123,7 +123,7 @@ class Figures(Shown):
         "Due and not ready: missed": "1",
         "Due and not ready: soon": "2",
         "Due and not ready: later": "1",
-        "Mean: completion now": "65.1%",
+        "Mean completion: now": "65.1%",
         "Oldest data: ago": "3.0 days",
         "Oldest data: that is": "late",
     }

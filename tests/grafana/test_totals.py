@@ -41,7 +41,7 @@ class Totals(unittest.TestCase):
     def start(self, *, down: bool) -> Prometheus:
         folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
         (folder / "prometheus.yaml").write_text("")
-        world.write(world.outage(down=down), folder)
+        world.write(world.outage(down=down), folder, every=2 * world.MINUTE)
         return self.stack.enter_context(Prometheus.start(folder, "prometheus.yaml"))
 
     def values(self, prometheus: Prometheus, query: Query, **choices: str) -> list[dict[int, float]]:
