@@ -1,15 +1,20 @@
 //! The client of the API: one method for each operation.
 //!
-//! A [`Client`] lives as long as the configuration does; each poll opens a [`Session`] on it, which reads the key again
-//! and decides when the poll must end. The rules for requests are enforced here: the key goes only to the origin of
+//! A [`Client`] lives as long as the configuration does. Each poll opens a [`Session`] on it, which
+//! reads the key and the certificates again, uses connections of its own, and decides when the poll
+//! must end. The rules for requests are enforced here: the key goes only to the origin of
 //! `api.base_url`, no redirect is followed, and every request, including retries, waits for its permit in `pacing`.
 
+mod body;
 mod budget;
 mod error;
 mod key_reader;
 mod pacing;
+mod proxy;
 mod retry;
 mod session;
+#[cfg(test)]
+pub mod testing;
 mod tls;
 pub mod wire;
 
@@ -19,18 +24,27 @@ pub use tls::BuildError;
 
 use crate::{
     config::{ApiConfig, KeyError},
-    domain::{Failure, Interner, LanguageList, Operation, Page, Reason, RepositoryId},
+    domain::{
+        Failure, Interner, LanguageList, Operation, Page, PollFailure, Reason, RepositoryId,
+        snapshot::Pace,
+    },
     metrics::instruments::Instruments,
 };
+use body::Body;
 use error::RequestError;
-use key_reader::KeyReader;
+use key_reader::{FileReader, KeyReader};
 use pacing::Pacer;
-use reqwest::{StatusCode, Url, header::ACCEPT};
-use secrecy::{ExposeSecret, SecretString};
+use reqwest::{
+    StatusCode, Url,
+    header::{ACCEPT, ACCEPT_ENCODING},
+};
+use secrecy::ExposeSecret;
+use session::{Connections, Permit};
 use std::{
     sync::Arc,
     time::{Duration, SystemTime},
 };
+use tls::Connector;
 use tokio::{
     sync::Mutex,
     time::{Instant, timeout, timeout_at},
@@ -50,11 +64,14 @@ pub trait Api: Send + Sync + 'static {
     /// Opens a poll.
     ///
     /// # Errors
-    /// The key cannot be read, so nothing can be requested.
-    fn begin(&self) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
+    /// The key or the certificates cannot be read, so nothing can be requested.
+    fn begin(&self) -> impl Future<Output = Result<Self::Session, PollEnd>> + Send;
 
     /// Until when Retry-After holds all requests; `None` if there is no hold.
     fn held_until(&self) -> Option<Instant>;
+
+    /// The pace of requests, while the API allows less than the configured rate.
+    fn pace(&self) -> Option<Pace>;
 }
 
 /// How often something is requested in one poll.
@@ -84,10 +101,10 @@ pub trait Session: Send + Sync {
 /// Sends requests to the API.
 #[derive(Debug, Clone)]
 pub struct Client {
-    http: reqwest::Client,
     repositories: Url,
     config: ApiConfig,
     key: Arc<KeyReader>,
+    connector: Arc<FileReader<Result<Connector, BuildError>>>,
     /// Locked while a large body is held.
     large_bodies: Arc<Mutex<()>>,
     pacer: Arc<Pacer>,
@@ -104,13 +121,14 @@ impl Client {
             "{}/v1/repositories",
             config.base_url.path().trim_end_matches('/')
         ));
+        Connector::load(config)?.client()?;
         Ok(Self {
-            http: tls::http_client(config)?,
             repositories,
             config: config.clone(),
             key: Arc::new(KeyReader::new(config.key.clone())),
+            connector: Arc::default(),
             large_bodies: Arc::default(),
-            pacer: Arc::new(Pacer::new(spacing(config))),
+            pacer: Arc::new(Pacer::new(config.requests_per_second)),
             interner: Arc::default(),
             instruments,
         })
@@ -134,7 +152,7 @@ impl Client {
 
     /// At once, also for the poll under way.
     pub fn put_rate_in_force(&self) {
-        self.pacer.set_spacing(spacing(&self.config));
+        self.pacer.configure(self.config.requests_per_second);
     }
 
     /// Sends one request, and reads and decodes its answer.
@@ -142,25 +160,28 @@ impl Client {
         &self,
         operation: Operation,
         url: &Url,
-        key: &SecretString,
+        permit: &Permit,
         attempt: u32,
         decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
     ) -> Result<T, RequestError> {
         let started = Instant::now();
-        let request = self
+        let request = permit
             .http
             .get(url.clone())
             .header(ACCEPT, "application/json")
-            .bearer_auth(key.expose_secret());
-        let deadline = started + self.config.timeout;
+            .header(ACCEPT_ENCODING, "gzip")
+            .bearer_auth(permit.key.expose_secret());
+        let mut deadline = started + self.config.timeout;
         let (status, answer) = match before(deadline, request.send()).await {
             Ok(response) => (
                 Some(response.status().as_u16()),
-                self.receive(response, deadline, decode).await,
+                self.receive(response, &mut deadline, decode).await,
             ),
             Err(error) => (None, Err(error)),
         };
-        let took = started.elapsed();
+        // The deadline was moved by the time that this process kept the API waiting.
+        let own_wait = (deadline - started).saturating_sub(self.config.timeout);
+        let took = started.elapsed().saturating_sub(own_wait);
         self.instruments.api_request(operation, status, took);
         let failure = answer.as_ref().err().map(|error| error.reason.label());
         let seconds = took.as_secs_f64();
@@ -176,11 +197,11 @@ impl Client {
     }
 
     /// Reads and decodes an answer. Decodes on this thread, however large the answer is: polls have their own, so no scrape
-    /// waits.
+    /// waits. Moves the deadline by the time for which the body waits for other large ones.
     async fn receive<T>(
         &self,
         mut response: reqwest::Response,
-        mut deadline: Instant,
+        deadline: &mut Instant,
         decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
     ) -> Result<T, RequestError> {
         let status = response.status();
@@ -190,34 +211,25 @@ impl Client {
             return Err(RequestError::status(status, wait));
         }
         let limit = self.config.max_response_size;
-        let too_large = || {
-            RequestError::new(
-                Reason::TooLarge,
-                format!("the body is larger than {limit} bytes"),
-            )
-        };
         if response
             .content_length()
             .is_some_and(|length| length > limit)
         {
-            return Err(too_large());
+            return Err(body::too_large(limit));
         }
-        let mut body = Vec::new();
+        let mut body = Body::new(response.headers(), limit)?;
         // Held until the body is decoded.
         let mut large = None;
-        while let Some(chunk) = before(deadline, response.chunk()).await? {
-            if (body.len() + chunk.len()) as u64 > limit {
-                return Err(too_large());
-            }
-            body.extend_from_slice(&chunk);
+        while let Some(chunk) = before(*deadline, response.chunk()).await? {
+            body.push(&chunk)?;
             if body.len() > LARGE_BODY && large.is_none() {
                 let waiting = Instant::now();
                 large = Some(self.large_bodies.lock().await);
                 // That wait is not the API's.
-                deadline += waiting.elapsed();
+                *deadline += waiting.elapsed();
             }
         }
-        decode(&body).map_err(|error| RequestError::decode(&error))
+        decode(&body.finish()?).map_err(|error| RequestError::decode(&error))
     }
 }
 
@@ -248,26 +260,42 @@ async fn drain(mut response: reqwest::Response) {
     let _ = timeout(Duration::from_millis(200), rest).await;
 }
 
-/// The time from one request to the next.
-fn spacing(config: &ApiConfig) -> Duration {
-    config.requests_per_second.map_or(Duration::ZERO, |rate| {
-        Duration::try_from_secs_f64(rate.recip())
-            .unwrap_or(Duration::from_secs(u64::from(u32::MAX)))
-    })
-}
-
 impl Api for Client {
     type Session = PollSession;
 
-    async fn begin(&self) -> Result<PollSession, Failure> {
+    async fn begin(&self) -> Result<PollSession, PollEnd> {
         self.interner.forget_unused();
         let key = self.key.read(self.config.timeout).await;
-        let key = key.map_err(|KeyError { what, hint }| Failure::new(what, hint))?;
-        Ok(PollSession::new(self.clone(), key))
+        let key = key.map_err(|KeyError { what, hint }| PollEnd {
+            reason: PollFailure::KeyFile,
+            failure: Failure::new(what, hint),
+        })?;
+        let config = self.config.clone();
+        let load = move || Connector::load(&config);
+        let connector = self.connector.read(load, self.config.timeout).await;
+        let connections = match connector {
+            Some(connector) => connector.and_then(Connections::new).map_err(|error| {
+                let hint = "correct it: the next poll reads it again";
+                Failure::new(error.to_string(), hint)
+            }),
+            None => Err(Failure::new(
+                "the trusted certificates could not be read within api.timeout",
+                "check why the disk that holds them does not respond",
+            )),
+        };
+        let connections = connections.map_err(|failure| PollEnd {
+            reason: PollFailure::Unavailable,
+            failure,
+        })?;
+        Ok(PollSession::new(self.clone(), key, connections))
     }
 
     fn held_until(&self) -> Option<Instant> {
         self.pacer.held_until()
+    }
+
+    fn pace(&self) -> Option<Pace> {
+        self.pacer.pace()
     }
 }
 

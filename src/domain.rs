@@ -18,7 +18,9 @@ pub mod targets;
 pub use history::{History, Shape};
 pub use interner::Interner;
 pub(crate) use interner::KnownLanguages;
-pub use response::{BadEntry, Defects, LanguageList, Listing, Next, Page, TargetLanguage};
+pub use response::{
+    BadEntry, Defects, LanguageList, Listing, Next, Page, TargetLanguage, ZeroCount, Zeros,
+};
 
 use crate::support::clock::Timestamp;
 use std::{fmt, num::NonZeroU64, sync::Arc};
@@ -54,6 +56,8 @@ impl fmt::Display for RepositoryId {
 pub struct Completion(f64);
 
 impl Completion {
+    pub const ZERO: Self = Self(0.0);
+
     /// `None` if `value` is not finite. Negative values and values above the scale are kept as they are.
     pub fn new(value: f64) -> Option<Self> {
         // Adding 0 turns a negative zero into a positive one.

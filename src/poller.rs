@@ -16,7 +16,7 @@ pub use save::Saver;
 use crate::{
     api::{Api, PollEnd},
     domain::{
-        Failure, PollFailure, Stop,
+        Failure, Stop,
         filter::{Filter, LanguageFilter},
         links::Links,
         snapshot::{Activity, PollOutcome, PollStatus, Running, Snapshot, Step},
@@ -159,17 +159,16 @@ impl<A: Api> Poller<A> {
             self.publish();
         }
         let mut round = Round::begin();
-        // The key may be on a disk that hangs.
+        // The key and the certificates may be on a disk that hangs.
         match self.wait_for(settings.api.begin(), &mut round).await {
             Ok(session) => {
                 let listing = self.list(&session, &mut round).await;
                 self.read(&session, &mut round, listing.err()).await;
             }
-            Err(failure) => {
+            Err(end) => {
                 round.outcome.unreached = self.ledger.polled();
-                round.listing_failure = Some(failure.clone());
-                let reason = PollFailure::KeyFile;
-                round.end = Some(PollEnd { reason, failure });
+                round.listing_failure = Some(end.failure.clone());
+                round.end = Some(end);
             }
         }
         self.conclude(round, began.monotonic.elapsed())
@@ -258,6 +257,8 @@ impl<A: Api> Poller<A> {
             last: self.last.clone(),
             last_success_at: self.last_success_at,
             held_until: self.poll_settings.api.held_until().map(at),
+            pace: self.poll_settings.api.pace(),
+            zeros: self.ledger.zeros(),
             has_data: self.has_data,
             state_is_kept: self.saver.is_some(),
         }

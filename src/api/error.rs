@@ -63,6 +63,11 @@ pub struct RequestError {
     pub hint: &'static str,
     /// Whether the same request may succeed if it is sent again.
     pub retry: bool,
+    /// The status of the response, if there was one.
+    pub status: Option<StatusCode>,
+    /// Whether the connection was closed before a response began, as an idle one that the server
+    /// had closed already.
+    pub is_closed_early: bool,
     /// How long the API asks for no requests.
     pub retry_after: Option<Duration>,
 }
@@ -81,6 +86,8 @@ impl RequestError {
             how: how.into(),
             hint: hint(reason),
             retry,
+            status: None,
+            is_closed_early: false,
             retry_after: None,
         }
     }
@@ -116,6 +123,7 @@ impl RequestError {
         let retry = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
         Self {
             retry,
+            status: Some(status),
             retry_after,
             ..Self::new(reason, format!("the answer has status {status}"))
         }
@@ -161,10 +169,13 @@ impl RequestError {
             (failed.how, failed.hint) = of_proxy(&tunnel[TUNNEL.len()..], &failed.how);
         } else if let Some(hint) = find_source(error).and_then(os_hint) {
             failed.hint = hint;
-        } else if let Some(rustls::Error::InvalidMessage(_)) = find_source(error) {
-            failed.how = "the server there does not speak TLS".into();
-            failed.hint = "check the scheme and the port of api.base_url";
+        } else if let Some(error) = find_source::<rustls::Error>(error) {
+            of_tls(&mut failed, error);
         }
+        failed.is_closed_early = reason == Reason::Connect
+            && find_source::<hyper::Error>(error).is_some_and(|error| {
+                error.is_incomplete_message() || error.is_canceled() || is_reset(error)
+            });
         failed
     }
 
@@ -178,7 +189,6 @@ impl RequestError {
                 | Reason::Tls
                 | Reason::Redirect
                 | Reason::ServerError
-                | Reason::RateLimited
                 | Reason::Truncated
                 | Reason::Decode
         )
@@ -246,6 +256,57 @@ fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
             "check HTTPS_PROXY and that the proxy runs, or put the host of api.base_url into NO_PROXY to bypass it",
         ),
     }
+}
+
+/// Sets the hint that fits the failed TLS handshake.
+fn of_tls(failed: &mut RequestError, error: &rustls::Error) {
+    use rustls::{AlertDescription as Alert, CertificateError as Bad, Error};
+    failed.hint = match error {
+        Error::InvalidMessage(_) => {
+            failed.how = "the server there does not speak TLS".into();
+            "check the scheme and the port of api.base_url"
+        }
+        Error::AlertReceived(Alert::CertificateRequired) => {
+            failed.how = "the server demands a client certificate".into();
+            "the exporter has none: use an address of the API that takes the key alone"
+        }
+        Error::AlertReceived(Alert::HandshakeFailure | Alert::ProtocolVersion)
+        | Error::PeerIncompatible(_) => {
+            failed.how = format!(
+                "no common TLS version or cipher suite, or the server demands a client certificate ({error})"
+            );
+            "let the server offer TLS 1.3, or TLS 1.2 with ECDHE and AES-GCM or ChaCha20, and demand no client certificate"
+        }
+        Error::InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => {
+            "renew the certificate of the API's server; if it is valid, set the clock of this machine"
+        }
+        Error::InvalidCertificate(Bad::NotValidYet | Bad::NotValidYetContext { .. }) => {
+            "set the clock of this machine; if it is right, wait until the certificate of the API's server is valid"
+        }
+        Error::InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
+            "set api.base_url to a name that the certificate is for, or let the API's server present one for this name"
+        }
+        Error::InvalidCertificate(Bad::UnknownIssuer) => {
+            "put the certificate of the authority that issued it into api.ca_file; a self-signed one itself"
+        }
+        Error::InvalidCertificate(Bad::InvalidPurpose | Bad::InvalidPurposeContext { .. }) => {
+            "let the API's server present a certificate for servers (extended key usage serverAuth)"
+        }
+        _ => failed.hint,
+    };
+}
+
+/// Whether the connection was reset.
+fn is_reset(error: &hyper::Error) -> bool {
+    let error = error
+        .source()
+        .and_then(<dyn Error>::downcast_ref::<io::Error>);
+    error.is_some_and(|error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+        )
+    })
 }
 
 /// Whether the body is badly encoded, as opposed to being cut short.

@@ -1,52 +1,70 @@
-//! The API key, read again for each poll.
+//! Files that are read again for each poll: the API key and the trusted certificates.
 
 use crate::config::{KeyError, KeySource, read_key};
 use secrecy::SecretString;
 use std::time::Duration;
 use tokio::{sync::Mutex, task::JoinHandle, time::timeout};
 
-type Reading = JoinHandle<Result<SecretString, KeyError>>;
+/// Reads files off the runtime: a disk that does not respond blocks only one thread, however often
+/// they are read.
+#[derive(Debug)]
+pub struct FileReader<T> {
+    /// The read that has not returned yet. Guards against a second thread that waits for the disk.
+    pending: Mutex<Option<JoinHandle<T>>>,
+}
 
-/// Reads the key off the runtime: a disk that does not respond blocks only one thread, however often the key is read.
+/// Reads the API key.
 #[derive(Debug)]
 pub struct KeyReader {
     source: KeySource,
-    /// The read that has not returned yet.
-    pending: Mutex<Option<Reading>>,
+    file: FileReader<Result<SecretString, KeyError>>,
+}
+
+impl<T> Default for FileReader<T> {
+    fn default() -> Self {
+        Self {
+            pending: Mutex::default(),
+        }
+    }
 }
 
 impl KeyReader {
     pub fn new(source: KeySource) -> Self {
-        Self {
-            source,
-            pending: Mutex::default(),
-        }
+        let file = FileReader::default();
+        Self { source, file }
     }
 
     /// Waits at most `limit` for the key.
     pub async fn read(&self, limit: Duration) -> Result<SecretString, KeyError> {
         let source = self.source.clone();
-        self.read_by(move || read_key(&source), limit).await
+        let read = self.file.read(move || read_key(&source), limit).await;
+        read.unwrap_or_else(|| {
+            Err(KeyError {
+                what: "the API key file could not be read within api.timeout".to_owned(),
+                hint: "check why the disk that holds it does not respond",
+            })
+        })
     }
+}
 
-    async fn read_by(
+impl<T: Send + 'static> FileReader<T> {
+    /// Waits at most `limit` for `read`, or for one that was begun before and has not returned yet.
+    /// Returns `None` if that takes longer.
+    pub async fn read(
         &self,
-        read: impl FnOnce() -> Result<SecretString, KeyError> + Send + 'static,
+        read: impl FnOnce() -> T + Send + 'static,
         limit: Duration,
-    ) -> Result<SecretString, KeyError> {
+    ) -> Option<T> {
         let mut pending = self.pending.lock().await;
         // A result that came after its timeout may be out of date.
         let unfinished = pending.take().filter(|reading| !reading.is_finished());
         let mut reading = unfinished.unwrap_or_else(|| tokio::task::spawn_blocking(read));
         match timeout(limit, &mut reading).await {
-            Ok(Ok(key)) => key,
+            Ok(Ok(read)) => Some(read),
             Ok(Err(panic)) => std::panic::resume_unwind(panic.into_panic()),
             Err(_) => {
                 *pending = Some(reading);
-                Err(KeyError {
-                    what: "the API key file could not be read within api.timeout".to_owned(),
-                    hint: "check why the disk that holds it does not respond",
-                })
+                None
             }
         }
     }
@@ -55,7 +73,6 @@ impl KeyReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use secrecy::ExposeSecret;
     use std::sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -64,7 +81,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_read_that_hangs_is_waited_for_again_and_not_begun_again() {
-        let reader = KeyReader::new(KeySource::Inline(SecretString::from("unused")));
+        let reader = FileReader::default();
         let begun = Arc::new(AtomicUsize::new(0));
         let (go_on, hangs) = mpsc::channel::<()>();
         let mut hangs = Some(hangs);
@@ -73,13 +90,9 @@ mod tests {
             let read = move || {
                 begun.fetch_add(1, Ordering::SeqCst);
                 hangs.map(|hangs| hangs.recv());
-                Ok(SecretString::from("k3y"))
+                "k3y"
             };
-            reader
-                .read_by(read, limit)
-                .await
-                .ok()
-                .map(|key| key.expose_secret().to_owned())
+            reader.read(read, limit).await
         };
         for _ in 0..3 {
             assert!(read(Duration::from_millis(10)).await.is_none());
@@ -88,9 +101,9 @@ mod tests {
         let (key, ()) = tokio::join!(read(Duration::from_secs(30)), async {
             go_on.send(()).unwrap();
         });
-        assert_eq!(key.as_deref(), Some("k3y"));
+        assert_eq!(key, Some("k3y"));
         assert_eq!(begun.load(Ordering::SeqCst), 1);
-        assert_eq!(read(Duration::from_secs(30)).await.as_deref(), Some("k3y"));
+        assert_eq!(read(Duration::from_secs(30)).await, Some("k3y"));
         assert_eq!(begun.load(Ordering::SeqCst), 2, "the next one reads anew");
     }
 }

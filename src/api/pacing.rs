@@ -1,9 +1,16 @@
-//! When a request may be sent: the steady rate, which a reload may change, and the hold that Retry-After asks for. The
-//! time of the last request and the hold outlive polls and reloads.
+//! The pace of requests: the configured rate, the lower rate that the API allows, and the hold that
+//! Retry-After asks for. All three outlive polls and reloads.
 //!
-//! An exporter that hammers a failing API gets its key revoked, so every request, including retries, waits here.
+//! An exporter that hammers a failing API gets its key revoked, so every request, including retries,
+//! waits here for its permit.
+//!
+//! # Additive increase, multiplicative decrease
+//!
+//! The API does not say how many requests it allows. A response that refuses a request for its pace
+//! halves the rate, once for all requests that were in flight then. Each [`ANSWERS_PER_STEP`] requests
+//! that are answered raise it by [`STEP`], up to the configured rate.
 
-use crate::support::lock::lock;
+use crate::{domain::snapshot::Pace, support::lock::lock};
 use std::{sync::Mutex, time::Duration};
 use tokio::{
     sync::watch,
@@ -13,28 +20,196 @@ use tokio::{
 /// How much lateness of a permit the next ones may catch up: more than the timer's granularity, but no burst.
 const CATCH_UP: Duration = Duration::from_millis(10);
 
+/// The lowest rate that the API can slow requests down to, in requests a second: one in 10 s.
+const LOWEST_RATE: f64 = 0.1;
+/// By how much the rate rises at once, in requests a second.
+const STEP: f64 = 0.1;
+/// How many requests have to be answered before the rate rises: recovery from the lowest rate to the
+/// default of 10 takes about 10 minutes of requests.
+const ANSWERS_PER_STEP: u32 = 10;
+/// The rate, in requests a second, from which on an unlimited one is slowed down, and at which it is
+/// unlimited again.
+const UNLIMITED: f64 = 100.0;
+/// How many refusals in a row at the lowest rate show that waiting does not help.
+const MOST_REFUSALS: u32 = 10;
+
 /// Spaces all requests out, and holds them while the API asks for it.
 #[derive(Debug)]
 pub struct Pacer {
     /// The time from one request to the next.
     spacing: watch::Sender<Duration>,
+    /// Guards the rates; never held across an await.
+    rates: Mutex<Rates>,
     /// When the last request was due. Requests queue for this lock; a cancelled one leaves the queue and takes no permit.
     last_permit: tokio::sync::Mutex<Option<Instant>>,
     held_until: Mutex<Option<Instant>>,
 }
 
+/// The rates of requests, each in requests a second.
+#[derive(Debug)]
+struct Rates {
+    /// `api.requests_per_second`; `None` is unlimited.
+    configured: Option<f64>,
+    /// `None` while the API allows the configured rate.
+    slowed: Option<Slowed>,
+}
+
+/// A rate below the configured one, because the API refused requests.
+#[derive(Debug, Clone, Copy)]
+struct Slowed {
+    rate: f64,
+    /// The highest rate that the API is known to allow.
+    allowed: f64,
+    /// When the rate was last halved.
+    halved_at: Instant,
+    /// The status of the last refusal.
+    status: u16,
+    /// Requests answered since the rate last changed.
+    answered: u32,
+    /// Whether any request was answered since the rate was last halved.
+    has_answered: bool,
+    /// Refusals in a row since the rate is the lowest.
+    refused_at_lowest: u32,
+}
+
+/// What a refused request means for the poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The rate is low enough, or was lowered: the request can be sent again.
+    Slowed,
+    /// Even the lowest rate is refused.
+    Hopeless,
+}
+
+impl Rates {
+    /// The rate from which a first refusal slows down.
+    fn full(&self) -> f64 {
+        self.configured.unwrap_or(UNLIMITED)
+    }
+
+    fn lowest(&self) -> f64 {
+        self.full().min(LOWEST_RATE)
+    }
+
+    /// The time from one request to the next.
+    fn spacing(&self) -> Duration {
+        let slowed = self.slowed.map(|slowed| slowed.rate.min(self.full()));
+        slowed.or(self.configured).map_or(Duration::ZERO, |rate| {
+            Duration::try_from_secs_f64(rate.recip())
+                .unwrap_or(Duration::from_secs(u64::from(u32::MAX)))
+        })
+    }
+
+    /// Halves the rate, unless it was halved after the request was sent, or is the lowest. A 503
+    /// may also be an outage: without an answer since the last time, it halves nothing.
+    fn refuse(&mut self, sent_at: Instant, status: u16) -> Refusal {
+        let (full, lowest) = (self.full(), self.lowest());
+        let slowed = self.slowed.get_or_insert(Slowed {
+            rate: full,
+            allowed: full,
+            halved_at: sent_at,
+            status,
+            answered: 0,
+            has_answered: true,
+            refused_at_lowest: 0,
+        });
+        slowed.status = status;
+        slowed.answered = 0;
+        let is_lowest = slowed.rate <= lowest;
+        if is_lowest && status == TOO_MANY_REQUESTS {
+            slowed.refused_at_lowest += 1;
+        }
+        let is_of_an_earlier_round = slowed.rate < full && sent_at < slowed.halved_at;
+        let is_about_the_rate = status == TOO_MANY_REQUESTS || slowed.has_answered;
+        if !is_lowest && !is_of_an_earlier_round && is_about_the_rate {
+            let refused = slowed.rate;
+            slowed.rate = (refused / 2.0).max(lowest);
+            if slowed.allowed >= refused {
+                slowed.allowed = slowed.rate;
+            }
+            slowed.halved_at = Instant::now();
+            slowed.has_answered = false;
+            slowed.refused_at_lowest = 0;
+        }
+        if slowed.refused_at_lowest >= MOST_REFUSALS {
+            slowed.refused_at_lowest = 0;
+            return Refusal::Hopeless;
+        }
+        Refusal::Slowed
+    }
+
+    /// Raises the rate by a step if enough requests were answered.
+    fn answer(&mut self) {
+        let full = self.full();
+        let Some(slowed) = &mut self.slowed else {
+            return;
+        };
+        slowed.refused_at_lowest = 0;
+        slowed.has_answered = true;
+        slowed.answered += 1;
+        if slowed.answered >= ANSWERS_PER_STEP {
+            slowed.answered = 0;
+            slowed.allowed = slowed.allowed.max(slowed.rate);
+            slowed.rate += STEP;
+            // Steps are no exact binary numbers.
+            if slowed.rate + STEP / 2.0 >= full {
+                self.slowed = None;
+            }
+        }
+    }
+}
+
+/// 429.
+const TOO_MANY_REQUESTS: u16 = 429;
+
 impl Pacer {
-    pub fn new(spacing: Duration) -> Self {
+    /// A pacer of `configured` requests a second; `None` is unlimited.
+    pub fn new(configured: Option<f64>) -> Self {
+        let rates = Rates {
+            configured,
+            slowed: None,
+        };
         Self {
-            spacing: watch::Sender::new(spacing),
+            spacing: watch::Sender::new(rates.spacing()),
+            rates: Mutex::new(rates),
             last_permit: tokio::sync::Mutex::default(),
             held_until: Mutex::default(),
         }
     }
 
-    /// Changes the rate, also for requests that are already waiting.
-    pub fn set_spacing(&self, spacing: Duration) {
-        self.spacing.send_replace(spacing);
+    /// Changes the configured rate, also for requests that are already waiting.
+    pub fn configure(&self, configured: Option<f64>) {
+        self.change(|rates| rates.configured = configured);
+    }
+
+    /// Notes that the API refused a request for its pace, with this status.
+    pub fn refused(&self, sent_at: Instant, status: u16) -> Refusal {
+        self.change(|rates| rates.refuse(sent_at, status))
+    }
+
+    /// Notes that the API answered a request.
+    pub fn answered(&self) {
+        self.change(Rates::answer);
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Rates) -> T) -> T {
+        let mut rates = lock(&self.rates);
+        let result = change(&mut rates);
+        let spacing = rates.spacing();
+        self.spacing
+            .send_if_modified(|now| std::mem::replace(now, spacing) != spacing);
+        result
+    }
+
+    /// Returns the pace while the API allows less than the configured rate.
+    pub fn pace(&self) -> Option<Pace> {
+        let rates = lock(&self.rates);
+        let slowed = rates.slowed?;
+        Some(Pace {
+            requests_per_second: slowed.rate,
+            allowed: slowed.allowed,
+            status: slowed.status,
+        })
     }
 
     /// Until when no request is sent; `None` if there is no hold.
@@ -50,7 +225,8 @@ impl Pacer {
     }
 
     /// Waits until earlier requests have their permits, the spacing has passed, and there is no hold.
-    pub async fn permit(&self) {
+    /// Returns when the request was permitted.
+    pub async fn permit(&self) -> Instant {
         let mut last_permit = self.last_permit.lock().await;
         let mut spacing = self.spacing.subscribe();
         loop {
@@ -71,6 +247,7 @@ impl Pacer {
         let due = last_permit.map(|last| last + *spacing.borrow());
         let earliest = now.checked_sub(CATCH_UP).unwrap_or(now);
         *last_permit = Some(due.unwrap_or(now).max(earliest));
+        now
     }
 }
 
@@ -80,7 +257,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn requests_are_spaced_and_held() {
-        let pacer = Pacer::new(Duration::from_millis(100));
+        let pacer = Pacer::new(Some(10.0));
         let start = Instant::now();
         for _ in 0..3 {
             pacer.permit().await;
@@ -94,7 +271,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_hold_that_begins_while_some_wait_holds_them_all() {
-        let pacer = Pacer::new(Duration::from_millis(100));
+        let pacer = Pacer::new(Some(10.0));
         let start = Instant::now();
         pacer.hold(Duration::from_secs(10));
         let first = async {
@@ -110,7 +287,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_request_that_is_given_up_takes_no_permit() {
-        let pacer = Pacer::new(Duration::from_secs(1));
+        let pacer = Pacer::new(Some(1.0));
         let start = Instant::now();
         pacer.permit().await;
         let waiting = futures_util::future::join_all((0..100).map(|_| pacer.permit()));
@@ -125,12 +302,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn after_a_reload_no_request_waits_for_the_rate_before_it() {
-        let pacer = Pacer::new(Duration::from_secs(1000));
+        let pacer = Pacer::new(Some(0.001));
         let start = Instant::now();
         pacer.permit().await;
         let reload = async {
             tokio::time::sleep(Duration::from_secs(5)).await;
-            pacer.set_spacing(Duration::from_secs(1));
+            pacer.configure(Some(1.0));
         };
         let waiting = async {
             pacer.permit().await;
@@ -143,5 +320,60 @@ mod tests {
             (Duration::from_millis(5990)..=Duration::from_secs(6)).contains(&later),
             "{later:?}"
         );
+    }
+
+    fn rate(pacer: &Pacer) -> Option<f64> {
+        pacer.pace().map(|pace| pace.requests_per_second)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_rate_halves_once_for_all_requests_in_flight() {
+        let pacer = Pacer::new(Some(10.0));
+        let sent = [pacer.permit().await, pacer.permit().await];
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        for sent_at in sent {
+            assert_eq!(pacer.refused(sent_at, 429), Refusal::Slowed);
+        }
+        assert_eq!(rate(&pacer), Some(5.0));
+        let next = pacer.permit().await;
+        pacer.refused(next, 429);
+        assert_eq!(rate(&pacer), Some(2.5));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_rate_rises_by_a_step_for_ten_answers_up_to_the_configured_one() {
+        let pacer = Pacer::new(Some(1.0));
+        let sent_at = pacer.permit().await;
+        pacer.refused(sent_at, 503);
+        for _ in 0..10 {
+            pacer.answered();
+        }
+        let pace = pacer.pace().unwrap();
+        assert_eq!(
+            (pace.requests_per_second, pace.allowed, pace.status),
+            (0.6, 0.5, 503)
+        );
+        for _ in 0..40 {
+            pacer.answered();
+        }
+        assert_eq!(rate(&pacer), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn ten_429_in_a_row_at_one_request_in_ten_seconds_are_hopeless() {
+        let pacer = Pacer::new(None);
+        let mut refusals = 0;
+        loop {
+            refusals += 1;
+            let sent_at = pacer.permit().await;
+            tokio::time::advance(Duration::from_millis(1)).await;
+            if pacer.refused(sent_at, 429) == Refusal::Hopeless {
+                break;
+            }
+        }
+        // From 100 a second, ten halvings reach the lowest rate.
+        assert_eq!((refusals, rate(&pacer)), (20, Some(0.1)));
+        let start = pacer.permit().await;
+        assert_eq!(pacer.permit().await - start, Duration::from_secs(10));
     }
 }

@@ -4,50 +4,141 @@ use crate::api::{
     ApiError, Attempts, Client, Session,
     budget::Budget,
     error::RequestError,
+    pacing::Refusal,
     retry,
-    wire::{self, DecodeError},
+    tls::{BuildError, Connector},
+    wire::{self, Absent, DecodeError},
 };
 use crate::{
     config::KeyError,
     domain::{LanguageList, Operation, Page, PollFailure, Reason, RepositoryId},
+    support::lock::lock,
 };
-use reqwest::Url;
+use reqwest::{StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
-use std::time::Duration;
-use tokio::{sync::RwLock, time::sleep};
+use std::{sync::Mutex, time::Duration};
+use tokio::{
+    sync::RwLock,
+    time::{Instant, sleep},
+};
 
 /// A hold longer than this ends the poll.
 const LONGEST_HOLD_WITHIN_POLL: Duration = Duration::from_secs(5 * 60);
 
 const REFUSED: &str = "the API refuses the key (status 401 Unauthorized)";
 
+/// How many answers in a row may be no success before a 503 is an outage, and not about the pace.
+const MOST_FAILURES_IN_ROW: u32 = 10;
+
+/// How many 503s of one request are about the pace.
+const MOST_UNAVAILABLE: u32 = 2;
+
 /// One poll of the API.
 #[derive(Debug)]
 pub struct PollSession {
     client: Client,
+    connections: Connections,
     budget: Budget,
+    /// The answers since the last success; `None` before the first. Never locked across an await.
+    since_success: Mutex<Option<u32>>,
     /// Locked for writing while a newer one is read, for which other requests wait. Not a mutex: requests that only look at
     /// the key must never wait for each other, since `permit` takes a key that is not free for one that is being read.
     key: RwLock<SecretString>,
 }
 
+/// The HTTP client of a poll with its connections, replaced after a timeout: other idle connections
+/// may be as dead as the one that timed out.
+#[derive(Debug)]
+pub struct Connections {
+    connector: Connector,
+    /// Never locked across an await.
+    current: Mutex<HttpClient>,
+}
+
+/// An HTTP client, and how many there were before it in this poll.
+#[derive(Debug, Clone)]
+struct HttpClient {
+    http: reqwest::Client,
+    number: u32,
+}
+
+impl Connections {
+    pub fn new(connector: Connector) -> Result<Self, BuildError> {
+        let http = connector.client()?;
+        let current = Mutex::new(HttpClient { http, number: 0 });
+        Ok(Self { connector, current })
+    }
+
+    fn current(&self) -> HttpClient {
+        lock(&self.current).clone()
+    }
+
+    /// Lets no further request use the connections of client `used`.
+    fn renew(&self, used: u32) {
+        let mut current = lock(&self.current);
+        // Without a new client, the next request uses the old one.
+        if current.number == used
+            && let Ok(http) = self.connector.client()
+        {
+            current.http = http;
+            current.number += 1;
+        }
+    }
+}
+
+/// The permission to send one request now.
+#[derive(Debug, Clone)]
+pub struct Permit {
+    pub key: SecretString,
+    pub http: reqwest::Client,
+    /// The number of the client.
+    client: u32,
+    at: Instant,
+}
+
+/// The requests so far for one page, or for one repository.
+#[derive(Debug, Default)]
+struct Tries {
+    requests: u32,
+    /// How many of them are none of the attempts that `api.max_attempts` counts.
+    free: u32,
+    has_new_key: bool,
+    has_new_connection: bool,
+    /// How many 503s were taken to be about the pace.
+    unavailable: u32,
+}
+
+impl Tries {
+    fn attempt(&self) -> u32 {
+        self.requests - self.free
+    }
+}
+
 impl PollSession {
-    pub fn new(client: Client, key: SecretString) -> Self {
+    pub fn new(client: Client, key: SecretString, connections: Connections) -> Self {
         Self {
             client,
+            connections,
             budget: Budget::default(),
+            since_success: Mutex::default(),
             key: RwLock::new(key),
         }
     }
 
-    /// Waits until a request may be sent, and returns the key to send.
-    async fn permit(&self) -> SecretString {
+    /// Waits until a request may be sent.
+    async fn permit(&self) -> Permit {
         loop {
             // Before the permit: requests that waited for the key after theirs would all leave at once.
             drop(self.key.read().await);
-            self.client.pacer.permit().await;
+            let at = self.client.pacer.permit().await;
             if let Ok(key) = self.key.try_read() {
-                return key.clone();
+                let HttpClient { http, number } = self.connections.current();
+                return Permit {
+                    key: key.clone(),
+                    http,
+                    client: number,
+                    at,
+                };
             }
         }
     }
@@ -60,48 +151,146 @@ impl PollSession {
         url: &Url,
         decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
     ) -> Result<T, ApiError> {
-        let client = &self.client;
+        let (client, decode) = (&self.client, &decode);
+        let send = |permit, attempt| async move {
+            client.send(operation, url, &permit, attempt, decode).await
+        };
+        self.pursue(operation, attempts, url, send).await
+    }
+
+    #[cfg(test)]
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Sends a request again and again until it succeeds, or cannot in this poll.
+    pub async fn pursue<T, F: Future<Output = Result<T, RequestError>>>(
+        &self,
+        operation: Operation,
+        attempts: Attempts,
+        url: &Url,
+        send: impl Fn(Permit, u32) -> F,
+    ) -> Result<T, ApiError> {
         let max_attempts = match attempts {
             Attempts::One => 1,
-            Attempts::Several => client.config.max_attempts,
+            Attempts::Several => self.client.config.max_attempts,
         };
-        let mut requests = 0;
-        let mut has_new_key = false;
+        let mut tries = Tries::default();
         loop {
-            let key = self.budget.unless_ended(self.permit()).await?;
-            if requests == 0 {
-                self.budget.count_request();
-            } else {
-                client.instruments.api_retry(operation);
-            }
-            requests += 1;
-            // A request with a newer key is none of the attempts.
-            let attempt = requests - u32::from(has_new_key);
-            let error = match client.send(operation, url, &key, attempt, &decode).await {
-                Ok(answer) => return Ok(answer),
+            let permit = self.budget.unless_ended(self.permit()).await?;
+            self.count_request(operation, &mut tries);
+            let attempt = tries.attempt();
+            let error = match send(permit.clone(), tries.requests).await {
+                Ok(answer) => {
+                    self.succeeded();
+                    return Ok(answer);
+                }
                 Err(error) => error.of(operation),
             };
             self.judge(operation, &error)?;
             if error.reason == Reason::Unauthorized {
-                if has_new_key || !self.has_newer_key(&key).await? {
+                if tries.has_new_key || !self.has_newer_key(&permit.key).await? {
                     let reason = PollFailure::Unauthorized;
                     return Err(self.budget.end_poll(reason, REFUSED, error.hint));
                 }
-                has_new_key = true;
-            } else {
-                if !error.retry || attempt >= max_attempts || !self.budget.take_retry() {
-                    return Err(error.into_api_error(url, requests));
-                }
-                let wait = sleep(retry::backoff(attempt));
-                self.budget.unless_ended(wait).await?;
+                tries.has_new_key = true;
+                tries.free += 1;
+                continue;
+            }
+            if error.reason == Reason::Timeout {
+                self.connections.renew(permit.client);
+            }
+            if self.is_about_pace(&error, &permit, &mut tries)?
+                || self.is_about_connection(&error, &permit, &mut tries)
+            {
+                tries.free += 1;
+                continue;
+            }
+            let is_own = operation == Operation::ListLanguages && tries.unavailable > 0;
+            if is_own && error.status == Some(StatusCode::SERVICE_UNAVAILABLE)
+                || !error.retry
+                || attempt >= max_attempts
+                || !self.budget.take_retry()
+            {
+                return Err(error.into_api_error(url, tries.requests));
+            }
+            let wait = sleep(retry::backoff(attempt));
+            self.budget.unless_ended(wait).await?;
+        }
+    }
+
+    fn count_request(&self, operation: Operation, tries: &mut Tries) {
+        if tries.requests == 0 {
+            self.budget.count_request();
+        } else {
+            self.client.instruments.api_retry(operation);
+        }
+        tries.requests += 1;
+    }
+
+    fn succeeded(&self) {
+        self.client.pacer.answered();
+        *lock(&self.since_success) = Some(0);
+    }
+
+    /// Whether the API refused a request for its pace: by a 429, or by a 503 while other requests
+    /// succeed. If so, all requests slow down, and this one may be sent again.
+    fn is_about_pace(
+        &self,
+        error: &RequestError,
+        permit: &Permit,
+        tries: &mut Tries,
+    ) -> Result<bool, ApiError> {
+        let others_succeed = match *lock(&self.since_success) {
+            Some(failures) => failures <= MOST_FAILURES_IN_ROW,
+            None => false,
+        };
+        let Some(status) = error.status else {
+            return Ok(false);
+        };
+        match status {
+            StatusCode::TOO_MANY_REQUESTS => {}
+            StatusCode::SERVICE_UNAVAILABLE
+                if others_succeed && tries.unavailable < MOST_UNAVAILABLE =>
+            {
+                tries.unavailable += 1;
+            }
+            _ => return Ok(false),
+        }
+        match self.client.pacer.refused(permit.at, status.as_u16()) {
+            Refusal::Slowed => Ok(true),
+            Refusal::Hopeless => {
+                let what = format!("the API refuses even one request in 10 s ({})", error.how);
+                Err(self.budget.end_poll(PollFailure::Held, what, error.hint))
             }
         }
+    }
+
+    /// Whether a request failed because the server had closed its idle connection: then it may be
+    /// sent again, on a new one.
+    fn is_about_connection(
+        &self,
+        error: &RequestError,
+        permit: &Permit,
+        tries: &mut Tries,
+    ) -> bool {
+        // Before the first success there was no idle connection.
+        let may_have_been_idle = lock(&self.since_success).is_some();
+        if !error.is_closed_early || tries.has_new_connection || !may_have_been_idle {
+            return false;
+        }
+        tries.has_new_connection = true;
+        self.connections.renew(permit.client);
+        true
     }
 
     /// Counts the failure of one request, and ends the poll if it concerns all others.
     fn judge(&self, operation: Operation, error: &RequestError) -> Result<(), ApiError> {
         let client = &self.client;
         client.instruments.api_failure(operation, error.reason);
+        if let Some(failures) = &mut *lock(&self.since_success) {
+            *failures += 1;
+        }
         if let Some(wait) = error.retry_after {
             let hold = wait.min(client.config.max_retry_after);
             client.pacer.hold(hold);
@@ -118,6 +307,15 @@ impl PollSession {
                 .end_poll(PollFailure::Unauthorized, what, error.hint));
         }
         Ok(())
+    }
+
+    /// The meaning of an absent field.
+    fn absent(&self) -> Absent {
+        if self.client.config.omits_zeros {
+            Absent::Zero
+        } else {
+            Absent::Unknown
+        }
     }
 
     /// Whether there is another key than `refused`; reads the key file again if necessary.
@@ -152,8 +350,8 @@ impl Session for PollSession {
             url.query_pairs_mut()
                 .append_pair("after", &after.to_string());
         }
-        self.get(operation, Attempts::Several, &url, wire::decode_page)
-            .await
+        let decode = |body: &[u8]| wire::decode_page(body, self.absent());
+        self.get(operation, Attempts::Several, &url, decode).await
     }
 
     async fn list_languages(
@@ -164,7 +362,8 @@ impl Session for PollSession {
         let operation = Operation::ListLanguages;
         let mut url = self.client.repositories.clone();
         url.set_path(&format!("{}/{id}/languages", url.path()));
-        let decode = |body: &[u8]| wire::decode_languages(body, &self.client.interner);
+        let decode =
+            |body: &[u8]| wire::decode_languages(body, &self.client.interner, self.absent());
         self.get(operation, attempts, &url, decode).await
     }
 }
@@ -172,13 +371,12 @@ impl Session for PollSession {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{api::tests::client, support::lock::lock};
-    use reqwest::StatusCode;
-    use std::sync::Mutex;
-    use tokio::time::Instant;
+    use crate::api::tests::client;
 
     fn session() -> PollSession {
-        PollSession::new(client(), SecretString::from("k3y"))
+        let client = client();
+        let connections = Connections::new(Connector::load(&client.config).unwrap()).unwrap();
+        PollSession::new(client, SecretString::from("k3y"), connections)
     }
 
     fn stopped_by(operation: Operation, status: u16, hold: Option<u64>) -> Option<PollFailure> {

@@ -1,12 +1,27 @@
-//! The HTTP client: certificates, proxy, timeouts.
+//! The connections to the API: certificates, proxy, timeouts.
+//!
+//! A [`Connector`] is made for each poll, so that a replaced `api.ca_file` or a renewed set of system
+//! roots is trusted without a reload. It speaks HTTP/1.1 only: a request over HTTP/2 shares its
+//! connection with all others, and a connection that went deaf would fail every retry.
 
+use super::proxy::https_proxy;
 use crate::config::ApiConfig;
-use reqwest::{NoProxy, Proxy, redirect::Policy};
+use reqwest::{Proxy, redirect::Policy};
 use rustls::{
-    ClientConfig, RootCertStore,
-    pki_types::{CertificateDer, pem::PemObject},
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+        verify_server_name,
+    },
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+    server::ParsedCertificate,
 };
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc, time::Duration};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// How long a connection is kept idle: less than the 5 s after which some servers close theirs.
+const LONGEST_IDLE: Duration = Duration::from_secs(4);
 
 /// Why no request could ever be sent.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +39,8 @@ pub enum BuildError {
     Proxy { variable: &'static str },
     #[error("the HTTP client cannot be set up: {0:?}")]
     Http(#[from] reqwest::Error),
+    #[error("the certificates cannot be verified: {0}")]
+    Verifier(#[from] rustls::client::VerifierBuilderError),
 }
 
 /// Why the system's certificates could not be read, if known.
@@ -36,79 +53,221 @@ fn causes(errors: &[rustls_native_certs::Error]) -> String {
     }
 }
 
-/// A client that trusts the system's roots and `api.ca_file`, follows no redirect, and uses `HTTPS_PROXY`.
-pub fn http_client(config: &ApiConfig) -> Result<reqwest::Client, BuildError> {
-    let is_https = config.base_url.scheme() == "https";
-    let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls_config(config, is_https)?)
-        .user_agent(concat!(
-            env!("CARGO_PKG_NAME"),
-            "/",
-            env!("CARGO_PKG_VERSION")
-        ))
-        .redirect(Policy::none())
-        // Only HTTPS_PROXY is honoured: a proxy for http would see the key.
-        .no_proxy()
-        .retry(reqwest::retry::never())
-        .connect_timeout(config.connect_timeout)
-        .pool_max_idle_per_host(config.concurrency);
-    if is_https && let Some(proxy) = https_proxy()? {
-        builder = builder.proxy(proxy);
-    }
-    Ok(builder.build()?)
+/// Makes HTTP clients that trust the same certificates and use the same proxy.
+#[derive(Debug, Clone)]
+pub struct Connector {
+    /// `None` where the API is reached without TLS.
+    tls: Option<ClientConfig>,
+    proxy: Option<Proxy>,
+    connect_timeout: Duration,
+    concurrency: usize,
 }
 
-fn https_proxy() -> Result<Option<Proxy>, BuildError> {
-    for variable in ["HTTPS_PROXY", "https_proxy"] {
-        let Some(address) = std::env::var_os(variable).filter(|address| !address.is_empty()) else {
-            continue;
-        };
-        // Without a scheme, it is http.
-        let is_http = |address: &&str| {
-            let scheme = address
-                .split_once("://")
-                .map(|(scheme, _)| scheme.to_ascii_lowercase());
-            matches!(scheme.as_deref(), None | Some("http" | "https"))
-        };
-        let proxy = address.to_str().filter(is_http);
-        let proxy = proxy.and_then(|address| Proxy::https(address).ok());
-        let proxy = proxy.ok_or(BuildError::Proxy { variable })?;
-        return Ok(Some(proxy.no_proxy(NoProxy::from_env())));
+impl Connector {
+    /// Reads `api.ca_file`, the system's roots and the proxy of the environment.
+    pub fn load(config: &ApiConfig) -> Result<Self, BuildError> {
+        let is_https = config.base_url.scheme() == "https";
+        Ok(Self {
+            tls: is_https.then(|| tls_config(config)).transpose()?,
+            // Only HTTPS_PROXY is honoured: a proxy for http would see the key.
+            proxy: if is_https {
+                https_proxy(&config.base_url)?
+            } else {
+                None
+            },
+            connect_timeout: config.connect_timeout,
+            concurrency: config.concurrency,
+        })
     }
-    Ok(None)
+
+    /// Makes a client without any open connection.
+    pub fn client(&self) -> Result<reqwest::Client, BuildError> {
+        let mut builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(self.tls.clone().unwrap_or_else(without_roots))
+            .http1_only()
+            .user_agent(concat!(
+                env!("CARGO_PKG_NAME"),
+                "/",
+                env!("CARGO_PKG_VERSION")
+            ))
+            .redirect(Policy::none())
+            .no_proxy()
+            .retry(reqwest::retry::never())
+            .connect_timeout(self.connect_timeout)
+            .pool_idle_timeout(LONGEST_IDLE)
+            .pool_max_idle_per_host(self.concurrency);
+        if let Some(proxy) = &self.proxy {
+            builder = builder.proxy(proxy.clone());
+        }
+        Ok(builder.build()?)
+    }
 }
 
-fn tls_config(config: &ApiConfig, is_https: bool) -> Result<ClientConfig, BuildError> {
+/// A configuration that trusts nothing: it is never used, but reqwest asks for one.
+fn without_roots() -> ClientConfig {
+    ClientConfig::builder()
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth()
+}
+
+fn tls_config(config: &ApiConfig) -> Result<ClientConfig, BuildError> {
     let mut roots = RootCertStore::empty();
-    // Without TLS, no roots are required.
-    if is_https {
-        let system = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(system.certs);
-        if let Some(path) = &config.ca_file {
-            let refused = |why: String| BuildError::CaFile {
-                path: path.clone(),
-                why,
-            };
-            let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
-                .and_then(Iterator::collect)
-                .map_err(|error| refused(error.to_string()));
-            let certificates = certificates?;
-            if certificates.is_empty() {
-                return Err(refused("it holds none".to_owned()));
-            }
-            for certificate in certificates {
-                roots
-                    .add(certificate)
-                    .map_err(|error| refused(error.to_string()))?;
-            }
+    let system = rustls_native_certs::load_native_certs();
+    roots.add_parsable_certificates(system.certs);
+    let mut trusted = Vec::new();
+    if let Some(path) = &config.ca_file {
+        let refused = |why: String| BuildError::CaFile {
+            path: path.clone(),
+            why,
+        };
+        let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
+            .and_then(Iterator::collect)
+            .map_err(|error| refused(error.to_string()));
+        trusted = certificates?;
+        if trusted.is_empty() {
+            return Err(refused("it holds none".to_owned()));
         }
-        if roots.is_empty() {
-            return Err(BuildError::NoRoots(system.errors));
+        for certificate in &trusted {
+            roots
+                .add(certificate.clone())
+                .map_err(|error| refused(error.to_string()))?;
         }
     }
+    if roots.is_empty() {
+        return Err(BuildError::NoRoots(system.errors));
+    }
+    let chain = WebPkiServerVerifier::builder(roots.into()).build()?;
+    let verifier = Arc::new(Verifier { chain, trusted });
     let mut tls = ClientConfig::builder()
-        .with_root_certificates(roots)
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
-    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(tls)
+}
+
+/// Verifies the API's certificate: by its chain, or because it is itself in `api.ca_file`.
+///
+/// webpki refuses an authority as a server's own certificate, and a plain `openssl req -x509` makes
+/// one. curl and Go accept it where it is itself trusted.
+#[derive(Debug)]
+struct Verifier {
+    chain: Arc<WebPkiServerVerifier>,
+    /// The certificates of `api.ca_file`.
+    trusted: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if !self.trusted.contains(end_entity) {
+            return self.chain.verify_server_cert(
+                end_entity,
+                intermediates,
+                server_name,
+                ocsp_response,
+                now,
+            );
+        }
+        check_time_and_use(end_entity, now)?;
+        verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.chain.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.chain.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.chain.supported_verify_schemes()
+    }
+}
+
+/// Checks that a certificate is valid now, and for servers if it names its uses.
+fn check_time_and_use(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Error> {
+    let parsed = X509Certificate::from_der(certificate);
+    let (_, parsed) = parsed.map_err(|_| CertificateError::BadEncoding)?;
+    let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    let validity = parsed.validity();
+    if seconds < validity.not_before.timestamp() {
+        return Err(CertificateError::NotValidYet.into());
+    }
+    if seconds > validity.not_after.timestamp() {
+        return Err(CertificateError::Expired.into());
+    }
+    let uses = parsed.extended_key_usage();
+    match uses.map_err(|_| CertificateError::BadEncoding)? {
+        Some(uses) if !uses.value.any && !uses.value.server_auth => {
+            Err(CertificateError::InvalidPurpose.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{
+        BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
+    };
+
+    /// What the verifier says of a self-signed certificate that is itself in `api.ca_file`.
+    fn verify(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Result<(), Error> {
+        let mut params = CertificateParams::new(["api.test".to_owned()]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        change(&mut params);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap().der().clone();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.clone()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let chain = WebPkiServerVerifier::builder_with_provider(roots.into(), provider);
+        let verifier = Verifier {
+            chain: chain.build().unwrap(),
+            trusted: vec![certificate.clone()],
+        };
+        let name = ServerName::try_from(name.to_owned()).unwrap();
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(1_790_000_000));
+        let result = verifier.verify_server_cert(&certificate, &[], &name, &[], now);
+        result.map(|_| ())
+    }
+
+    #[test]
+    fn an_authority_that_is_itself_trusted_is_accepted_for_its_time_name_and_use() {
+        assert_eq!(verify("api.test", |_| {}), Ok(()));
+        let error = verify("other.test", |_| {}).unwrap_err();
+        assert!(error.to_string().contains("other.test"), "{error}");
+        let expired = verify("api.test", |params| {
+            params.not_after = date_time_ymd(2026, 1, 1);
+        });
+        assert_eq!(expired, Err(CertificateError::Expired.into()));
+        let early = verify("api.test", |params| {
+            params.not_before = date_time_ymd(2030, 1, 1);
+        });
+        assert_eq!(early, Err(CertificateError::NotValidYet.into()));
+        let uses = |uses: Vec<_>| verify("api.test", |params| params.extended_key_usages = uses);
+        let wrong = uses(vec![ExtendedKeyUsagePurpose::ClientAuth]);
+        assert_eq!(wrong, Err(CertificateError::InvalidPurpose.into()));
+        assert_eq!(uses(vec![ExtendedKeyUsagePurpose::ServerAuth]), Ok(()));
+    }
 }

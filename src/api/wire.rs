@@ -3,14 +3,14 @@
 //! An answer is an array of objects (API specification 2.1, 2.2). A bad entry or field costs only that entry or what
 //! depends on that field; only an answer that is not an array, or not JSON, fails completely. Unknown fields are ignored at
 //! any depth. A field that is null counts as missing; one that appears twice in an object is bad, since it is unclear which
-//! was meant.
+//! was meant. `null` in place of the array is an empty list: servers written in Go send it for one.
 //!
 //! Entries are read one by one, so that the bounds below also bound the memory that an answer takes, whatever it is made of.
 
 use crate::{
     domain::{
         Completion, Defect, Interner, LanguageList, Listing, Next, Page, Repository, RepositoryId,
-        TargetLanguage,
+        TargetLanguage, ZeroCount,
     },
     support::clock::Timestamp,
 };
@@ -41,15 +41,44 @@ pub enum DecodeError {
     TooMany(&'static str),
 }
 
+/// The meaning of an absent `completion` or `private`. An explicit null is unknown in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    Unknown,
+    /// `api.omits_zeros`: the API leaves out 0 and false.
+    Zero,
+}
+
+impl Absent {
+    /// Parses a field, or returns `zero` for an absent one that means it.
+    fn or<T>(self, raw: Option<&str>, zero: T, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+        match raw {
+            None if self == Self::Zero => Some(zero),
+            raw => raw.and_then(parse),
+        }
+    }
+
+    /// Counts an absent field, or the zero of one that is there.
+    fn count(self, raw: Option<&str>, is_zero: bool) -> ZeroCount {
+        match self {
+            Self::Unknown => ZeroCount {
+                absent: usize::from(raw.is_none()),
+                spelled_out: usize::from(raw.is_some() && is_zero),
+            },
+            Self::Zero => ZeroCount::default(),
+        }
+    }
+}
+
 /// Reads a page of the listing.
 ///
 /// # Errors
 /// The body is not a JSON array in UTF-8, or too large to be a page.
-pub fn decode_page(body: &[u8]) -> Result<Page, DecodeError> {
+pub fn decode_page(body: &[u8], absent: Absent) -> Result<Page, DecodeError> {
     let mut page = Page::default();
     read_entries(body, |place, entry| {
         if page.listing.count() <= MAX_REPOSITORIES {
-            page.next = match add_repository(&mut page.listing, place, entry) {
+            page.next = match add_repository(&mut page.listing, place, entry, absent) {
                 Some(id) => Next::After(id),
                 None => Next::Unreadable,
             };
@@ -66,6 +95,7 @@ fn add_repository(
     listing: &mut Listing,
     place: usize,
     entry: Option<Entry<'_>>,
+    absent: Absent,
 ) -> Option<RepositoryId> {
     let Some(entry) = entry else {
         listing.bad.add(Defect::NotAnObject, Some(place), "");
@@ -73,7 +103,10 @@ fn add_repository(
     };
     let id = entry.id.and_then(parse_id);
     let name = entry.name.and_then(parse_nonempty);
-    let private = entry.private.and_then(|raw| raw.parse().ok());
+    let private = absent.or(entry.private, false, |raw| raw.parse().ok());
+    listing
+        .private
+        .add(absent.count(entry.private, private == Some(false)));
     let created_at = entry.created_at.and_then(parse_time);
     for (defect, is_found) in [
         (Defect::Private, is_bad(entry.private, private.is_some())),
@@ -109,10 +142,14 @@ fn add_repository(
 ///
 /// # Errors
 /// The body is not a JSON array in UTF-8, or has more languages than a repository can have.
-pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList, DecodeError> {
+pub fn decode_languages(
+    body: &[u8],
+    interner: &Interner,
+    absent: Absent,
+) -> Result<LanguageList, DecodeError> {
     let (mut list, mut is_full) = (LanguageList::default(), false);
     read_entries(body, |place, entry| {
-        is_full |= !add_language(&mut list, place, entry, interner);
+        is_full |= !add_language(&mut list, place, entry, interner, absent);
     })?;
     if is_full {
         return Err(DecodeError::TooMany(
@@ -124,10 +161,15 @@ pub fn decode_languages(body: &[u8], interner: &Interner) -> Result<LanguageList
 
 /// Adds one entry to the list, and returns whether there is room for it.
 fn add_language(
-    LanguageList { languages, bad }: &mut LanguageList,
+    LanguageList {
+        languages,
+        completion: zeros,
+        bad,
+    }: &mut LanguageList,
     place: usize,
     entry: Option<Entry<'_>>,
     interner: &Interner,
+    absent: Absent,
 ) -> bool {
     let place = Some(place);
     let Some(entry) = entry else {
@@ -147,7 +189,8 @@ fn add_language(
     if is_bad(entry.name, name.is_some()) {
         bad.add(Defect::Name, place, identity);
     }
-    let completion = entry.completion.and_then(parse_completion);
+    let completion = absent.or(entry.completion, Completion::ZERO, parse_completion);
+    zeros.add(absent.count(entry.completion, completion == Some(Completion::ZERO)));
     if is_bad(entry.completion, completion.is_some()) {
         bad.add(Defect::Completion, place, identity);
     }
@@ -215,6 +258,9 @@ fn read_entries<'a>(
 ) -> Result<(), DecodeError> {
     // RFC 8259 lets readers ignore a byte order mark.
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    if body.trim_ascii() == b"null" {
+        return Ok(());
+    }
     let mut array = serde_json::Deserializer::from_slice(body);
     let read = array.deserialize_seq(Entries(take));
     match read.and_then(|()| array.end()) {

@@ -1,10 +1,10 @@
 //! `check-config --online`: one request of each kind, and a description of the result.
 
 use crate::{
-    api::{Api as _, ApiError, Attempts, CURSOR_HINT, Client, Session as _},
+    api::{Api as _, ApiError, Attempts, CURSOR_HINT, Client, PollEnd, Session as _},
     config::Config,
     diagnosis,
-    domain::{Completion, Failure, Next, filter::select, snapshot::Snapshot},
+    domain::{Completion, Failure, Next, ZeroCount, filter::select, snapshot::Snapshot},
     support::humanize::{counted, grouped, repositories},
 };
 use anyhow::anyhow;
@@ -14,7 +14,7 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
     let session = client
         .begin()
         .await
-        .map_err(|Failure { what, hint, .. }| anyhow!("{what}; {hint}"))?;
+        .map_err(|PollEnd { failure, .. }| anyhow!("{}; {}", failure.what, failure.hint))?;
     let page = session
         .list_repositories(None)
         .await
@@ -34,6 +34,7 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
     if let Some(bad) = page.listing.bad.described.first() {
         lines.push(format!("it has bad entries or fields, such as {bad}"));
     }
+    lines.extend(omitted("false", "private", page.listing.private));
     let mut findings = Vec::new();
     if polled.is_empty() {
         findings.extend(diagnosis::nothing_selected(&Snapshot {
@@ -44,11 +45,12 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
     }
     // Also if the filters leave nothing, to find out whether the key can read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
-        let mut languages = session
+        let read = session
             .list_languages(repository.id, Attempts::One)
             .await
-            .map_err(|error| failed(&format!("repository {:?}", repository.name), error))?
-            .languages;
+            .map_err(|error| failed(&format!("repository {:?}", repository.name), error))?;
+        lines.extend(omitted("0", "completion", read.completion));
+        let mut languages = read.languages;
         let excluded = &config.excluded_languages;
         languages.retain(|target| !excluded.matches(&target.language.code));
         let completions: Vec<_> = languages
@@ -64,6 +66,16 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
         lines.push(format!("going by these answers: {}", finding.line()));
     }
     Ok(lines)
+}
+
+/// Says that a field is absent in a way that suggests omitted zeros, if it is.
+fn omitted(zero: &str, field: &str, zeros: ZeroCount) -> Option<String> {
+    zeros.suggests_omission().then(|| {
+        let absent = counted(zeros.absent, "entry has", "entries have");
+        format!(
+            "going by these answers: {absent} no field {field}, and none is {zero}; if the API leaves out fields whose value is 0 or false, as protobuf's JSON does, set api.omits_zeros to true"
+        )
+    })
 }
 
 fn failed(of: &str, error: ApiError) -> anyhow::Error {

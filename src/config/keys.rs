@@ -72,6 +72,7 @@ pub const KEYS: &[Key] = &[
     key("api.max_response_size", Number, "16MiB", "a size of at least 1B, such as 512KiB or 16MiB"),
     key("api.max_repositories", Number, "200000", "a whole number from 1 to 10000000"),
     key("api.ca_file", File, "", FILE),
+    key("api.omits_zeros", Switch, "false", SWITCH),
     key("api.completion_scale", Number, "100", "the completion that means finished, a number of at least 1"),
     key("poll.interval", Number, "5m", "a time from 1s to 25 years with its unit, such as 30s, 5m or 1h 30m")
         .flag("--poll.interval", "TIME", "Time from poll to poll"),

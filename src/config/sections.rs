@@ -53,6 +53,8 @@ pub struct ApiConfig {
     pub ca_file: Option<PathBuf>,
     /// Finite, at least 1.
     pub completion_scale: f64,
+    /// Whether the API leaves out fields whose value is 0 or false.
+    pub omits_zeros: bool,
 }
 
 /// When the API is polled, and how long data are shown.
@@ -139,6 +141,7 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
         max_repositories: read.number("api.max_repositories", 1..=10_000_000),
         ca_file: read.file("api.ca_file"),
         completion_scale: read.number("api.completion_scale", 1.0..=f64::MAX),
+        omits_zeros: read.switch("api.omits_zeros"),
         base_url: base_url?,
         key: key?,
     })

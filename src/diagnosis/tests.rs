@@ -116,6 +116,8 @@ impl Known {
                 last: Some(poll()),
                 last_success_at: Some(NOW),
                 held_until: None,
+                pace: None,
+                zeros: crate::domain::Zeros::default(),
                 has_data: true,
                 state_is_kept: true,
             },

@@ -71,6 +71,35 @@ impl Defects {
     }
 }
 
+/// How often responses leave a field out, and how often they spell its zero (0 or false) out.
+///
+/// Protobuf's JSON leaves out fields whose value is zero unless the server asks otherwise. An absent
+/// field then means zero; in any other API it means that the value is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ZeroCount {
+    pub absent: usize,
+    pub spelled_out: usize,
+}
+
+impl ZeroCount {
+    pub fn add(&mut self, other: Self) {
+        self.absent += other.absent;
+        self.spelled_out += other.spelled_out;
+    }
+
+    /// Whether the field is absent in a way that suggests omitted zeros.
+    pub fn suggests_omission(self) -> bool {
+        self.absent > 0 && self.spelled_out == 0
+    }
+}
+
+/// The zeros of the fields that may be absent. All are 0 while `api.omits_zeros` is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Zeros {
+    pub completion: ZeroCount,
+    pub private: ZeroCount,
+}
+
 /// How the listing continues after a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Next {
@@ -93,6 +122,8 @@ pub struct Listing {
     pub unidentified: HashSet<Arc<str>>,
     /// The bytes of all names, those that appear again counted again.
     pub name_bytes: usize,
+    /// The zeros of the field `private`.
+    pub private: ZeroCount,
     pub bad: Defects,
 }
 
@@ -118,6 +149,7 @@ impl Listing {
             self.add(repository);
         }
         self.bad.append(page.bad);
+        self.private.add(page.private);
         self.nameless.extend(page.nameless);
         for name in page.unidentified {
             self.add_unidentified(name);
@@ -157,5 +189,7 @@ pub struct TargetLanguage {
 pub struct LanguageList {
     /// In the order of their codes, each code once.
     pub languages: Vec<TargetLanguage>,
+    /// The zeros of the field `completion`.
+    pub completion: ZeroCount,
     pub bad: Defects,
 }

@@ -5,7 +5,7 @@
 
 use crate::{
     domain::{
-        Completion, Language, Lasting, PollFailure, ReadFailure, Repository, Stop,
+        Completion, Language, Lasting, PollFailure, ReadFailure, Repository, Stop, Zeros,
         falls::Falls,
         links::Links,
         progress::Progress,
@@ -330,6 +330,17 @@ pub enum Activity {
     Waiting(Option<Timestamp>),
 }
 
+/// The pace of requests while the API allows less than `api.requests_per_second`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// The rate now, which rises step by step.
+    pub requests_per_second: f64,
+    /// The highest rate that the API is known to allow, in requests a second.
+    pub allowed: f64,
+    /// The status with which the API last refused a request for its pace: 429 or 503.
+    pub status: u16,
+}
+
 /// The state of polling; published with the snapshot, so that readiness and the page can distinguish a refused key from a
 /// slow start.
 #[derive(Debug, Clone)]
@@ -342,6 +353,10 @@ pub struct PollStatus {
     pub last_success_at: Option<Timestamp>,
     /// Until when Retry-After holds all requests; `None` if there is no hold.
     pub held_until: Option<Timestamp>,
+    /// `None` while the API allows the configured rate.
+    pub pace: Option<Pace>,
+    /// The zeros that the API spells out or leaves out.
+    pub zeros: Zeros,
     /// Whether all data are there to serve: a listing was complete, or data came from the state file.
     pub has_data: bool,
     /// Whether the progress clock outlives a restart.

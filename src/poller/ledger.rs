@@ -12,7 +12,7 @@ use super::log::PollLog;
 use crate::{
     domain::{
         Failure, Fault, LanguageList, ReadFailure, Reason, Repository, RepositoryId,
-        TargetLanguage,
+        TargetLanguage, ZeroCount, Zeros,
         falls::Falls,
         links::Links,
         progress::{Progress, advance},
@@ -61,6 +61,8 @@ struct Polled {
     failures: u32,
     /// Digest of the bad entries of the last answer, so that they are logged once per change.
     bad_entries: u64,
+    /// How many languages of the last answer had no field for their completion.
+    absent_completions: usize,
 }
 
 type Departed = BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>;
@@ -83,6 +85,10 @@ pub struct Ledger {
     missed: BTreeSet<RepositoryId>,
     /// How many repositories were listed before the last complete listing took away more than half of them, if it did.
     pub dropped_of: Option<usize>,
+    /// The zeros of the field `private`: absent in the last complete listing, spelled out ever.
+    private: ZeroCount,
+    /// How many completions of 0 were ever spelled out.
+    zero_completions: usize,
     /// How many ids of the last complete listing have no name that can be read.
     unnamed: usize,
     /// How many languages the repositories in `polled` have at the most: exact when a poll begins to read them.
@@ -177,6 +183,18 @@ impl Ledger {
         })
     }
 
+    /// Returns the zeros that the API spells out or leaves out.
+    pub fn zeros(&self) -> Zeros {
+        let absent = self.polled.values().map(|known| known.absent_completions);
+        Zeros {
+            completion: ZeroCount {
+                absent: absent.sum(),
+                spelled_out: self.zero_completions,
+            },
+            private: self.private,
+        }
+    }
+
     /// Returns the repositories to read, the oldest attempt first; and those that failed before, to
     /// be read after them, the fewest failures in a row first. `only` chooses by name; an empty set
     /// chooses all.
@@ -205,7 +223,11 @@ impl Ledger {
     pub fn succeeded(
         &mut self,
         id: RepositoryId,
-        LanguageList { languages, bad }: LanguageList,
+        LanguageList {
+            languages,
+            completion: zeros,
+            bad,
+        }: LanguageList,
         scale: f64,
         now: Moment,
         log: &mut PollLog,
@@ -218,6 +240,8 @@ impl Ledger {
         if matches!(known.failure.take(), Some(failure) if failure.fault == Fault::Repository) {
             log.recovered(repo, id);
         }
+        known.absent_completions = zeros.absent;
+        self.zero_completions = self.zero_completions.saturating_add(zeros.spelled_out);
         let at = self.time.record(now.wall);
         self.attempts += 1;
         known.last_attempt = self.attempts;
@@ -393,6 +417,7 @@ impl Polled {
             last_attempt: 0,
             failures: 0,
             bad_entries: 0,
+            absent_completions: 0,
         }
     }
 

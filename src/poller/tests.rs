@@ -4,6 +4,7 @@ use super::*;
 mod falls;
 mod logging;
 mod outcome;
+mod pace;
 mod properties;
 mod staleness;
 mod whatever_fails;
@@ -12,8 +13,9 @@ mod wrong_clock;
 use crate::{
     api::{ApiError, Attempts, PollEnd, RequestFailure, Session},
     domain::{
-        BadEntry, Completion, Defects, Language, LanguageList, Listing, Next, Page, Reason,
-        Repository, RepositoryId, TargetLanguage, snapshot::Condition,
+        BadEntry, Completion, Defects, Language, LanguageList, Listing, Next, Page, PollFailure,
+        Reason, Repository, RepositoryId, TargetLanguage,
+        snapshot::{Condition, Pace},
     },
 };
 use std::sync::Mutex;
@@ -74,9 +76,12 @@ struct FakeSession {
 impl Api for FakeApi {
     type Session = FakeSession;
 
-    async fn begin(&self) -> Result<FakeSession, Failure> {
+    async fn begin(&self) -> Result<FakeSession, PollEnd> {
         if self.0.lock().unwrap().has_no_key {
-            return Err(Failure::new("the key file is empty", "fill it"));
+            return Err(PollEnd {
+                reason: PollFailure::KeyFile,
+                failure: Failure::new("the key file is empty", "fill it"),
+            });
         }
         Ok(FakeSession {
             answers: Arc::clone(&self.0),
@@ -91,6 +96,10 @@ impl Api for FakeApi {
             .unwrap()
             .held_until
             .filter(|until| *until > Instant::now())
+    }
+
+    fn pace(&self) -> Option<Pace> {
+        None
     }
 }
 
@@ -164,6 +173,7 @@ impl Session for FakeSession {
         Ok(LanguageList {
             languages: vec![target],
             bad,
+            ..LanguageList::default()
         })
     }
 }

@@ -52,6 +52,8 @@ impl Fixture {
             last: None,
             last_success_at: None,
             held_until: None,
+            pace: None,
+            zeros: crate::domain::Zeros::default(),
             has_data: true,
             state_is_kept: true,
         };

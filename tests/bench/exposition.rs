@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 use translation_exporter::{
-    api::wire::{decode_languages, decode_page},
+    api::wire::{Absent, decode_languages, decode_page},
     domain::{
         Completion, Interner, Language, Repository, RepositoryId,
         progress::Progress,
@@ -81,6 +81,8 @@ fn status() -> PollStatus {
         last: None,
         last_success_at: None,
         held_until: None,
+        pace: None,
+        zeros: translation_exporter::domain::Zeros::default(),
         has_data: true,
         state_is_kept: false,
     }
@@ -135,7 +137,8 @@ fn decode() {
     let languages = (0..LANGUAGES).map(language).collect::<Value>().to_string();
     let interner = Interner::default();
     measure("decode/languages", LANGUAGES, || {
-        decode_languages(black_box(languages.as_bytes()), &interner).expect("an array")
+        decode_languages(black_box(languages.as_bytes()), &interner, Absent::Unknown)
+            .expect("an array")
     });
     let repository = |id: u64| {
         let (id, name) = (id.to_string(), format!("organisation/project-{id}"));
@@ -143,7 +146,7 @@ fn decode() {
     };
     let page = (1..=1000).map(repository).collect::<Value>().to_string();
     measure("decode/repositories", 1000, || {
-        decode_page(black_box(page.as_bytes())).expect("an array")
+        decode_page(black_box(page.as_bytes()), Absent::Unknown).expect("an array")
     });
 }
 

@@ -14,7 +14,7 @@ use translation_exporter::{
 
 /// A page of the listing.
 pub fn decode_page(bytes: &[u8]) {
-    let Ok(page) = wire::decode_page(bytes) else {
+    let Ok(page) = wire::decode_page(bytes, wire::Absent::Unknown) else {
         return;
     };
     let listing = page.listing;
@@ -30,7 +30,8 @@ pub fn decode_page(bytes: &[u8]) {
 
 /// The languages of a repository.
 pub fn decode_languages(bytes: &[u8]) {
-    let Ok(list) = wire::decode_languages(bytes, &Interner::default()) else {
+    let Ok(list) = wire::decode_languages(bytes, &Interner::default(), wire::Absent::Unknown)
+    else {
         return;
     };
     assert!(

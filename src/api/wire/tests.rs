@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::Defects;
 
 fn page(body: &str) -> Page {
-    decode_page(body.as_bytes()).unwrap()
+    decode_page(body.as_bytes(), Absent::Unknown).unwrap()
 }
 
 fn repository(fields: &str) -> Page {
@@ -135,7 +135,7 @@ fn a_field_that_stands_twice_is_bad() {
 }
 
 fn languages(body: &str) -> LanguageList {
-    decode_languages(body.as_bytes(), &Interner::default()).unwrap()
+    decode_languages(body.as_bytes(), &Interner::default(), Absent::Unknown).unwrap()
 }
 
 #[test]
@@ -213,10 +213,10 @@ fn languages_are_sorted_and_the_first_of_a_code_is_shown() {
 
 #[test]
 fn what_is_no_array_fails_as_a_whole_and_is_named() {
-    let error = |body: &[u8]| decode_page(body).unwrap_err();
+    let error = |body: &[u8]| decode_page(body, Absent::Unknown).unwrap_err();
     for body in [
         &b"{}"[..],
-        b"null",
+        b"nulls",
         b"[1,]",
         b"[NaN]",
         b"[\"\xff\"]",
@@ -233,6 +233,60 @@ fn what_is_no_array_fails_as_a_whole_and_is_named() {
     for body in [&b"<html>"[..], b" \r\n<!DOCTYPE html>"] {
         assert!(matches!(error(body), DecodeError::Html), "{body:?}");
     }
+}
+
+#[test]
+fn null_in_place_of_the_array_is_an_empty_list() {
+    for body in ["null", " null\n", "\u{feff}null"] {
+        let page = page(body);
+        assert_eq!(
+            (page.next, page.listing.count()),
+            (Next::End, 0),
+            "{body:?}"
+        );
+        assert_eq!(languages(body), LanguageList::default(), "{body:?}");
+    }
+}
+
+#[test]
+fn an_absent_completion_or_private_is_zero_only_where_zeros_are_omitted() {
+    let list = r#"[{"code":"a"},{"code":"b","completion":null},{"code":"c","completion":0}]"#;
+    let decode = |absent| decode_languages(list.as_bytes(), &Interner::default(), absent).unwrap();
+    let completions = |list: &LanguageList| {
+        let languages = list.languages.iter();
+        let completion = |target: &TargetLanguage| target.completion.map(Completion::get);
+        languages.map(completion).collect::<Vec<_>>()
+    };
+    let unknown = decode(Absent::Unknown);
+    assert_eq!(completions(&unknown), [None, None, Some(0.0)]);
+    let (absent, spelled_out) = (1, 1);
+    assert_eq!(
+        unknown.completion,
+        ZeroCount {
+            absent,
+            spelled_out
+        }
+    );
+    assert_eq!(
+        completions(&decode(Absent::Zero)),
+        [Some(0.0), None, Some(0.0)]
+    );
+
+    let listing = r#"[{"id":1,"name":"o/a","created_at":"2024-05-06T07:08:09Z"},
+        {"id":2,"name":"o/b","created_at":"2024-05-06T07:08:09Z","private":null}]"#;
+    let decode = |absent| decode_page(listing.as_bytes(), absent).unwrap().listing;
+    let private = |listing: &Listing| {
+        let repositories = listing.repositories.values();
+        repositories
+            .map(|repository| repository.private)
+            .collect::<Vec<_>>()
+    };
+    let unknown = decode(Absent::Unknown);
+    assert_eq!(private(&unknown), [None, None]);
+    assert!(unknown.private.suggests_omission());
+    let zero = decode(Absent::Zero);
+    assert_eq!(private(&zero), [Some(false), None]);
+    assert!(!zero.private.suggests_omission());
 }
 
 #[test]
@@ -255,14 +309,14 @@ fn an_answer_with_more_than_there_can_be_is_refused() {
     let interner = Interner::default();
     let languages = |count| {
         let body = array(count, |n| format!(r#"{{"code":"{n}"}}"#));
-        decode_languages(body.as_bytes(), &interner)
+        decode_languages(body.as_bytes(), &interner, Absent::Unknown)
     };
     assert_eq!(languages(1000).unwrap().languages.len(), 1000);
     assert!(matches!(languages(1001), Err(DecodeError::TooMany(_))));
     assert_eq!(interner.count(), 1000);
     let page = |count| {
         let body = array(count, |n| format!(r#"{{"id":{n}}}"#));
-        decode_page(body.as_bytes())
+        decode_page(body.as_bytes(), Absent::Unknown)
     };
     assert_eq!(page(100_000).unwrap().listing.nameless.len(), 100_000);
     assert!(matches!(page(100_001), Err(DecodeError::TooMany(_))));

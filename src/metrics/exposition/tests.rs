@@ -92,6 +92,8 @@ fn starting() -> PollStatus {
         last: None,
         last_success_at: None,
         held_until: None,
+        pace: None,
+        zeros: crate::domain::Zeros::default(),
         has_data: false,
         state_is_kept: false,
     }

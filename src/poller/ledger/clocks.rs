@@ -152,8 +152,7 @@ mod tests {
     use super::*;
     use crate::{
         domain::{
-            Completion, Defects, Interner, LanguageList, Listing, Repository, TargetLanguage,
-            filter::Filter,
+            Completion, Interner, LanguageList, Listing, Repository, TargetLanguage, filter::Filter,
         },
         poller::log::PollLog,
     };
@@ -236,7 +235,7 @@ mod tests {
             languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
             let list = LanguageList {
                 languages,
-                bad: Defects::default(),
+                ..LanguageList::default()
             };
             ledger.succeeded(id, list, 100.0, now, &mut PollLog::default());
             ledger.forget_departed(now);

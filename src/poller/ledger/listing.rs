@@ -22,6 +22,8 @@ impl Ledger {
     pub fn apply_complete(&mut self, listing: Listing, filter: &Filter, now: Moment) -> Defects {
         self.remove_missing(&listing, now.wall);
         self.unnamed = listing.nameless.len();
+        self.private.absent = listing.private.absent;
+        self.private.spelled_out += listing.private.spelled_out;
         for (id, repository) in listing.repositories {
             if self.listed.get(&id) != Some(&repository) {
                 self.listed.insert(id, repository);

@@ -5,7 +5,7 @@ use super::START;
 use crate::{
     api::{Api, ApiError, Attempts, Session, wire},
     domain::{
-        Failure, Interner, LanguageList, Page, RepositoryId,
+        Interner, LanguageList, Page, RepositoryId,
         filter::{Filter, LanguageFilter},
         snapshot::{PollOutcome, Snapshot},
     },
@@ -96,11 +96,15 @@ struct World {
 impl Api for Account {
     type Session = Self;
 
-    async fn begin(&self) -> Result<Self, Failure> {
+    async fn begin(&self) -> Result<Self, super::PollEnd> {
         Ok(self.clone())
     }
 
     fn held_until(&self) -> Option<Instant> {
+        None
+    }
+
+    fn pace(&self) -> Option<super::Pace> {
         None
     }
 }
@@ -125,7 +129,11 @@ impl Session for Account {
             };
             json!({"id": id, "name": repository.name, "created_at": "2024-05-06T07:08:09Z"})
         };
-        Ok(wire::decode_page(page.map(entry).collect::<Value>().to_string().as_bytes()).unwrap())
+        Ok(wire::decode_page(
+            page.map(entry).collect::<Value>().to_string().as_bytes(),
+            wire::Absent::Unknown,
+        )
+        .unwrap())
     }
 
     async fn list_languages(
@@ -141,7 +149,10 @@ impl Session for Account {
             .unwrap_or_default();
         let entry = |(code, name, completion): &(String, String, Option<f64>)| json!({"code": code, "name": name, "completion": completion});
         let body = languages.iter().map(entry).collect::<Value>().to_string();
-        Ok(wire::decode_languages(body.as_bytes(), &Interner::default()).unwrap())
+        Ok(
+            wire::decode_languages(body.as_bytes(), &Interner::default(), wire::Absent::Unknown)
+                .unwrap(),
+        )
     }
 }
 

@@ -1,0 +1,197 @@
+//! The body of a response: its Content-Encoding and the limit of its size.
+
+use super::error::RequestError;
+use crate::domain::Reason;
+use flate2::write::MultiGzDecoder;
+use reqwest::header::{CONTENT_ENCODING, HeaderMap};
+use std::io::{self, Write};
+
+/// A body that is being received. It is decompressed as it arrives, so that a body beyond the limit
+/// is refused without being held.
+#[derive(Debug)]
+pub enum Body {
+    Plain(Limited),
+    /// One or several gzip members.
+    Gzip(Box<MultiGzDecoder<Limited>>),
+}
+
+/// The decompressed bytes, up to a limit.
+#[derive(Debug)]
+pub struct Limited {
+    bytes: Vec<u8>,
+    limit: u64,
+}
+
+impl Body {
+    /// Begins the body of a response with these headers, of at most `limit` bytes decompressed.
+    pub fn new(headers: &HeaderMap, limit: u64) -> Result<Self, RequestError> {
+        let bytes = Limited {
+            bytes: Vec::new(),
+            limit,
+        };
+        let encodings = headers.get_all(CONTENT_ENCODING).iter();
+        let mut encodings = encodings
+            .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+            .map(<[u8]>::trim_ascii)
+            .filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case(b"identity"));
+        let Some(name) = encodings.next() else {
+            return Ok(Self::Plain(bytes));
+        };
+        let is_gzip = [b"gzip".as_slice(), b"x-gzip"]
+            .iter()
+            .any(|gzip| name.eq_ignore_ascii_case(gzip));
+        match encodings.next() {
+            None if is_gzip => Ok(Self::Gzip(Box::new(MultiGzDecoder::new(bytes)))),
+            second => {
+                let names = [Some(name), second].into_iter().flatten();
+                Err(unreadable(&names.map(known).collect::<Vec<_>>().join(", ")))
+            }
+        }
+    }
+
+    /// Adds the next piece, as it was received.
+    pub fn push(&mut self, piece: &[u8]) -> Result<(), RequestError> {
+        let limit = self.limit();
+        let written = match self {
+            Self::Plain(bytes) => bytes.write_all(piece),
+            Self::Gzip(gzip) => gzip.write_all(piece),
+        };
+        written.map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => too_large(limit),
+            _ => RequestError::new(
+                Reason::Decode,
+                "the body is not the gzip that it says it is",
+            ),
+        })
+    }
+
+    fn decompressed(&self) -> &Limited {
+        match self {
+            Self::Plain(bytes) => bytes,
+            Self::Gzip(gzip) => gzip.get_ref(),
+        }
+    }
+
+    fn limit(&self) -> u64 {
+        self.decompressed().limit
+    }
+
+    /// Returns how many decompressed bytes there are so far.
+    pub fn len(&self) -> usize {
+        self.decompressed().bytes.len()
+    }
+
+    /// Ends the body, and returns it.
+    pub fn finish(self) -> Result<Vec<u8>, RequestError> {
+        let limit = self.limit();
+        match self {
+            Self::Plain(bytes) => Ok(bytes.bytes),
+            // What the decoder still buffers is written now.
+            Self::Gzip(gzip) => match gzip.finish() {
+                Ok(bytes) => Ok(bytes.bytes),
+                Err(error) => Err(match error.kind() {
+                    io::ErrorKind::FileTooLarge => too_large(limit),
+                    _ => RequestError::new(Reason::Truncated, "the compressed body breaks off"),
+                }),
+            },
+        }
+    }
+}
+
+/// The error of a body that is larger than `limit` bytes.
+pub fn too_large(limit: u64) -> RequestError {
+    let how = format!("the body is larger than {limit} bytes");
+    RequestError::new(Reason::TooLarge, how)
+}
+
+/// The error of a body in an encoding that was not asked for.
+fn unreadable(encoding: &str) -> RequestError {
+    let how = format!("the body is encoded as {encoding}, which was not asked for");
+    let mut error = RequestError::new(Reason::Decode, how);
+    error.hint = "let the API, or the proxy before it, obey Accept-Encoding: gzip";
+    error
+}
+
+/// The name of a registered encoding; a text of the API's own is never shown.
+fn known(name: &[u8]) -> &'static str {
+    ["br", "zstd", "deflate", "compress", "gzip", "x-gzip"]
+        .into_iter()
+        .find(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+        .unwrap_or("something unknown")
+}
+
+impl Write for Limited {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        if (self.bytes.len() + piece.len()) as u64 > self.limit {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+
+    fn gzip(text: &str) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn receive(encoding: &str, pieces: &[&[u8]]) -> Result<String, RequestError> {
+        let headers = HeaderMap::from_iter([(CONTENT_ENCODING, encoding.parse().unwrap())]);
+        let mut body = Body::new(&headers, 100)?;
+        for piece in pieces {
+            body.push(piece)?;
+        }
+        Ok(String::from_utf8(body.finish()?).unwrap())
+    }
+
+    #[test]
+    fn gzip_is_read_by_any_of_its_names_and_with_several_members() {
+        let (first, second) = (gzip("[1,"), gzip("2]"));
+        let both = [first.clone(), second.clone()].concat();
+        for encoding in ["gzip", "GZIP", "x-gzip", "identity, X-Gzip"] {
+            assert_eq!(receive(encoding, &[&both]).unwrap(), "[1,2]");
+            assert_eq!(receive(encoding, &[&first, &second]).unwrap(), "[1,2]");
+        }
+        let bytes: Vec<_> = both.chunks(1).collect();
+        assert_eq!(receive("gzip", &bytes).unwrap(), "[1,2]");
+        assert_eq!(receive("identity", &[b"[]"]).unwrap(), "[]");
+    }
+
+    #[test]
+    fn an_encoding_that_was_not_asked_for_is_named() {
+        for (encoding, name) in [
+            ("br", "br"),
+            ("ZSTD", "zstd"),
+            ("deflate", "deflate"),
+            ("gzip, br", "gzip, br"),
+            ("<script>", "something unknown"),
+        ] {
+            let error = receive(encoding, &[]).unwrap_err();
+            assert_eq!(error.reason, Reason::Decode);
+            let expected = format!("the body is encoded as {name}, which was not asked for");
+            assert_eq!(error.how, expected);
+        }
+    }
+
+    #[test]
+    fn a_compressed_body_is_bounded_whole_and_intact() {
+        let reason = |pieces: &[&[u8]]| receive("gzip", pieces).unwrap_err().reason;
+        assert_eq!(reason(&[&gzip(&" ".repeat(101))]), Reason::TooLarge);
+        let whole = gzip("[1, 2]");
+        assert_eq!(reason(&[&whole[..whole.len() - 9]]), Reason::Truncated);
+        assert_eq!(
+            reason(&[b"[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"]),
+            Reason::Decode
+        );
+    }
+}
