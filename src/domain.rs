@@ -278,8 +278,8 @@ labels! {
         Unauthorized = "unauthorized",
         /// A Retry-After that is longer than a poll waits.
         Held = "held",
-        /// The API fails as a whole: many requests in a row failed by trouble, or nothing was read and the listing, or every
-        /// repository that was asked for, failed by trouble.
+        /// The API fails as a whole: many requests in a row failed as in an outage, or nothing was read and the listing, or every
+        /// repository that was asked for, failed as in an outage.
         Unavailable = "unavailable",
         /// The listing did not reach its end.
         Listing = "listing",

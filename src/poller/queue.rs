@@ -1,9 +1,11 @@
-//! Which repositories a poll asks for next, and when it gives up on the API: the circuit breaker.
+//! The repositories that a poll still has to request, and the circuit breaker that ends the poll in
+//! an outage.
 //!
-//! The ledger puts the oldest attempt first. Those whose last read failed, by itself or while others could be read, come after all others, and only until [`FAILED_AGAIN`] of
-//! them have failed again: they never keep anything from being read. Where one request after the other fails by trouble,
-//! a sample of what is left decides whether the API fails as a whole or only what was asked for so far; after an incomplete
-//! listing it counts as failing at once.
+//! The ledger puts the oldest attempt first. Repositories whose last read failed, by itself or while
+//! others could be read, come after all others, and only until [`FAILED_AGAIN`] of them have failed
+//! again: they never keep anything from being read. When one request after the other fails as in an
+//! outage, the breaker probes a sample of the rest: if all probes fail, it opens. After an incomplete
+//! listing it opens without probing.
 
 use crate::{
     api::{ApiError, Attempts},
@@ -11,12 +13,12 @@ use crate::{
 };
 use std::collections::{HashSet, VecDeque};
 
-/// How many requests in a row fail by trouble before the API itself is doubted.
+/// How many requests in a row fail as in an outage before the breaker probes.
 const ROW: u32 = 10;
 /// How many repositories these requests must be for; one for the listing counts as so many.
 const ROW_REPOSITORIES: usize = 5;
-/// How many of the repositories that are left are asked for then.
-const SAMPLE: usize = 10;
+/// How many of the remaining repositories are probed.
+const PROBES: usize = 10;
 /// How many of those that failed before may fail again in one poll.
 pub const FAILED_AGAIN: usize = 20;
 
@@ -28,15 +30,16 @@ pub struct Question {
     failed_before: bool,
 }
 
-/// Whether to go on asking.
+/// The circuit breaker between a poll and the API.
 #[derive(Debug, PartialEq, Eq)]
-enum Phase {
-    Confident(Row),
-    /// Only so many more are asked for, and then those that failed before if there are no others, until one answers.
-    Doubtful {
-        sample: usize,
-    },
-    Over,
+enum CircuitBreaker {
+    /// Requests flow. The row is of the last requests, as far as all failed as in an outage.
+    Closed(FailedRow),
+    /// At most `left` more repositories are requested, and then earlier failures if there are no
+    /// others, until one answers.
+    Probing { left: usize },
+    /// No more requests.
+    Open,
 }
 
 /// What is left to ask for in one poll.
@@ -49,12 +52,12 @@ pub struct Queue {
     /// How many more of these may fail, if those under way do.
     may_fail: usize,
     is_listed: bool,
-    phase: Phase,
+    breaker: CircuitBreaker,
 }
 
-/// The last requests, as far as all of them failed by trouble.
+/// The last requests, as far as all of them failed as in an outage.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Row {
+struct FailedRow {
     requests: u32,
     /// How many repositories they were for.
     repositories: usize,
@@ -67,25 +70,25 @@ impl Queue {
         failed_before: Vec<RepositoryId>,
         listing_error: Option<&ApiError>,
     ) -> Self {
-        let phase = match listing_error {
+        let breaker = match listing_error {
             Some(
                 ApiError::PollEnded(_)
                 | ApiError::Unreachable {
                     requests: ROW.., ..
                 },
-            ) => Phase::Over,
-            Some(ApiError::Unreachable { requests, .. }) => Phase::Confident(Row {
+            ) => CircuitBreaker::Open,
+            Some(ApiError::Unreachable { requests, .. }) => CircuitBreaker::Closed(FailedRow {
                 requests: *requests,
                 repositories: ROW_REPOSITORIES,
             }),
-            _ => Phase::Confident(Row::default()),
+            _ => CircuitBreaker::Closed(FailedRow::default()),
         };
         Self {
             first: first.into(),
             failed_before: failed_before.into(),
             may_fail: FAILED_AGAIN,
             is_listed: listing_error.is_none(),
-            phase,
+            breaker,
         }
     }
 
@@ -93,30 +96,39 @@ impl Queue {
         self.first.len() + self.failed_before.len()
     }
 
-    /// What to ask for next; `None` until more answers are in, and at the end.
+    /// Returns the repository to request next; `None` until more answers are in, and at the end.
     pub fn next(&mut self) -> Option<Question> {
-        let failed_before = self.first.is_empty();
-        let attempts = match &mut self.phase {
-            Phase::Over => return None,
-            _ if failed_before => {
-                self.may_fail = self.may_fail.checked_sub(1)?;
-                Attempts::One
-            }
-            Phase::Confident(_) => Attempts::Several,
-            Phase::Doubtful { sample } => {
-                *sample = sample.checked_sub(1)?;
-                Attempts::One
-            }
-        };
-        let questions = if failed_before {
-            &mut self.failed_before
+        if self.breaker == CircuitBreaker::Open {
+            None
+        } else if self.first.is_empty() {
+            self.next_failed_before()
         } else {
-            &mut self.first
+            self.next_first()
+        }
+    }
+
+    fn next_first(&mut self) -> Option<Question> {
+        let attempts = match &mut self.breaker {
+            CircuitBreaker::Closed(_) => Attempts::Several,
+            CircuitBreaker::Probing { left } => {
+                *left = left.checked_sub(1)?;
+                Attempts::One
+            }
+            CircuitBreaker::Open => return None,
         };
         Some(Question {
-            id: questions.pop_front()?,
+            id: self.first.pop_front()?,
             attempts,
-            failed_before,
+            failed_before: false,
+        })
+    }
+
+    fn next_failed_before(&mut self) -> Option<Question> {
+        self.may_fail = self.may_fail.checked_sub(1)?;
+        Some(Question {
+            id: self.failed_before.pop_front()?,
+            attempts: Attempts::One,
+            failed_before: true,
         })
     }
 
@@ -125,33 +137,34 @@ impl Queue {
         match answer {
             // The API answers, even if the repository cannot be read.
             Ok(_) | Err(ApiError::Failed(_)) => {
-                if self.phase != Phase::Over {
-                    self.phase = Phase::Confident(Row::default());
+                if self.breaker != CircuitBreaker::Open {
+                    self.breaker = CircuitBreaker::Closed(FailedRow::default());
                 }
                 self.may_fail += usize::from(question.failed_before && answer.is_ok());
             }
             // That these fail again says nothing about the others.
             Err(ApiError::Unreachable { .. }) if question.failed_before => {}
             Err(ApiError::Unreachable { requests, .. }) => {
-                if let Phase::Confident(row) = &mut self.phase {
+                if let CircuitBreaker::Closed(row) = &mut self.breaker {
                     row.requests += requests;
                     row.repositories += 1;
                     if row.requests >= ROW && row.repositories >= ROW_REPOSITORIES {
-                        self.doubt();
+                        self.probe();
                     }
                 }
             }
-            Err(ApiError::PollEnded(_)) => self.phase = Phase::Over,
+            Err(ApiError::PollEnded(_)) => self.breaker = CircuitBreaker::Open,
         }
     }
 
-    fn doubt(&mut self) {
+    /// Probes repositories spread over the rest; after an incomplete listing, none.
+    fn probe(&mut self) {
         if !self.is_listed {
-            self.phase = Phase::Doubtful { sample: 0 };
+            self.breaker = CircuitBreaker::Probing { left: 0 };
             return;
         }
         let left = self.first.len();
-        let sample = SAMPLE.min(left);
+        let sample = PROBES.min(left);
         // The first and the last of what is left, and others evenly between them.
         let places: HashSet<_> = (0..sample)
             .map(|place| place * (left - 1) / (sample - 1).max(1))
@@ -162,16 +175,16 @@ impl Queue {
             .enumerate()
             .partition(|(place, _)| places.contains(place));
         self.first = spread.into_iter().chain(rest).map(|(_, id)| id).collect();
-        self.phase = Phase::Doubtful { sample };
+        self.breaker = CircuitBreaker::Probing { left: sample };
     }
 
-    /// Whether the poll ended before it asked for all that it should. If not, all that is left has failed before and waits for
-    /// later polls.
-    pub fn gave_up(&self) -> bool {
-        match self.phase {
-            Phase::Confident(_) => false,
-            Phase::Doubtful { .. } => !self.is_listed || !self.first.is_empty(),
-            Phase::Over => true,
+    /// Whether the breaker ended the poll. If not, all remaining repositories have failed before and
+    /// wait for later polls.
+    pub fn is_open(&self) -> bool {
+        match self.breaker {
+            CircuitBreaker::Closed(_) => false,
+            CircuitBreaker::Probing { .. } => !self.is_listed || !self.first.is_empty(),
+            CircuitBreaker::Open => true,
         }
     }
 }
@@ -193,7 +206,7 @@ mod tests {
         }
     }
 
-    fn trouble(requests: u32) -> ApiError {
+    fn unreachable(requests: u32) -> ApiError {
         let failure = failure();
         ApiError::Unreachable { failure, requests }
     }
@@ -206,13 +219,17 @@ mod tests {
         ids.into_iter().filter_map(RepositoryId::new).collect()
     }
 
-    /// Asks for one after the other: those that answer are read, all others fail by trouble. Returns what was asked for.
+    /// Asks for one after the other: those that answer are read, all others fail as in an outage. Returns what was asked for.
     fn ask(queue: &mut Queue, answers: impl Fn(u64) -> bool) -> Vec<u64> {
         let mut asked = Vec::new();
         while let Some(question) = queue.next() {
             let id = question.id.get();
             asked.push(id);
-            let answer = if answers(id) { READ } else { Err(trouble(2)) };
+            let answer = if answers(id) {
+                READ
+            } else {
+                Err(unreachable(2))
+            };
             queue.answered(question, &answer);
         }
         asked
@@ -226,7 +243,7 @@ mod tests {
             asked,
             [1, 2, 3, 4, 5, 6, 16, 26, 36, 46, 56, 66, 76, 86, 96]
         );
-        assert_eq!((queue.gave_up(), queue.len()), (true, 81));
+        assert_eq!((queue.is_open(), queue.len()), (true, 81));
     }
 
     #[test]
@@ -240,11 +257,11 @@ mod tests {
             let Some(question) = queue.next() else { break };
             let error = match requests % 5 {
                 0 => ApiError::Failed(failure()),
-                _ => trouble(2),
+                _ => unreachable(2),
             };
             queue.answered(question, &failed(error));
         }
-        assert_eq!((queue.gave_up(), queue.len()), (false, 0));
+        assert_eq!((queue.is_open(), queue.len()), (false, 0));
     }
 
     #[test]
@@ -253,31 +270,31 @@ mod tests {
         let Some(question) = queue.next() else {
             panic!("nothing to ask for")
         };
-        queue.answered(question, &failed(trouble(10)));
+        queue.answered(question, &failed(unreachable(10)));
         assert_eq!(
             queue.next().map(|next| next.attempts),
             Some(Attempts::Several)
         );
-        let mut queue = Queue::new(ids(1..=9), ids([10]), Some(&trouble(4)));
+        let mut queue = Queue::new(ids(1..=9), ids([10]), Some(&unreachable(4)));
         assert_eq!(ask(&mut queue, |_| false), [1, 2, 3]);
-        assert_eq!((queue.gave_up(), queue.len()), (true, 7));
-        let mut queue = Queue::new(ids(1..=9), Vec::new(), Some(&trouble(10)));
+        assert_eq!((queue.is_open(), queue.len()), (true, 7));
+        let mut queue = Queue::new(ids(1..=9), Vec::new(), Some(&unreachable(10)));
         assert_eq!(ask(&mut queue, |_| true), [0; 0]);
     }
 
     #[test]
-    fn after_an_incomplete_listing_an_answer_that_was_under_way_ends_the_doubt() {
+    fn after_an_incomplete_listing_an_answer_that_was_under_way_closes_the_breaker() {
         let broken = ApiError::Failed(failure());
         let mut queue = Queue::new(ids(1..=9), Vec::new(), Some(&broken));
         let mut under_way: Vec<_> = (0..6).filter_map(|_| queue.next()).collect();
         let last = under_way.pop().unwrap();
         for question in under_way {
-            queue.answered(question, &failed(trouble(2)));
+            queue.answered(question, &failed(unreachable(2)));
         }
-        assert_eq!((queue.next(), queue.gave_up()), (None, true));
+        assert_eq!((queue.next(), queue.is_open()), (None, true));
         queue.answered(last, &READ);
         assert_eq!(ask(&mut queue, |_| true), [7, 8, 9]);
-        assert!(!queue.gave_up());
+        assert!(!queue.is_open());
     }
 
     #[test]
@@ -285,7 +302,7 @@ mod tests {
         let mut queue = Queue::new(ids([1, 2]), ids(101..=200), None);
         let asked = ask(&mut queue, |id| id <= 110);
         assert_eq!((asked.len(), &asked[..3]), (32, &[1, 2, 101][..]));
-        assert_eq!((queue.gave_up(), queue.len()), (false, 70));
+        assert_eq!((queue.is_open(), queue.len()), (false, 70));
         let mut queue = Queue::new(Vec::new(), ids([1]), None);
         let question = queue.next().map(|question| question.attempts);
         assert_eq!(question, Some(Attempts::One));
@@ -303,12 +320,12 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_that_asked_for_everything_was_not_given_up() {
+    fn a_poll_that_asked_for_everything_opens_no_breaker() {
         for (count, good) in [(10, 5), (14, 5), (20, 5), (12, 0)] {
             let mut queue = Queue::new(ids(1..=count), ids([100]), None);
             let asked = ask(&mut queue, |id| id <= good);
             assert_eq!(asked.last(), Some(&100), "{count}");
-            assert!(!queue.gave_up(), "{count}");
+            assert!(!queue.is_open(), "{count}");
         }
     }
 }

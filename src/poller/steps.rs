@@ -83,18 +83,18 @@ impl Round {
     }
 
     /// Why the poll ended early, if it did: the error of its listing says so, or the API failed as a whole. That is so if trouble
-    /// ended the poll, or if nothing was read and either the listing or all repositories failed by trouble.
-    fn early_end(&self, listing_error: Option<&ApiError>, gave_up: bool) -> Option<PollEnd> {
+    /// ended the poll, or if nothing was read and either the listing or all repositories failed as in an outage.
+    fn early_end(&self, listing_error: Option<&ApiError>, is_open: bool) -> Option<PollEnd> {
         let Self {
             outcome, unsettled, ..
         } = self;
         let nothing_else = outcome.read == 0 && outcome.failed == unsettled.len();
         let failure = match (listing_error, unsettled.last()) {
             (Some(ApiError::PollEnded(end)), _) => return Some(end.clone()),
-            (Some(ApiError::Unreachable { failure, .. }), _) if outcome.read == 0 || gave_up => {
+            (Some(ApiError::Unreachable { failure, .. }), _) if outcome.read == 0 || is_open => {
                 failure.failure.clone()
             }
-            (_, Some(last)) if gave_up || listing_error.is_none() && nothing_else => {
+            (_, Some(last)) if is_open || listing_error.is_none() && nothing_else => {
                 let failed = repositories(unsettled.len());
                 let Failure { what, hint } = &last.failure;
                 let what = format!("{failed} in a row cannot be read, the last: {what}");
@@ -249,13 +249,13 @@ impl<A: Api> Poller<A> {
             queue.answered(question, &answer);
             self.take_in(question.id, answer, round);
         }
-        if queue.gave_up() {
+        if queue.is_open() {
             round.outcome.unreached += queue.len();
         } else {
             round.outcome.postponed = queue.len();
         }
         if round.end.is_none() {
-            round.end = round.early_end(listing_error.as_ref(), queue.gave_up());
+            round.end = round.early_end(listing_error.as_ref(), queue.is_open());
         }
         round.listing_failure = listing_error.map(ApiError::into_failure);
         self.settle(round);

@@ -35,8 +35,8 @@ struct Answers {
     asked: Vec<u64>,
     /// What is bad in the languages of a repository.
     bad: Vec<(u64, Vec<BadEntry>)>,
-    /// Whether what fails does so by trouble.
-    is_in_trouble: bool,
+    /// Whether what fails does so as in an outage.
+    is_unreachable: bool,
     /// The languages request of this number ends the poll, for that reason.
     stop_after: Option<(usize, PollFailure)>,
     /// A request for the languages of this repository ends the poll.
@@ -53,7 +53,7 @@ impl Answers {
             reason: Reason::ServerError,
             failure: Failure::new(what, "wait"),
         };
-        if self.is_in_trouble {
+        if self.is_unreachable {
             ApiError::Unreachable {
                 failure,
                 requests: 1,

@@ -167,7 +167,7 @@ async fn an_outage_of_two_hours_of_500_repositories_is_some_lines_and_so_is_its_
     for minute in 0..24 {
         bench.change(|answers| {
             answers.completions.clear();
-            answers.is_in_trouble = true;
+            answers.is_unreachable = true;
             // What fails before the poll ends is a matter of luck.
             answers.stop_after = Some((10 + minute % 7, PollFailure::Unavailable));
         });
@@ -236,7 +236,7 @@ async fn what_an_outage_hides_is_not_said_to_be_over() {
         bench.poll().await;
         observe(&mut watch, &bench);
         bench.change(|answers| {
-            (answers.listing_breaks, answers.is_in_trouble) = (true, true);
+            (answers.listing_breaks, answers.is_unreachable) = (true, true);
             answers.completions.clear();
         });
         bench.poll().await;
@@ -308,8 +308,8 @@ async fn a_failure_of_its_own_is_logged_once_even_with_an_outage_in_between() {
     bench.poll().await;
     let log = Log::collect();
     bench.change(|answers| answers.completions.retain(|(id, _)| *id != 2));
-    for is_in_trouble in [false, true, false] {
-        bench.change(|answers| answers.is_in_trouble = is_in_trouble);
+    for is_unreachable in [false, true, false] {
+        bench.change(|answers| answers.is_unreachable = is_unreachable);
         bench.poll().await;
     }
     assert_eq!(count(&log.take(), "cannot read languages"), 1);

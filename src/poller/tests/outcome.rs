@@ -27,7 +27,7 @@ async fn a_poll_that_did_not_read_everything_says_why_and_of_several_reasons_the
     assert_eq!(listing_and_repositories.await, Some(PollFailure::Listing));
     let outage_of_a_small_account = failure_after(|answers| {
         answers.listing_breaks = true;
-        answers.is_in_trouble = true;
+        answers.is_unreachable = true;
         answers.completions.clear();
     });
     assert_eq!(
@@ -36,7 +36,7 @@ async fn a_poll_that_did_not_read_everything_says_why_and_of_several_reasons_the
     );
     let outage_of_the_listing_alone = failure_after(|answers| {
         answers.listing_breaks = true;
-        answers.is_in_trouble = true;
+        answers.is_unreachable = true;
     });
     assert_eq!(
         outage_of_the_listing_alone.await,

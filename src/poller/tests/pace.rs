@@ -12,6 +12,7 @@ fn limited(api: &LimitedApi) -> Poller<LimitedApi> {
         stale_after: fake.stale_after,
         max_repositories: fake.max_repositories,
         filter: fake.filter,
+        only: fake.only,
         excluded_languages: fake.excluded_languages,
         completion_scale: fake.completion_scale,
         targets: fake.targets,

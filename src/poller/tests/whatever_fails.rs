@@ -97,7 +97,7 @@ async fn each_of_those_that_fail_is_tried_again_within_a_few_polls() {
 async fn what_hangs_at_the_end_of_many_requests_at_once_is_told_from_an_outage_in_three_polls() {
     let mut bench = broken(41..=140, 140);
     bench.change(|answers| {
-        answers.is_in_trouble = true;
+        answers.is_unreachable = true;
         answers.takes = Duration::from_secs(3);
     });
     let settings = Settings {
@@ -116,11 +116,11 @@ async fn what_hangs_at_the_end_of_many_requests_at_once_is_told_from_an_outage_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn trouble_of_the_whole_api_is_no_failure_of_a_repository() {
+async fn an_outage_of_the_api_is_no_failure_of_a_repository() {
     let mut bench = broken(401..=401, 400);
     bench.poll().await;
     let completions = std::mem::take(&mut bench.api.0.lock().unwrap().completions);
-    bench.change(|answers| answers.is_in_trouble = true);
+    bench.change(|answers| answers.is_unreachable = true);
     bench.asked();
     for _ in 0..30 {
         let outcome = bench.poll().await;
@@ -166,7 +166,7 @@ async fn ends_of(api: &FakeApi, memory: Option<crate::state::Memory>) -> Vec<u64
 
 fn late(answers: &mut Answers) {
     answers.listing_breaks = true;
-    answers.is_in_trouble = true;
+    answers.is_unreachable = true;
     answers.pages.clear();
     answers.completions.clear();
 }
@@ -194,7 +194,7 @@ async fn an_api_that_is_late_and_then_lists_nothing_is_tried_sooner_for_two_minu
     late(&mut api.0.lock().unwrap());
     let up = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        api.0.lock().unwrap().is_in_trouble = false;
+        api.0.lock().unwrap().is_unreachable = false;
     };
     let (tries, ()) = tokio::join!(ends_of(&api, None), up);
     assert_eq!(tries, [0, 1, 3, 7, 15, 31, 63, 123, 423]);
