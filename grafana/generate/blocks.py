@@ -191,14 +191,16 @@ def ratio_columns(name: str, without: str = "unknown") -> list[Column]:
     """The figure, and beside it a bar to scale: with a text in it, Grafana would shorten the bar by that."""
     bar = {"type": "gauge", "mode": "basic", "valueDisplayMode": "hidden"}
     color = {"mode": "fixed", "fixedColor": GOOD}
+    # Grafana counts the padding of the cell, 12 pixels, as part of the bar: 100 % is to fill what is left.
+    width, full = 140, 140 / (140 - 12)
     return [
         column(name, "Completion", 105, **PERCENT, noValue=without),
-        column("Bar", "0 to 100 %", unit="percentunit", min=0, max=1, color=color, custom__cellOptions=bar, custom__minWidth=80),
+        column("Bar", "0 to 100 %", width, unit="percentunit", min=0, max=full, color=color, custom__cellOptions=bar),
     ]
 
 
 # What tells two accounts apart comes last. Who has no such labels, has no such columns.
-ACCOUNT_COLUMNS = [column("job", "Job", 130), column("namespace", "Namespace", 110), column("cluster", "Cluster", 100)]
+ACCOUNT_COLUMNS = [column("job", "Job", custom__minWidth=130), column("namespace", "Namespace", 110), column("cluster", "Cluster", 100)]
 OPEN = {"type": "regex", "options": {"pattern": ".+", "result": {"index": 0, "text": "open"}}}
 TO_WORK = link("Open where it is translated", "${__value.raw}", away=True)
 WORK = column("url", "Work", 60, mappings=[OPEN], links=[TO_WORK])

@@ -35,7 +35,7 @@ def languages() -> Panel:
         ],
         [
             column("language", "Language", 90),
-            column("name", "Name", 190),
+            column("name", "Name", 180),
             word_column("Value #B", "State", 80, ("behind", NEUTRAL), ("stalled", BAD), ("ready", GOOD), ("unknown", NEUTRAL)),
             *ratio_columns("Value #C"),
             column("Value #D", "Target", 75, unit="percentunit"),
@@ -92,7 +92,7 @@ def about() -> Panel:
             f"time() - {OF.read_at}",
         ],
         [
-            column("repo", "Repository", custom__minWidth=290),
+            column("repo", "Repository", 250),
             column("id", "Id", 130, unit="string"),
             column("private", "Private", 90),
             date_column("Value #B", "Created"),

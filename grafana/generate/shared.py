@@ -40,7 +40,8 @@ def attention() -> Panel:
         [
             column("alertname", "What", links=[link("Open the runbook", f"{RUNBOOK}#${{__value.raw:percentencode}}", away=True)]),
             column("Value #A", "How many", 90, mappings=words(("", NEUTRAL))),
-            *ACCOUNT_COLUMNS,
+            column("job", "Job", 130),
+            *ACCOUNT_COLUMNS[1:],
         ],
         sort="What",
     )
