@@ -1,6 +1,8 @@
 //! The active router and protection, which a reload replaces in one step, between two requests.
 
-use crate::server::{events::Events, protection::Protection, web_config::WebConfigFile};
+use crate::server::{
+    events::Events, protection::Protection, supervisor::Supervisor, web_config::WebConfigFile,
+};
 use axum::Router;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -11,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Server {
     active: watch::Sender<Active>,
     pub(super) events: Arc<dyn Events>,
+    pub(super) supervisor: Arc<Supervisor>,
     /// Ends the server.
     pub stop: CancellationToken,
 }
@@ -42,6 +45,7 @@ impl Server {
         Self {
             active: watch::Sender::new(active),
             events,
+            supervisor: Arc::default(),
             stop,
         }
     }

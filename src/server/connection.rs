@@ -7,7 +7,7 @@ use crate::server::{
     active::Server,
     departed::Watched,
     handshake,
-    supervisor::{Connection, Memory, Supervisor, UnderWay},
+    supervisor::{Connection, Memory, UnderWay},
 };
 use axum::{
     BoxError,
@@ -43,13 +43,8 @@ const MAX_DISCARDED: usize = 1 << 20;
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serves the connection to its end.
-pub async fn serve(
-    stream: TcpStream,
-    server: Server,
-    supervisor: Arc<Supervisor>,
-    connection: Arc<Connection>,
-) {
-    let serving = shake_hands_and_serve(stream, server, supervisor, Arc::clone(&connection));
+pub async fn serve(stream: TcpStream, server: Server, connection: Arc<Connection>) {
+    let serving = shake_hands_and_serve(stream, server, Arc::clone(&connection));
     tokio::select! {
         ended = serving => {
             if let Err(error) = ended {
@@ -63,7 +58,6 @@ pub async fn serve(
 async fn shake_hands_and_serve(
     stream: TcpStream,
     server: Server,
-    supervisor: Arc<Supervisor>,
     connection: Arc<Connection>,
 ) -> Result<(), BoxError> {
     // A response is written at once; waiting to fill packets only adds latency.
@@ -71,14 +65,14 @@ async fn shake_hands_and_serve(
     let active = server.active();
     let drain = active.generation;
     let Some(tls) = &active.protection.file.tls else {
-        return serve_requests(stream, server, supervisor, connection, drain).await;
+        return serve_requests(stream, server, connection, drain).await;
     };
     let stream = tokio::select! {
         shaken = handshake::shake_hands(stream, &tls.acceptor, &*server.events) => shaken?,
         () = drain.cancelled() => return Ok(()),
     };
     drop(active.protection);
-    serve_requests(stream, server, supervisor, connection, drain).await
+    serve_requests(stream, server, connection, drain).await
 }
 
 /// Serves requests until the connection ends, expires or is to drain; then the request under way may
@@ -86,21 +80,13 @@ async fn shake_hands_and_serve(
 async fn serve_requests(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     server: Server,
-    supervisor: Arc<Supervisor>,
     connection: Arc<Connection>,
     drain: CancellationToken,
 ) -> Result<(), BoxError> {
     let stream = TokioIo::new(Watched::new(stream, connection.departed.clone()));
     let service = {
         let connection = Arc::clone(&connection);
-        service_fn(move |request| {
-            respond(
-                server.clone(),
-                Arc::clone(&supervisor),
-                Arc::clone(&connection),
-                request,
-            )
-        })
+        service_fn(move |request| respond(server.clone(), Arc::clone(&connection), request))
     };
     // hyper gets no timer, since its timeout of a head would end idle connections too.
     let mut builder = http1::Builder::new();
@@ -124,7 +110,6 @@ async fn serve_requests(
 
 async fn respond(
     server: Server,
-    supervisor: Arc<Supervisor>,
     connection: Arc<Connection>,
     request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
@@ -152,7 +137,7 @@ async fn respond(
         own: response.body().size_hint().exact().unwrap_or_default(),
         shared: None,
     });
-    supervisor.hold(&connection, memory);
+    server.supervisor.hold(&connection, memory);
     sending.status = Some(response.status().as_u16());
     sending.under_way.progressed();
     Ok(response.map(|body| {

@@ -13,6 +13,7 @@
 //! cannot starve other clients; a flood from as many addresses as there are connections can.
 
 use crate::{server::departed::Departed, support::lock::lock};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
@@ -35,6 +36,17 @@ const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a request and its response may take in all.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Connections over all listeners, where the limit of open files allows it.
+const MAX_CONNECTIONS: u64 = 512;
+
+/// Open files that are left to other parts of the process, the listeners and connections that are
+/// being closed.
+const RESERVED_FILES: u64 = 40;
+
+/// The memory that responses may hold while they are sent, in bytes: of hundreds that nobody takes,
+/// some are ended. It is a quarter of the 128 MiB of the shipped manifests.
+const MAX_MEMORY: u64 = 32 * 1024 * 1024;
 
 /// The connections of a server.
 #[derive(Debug)]
@@ -83,8 +95,29 @@ pub struct Shared {
     pub bytes: u64,
 }
 
+/// Supervises as many connections as the limit of open files allows, which this raises.
+impl Default for Supervisor {
+    fn default() -> Self {
+        raise_limit_of_open_files();
+        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let most = files.saturating_sub(RESERVED_FILES);
+        Self::new(most.clamp(8, MAX_CONNECTIONS), MAX_MEMORY)
+    }
+}
+
+/// A connection needs a file descriptor; many systems set a low soft limit for the sake of old programs.
+fn raise_limit_of_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    // Otherwise it stays as it is.
+    setrlimit(Resource::Nofile, raised).ok();
+}
+
 impl Supervisor {
-    pub fn new(max_connections: u64, max_memory: u64) -> Self {
+    fn new(max_connections: u64, max_memory: u64) -> Self {
         Self {
             max_connections,
             max_memory,

@@ -24,9 +24,8 @@ fn connected_through((stream, other): (DuplexStream, DuplexStream), server: Serv
     let left = drain.clone();
     let task = tokio::spawn(async move {
         let begin = Instant::now();
-        let supervisor = Arc::new(Supervisor::new(1, u64::MAX));
-        let connection = supervisor.open(([127, 0, 0, 1], 1).into());
-        let ended = serve_requests(other, server, supervisor, connection, left);
+        let connection = server.supervisor.open(([127, 0, 0, 1], 1).into());
+        let ended = serve_requests(other, server, connection, left);
         ended.await.ok();
         begin.elapsed()
     });
