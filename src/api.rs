@@ -29,6 +29,7 @@ use crate::{
         snapshot::Pace,
     },
     metrics::instruments::Instruments,
+    support::clock::Timestamp,
 };
 use body::Body;
 use error::RequestError;
@@ -162,7 +163,7 @@ impl Client {
         url: &Url,
         permit: &Permit,
         attempt: u32,
-        decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
+        decode: impl Fn(&[u8], Option<Timestamp>) -> Result<T, DecodeError>,
     ) -> Result<T, RequestError> {
         let started = Instant::now();
         let request = permit
@@ -202,7 +203,7 @@ impl Client {
         &self,
         mut response: reqwest::Response,
         deadline: &mut Instant,
-        decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
+        decode: impl Fn(&[u8], Option<Timestamp>) -> Result<T, DecodeError>,
     ) -> Result<T, RequestError> {
         let status = response.status();
         if status != StatusCode::OK {
@@ -210,6 +211,7 @@ impl Client {
             drain(response).await;
             return Err(RequestError::status(status, wait));
         }
+        let sent_at = retry::date(response.headers());
         let limit = self.config.max_response_size;
         if response
             .content_length()
@@ -229,7 +231,7 @@ impl Client {
                 *deadline += waiting.elapsed();
             }
         }
-        decode(&body.finish()?).map_err(|error| RequestError::decode(&error))
+        decode(&body.finish()?, sent_at).map_err(|error| RequestError::decode(&error))
     }
 }
 

@@ -10,25 +10,28 @@ mod probe;
 mod publish;
 mod reload;
 mod serve;
+mod stop;
 
 use crate::{
     api::{BuildError, Client},
     cli::{Cli, Command},
-    config::{self, Config, ConfigError, Options},
+    config::{self, Config, ConfigError, LogConfig, Options},
     domain::Failure,
     metrics::instruments::Instruments,
     poller::Settings,
     report::NotReady,
     server::web_config::WebConfigError,
     state::{DEMO, Memory, StateError, StateFile},
-    support::{clock::Clock, escape::printable},
+    support::{clock::Clock, escape::printable, logging},
 };
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use globset::GlobSet;
+use indicatif::ProgressBar;
 use std::{
     ffi::OsString,
     io::{self, StdoutLock, Write as _},
-    sync::Arc,
+    sync::{Arc, RwLock},
+    thread,
 };
 use tokio::runtime::Builder;
 
@@ -66,6 +69,9 @@ impl RunError {
     }
 }
 
+/// What to do where the system has no thread left.
+const THREADS_HINT: &str = "raise the limit on threads (ulimit -u, TasksMax of the systemd unit, the pids limit of the container)";
+
 /// Does what the command line asks for. Returns when that is done, or when the process is asked to stop.
 ///
 /// # Errors
@@ -74,16 +80,19 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
     let Cli { options, command } = cli;
     // Two threads, so that scrapes do not wait for each other. Polls, and everything slow, run on other threads. A poll of `once`
     // has only one: across threads, its tasks would wake each other at half as much CPU again.
-    let mut builder = match command {
-        Command::Serve | Command::Demo => Builder::new_multi_thread(),
-        _ => Builder::new_current_thread(),
+    let (mut builder, threads) = match command {
+        Command::Serve | Command::Demo => (Builder::new_multi_thread(), 8),
+        _ => (Builder::new_current_thread(), 3),
     };
+    check_threads(threads)?;
+    let _flush = logging::FlushAtEnd;
     let runtime = builder
         .worker_threads(2)
         .enable_all()
         .build()
         .context("cannot start the runtime's threads")?;
     let result = runtime.block_on(async {
+        stop::survive_large_files()?;
         match command {
             Command::Serve => serve::serve(options, None).await,
             Command::Demo => demo::demo(options).await,
@@ -117,12 +126,31 @@ fn print(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> anyhow::R
 }
 
 fn print_on_stderr(text: &str) {
-    // If stderr is closed, there is nowhere to report it.
-    let _ = writeln!(io::stderr(), "translation-exporter: {}", printable(text));
+    logging::print(format!("translation-exporter: {}\n", printable(text)));
+}
+
+/// Starts as many threads at once as a command needs, since the runtime would panic where the system
+/// has none left.
+fn check_threads(needed: u32) -> anyhow::Result<()> {
+    let gate = RwLock::new(());
+    thread::scope(|scope| {
+        let closed = gate.write();
+        let wait = || drop(gate.read());
+        let started = (0..needed)
+            .try_for_each(|_| thread::Builder::new().spawn_scoped(scope, wait).map(drop));
+        drop(closed);
+        started
+    })
+    .map_err(|error| anyhow!("cannot start {needed} threads at once: {error}; {THREADS_HINT}"))
 }
 
 fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
+}
+
+fn start_logging(config: &LogConfig, bar: Option<ProgressBar>) -> anyhow::Result<logging::Handle> {
+    logging::init(config, bar)
+        .map_err(|error| anyhow!("cannot start the thread that logs: {error}; {THREADS_HINT}"))
 }
 
 fn load(options: &Options) -> Result<Config, ConfigError> {
@@ -194,6 +222,11 @@ fn poll_settings(config: &Config, api: Client) -> Settings<Client> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_threads_that_are_checked_have_ended_afterwards() {
+        check_threads(8).unwrap();
+    }
 
     #[tokio::test]
     async fn what_panics_off_the_runtime_ends_the_task_that_waits_for_it() {

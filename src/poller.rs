@@ -11,6 +11,7 @@ mod save;
 mod schedule;
 mod steps;
 
+use save::SaveTimes;
 pub use save::Saver;
 
 use crate::{
@@ -97,7 +98,7 @@ pub struct Poller<A> {
     pub problems: watch::Sender<Problems>,
     /// Whether there are unsaved data.
     unsaved: bool,
-    last_save: Instant,
+    saves: SaveTimes,
     /// Digest of the bad entries of the last complete listing, so that they are logged once per change.
     bad_entries: u64,
     /// How long was waited after the last poll, if it found the API failing as a whole while there were no languages to show.
@@ -142,7 +143,7 @@ impl<A: Api> Poller<A> {
             alive: watch::Sender::new(now.monotonic),
             problems: watch::Sender::new(problems),
             unsaved: false,
-            last_save: now.monotonic,
+            saves: SaveTimes::new(now.monotonic),
             bad_entries: 0,
             retry: None,
         }
@@ -184,7 +185,7 @@ impl<A: Api> Poller<A> {
             ..
         } = round;
         let now = self.clock.moment();
-        self.ledger.forget_departed(now);
+        self.ledger.forget_excess();
         outcome.ended_at = now.wall;
         outcome.duration = duration;
         // A failure lasts since the first of the polls in a row that failed at this step, for whatever reason.
@@ -212,8 +213,33 @@ impl<A: Api> Poller<A> {
         self.began = None;
         self.next_poll = None;
         self.last = Some(outcome.clone());
-        if self.unsaved {
-            self.save();
+        self.save();
+        outcome
+    }
+
+    /// Reports how far a poll came whose future was dropped.
+    pub fn interrupted(&self) -> PollOutcome {
+        let now = self.clock.moment();
+        let began = self.began.unwrap_or(now);
+        let mut outcome = PollOutcome {
+            ended_at: now.wall,
+            duration: now.monotonic - began.monotonic,
+            ..PollOutcome::default()
+        };
+        match *self.progress.borrow() {
+            Step::Listing { .. } => {
+                let hint = "poll again, without ending it early";
+                let failure = Failure::new("the poll was stopped", hint);
+                outcome.listing = Some(failure.since(now.wall));
+                outcome.unreached = self.ledger.polled();
+            }
+            Step::Reading {
+                of, tried, read, ..
+            } => {
+                outcome.read = read;
+                outcome.failed = tried - read;
+                outcome.unreached = of - tried;
+            }
         }
         outcome
     }
@@ -274,7 +300,7 @@ impl<A: Api> Poller<A> {
 
     fn publish(&mut self) {
         self.published = self.clock.moment();
-        self.follow_the_clock();
+        self.report_clock();
         (self.publish)(Arc::new(self.snapshot()), self.status());
     }
 
@@ -286,13 +312,14 @@ impl<A: Api> Poller<A> {
         self.publish();
     }
 
-    /// Says whether the machine's clock is behind what is known.
-    fn follow_the_clock(&mut self) {
+    /// Says whether the wall clock is behind what is known.
+    fn report_clock(&self) {
         let now = self.clock.moment();
-        let behind = self.ledger.follow_clock(now).filter(|by| *by >= JUMP);
-        let failure = behind.map(|by| {
-            let what = format!("it is {} behind the newest time that was recorded", Rough(by));
-            let hint = "set the clock of this machine; if it is right, times that are later are set to now after 24 hours";
+        let behind = self.ledger.clock_behind(now.wall);
+        let failure = (behind >= JUMP).then(|| {
+            let by = Rough(behind);
+            let what = format!("it is {by} behind the newest time that was recorded");
+            let hint = "set the clock of this machine; if it is right, later times are set to it once the API's clock agrees with it";
             Failure::new(what, hint)
         });
         self.instruments.clock_behind(failure, now.wall);
@@ -305,9 +332,10 @@ impl<A: Api> Poller<A> {
         now.wall.since(expected).max(expected.since(now.wall)) > JUMP
     }
 
-    fn save(&mut self) {
+    /// Hands over everything that is known to be saved, if there is a state file.
+    pub fn save(&mut self) {
         self.unsaved = false;
-        self.last_save = Instant::now();
+        self.saves.saved(Instant::now());
         if let Some(saver) = &self.saver {
             saver.save(self.memory());
         }

@@ -2,8 +2,8 @@
 //!
 //! It is replaced atomically: a new file is written beside it, synced to the disk and renamed over it, so that a kill at
 //! any instant and a full disk leave the last good one. A file at its path that can be read, but is damaged, not ours or
-//! of another API, is set aside: never overwritten and never removed. One that cannot be read, or that a newer program
-//! wrote, stays where it is, and the exporter does not start.
+//! of another API, is set aside: never overwritten and never removed. One that cannot be read, is larger than any state
+//! can be, or was written by a newer program stays where it is, and the exporter does not start.
 //!
 //! Beside the state file `NAME` these names belong to the exporter:
 //!
@@ -41,6 +41,10 @@ use std::{
 
 /// Only the user that runs the exporter can read what it writes.
 const MODE: u32 = 0o600;
+
+/// The largest state that is written, in bytes, and so the largest that can be: a million languages and
+/// as many departed clocks take about 160 MiB.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Everything that survives a restart.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -101,8 +105,8 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// Another process uses the file, it cannot be locked or read, a newer program wrote it, `path` cannot name a file, or
-    /// a [`DEMO`] would have to set it aside. The operator must fix this before the exporter can run. The file is unchanged.
+    /// Another process uses the file, it cannot be locked or read, it is too large, a newer program wrote it, `path` cannot
+    /// name a file, or a [`DEMO`] would have to set it aside. The operator must fix this before the exporter can run. The file is unchanged.
     pub fn open(path: &Path, base_url: &str, now: Timestamp) -> Result<Opened, StateError> {
         // A link stays, and what it names is replaced.
         let named = fs::read_link(path).map_or(path.to_owned(), |to| path.with_file_name(to));
@@ -121,6 +125,13 @@ impl StateFile {
         let path = &file.path;
         // The lock proves that its writer is gone. If it cannot be removed, the first write reports that.
         let _ = fs::remove_file(sibling(path, ".tmp"));
+        if let Ok(found) = fs::metadata(path)
+            && found.len() > MOST_BYTES
+        {
+            let why = DecodeError::TooLarge(found.len());
+            let path = file.path;
+            return Err(StateError::LeftAlone { path, why });
+        }
         let (memory, set_aside) = match fs::read(path) {
             Ok(bytes) => match format::decode(&bytes, base_url) {
                 Ok(memory) => (Some(memory), None),
@@ -157,6 +168,9 @@ impl StateFile {
                 .mode(MODE)
                 .open(&temporary)?;
             format::encode(memory, &self.base_url, &file)?;
+            if file.metadata()?.len() > MOST_BYTES {
+                return Err(ErrorKind::FileTooLarge.into());
+            }
             file.sync_all()?;
             fs::rename(&temporary, &self.path)
         };

@@ -1,5 +1,6 @@
 //! How long to wait before a request is sent again: what Retry-After asks for, and backoff.
 
+use crate::support::clock::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{DATE, HeaderMap, HeaderValue, RETRY_AFTER};
 use std::time::{Duration, SystemTime};
@@ -33,6 +34,13 @@ pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     Some(date(value)?.duration_since(sent_at).unwrap_or_default())
 }
 
+/// When the answer was sent, by the clock of the API.
+pub fn date(headers: &HeaderMap) -> Option<Timestamp> {
+    let date = parse_date(headers.get(DATE)?.to_str().ok()?.trim())?;
+    let since_1970 = date.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Some(Timestamp::from_millis(0).saturating_add(since_1970))
+}
+
 fn parse_date(text: &str) -> Option<SystemTime> {
     let date = DateTimeParser::new().parse_timestamp(text).ok()?;
     Some(date.into())
@@ -47,6 +55,14 @@ mod tests {
         let mut headers = HeaderMap::from_iter([(RETRY_AFTER, retry_after.parse().unwrap())]);
         headers.extend(date.map(|date| (DATE, date.parse().unwrap())));
         super::retry_after(&headers, now).map(|wait| wait.as_secs())
+    }
+
+    #[test]
+    fn the_date_of_an_answer_is_read_as_http_writes_it() {
+        let date = |text: &str| date(&HeaderMap::from_iter([(DATE, text.parse().unwrap())]));
+        let sent_at = Timestamp::from_millis(784_111_777_000);
+        assert_eq!(date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(sent_at));
+        assert_eq!(date("yesterday"), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::api::{
 use crate::{
     config::KeyError,
     domain::{LanguageList, Operation, Page, PollFailure, Reason, RepositoryId},
-    support::lock::lock,
+    support::{clock::Timestamp, lock::lock},
 };
 use reqwest::{StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
@@ -149,7 +149,7 @@ impl PollSession {
         operation: Operation,
         attempts: Attempts,
         url: &Url,
-        decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
+        decode: impl Fn(&[u8], Option<Timestamp>) -> Result<T, DecodeError>,
     ) -> Result<T, ApiError> {
         let (client, decode) = (&self.client, &decode);
         let send = |permit, attempt| async move {
@@ -350,7 +350,10 @@ impl Session for PollSession {
             url.query_pairs_mut()
                 .append_pair("after", &after.to_string());
         }
-        let decode = |body: &[u8]| wire::decode_page(body, self.absent());
+        let decode = |body: &[u8], sent_at| {
+            let page = wire::decode_page(body, self.absent())?;
+            Ok(Page { sent_at, ..page })
+        };
         self.get(operation, Attempts::Several, &url, decode).await
     }
 
@@ -363,7 +366,7 @@ impl Session for PollSession {
         let mut url = self.client.repositories.clone();
         url.set_path(&format!("{}/{id}/languages", url.path()));
         let decode =
-            |body: &[u8]| wire::decode_languages(body, &self.client.interner, self.absent());
+            |body: &[u8], _| wire::decode_languages(body, &self.client.interner, self.absent());
         self.get(operation, attempts, &url, decode).await
     }
 }

@@ -147,7 +147,11 @@ impl Session for LimitedSession {
                     created_at: None,
                 }));
             }
-            Page { listing, next }
+            Page {
+                listing,
+                next,
+                sent_at: None,
+            }
         };
         self.request(operation, Attempts::Several, answer).await
     }

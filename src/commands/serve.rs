@@ -1,7 +1,10 @@
 //! `serve`: polls on an interval and serves the result, until the process is asked to stop.
 
 use super::{
-    RunError, load, notify, off_the_runtime, open_state, poll_settings, publish, reload::Reloader,
+    RunError, load, notify, off_the_runtime, open_state, poll_settings, publish,
+    reload::Reloader,
+    start_logging,
+    stop::{self, StopSignals},
 };
 use crate::{
     api::Client,
@@ -11,38 +14,38 @@ use crate::{
     support::{clock::Clock, logging},
     web::{self, AppState},
 };
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     net::TcpListener,
-    signal::unix::{Signal, SignalKind, signal},
+    signal::unix::SignalKind,
     sync::{Notify, mpsc, watch},
     task::JoinSet,
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 
-/// How long everything together may take to end: below the promised 5 seconds.
-const SHUTDOWN: Duration = Duration::from_millis(4700);
+/// How long all tasks together may take to end. With the flush of the log it is below the promised 5
+/// seconds.
+const SHUTDOWN: Duration = Duration::from_millis(4700).saturating_sub(logging::FLUSH);
 
 /// Prints where the demo is served.
 pub type Announce = fn(&Config, &WebConfigFile, &[TcpListener]);
 
 /// Runs the exporter until a signal says to stop; as the demo, if it is to be announced.
 pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), RunError> {
-    let (asked_to_stop, hangup) = (asked_to_stop(), listen(SignalKind::hangup())?);
-    tokio::pin!(asked_to_stop);
+    let (mut signals, hangup) = (StopSignals::listen()?, stop::listen(SignalKind::hangup())?);
     // Files may block forever, such as pipes and network disks: no thread that answers signals waits for them.
     let (stop, mut tasks, reloader) = tokio::select! {
         started = off_the_runtime(move || start(options, announce)) => started?,
-        asked = &mut asked_to_stop => return Ok(asked?),
+        _ = signals.received() => return Ok(()),
     };
     notify::ready();
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => {
             Err(anyhow!("a task of the exporter ended unexpectedly; this is a bug: {ended:?}"))
         }
-        asked = asked_to_stop => asked,
+        _ = signals.received() => Ok(()),
         never = reloader.run(hangup) => match never {},
     };
     notify::stopping();
@@ -62,7 +65,7 @@ fn start(
     announce: Option<Announce>,
 ) -> Result<(CancellationToken, JoinSet<()>, Reloader), RunError> {
     let config = load(&options)?;
-    let logs = logging::init(&config.log, None);
+    let logs = start_logging(&config.log, None)?;
     let web_file = WebConfigFile::load(config.web.config_file.as_deref())?;
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
     // Before the listeners, so that a second process reports the state file, not the port.
@@ -81,6 +84,7 @@ fn start(
     let (reload, requests) = mpsc::channel(1);
     let state = AppState::new(
         published,
+        alive.clone(),
         Arc::clone(&instruments),
         reload,
         Clock::system(),
@@ -120,20 +124,4 @@ fn start(
         last_refusal: None,
     };
     Ok((stop, tasks, reloader))
-}
-
-/// Ends when the process is asked to stop.
-async fn asked_to_stop() -> anyhow::Result<()> {
-    let mut terminate = listen(SignalKind::terminate())?;
-    let mut interrupt = listen(SignalKind::interrupt())?;
-    let signal = tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
-    };
-    tracing::info!(signal, "stopping");
-    Ok(())
-}
-
-fn listen(kind: SignalKind) -> anyhow::Result<Signal> {
-    signal(kind).context("cannot listen for signals")
 }

@@ -1,6 +1,7 @@
 //! What an answer of the API means: pages of the listing, lists of languages, and their defects.
 
 use super::{Completion, Defect, Language, Repository, RepositoryId};
+use crate::support::clock::Timestamp;
 use std::{
     collections::{BTreeMap, HashSet, btree_map::Entry},
     fmt,
@@ -174,6 +175,8 @@ impl Listing {
 pub struct Page {
     pub listing: Listing,
     pub next: Next,
+    /// When the API sent the page, by its own clock: the header Date.
+    pub sent_at: Option<Timestamp>,
 }
 
 /// One target language of a repository.

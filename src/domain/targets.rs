@@ -45,9 +45,11 @@ impl Target {
 
 /// The end of a day in UTC, such as `2026-12-24`, or an RFC 3339 time; `None` if `text` is neither.
 pub fn parse_due(text: &str) -> Option<Timestamp> {
-    let is_day = text.len() == "2026-12-24".len();
-    let end = if is_day { "T23:59:59Z" } else { "" };
-    let time: jiff::Timestamp = format!("{text}{end}").parse().ok()?;
+    if text.len() == "2026-12-24".len() {
+        let day: jiff::civil::Date = text.parse().ok()?;
+        return Some(Timestamp::at_civil(day.at(23, 59, 59, 0)));
+    }
+    let time: jiff::Timestamp = text.parse().ok()?;
     Some(Timestamp::from_millis(time.as_millisecond()))
 }
 

@@ -89,7 +89,7 @@ impl Instruments {
             ("/", &["200"][..]),
             (telemetry_path, &["200", "401", "429", "503"]),
             ("/translations.json", &["200", "304"]),
-            ("/-/healthy", &["200"]),
+            ("/-/healthy", &["200", "503"]),
             ("/-/ready", &["200", "503"]),
             ("/-/reload", &["200", "403", "500"]),
             ("other", &["404"]),
@@ -312,7 +312,7 @@ impl Instruments {
 
     /// What the exporter knows of itself.
     pub fn facts(&self) -> Facts {
-        lock(&self.facts).clone()
+        facts::current(&self.facts)
     }
 
     /// Counts a TLS handshake with a client that failed, for one of [`HANDSHAKE_FAILURES`].

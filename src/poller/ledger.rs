@@ -96,8 +96,6 @@ pub struct Ledger {
     attempts: u64,
     /// Which time counts as now in all of this.
     time: RecordedTime,
-    /// When it was last checked which clocks in `departed` are too old, or when this process began.
-    last_expiry: Option<Moment>,
     /// Whether it was logged that too many clocks departed.
     has_logged_excess: bool,
 }

@@ -7,10 +7,43 @@ use crate::{
     support::clock::Clock,
 };
 use std::{sync::Arc, time::Duration};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 /// How soon a failed write is tried again.
 const RETRY: Duration = Duration::from_secs(60);
+
+/// How soon after its first save a process saves again during a poll; from there the waits double up
+/// to the longest. A process that is killed early therefore leaves a state, and a long poll costs few
+/// writes.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
+
+/// When a poll saves what it has read so far.
+#[derive(Debug)]
+pub struct SaveTimes {
+    /// Whether this process has saved anything.
+    pub has_begun: bool,
+    /// When to save next.
+    pub next: Instant,
+    wait: Duration,
+}
+
+impl SaveTimes {
+    pub fn new(now: Instant) -> Self {
+        Self {
+            has_begun: false,
+            next: now,
+            wait: FIRST_WAIT,
+        }
+    }
+
+    /// Something was saved at `now`.
+    pub fn saved(&mut self, now: Instant) {
+        self.has_begun = true;
+        self.next = now + self.wait;
+        self.wait = LONGEST_WAIT.min(self.wait * 2);
+    }
+}
 
 /// Hands over what to write; only the newest is written.
 #[derive(Debug)]
@@ -69,6 +102,18 @@ async fn write_all(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_process_saves_soon_at_first_and_then_less_often() {
+        let start = Instant::now();
+        let mut times = SaveTimes::new(start);
+        let mut at = Vec::new();
+        for _ in 0..11 {
+            times.saved(times.next);
+            at.push((times.next - start).as_secs());
+        }
+        assert_eq!(at, [1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1111]);
+    }
 
     #[tokio::test]
     async fn a_panic_while_writing_ends_the_task_that_is_watched() {

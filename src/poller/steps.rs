@@ -1,7 +1,7 @@
 //! What one poll does: it reads the listing, then the languages of each repository.
 
 use super::{
-    PUBLISH_EVERY, Poller,
+    JUMP, PUBLISH_EVERY, Poller,
     ledger::{FailedRead, MOST_LANGUAGES},
     log::PollLog,
     queue::Queue,
@@ -13,14 +13,18 @@ use crate::{
         RepositoryId,
         snapshot::{PollOutcome, Step},
     },
-    support::humanize::repositories,
+    support::{
+        clock::Timestamp,
+        humanize::{Rough, repositories},
+    },
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{pin::pin, sync::Arc, time::Duration};
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
 
-/// How often a long poll is saved while it runs.
-const SAVE_EVERY: Duration = Duration::from_secs(5 * 60);
+/// By how much two clocks that agree may differ: more than networks, leap seconds and sloppy clocks make, and far less than
+/// matters to a progress clock.
+const AGREEMENT: Duration = Duration::from_secs(60 * 60);
 
 /// How many bytes a name may have on average: 16 MiB for all, where `api.max_repositories` has its default.
 pub const NAME_BYTES: usize = 84;
@@ -111,18 +115,14 @@ impl Round {
 
 impl<A: Api> Poller<A> {
     /// Waits for an answer, and cancels nothing. In the meantime, what was read so far and what a reload changes is published, and
-    /// saved where it is time.
+    /// saved when it is time.
     pub async fn wait_for<T>(&mut self, answer: impl Future<Output = T>, round: &mut Round) -> T {
         let mut answer = pin!(answer);
         loop {
             tokio::select! {
                 answer = &mut answer => return answer,
-                _ = round.publications.tick() => {
-                    self.publish();
-                    if self.unsaved && self.last_save.elapsed() >= SAVE_EVERY {
-                        self.save();
-                    }
-                }
+                _ = round.publications.tick() => self.publish(),
+                () = sleep_until(self.saves.next), if self.unsaved && self.saves.has_begun => self.save(),
                 Ok(()) = self.settings.changed() => self.follow_settings(),
             }
         }
@@ -138,7 +138,7 @@ impl<A: Api> Poller<A> {
         let is_first = !self.has_data;
         let mut bad = Defects::default();
         if end.is_ok() {
-            bad = self.ledger.apply_complete(listing, filter, now);
+            bad = self.ledger.apply_complete(listing, filter, now.wall);
             if let Some(before) = self.ledger.dropped_of {
                 self.instruments.repositories_dropped(now.wall, before);
             }
@@ -164,6 +164,9 @@ impl<A: Api> Poller<A> {
         let (bad, logged) = (&bad.described, &mut self.bad_entries);
         round.log.bad_entries("the listing", bad, logged);
         self.unsaved = true;
+        if !self.saves.has_begun {
+            self.save();
+        }
         Ok(())
     }
 
@@ -177,6 +180,9 @@ impl<A: Api> Poller<A> {
         loop {
             let request = session.list_repositories(after);
             let page = self.wait_for(request, round).await?;
+            if let Some(sent_at) = page.sent_at {
+                self.compare_clocks(sent_at);
+            }
             listing.append(page.listing);
             self.count_defects(Operation::ListRepositories, &mut listing.bad);
             let shown = listing.count();
@@ -212,6 +218,22 @@ impl<A: Api> Poller<A> {
                 }
             }
         }
+    }
+
+    /// Believes the wall clock if that of the API, which has just shown `sent_at`, agrees with it.
+    fn compare_clocks(&mut self, sent_at: Timestamp) {
+        let now = self.clock.now();
+        if now.since(sent_at).max(sent_at.since(now)) > AGREEMENT {
+            return;
+        }
+        let behind = self.ledger.clock_behind(now);
+        if behind >= JUMP {
+            tracing::warn!(
+                by = %Rough(behind),
+                "the wall clock is behind recorded times, and the API's agrees with it: they are set to now"
+            );
+        }
+        self.ledger.follow_clock(now);
     }
 
     /// Reads the languages of the repositories, after the listing and the error that ended it, if one did.

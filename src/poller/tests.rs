@@ -28,6 +28,8 @@ struct Answers {
     /// Pages of (id, name); after the last comes the empty page, unless `listing_breaks` says that it fails.
     pages: Vec<Vec<(u64, &'static str)>>,
     listing_breaks: bool,
+    /// The Date of the pages of the listing.
+    sent_at: Option<Timestamp>,
     /// How long a page of the listing takes.
     page_takes: Duration,
     /// Completions by repository; a repository that is not here cannot be read.
@@ -127,7 +129,11 @@ impl Session for FakeSession {
                 created_at: None,
             }));
         }
-        Ok(Page { listing, next })
+        Ok(Page {
+            listing,
+            next,
+            sent_at: answers.sent_at,
+        })
     }
 
     async fn list_languages(
@@ -341,6 +347,8 @@ async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
         bench.poll().await;
         for _ in 0..days {
             pass(24 * 60).await;
+            let now = bench.poller.clock.now();
+            bench.change(|answers| answers.sent_at = Some(now));
             bench.poll().await;
         }
         bench.change(|answers| answers.pages.push(vec![(3, "o/renamed")]));
@@ -482,28 +490,31 @@ async fn poll_and_save(api: &FakeApi, path: &std::path::Path, minutes: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_changed_nothing_is_not_saved() {
+async fn a_poll_is_saved_even_if_it_could_read_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.json");
     let api = FakeApi::default();
     api.0.lock().unwrap().has_no_key = true;
-    poll_and_save(&api, &path, 60).await;
-    assert!(!path.exists());
+    poll_and_save(&api, &path, 1).await;
+    assert!(path.exists());
 }
 
+/// A process that is killed early must get further than the one before it.
 #[tokio::test(start_paused = true)]
-async fn a_long_poll_is_saved_while_it_runs_also_where_no_answer_arrives() {
+async fn a_long_poll_is_saved_after_its_listing_and_soon_after_its_first_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.json");
     let api = bench().api;
     api.0.lock().unwrap().takes = Duration::from_secs(20 * 60);
     let looking = async {
-        pass(4).await;
-        assert!(!path.exists());
-        pass(2).await;
-        assert!(path.exists());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        std::fs::remove_file(&path).expect("saved after the listing");
+        pass(19).await;
+        assert!(!path.exists(), "nothing was read in the meantime");
+        pass(1).await;
+        assert!(path.exists(), "saved after the first read");
     };
-    tokio::join!(poll_and_save(&api, &path, 10), looking);
+    tokio::join!(poll_and_save(&api, &path, 22), looking);
 }
 
 #[tokio::test(start_paused = true)]

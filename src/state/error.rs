@@ -56,7 +56,9 @@ impl DecodeError {
             Self::Newer(_) => {
                 "run the newer version of the exporter, or move the file away: the progress clocks begin anew then"
             }
-            Self::OtherApi(_) | Self::Damaged(_) => "set state.file to another file",
+            Self::OtherApi(_) | Self::Damaged(_) | Self::OtherFormat | Self::TooLarge(_) => {
+                "set state.file to another file"
+            }
         }
     }
 }
@@ -76,8 +78,9 @@ fn hint(error: &io::Error) -> &'static str {
         ErrorKind::ReadOnlyFilesystem => {
             "its filesystem is read-only: mount it writable, or set state.file to a file on another"
         }
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            "free up space, twice its size"
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free up space, twice its size",
+        ErrorKind::FileTooLarge => {
+            "raise the limit on the size of files (ulimit -f, LimitFSIZE of the systemd unit); a state may have 256 MiB at most"
         }
         ErrorKind::ResourceBusy => "mount the folder of the state file, not the file alone",
         _ => {
@@ -100,6 +103,7 @@ mod tests {
             (Errno::ROFS, "read-only"),
             (Errno::NOLCK, "able to lock files"),
             (Errno::NOSPC, "free up space"),
+            (Errno::FBIG, "LimitFSIZE"),
             (Errno::BUSY, "not the file alone"),
         ] {
             let error = StateError::io("lock", Path::new("/folder/state"), errno.into());

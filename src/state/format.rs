@@ -223,13 +223,17 @@ pub enum DecodeError {
     Newer(u64),
     #[error("it is the state of {0}")]
     OtherApi(String),
+    #[error("it is a file of another program: its `format` is not {FORMAT:?}")]
+    OtherFormat,
+    #[error("it has {0} bytes, more than any state")]
+    TooLarge(u64),
 }
 
 /// Reads the state of the API at `base_url`.
 pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, DecodeError> {
     let Header { format, version } = serde_json::from_slice(bytes)?;
     if format != FORMAT {
-        return Err(impossible("format").into());
+        return Err(DecodeError::OtherFormat);
     }
     if version > VERSION {
         return Err(DecodeError::Newer(version));

@@ -3,8 +3,14 @@
 //! Durations are measured with tokio's monotonic clock; this one is for timestamps, which are shown and compared across
 //! restarts.
 
+use jiff::{
+    SignedDuration,
+    civil::{DateTime, datetime},
+};
 use std::{fmt, time::Duration};
 use tokio::time::Instant;
+
+const UNIX_EPOCH: DateTime = datetime(1970, 1, 1, 0, 0, 0, 0);
 
 /// A point in wall-clock time: milliseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -13,6 +19,13 @@ pub struct Timestamp(i64);
 impl Timestamp {
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
+    }
+
+    /// A date and time in UTC. The last day of the year 9999, by which people mean "never", is beyond
+    /// `jiff::Timestamp`.
+    pub fn at_civil(time: DateTime) -> Self {
+        let since_1970 = time.duration_since(UNIX_EPOCH);
+        Self(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
     }
 
     pub const fn as_millis(self) -> i64 {
@@ -45,8 +58,9 @@ impl Timestamp {
 /// RFC 3339 in UTC, to the second.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_second(self.0.div_euclid(1000)) {
-            Ok(time) => write!(f, "{time:.0}"),
+        let since_1970 = SignedDuration::from_secs(self.0.div_euclid(1000));
+        match UNIX_EPOCH.checked_add(since_1970) {
+            Ok(time) => write!(f, "{time:.0}Z"),
             Err(_) => write!(f, "{} ms after 1970", self.0),
         }
     }

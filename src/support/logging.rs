@@ -4,11 +4,22 @@
 //! Nothing in a line can break it in two or reach a terminal as a control sequence. Other crates log from `warn` on,
 //! whatever the level: below it some of them log the headers of requests, and so the API key. Spans are not shown: the
 //! fields of an event say everything.
+//!
+//! Logging never blocks: see [`writer`].
+
+mod writer;
 
 use crate::{config::LogConfig, support::escape::printable};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
-use std::{backtrace::Backtrace, fmt, io::Write as _, panic::PanicHookInfo};
+use std::{
+    backtrace::Backtrace,
+    fmt,
+    io::{self, Write as _},
+    panic::PanicHookInfo,
+    sync::OnceLock,
+    time::Duration,
+};
 use tracing::{
     Event, Level, Subscriber,
     field::{Field, Visit},
@@ -19,6 +30,13 @@ use tracing_subscriber::{
     layer::{Context, SubscriberExt as _},
     reload,
 };
+use writer::LineWriter;
+
+/// The end of the program waits this long at most for stderr.
+pub const FLUSH: Duration = Duration::from_secs(1);
+
+/// Writes to stderr, from the first call of [`init`] on.
+static STDERR: OnceLock<LineWriter> = OnceLock::new();
 
 const OURS: &str = env!("CARGO_CRATE_NAME");
 
@@ -39,17 +57,56 @@ impl Handle {
 
 /// Starts logging to stderr, including panics. A `bar` on the same terminal makes room for each line. Only the first call
 /// in a process takes effect.
-pub fn init(config: &LogConfig, bar: Option<ProgressBar>) -> Handle {
-    let (subscriber, telemetry) = subscriber(config, move |line| {
-        let write = || {
-            // If stderr is closed, there is nowhere to report it.
-            let _ = std::io::stderr().lock().write_all(line.as_bytes());
-        };
-        bar.as_ref().map_or_else(write, |bar| bar.suspend(write));
-    });
+///
+/// # Errors
+/// The system has no thread left for it.
+pub fn init(config: &LogConfig, bar: Option<ProgressBar>) -> io::Result<Handle> {
+    let writer = LineWriter::start(move |line| match &bar {
+        Some(bar) => bar.suspend(|| write_on_stderr(line)),
+        None => write_on_stderr(line),
+    })?;
+    let writer = STDERR.get_or_init(|| writer);
+    let (subscriber, telemetry) = subscriber(config, |line| writer.write(line));
     let _ = tracing::subscriber::set_global_default(subscriber);
     std::panic::set_hook(Box::new(log_panic));
-    telemetry
+    Ok(telemetry)
+}
+
+fn write_on_stderr(line: &str) {
+    // If stderr is closed, there is nowhere to report it.
+    let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// Prints a line on stderr, after what was logged. Gives up after a second if nobody reads it.
+pub fn print(line: String) {
+    let print = |writer: &LineWriter, line| {
+        writer.write(line);
+        writer.flush(FLUSH);
+    };
+    match STDERR.get() {
+        Some(writer) => print(writer, line),
+        None => match LineWriter::start(write_on_stderr) {
+            Ok(writer) => print(&writer, line),
+            Err(_) => write_on_stderr(&line),
+        },
+    }
+}
+
+/// How many lines were dropped because nobody read stderr.
+pub fn lines_dropped() -> u64 {
+    STDERR.get().map_or(0, LineWriter::dropped)
+}
+
+/// Flushes the log when it is dropped, within a second.
+#[derive(Debug)]
+pub struct FlushAtEnd;
+
+impl Drop for FlushAtEnd {
+    fn drop(&mut self) {
+        if let Some(writer) = STDERR.get() {
+            writer.flush(FLUSH);
+        }
+    }
 }
 
 fn log_panic(panic: &PanicHookInfo<'_>) {
@@ -60,7 +117,7 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 
 fn subscriber(
     config: &LogConfig,
-    write: impl Fn(&str) + Send + Sync + 'static,
+    write: impl Fn(String) + Send + Sync + 'static,
 ) -> (impl Subscriber, Handle) {
     let lines = Lines {
         json: config.json,
@@ -78,7 +135,7 @@ fn targets(level: Level) -> Targets {
 
 struct Lines {
     json: bool,
-    write: Box<dyn Fn(&str) + Send + Sync>,
+    write: Box<dyn Fn(String) + Send + Sync>,
 }
 
 impl<S: Subscriber> Layer<S> for Lines {
@@ -96,7 +153,7 @@ impl<S: Subscriber> Layer<S> for Lines {
             entries.logfmt()
         };
         // JSON lets pass some of what a terminal would interpret; all of it stands between quotes.
-        (self.write)(&(printable(&line) + "\n"));
+        (self.write)(printable(&line) + "\n");
     }
 }
 
@@ -159,7 +216,7 @@ mod tests {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&lines);
         let (subscriber, telemetry) = subscriber(config, move |line| {
-            sink.lock().unwrap().push(line.to_owned());
+            sink.lock().unwrap().push(line);
         });
         tracing::subscriber::with_default(subscriber, || act(&telemetry));
         let lines = lines.lock().unwrap();

@@ -1,7 +1,7 @@
 //! The routes of the exporter: one handler each.
 
 use super::{page, scrape, state::AppState, translations};
-use crate::{diagnosis, server::Protection};
+use crate::{diagnosis, server::Protection, support::humanize::Rough};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
@@ -10,14 +10,17 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, put},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
+
+/// The task that polls shows a sign of life every few seconds, whatever it waits for.
+const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 
 /// Returns the routes with their protection. Authentication and rate limit spare the probes of an
 /// orchestrator.
 pub fn router(state: &Arc<AppState>, protection: &Arc<Protection>) -> Router {
     let probes = Router::new()
-        .route("/-/healthy", get(async || "healthy\n"))
+        .route("/-/healthy", get(healthy))
         .route("/-/ready", get(ready))
         .method_not_allowed_fallback(method_not_allowed);
     let covered = Router::new()
@@ -81,6 +84,19 @@ async fn reload(State(state): State<Arc<AppState>>) -> Response {
     }
 }
 
+/// Follows the same sign of life as systemd's watchdog.
+async fn healthy(State(state): State<Arc<AppState>>) -> Response {
+    let silence = state.alive.borrow().elapsed();
+    if silence <= LONGEST_SILENCE {
+        return "healthy\n".into_response();
+    }
+    let message = format!(
+        "not healthy: the task that polls has shown no sign of life for {}; restart the exporter\n",
+        Rough(silence)
+    );
+    (StatusCode::SERVICE_UNAVAILABLE, message).into_response()
+}
+
 async fn ready(State(state): State<Arc<AppState>>) -> Response {
     let published = state.published();
     if published.status.has_data {
@@ -114,6 +130,21 @@ mod tests {
     };
     use std::time::Duration;
     use tower::ServiceExt as _;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_healthy_while_the_task_that_polls_shows_signs_of_life() {
+        let fixture = Fixture::new();
+        fixture.alive.send_replace(tokio::time::Instant::now());
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(status(&fixture.ask("GET /-/healthy").await), 200);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        let response = fixture.ask("GET /-/healthy").await;
+        assert_eq!(status(&response), 503);
+        let reason = "no sign of life for 1 min; restart the exporter";
+        assert!(body(response).await.contains(reason));
+        fixture.alive.send_replace(tokio::time::Instant::now());
+        assert_eq!(status(&fixture.ask("GET /-/healthy").await), 200);
+    }
 
     #[tokio::test]
     async fn what_is_served_where_and_by_which_method() {

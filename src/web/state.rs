@@ -7,7 +7,10 @@ use crate::{
     support::clock::Clock,
 };
 use std::sync::Arc;
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::{
+    sync::{Semaphore, mpsc, oneshot, watch},
+    time::Instant,
+};
 
 /// A reload over HTTP. It takes the outcome: done, or a message that says why nothing was changed.
 pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
@@ -16,6 +19,8 @@ pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
 #[derive(Debug)]
 pub struct AppState {
     pub published: watch::Receiver<Arc<Published>>,
+    /// When the task that polls last showed a sign of life.
+    pub alive: watch::Receiver<Instant>,
     pub instruments: Arc<Instruments>,
     /// Takes the requests to `/-/reload`.
     pub reload: mpsc::Sender<ReloadRequest>,
@@ -28,6 +33,7 @@ pub struct AppState {
 impl AppState {
     pub fn new(
         published: watch::Receiver<Arc<Published>>,
+        alive: watch::Receiver<Instant>,
         instruments: Arc<Instruments>,
         reload: mpsc::Sender<ReloadRequest>,
         clock: Clock,
@@ -35,6 +41,7 @@ impl AppState {
     ) -> Arc<Self> {
         Arc::new(Self {
             published,
+            alive,
             instruments,
             reload,
             clock,
@@ -47,6 +54,7 @@ impl AppState {
     pub fn reconfigured(&self, settings: WebConfig) -> Arc<Self> {
         Self::new(
             self.published.clone(),
+            self.alive.clone(),
             Arc::clone(&self.instruments),
             self.reload.clone(),
             self.clock,

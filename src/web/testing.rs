@@ -16,7 +16,10 @@ use crate::{
 use axum::{body::Body, extract::ConnectInfo, http::Request, response::Response};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
-use tokio::sync::{mpsc, watch};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
@@ -28,6 +31,7 @@ pub struct Fixture {
     pub server: Server,
     pub state: Arc<AppState>,
     published: watch::Sender<Arc<Published>>,
+    pub alive: watch::Sender<Instant>,
     pub reloads: Option<mpsc::Receiver<ReloadRequest>>,
     pub snapshot: Snapshot,
     status: PollStatus,
@@ -68,9 +72,12 @@ impl Fixture {
             ..Snapshot::default()
         };
         let published = watch::Sender::new(published(&snapshot, &status));
+        // Longer than any test lasts.
+        let alive = watch::Sender::new(Instant::now() + Duration::from_secs(86_400));
         let instruments = Arc::new(Instruments::new("/metrics"));
         let state = AppState::new(
             published.subscribe(),
+            alive.subscribe(),
             Arc::clone(&instruments),
             reload,
             Clock::following_tokio(NOW),
@@ -88,6 +95,7 @@ impl Fixture {
             server,
             state,
             published,
+            alive,
             reloads: Some(reloads),
             snapshot,
             status,

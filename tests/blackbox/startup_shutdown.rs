@@ -84,3 +84,36 @@ fn systemd_is_notified_and_its_watchdog_is_fed_only_where_there_is_one() {
         );
     }
 }
+
+/// As with a hung log driver, `less`, or Ctrl-S.
+#[test]
+fn a_stderr_that_nobody_reads_stops_neither_polls_nor_the_end() {
+    const DROPPED: &str = "translation_exporter_log_lines_dropped_total";
+    let api = Api::of(500);
+    // Reads the first lines, and holds the pipe open while the exporter runs.
+    let stalled = "mkfifo pipe; { sed -u /listening/q >&2; exec sleep 120; } < pipe & exec 2> pipe";
+    let mut exporter = Setup::for_api(&api)
+        .set("log.level", "debug")
+        .after(stalled)
+        .start();
+    assert_eq!(exporter.metrics().value(DROPPED, &[]), Some(0.0));
+    exporter.wait_for("lines are dropped", |metrics| {
+        metrics.value(DROPPED, &[]) > Some(0.0)
+    });
+    exporter.wait_for_polls(2.0);
+    assert_eq!(exporter.status("/-/healthy"), 200);
+    exporter.end("TERM");
+}
+
+#[test]
+fn where_no_thread_can_be_had_the_message_names_the_limits() {
+    for command in ["serve", "once", "health"] {
+        // No thread can have a stack as large as all addresses.
+        let setup = Setup::for_url("http://127.0.0.1:1")
+            .arguments(&[command])
+            .variable("RUST_MIN_STACK", "140737488355328");
+        setup
+            .run()
+            .assert_failed(1, &["cannot start", "threads", "TasksMax"]);
+    }
+}

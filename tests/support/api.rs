@@ -154,6 +154,8 @@ struct World {
     repositories: BTreeMap<u64, Repo>,
     page_cap: usize,
     key: String,
+    /// The header Date, if it is not empty.
+    date: String,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -198,6 +200,7 @@ impl Api {
             repositories,
             page_cap: 1000,
             key: KEY.into(),
+            date: String::new(),
         });
         let shared = Arc::new(Shared {
             tls: Mutex::new(tls),
@@ -248,6 +251,11 @@ impl Api {
         lock(&self.shared.world)
             .repositories
             .extend(repositories.into_iter().map(|repo| (repo.id, repo)));
+    }
+
+    /// The clock of the API, as an HTTP date in each answer; without this there is none.
+    pub fn set_clock(&self, date: &str) {
+        date.clone_into(&mut lock(&self.shared.world).date);
     }
 
     pub fn remove(&self, id: u64) {
@@ -346,7 +354,14 @@ impl Shared {
             .rev()
             .filter(|(target, _)| target.holds(&request))
             .find_map(|(_, rule)| rule(&request));
-        scripted.unwrap_or_else(|| lock(&self.world).answer(&request))
+        scripted.unwrap_or_else(|| {
+            let world = lock(&self.world);
+            let reply = world.answer(&request);
+            match &*world.date {
+                "" => reply,
+                date => reply.header("date", date),
+            }
+        })
     }
 }
 

@@ -302,10 +302,15 @@ impl Exporter {
 
     /// Sends a signal that must end it in time and with code 0.
     pub fn end(&mut self, signal: &str) {
+        self.end_with(signal, 0);
+    }
+
+    /// Sends a signal that must end it in time and with this code.
+    pub fn end_with(&mut self, signal: &str, code: i32) {
         let begin = Instant::now();
         self.signal(signal);
         let status = eventually("the exporter ends", || self.child.try_wait().unwrap());
-        assert_eq!(status.code(), Some(0), "SIG{signal}");
+        assert_eq!(status.code(), Some(code), "SIG{signal}");
         assert!(
             begin.elapsed() < Duration::from_secs(5),
             "SIG{signal} took {:?}",

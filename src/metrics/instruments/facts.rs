@@ -3,9 +3,13 @@
 use super::gauge;
 use crate::{
     domain::{Failure, History, Lasting, Shape},
-    support::{clock::Timestamp, lock::lock},
+    support::{clock::Timestamp, lock::lock, logging},
 };
-use prometheus_client::{collector::Collector, encoding::DescriptorEncoder};
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeMetric as _},
+    metrics::{MetricType, counter::ConstCounter},
+};
 use std::{
     collections::BTreeMap,
     fmt,
@@ -23,6 +27,8 @@ pub struct Facts {
     pub state_discarded: Option<Lasting>,
     /// That the machine's clock is behind what is known.
     pub clock_behind: Option<Lasting>,
+    /// How many lines of the log were dropped because nobody read stderr.
+    pub log_lines_dropped: u64,
     /// `None` if no certificate is served.
     pub certificate_expires_at: Option<Timestamp>,
     /// When more than half of the repositories last left the listing.
@@ -47,6 +53,14 @@ pub struct Dropped {
 #[derive(Debug)]
 pub struct FactsCollector(pub Arc<Mutex<Facts>>);
 
+/// The facts of this moment.
+pub fn current(facts: &Mutex<Facts>) -> Facts {
+    Facts {
+        log_lines_dropped: logging::lines_dropped(),
+        ..lock(facts).clone()
+    }
+}
+
 /// Notes whether something fails at `now`; `since` stays if it failed before.
 pub fn note(known: &mut Option<Lasting>, failure: Option<Failure>, now: Timestamp) {
     *known = failure.map(|failure| failure.lasting(known.as_ref(), now));
@@ -55,7 +69,7 @@ pub fn note(known: &mut Option<Lasting>, failure: Option<Failure>, now: Timestam
 /// What is not known is absent.
 impl Collector for FactsCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let facts = lock(&self.0);
+        let facts = current(&self.0);
         let refused = facts.reload_refused.is_some();
         gauge(
             &mut encoder,
@@ -63,6 +77,13 @@ impl Collector for FactsCollector {
             "1 if the state file was damaged, or of another API, at the start and was set aside, 0 if not.",
             Some(u64::from(facts.state_discarded.is_some())),
         )?;
+        let dropped = encoder.encode_descriptor(
+            "translation_exporter_log_lines_dropped",
+            "Lines of the log that were dropped because nobody read stderr.",
+            None,
+            MetricType::Counter,
+        )?;
+        ConstCounter::new(facts.log_lines_dropped).encode(dropped)?;
         gauge(
             &mut encoder,
             "translation_exporter_config_last_reload_successful",

@@ -1,4 +1,4 @@
-//! The progress clocks of what left, and what becomes of times when the clock of the machine is wrong.
+//! The progress clocks of departed languages, and what becomes of timestamps when the wall clock is wrong.
 
 use super::{Ledger, Polled, depart};
 use crate::{
@@ -6,39 +6,31 @@ use crate::{
         RepositoryId,
         snapshot::{Languages, Reading, Reported},
     },
-    support::clock::{Moment, Timestamp},
+    support::clock::Timestamp,
 };
 use std::{sync::Arc, time::Duration};
-use tokio::time::Instant;
 
-/// How long the clocks of what left are kept.
-const DEPARTED_FOR: Duration = Duration::from_secs(30 * DAY.as_secs());
-/// How often it is checked how long they have been kept.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// So many of them are kept at most, or as many as languages are known if that is more.
+/// How long the clocks of departed languages are kept.
+const DEPARTED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// The clocks of so many departed languages are kept at most, or as many as languages are known if that is more.
 const MOST_DEPARTED: usize = 100_000;
 
-/// How long the machine's clock must be behind what is known before it is believed.
-const BELIEVED_AFTER: Duration = DAY;
-
-/// Which time counts as now in what is recorded: that of the machine's clock, except while it is behind the newest time that is
-/// known, which then stands for now. So a clock that is wrong for a while, such as before it is first synchronised, destroys
-/// nothing.
+/// The timestamp to record as "now": the wall clock, but never earlier than the newest recorded timestamp. A wall clock that is
+/// wrong for a while, such as before it is first synchronised, therefore destroys nothing.
 #[derive(Debug, Default)]
 pub struct RecordedTime {
     newest: Timestamp,
-    behind_since: Option<Instant>,
 }
 
 impl RecordedTime {
-    /// Which time counts as now, where the machine's clock shows `machine`.
-    pub fn now(&self, machine: Timestamp) -> Timestamp {
-        self.newest.max(machine)
+    /// The timestamp that counts as now while the wall clock shows `wall`.
+    pub fn now(&self, wall: Timestamp) -> Timestamp {
+        self.newest.max(wall)
     }
 
     /// The same, to be recorded.
-    pub fn record(&mut self, machine: Timestamp) -> Timestamp {
-        self.newest = self.now(machine);
+    pub fn record(&mut self, wall: Timestamp) -> Timestamp {
+        self.newest = self.now(wall);
         self.newest
     }
 }
@@ -57,17 +49,9 @@ impl Ledger {
         }
     }
 
-    /// Forgets the clocks of what left long ago, and the oldest if there are too many: an API that invents ids or
+    /// Forgets the oldest clocks of departed languages if there are too many: an API that invents ids or
     /// languages must not fill the memory.
-    pub fn forget_departed(&mut self, now: Moment) {
-        let last = *self.last_expiry.get_or_insert(now);
-        if now.monotonic - last.monotonic >= DAY {
-            // Old by both times: a clock that is ahead for less than a day, also at the start, makes nothing old.
-            let believed = last.wall.min(now.wall);
-            self.departed
-                .retain(|_, (_, left_at)| believed.since(*left_at) < DEPARTED_FOR);
-            self.last_expiry = Some(now);
-        }
+    pub fn forget_excess(&mut self) {
         let languages: usize = self.polled.values().map(Polled::languages).sum();
         let limit = languages.max(MOST_DEPARTED);
         let excess = self.departed.len().saturating_sub(limit);
@@ -93,33 +77,29 @@ impl Ledger {
         }
     }
 
-    /// Compares the machine's clock with what is known, and returns by how much it is behind. Must be called from time to time,
-    /// since it measures for how long that is so: then the clock must be right, and what is later than it is wrong.
-    pub fn follow_clock(&mut self, now: Moment) -> Option<Duration> {
-        let RecordedTime {
-            newest,
-            behind_since,
-        } = &mut self.time;
-        if now.wall >= *newest {
-            *behind_since = None;
-            return None;
-        }
-        if now.monotonic - *behind_since.get_or_insert(now.monotonic) < BELIEVED_AFTER {
-            return Some(newest.since(now.wall));
-        }
-        tracing::warn!("the clock was behind for 24 hours: times that are later are set to now");
-        *newest = now.wall;
-        *behind_since = None;
-        for known in self.polled.values_mut() {
-            if let Some(languages) = &mut known.languages {
-                cut_to(languages, now.wall);
+    /// The duration by which the wall clock is behind the newest recorded timestamp; zero if it is not.
+    pub fn clock_behind(&self, wall: Timestamp) -> Duration {
+        self.time.newest.since(wall)
+    }
+
+    /// Follows the wall clock, which the API's clock has confirmed: later recorded timestamps are set to it, and clocks
+    /// and falls that are old enough are forgotten.
+    pub fn follow_clock(&mut self, wall: Timestamp) {
+        if self.time.newest > wall {
+            self.time.newest = wall;
+            for known in self.polled.values_mut() {
+                if let Some(languages) = &mut known.languages {
+                    cut_to(languages, wall);
+                }
+            }
+            for (progress, left_at) in self.departed.values_mut() {
+                progress.at = progress.at.min(wall);
+                *left_at = (*left_at).min(wall);
             }
         }
-        for (progress, left_at) in self.departed.values_mut() {
-            progress.at = progress.at.min(now.wall);
-            *left_at = (*left_at).min(now.wall);
-        }
-        None
+        self.departed
+            .retain(|_, (_, left_at)| wall.since(*left_at) < DEPARTED_FOR);
+        self.falls.follow_clock(wall);
     }
 }
 
@@ -155,7 +135,9 @@ mod tests {
             Completion, Interner, LanguageList, Listing, Repository, TargetLanguage, filter::Filter,
         },
         poller::log::PollLog,
+        support::clock::Moment,
     };
+    use tokio::time::Instant;
 
     const HOUR: Duration = Duration::from_secs(3600);
     const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
@@ -171,11 +153,7 @@ mod tests {
         let mut ledger = Ledger::default();
         let mut listing = Listing::default();
         listing.add(Arc::new(repository));
-        let now = Moment {
-            wall: START,
-            monotonic: Instant::now(),
-        };
-        ledger.apply_complete(listing, &Filter::default(), now);
+        ledger.apply_complete(listing, &Filter::default(), START);
         ledger
     }
 
@@ -187,31 +165,6 @@ mod tests {
         let later = START.saturating_add(HOUR);
         assert_eq!(time.record(later), later);
         assert_eq!(time.now(START), later, "a step back of an hour");
-    }
-
-    #[tokio::test]
-    async fn a_clock_is_believed_after_it_was_behind_for_a_day_on_end() {
-        let start = Instant::now();
-        let at = |hours, wall| Moment {
-            wall,
-            monotonic: start + HOUR * hours,
-        };
-        let behind = Some(START.since(BEFORE));
-        let mut ledger = Ledger::default();
-        ledger.time.record(START);
-        assert_eq!(ledger.follow_clock(at(0, BEFORE)), behind);
-        assert_eq!(ledger.follow_clock(at(23, BEFORE)), behind);
-        assert_eq!(ledger.follow_clock(at(24, START)), None);
-        assert_eq!(
-            ledger.follow_clock(at(25, BEFORE)),
-            behind,
-            "it begins anew"
-        );
-        assert_eq!(ledger.follow_clock(at(48, BEFORE)), behind);
-        assert_eq!(ledger.time.now(BEFORE), START);
-        assert_eq!(ledger.follow_clock(at(49, BEFORE)), None);
-        assert_eq!(ledger.time.now(BEFORE), BEFORE);
-        assert_eq!(ledger.follow_clock(at(50, BEFORE)), None);
     }
 
     #[tokio::test]
@@ -238,7 +191,7 @@ mod tests {
                 ..LanguageList::default()
             };
             ledger.succeeded(id, list, 100.0, now, &mut PollLog::default());
-            ledger.forget_departed(now);
+            ledger.forget_excess();
             interner.forget_unused();
         }
         assert_eq!(ledger.departed.len(), 100_000);

@@ -10,7 +10,7 @@ use crate::{
         filter::{Filter, LanguageFilter, Selection, select},
         snapshot::Reading,
     },
-    support::clock::{Moment, Timestamp},
+    support::clock::Timestamp,
 };
 use std::{
     collections::{BTreeSet, HashSet},
@@ -19,8 +19,8 @@ use std::{
 
 impl Ledger {
     /// Applies a listing that reached its end: what it lacks leaves. Returns what is bad in it.
-    pub fn apply_complete(&mut self, listing: Listing, filter: &Filter, now: Moment) -> Defects {
-        self.remove_missing(&listing, now.wall);
+    pub fn apply_complete(&mut self, listing: Listing, filter: &Filter, now: Timestamp) -> Defects {
+        self.remove_missing(&listing, now);
         self.unnamed = listing.nameless.len();
         self.private.absent = listing.private.absent;
         self.private.spelled_out += listing.private.spelled_out;
@@ -29,9 +29,9 @@ impl Ledger {
                 self.listed.insert(id, repository);
             }
         }
-        self.forget_departed(now);
+        self.forget_excess();
         let mut bad = listing.bad;
-        for repository in self.reselect(filter, now.wall) {
+        for repository in self.reselect(filter, now) {
             bad.add_duplicate(Defect::DuplicateName, &repository);
         }
         bad

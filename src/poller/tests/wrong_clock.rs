@@ -1,8 +1,6 @@
-//! A clock of the machine that is wrong for a while, before the start or while the process runs, changes no progress clock for
-//! good.
+//! A wall clock that is wrong for a while, before the start or while the process runs, changes no progress clock for good.
 
 use super::*;
-use crate::domain::progress::Progress;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
@@ -70,6 +68,7 @@ impl Bench {
 async fn a_clock_that_is_behind_at_the_start_destroys_nothing() {
     for wrong in [Timestamp::from_millis(0), before(4 * YEAR)] {
         let mut bench = bench();
+        bench.change(|answers| answers.sent_at = Some(START));
         bench.poll().await;
         bench.restart(wrong);
         assert!(bench.has_finding());
@@ -88,23 +87,66 @@ async fn a_clock_that_is_behind_at_the_start_destroys_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_was_ahead_is_never_shown_ahead_and_harms_only_what_rose_meanwhile() {
-    let mut bench = bench();
-    bench.poll().await;
-    bench.restart(AHEAD);
-    bench.change(|answers| answers.completions[0].1 += 1.0);
-    bench.poll().await;
-    bench.set_clock(LATER);
-    assert!(bench.has_finding());
-    assert_eq!(bench.kept(), [AHEAD, START, START]);
-    assert_eq!(bench.latest_shown(), LATER);
-    pass(24 * 60 - 1).await;
-    assert!(bench.has_finding());
-    assert_eq!(bench.kept(), [AHEAD, START, START], "not before 24 hours");
-    pass(1).await;
-    assert!(!bench.has_finding());
-    let now = LATER.saturating_add(24 * HOUR);
-    assert_eq!(bench.kept(), [now, START, START]);
+async fn a_clock_that_was_ahead_harms_only_what_rose_and_heals_at_a_listing() {
+    for restarts in [false, true] {
+        let mut bench = bench();
+        bench.poll().await;
+        bench.restart(AHEAD);
+        bench.change(|answers| {
+            answers.completions[0].1 += 1.0;
+            answers.sent_at = Some(START);
+        });
+        bench.poll().await;
+        assert_eq!(bench.kept(), [AHEAD, START, START], "the API disagrees");
+        if restarts {
+            bench.restart(LATER);
+        } else {
+            bench.set_clock(LATER);
+        }
+        assert!(bench.has_finding());
+        assert_eq!(bench.latest_shown(), LATER, "nothing is shown ahead");
+        bench.change(|answers| answers.sent_at = None);
+        bench.poll().await;
+        assert_eq!(bench.kept(), [AHEAD, START, START], "the API has no clock");
+        bench.change(|answers| answers.sent_at = Some(LATER));
+        bench.poll().await;
+        assert!(!bench.has_finding());
+        assert_eq!(bench.kept(), [LATER, START, START]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn clocks_agree_up_to_an_hour() {
+    for (differ_by, agree) in [(HOUR, true), (HOUR + Duration::from_millis(1), false)] {
+        let ahead_by = START.saturating_add(differ_by);
+        for sent_at in [before(differ_by), ahead_by] {
+            let mut bench = bench();
+            bench.poll().await;
+            bench.restart(AHEAD);
+            bench.change(|answers| answers.completions[0].1 += 1.0);
+            bench.poll().await;
+            bench.restart(START);
+            bench.change(|answers| answers.sent_at = Some(sent_at));
+            bench.poll().await;
+            let kept = if agree { START } else { AHEAD };
+            assert_eq!(bench.kept()[0], kept, "{sent_at}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn departed_clocks_are_forgotten_after_30_days_in_a_process_of_one_poll() {
+    for (days, is_confirmed, kept) in [(29, true, 1), (30, false, 1), (30, true, 0)] {
+        let mut bench = bench();
+        bench.poll().await;
+        bench.change(|answers| drop(answers.pages.pop()));
+        bench.poll().await;
+        let now = START.saturating_add(24 * HOUR * days);
+        bench.restart(now);
+        bench.change(|answers| answers.sent_at = is_confirmed.then_some(now));
+        bench.poll().await;
+        assert_eq!(bench.poller.memory().departed.len(), kept, "{days} days");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,7 +163,7 @@ async fn a_step_back_of_an_hour_is_no_finding_any_more_once_it_is_made_up_for() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_ahead_for_an_hour_does_not_forget_what_left() {
+async fn a_clock_that_is_ahead_does_not_forget_what_left() {
     for restarts in 0..3 {
         let mut bench = bench();
         bench.poll().await;
@@ -129,6 +171,7 @@ async fn a_clock_that_is_ahead_for_an_hour_does_not_forget_what_left() {
         bench.poll().await;
         let departed = bench.poller.memory().departed;
         assert_eq!(departed.len(), 1);
+        bench.change(|answers| answers.sent_at = Some(START));
         bench.set_clock(AHEAD);
         bench.poll().await;
         for _ in 0..restarts {
@@ -193,19 +236,22 @@ async fn a_clock_that_is_set_shows_before_the_next_poll() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_behind_for_a_day_sets_the_clocks_of_what_left_too() {
+async fn a_confirmed_clock_dates_departed_clocks_and_falls_too() {
     let mut bench = bench();
     bench.poll().await;
-    bench.change(|answers| drop(answers.pages.pop()));
+    bench.set_clock(AHEAD);
+    bench.change(|answers| {
+        answers.pages.pop();
+        answers.completions[0].1 -= 1.0;
+    });
     bench.poll().await;
-    bench.set_clock(before(YEAR));
-    bench.has_finding();
-    pass(24 * 60).await;
-    bench.has_finding();
-    let now = before(YEAR).saturating_add(24 * HOUR);
-    let departed = bench.poller.memory().departed;
-    let (Progress { at, .. }, left_at) = departed.values().next().unwrap();
-    assert_eq!((*at, *left_at), (now, now));
+    bench.set_clock(LATER);
+    bench.change(|answers| answers.sent_at = Some(LATER));
+    bench.poll().await;
+    let memory = bench.poller.memory();
+    let left_at: Vec<_> = memory.departed.values().map(|(_, at)| *at).collect();
+    let fell_at: Vec<_> = memory.falls.iter().map(|(.., fall)| fall.at).collect();
+    assert_eq!((left_at, fell_at), (vec![LATER], vec![LATER]));
 }
 
 #[tokio::test(start_paused = true)]

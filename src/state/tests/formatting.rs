@@ -126,6 +126,17 @@ fn a_file_cut_short_anywhere_or_continued_is_damaged() {
     }
 }
 
+#[test]
+fn a_file_of_another_format_is_refused() {
+    let bytes = String::from_utf8(encoded(&small())).unwrap();
+    let other = bytes.replacen("translation-exporter state", "another state", 1);
+    let refused = decode(other.as_bytes());
+    assert!(matches!(refused, Err(DecodeError::OtherFormat)));
+    let newer = other.replacen("\"version\":2", "\"version\":3", 1);
+    let refused = decode(newer.as_bytes());
+    assert!(matches!(refused, Err(DecodeError::OtherFormat)));
+}
+
 /// A file with these entries.
 fn with(repositories: &str, departed: &str) -> Result<Memory, DecodeError> {
     let text = format!(
