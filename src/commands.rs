@@ -10,6 +10,7 @@ mod probe;
 mod publish;
 mod reload;
 mod serve;
+mod stdio;
 mod stop;
 
 use crate::{
@@ -22,17 +23,17 @@ use crate::{
     report::NotReady,
     server::web_config::WebConfigError,
     state::{DEMO, Memory, StateError, StateFile},
-    support::{clock::Clock, escape::printable, logging},
+    support::{clock::Clock, logging},
 };
 use anyhow::{Context as _, anyhow};
 use globset::GlobSet;
 use indicatif::ProgressBar;
 use std::{
     ffi::OsString,
-    io::{self, StdoutLock, Write as _},
     sync::{Arc, RwLock},
     thread,
 };
+use stdio::print_on_stderr;
 use tokio::runtime::Builder;
 
 /// Why the program could not do what it was asked to, and what to do about it.
@@ -114,19 +115,6 @@ async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 's
         // It was cancelled: the runtime is being shut down, and nobody waits for this any more.
         Err(_) => std::future::pending().await,
     }
-}
-
-/// Prints on stdout. A reader that has seen enough, such as `head`, is no error.
-fn print(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> anyhow::Result<()> {
-    let mut stdout = io::stdout().lock();
-    match write(&mut stdout).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        printed => printed.context("cannot print the result"),
-    }
-}
-
-fn print_on_stderr(text: &str) {
-    logging::print(format!("translation-exporter: {}\n", printable(text)));
 }
 
 /// Starts as many threads at once as a command needs, since the runtime would panic where the system

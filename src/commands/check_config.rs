@@ -1,6 +1,10 @@
 //! `check-config`: validates, prints the configuration in force, and checks the API if requested.
 
-use super::{RunError, load, online, print, print_on_stderr, warnings};
+use super::{
+    RunError, load, online,
+    stdio::{print, print_on_stderr},
+    warnings,
+};
 use crate::{
     api::Client, config::Options, metrics::instruments::Instruments,
     server::web_config::WebConfigFile, support::escape::printable, web,

@@ -1,6 +1,6 @@
 //! `demo`: serves from the embedded demo API, whatever else is configured.
 
-use super::{RunError, print, serve};
+use super::{RunError, serve, stdio::print};
 use crate::{
     cli::DEMO_INTERVAL,
     config::{Config, Options},

@@ -1,8 +1,8 @@
 //! `once`: polls once and prints the result; the exit code says whether everything could be read.
 
 use super::{
-    RunError, load, off_the_runtime, open_state, output::output, poll_settings, print_on_stderr,
-    start_logging, stop::StopSignals,
+    RunError, load, off_the_runtime, open_state, output::output, poll_settings, start_logging,
+    stdio::print_on_stderr, stop::StopSignals,
 };
 use crate::{
     api::Client,
@@ -78,8 +78,17 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let print = {
         let (instruments, outcome) = (Arc::clone(&instruments), result.outcome.clone());
         let (published, file) = (Arc::clone(&published), arguments.output_file.clone());
-        let format = arguments.output;
-        move || output(format, file.as_deref(), &published, &instruments, &outcome)
+        let (format, findings) = (arguments.output, result.findings.clone());
+        move || {
+            output(
+                format,
+                file.as_deref(),
+                &published,
+                &instruments,
+                &outcome,
+                &findings,
+            )
+        }
     };
     tokio::select! {
         finished = finish(saving, drawn, print) => finished?,

@@ -1,6 +1,6 @@
 //! Writes the result of `once` in the format that was asked for.
 
-use super::print;
+use super::stdio::print;
 use crate::{
     cli::Output,
     domain::{excerpt::Excerpt, snapshot::PollOutcome},

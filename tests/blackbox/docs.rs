@@ -32,6 +32,7 @@ fn rows(page: &str, head: &str) -> Vec<Vec<String>> {
 fn exporter_that_shows_everything(api: &Api) -> Exporter {
     let setup = Setup::for_api(api)
         .set("web.enable_lifecycle", "true")
+        .set("links.repository", "https://l10n.example.com/{repo}")
         .set("state.file", "state.json");
     let exporter = setup.start();
     exporter.wait_until_fresh(1);
@@ -59,10 +60,11 @@ fn the_table_of_metrics_is_what_is_exposed() {
     let needs_tls =
         documented.remove("translation_exporter_tls_certificate_expiry_timestamp_seconds");
     assert_eq!(needs_tls, Some(("gauge".to_owned(), BTreeSet::new())));
-    // Without `targets` there are none, nor without a hold or a poll under way.
+    // Each needs a situation of its own: a hold, a poll under way, a fall, an entry of `targets`.
     for name in [
         "translation_exporter_api_held_until_timestamp_seconds",
         "translation_exporter_poll_started_timestamp_seconds",
+        "translation_fallen_from_ratio",
         "translation_target_ratio",
         "translation_target_due_timestamp_seconds",
     ] {

@@ -575,7 +575,7 @@ fn a_full_disk_is_counted_and_logged_once_and_leaves_the_last_good_state() {
     kept.wait_until_nothing_else_is_there();
     let left = fs::read_to_string(&kept.path).unwrap();
     assert!(
-        left.contains("owner/one") && !left.contains("long") && left.ends_with("}}"),
+        left.contains("owner/one") && !left.contains("long") && left.ends_with('}'),
         "{left}"
     );
 
