@@ -87,6 +87,8 @@ pub enum Output {
     Csv,
     /// JSON, for programs
     Json,
+    /// The status page as one file, with all rows
+    Html,
 }
 
 fn ratio(text: &str) -> Result<f64, String> {

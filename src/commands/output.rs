@@ -3,6 +3,7 @@
 use super::stdio::print;
 use crate::{
     cli::Output,
+    diagnosis::Finding,
     domain::{excerpt::Excerpt, snapshot::PollOutcome},
     metrics::{
         exposition::{Format, Published},
@@ -25,8 +26,9 @@ pub fn output(
     published: &Published,
     instruments: &Instruments,
     poll: &PollOutcome,
+    findings: &[Finding],
 ) -> anyhow::Result<()> {
-    let write = |out: &mut dyn Write| write(format, published, instruments, poll, out);
+    let write = |out: &mut dyn Write| write(format, published, instruments, poll, findings, out);
     match file {
         None => print(|stdout| write(stdout)),
         Some(path) => replace_file(path, write)
@@ -39,6 +41,7 @@ fn write(
     published: &Published,
     instruments: &Instruments,
     poll: &PollOutcome,
+    findings: &[Finding],
     mut out: &mut dyn Write,
 ) -> io::Result<()> {
     let snapshot = &published.snapshot;
@@ -56,6 +59,10 @@ fn write(
                 out.write_all(piece.as_bytes())?;
             }
             Ok(())
+        }
+        Output::Html => {
+            let page = report::html::page(snapshot, &published.status, findings)?;
+            out.write_all(page.as_bytes())
         }
     }
 }

@@ -197,6 +197,11 @@ impl Totals {
         self.all > 0 && self.ready == self.all
     }
 
+    /// How many of them report no completion, so that nobody knows whether they are ready.
+    pub fn unknown(&self) -> usize {
+        self.all - usize::try_from(self.missing.count).unwrap_or(self.all)
+    }
+
     /// How many of them are not ready.
     pub fn behind(&self) -> usize {
         self.all - self.ready

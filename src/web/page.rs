@@ -86,7 +86,7 @@ pub async fn show(
         let published = state.published();
         let shown = View {
             now,
-            telemetry_path: &state.settings.telemetry_path,
+            telemetry_path: Some(&state.settings.telemetry_path),
             snapshot: &published.snapshot,
             status: &published.status,
             findings: &state.findings(&published),

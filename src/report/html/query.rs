@@ -1,5 +1,6 @@
-//! What the page is asked to show: `q`, `language`, `sort`, `page`, `refresh`. What cannot be read is ignored.
+//! What the page is asked to show: `q`, `language`, `sort`, `stalled`, `page`, `refresh`. What cannot be read is ignored.
 
+use std::collections::BTreeMap;
 use url::form_urlencoded::{Serializer, parse};
 
 /// The only value of `refresh` that is accepted: seconds until the browser loads the page again.
@@ -51,6 +52,8 @@ pub struct Query {
     pub descending: bool,
     /// How many pages precede it; may be beyond the last.
     pub page: usize,
+    /// Whether only repositories with stalled translations are shown.
+    pub stalled: bool,
     /// Whether the browser loads the page again every minute; never during a search, which that would discard.
     pub refresh: bool,
 }
@@ -71,6 +74,7 @@ impl Query {
                         query.descending = value.starts_with('-');
                     }
                 }
+                "stalled" => query.stalled = value == "1",
                 "refresh" => query.refresh = value == REFRESH,
                 "page" => query.page = value.parse().unwrap_or(1_usize).saturating_sub(1),
                 _ => {}
@@ -78,6 +82,28 @@ impl Query {
         }
         query.refresh &= query.search.is_empty();
         query
+    }
+
+    /// The same with the language as it is spelled in `names`, where only its case differs.
+    pub fn spelled_as(mut self, names: &BTreeMap<&str, &str>) -> Self {
+        if let Some(code) = &mut self.language
+            && !names.contains_key(&**code)
+            && let Some(spelled) = names.keys().find(|other| other.eq_ignore_ascii_case(code))
+        {
+            *code = (*spelled).to_owned();
+        }
+        self
+    }
+
+    /// The link to what has stalled, the longest without progress first.
+    pub fn of_stalled(&self) -> String {
+        Self {
+            language: self.language.clone(),
+            stalled: true,
+            refresh: self.refresh,
+            ..Self::default()
+        }
+        .link()
     }
 
     /// The link to one language in all repositories; empty leads to all.
@@ -93,6 +119,7 @@ impl Query {
     pub fn without_search(&self) -> String {
         Self {
             search: String::new(),
+            stalled: false,
             page: 0,
             ..self.clone()
         }
@@ -141,6 +168,9 @@ impl Query {
             let sign = if self.descending { "-" } else { "" };
             parameters.append_pair("sort", &format!("{sign}{name}"));
         }
+        if self.stalled {
+            parameters.append_pair("stalled", "1");
+        }
         if self.page > 0 {
             parameters.append_pair("page", &(self.page + 1).to_string());
         }
@@ -176,6 +206,7 @@ mod tests {
             "/?page=0",
             "/?q=%20",
             "/?&&=&",
+            "/?stalled=yes",
         ] {
             assert_eq!(query(uri), Query::default(), "{uri}");
         }
@@ -184,10 +215,20 @@ mod tests {
 
     #[test]
     fn a_link_leads_to_what_it_was_made_from() {
-        let asked = query("/?q=a%26b%3D%22%3Cc%3E+d&language=pt%2BBR&sort=-progress&page=3");
+        let asked =
+            query("/?q=a%26b%3D%22%3Cc%3E+d&language=pt%2BBR&sort=-progress&stalled=1&page=3");
         assert_eq!(asked.search, "a&b=\"<c> d");
         let again = format!("/{}", asked.link());
         assert_eq!(query(&again), asked);
+    }
+
+    #[test]
+    fn a_language_is_found_whatever_its_case_and_the_exact_one_first() {
+        let names = [("de", ""), ("pt-BR", ""), ("PT-br", "")].into();
+        let spelled = |uri| query(uri).spelled_as(&names).language.unwrap();
+        assert_eq!(spelled("/?language=DE"), "de");
+        assert_eq!(spelled("/?language=PT-br"), "PT-br");
+        assert_eq!(spelled("/?language=xx"), "xx");
     }
 
     #[test]

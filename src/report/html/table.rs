@@ -1,6 +1,6 @@
 //! Which repositories the table shows, in which order, and which languages.
 
-use crate::report::html::query::{Column, Query};
+use super::query::{Column, Query};
 use crate::{
     domain::readiness::{self, Row, Totals},
     support::clock::Timestamp,
@@ -10,8 +10,11 @@ use std::cmp::Reverse;
 /// Rows of one page.
 pub const ROWS: usize = 200;
 
-/// If there are more languages than this, those of the fewest repositories are left out.
+/// If there are more languages than this, those of the fewest repositories are left out, unless few repositories are shown.
 pub const MOST_LANGUAGES: usize = 60;
+
+/// So few repositories show all of their languages.
+const FEW: usize = 20;
 
 #[derive(Debug)]
 pub struct Table<'a> {
@@ -34,31 +37,39 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// The requested rows, of all rows in the order of their names.
-    pub fn new(mut rows: Vec<Row<'a>>, query: &Query, now: Timestamp) -> Self {
+    /// The requested rows, at most `size`, of all rows in the order of their names.
+    pub fn new(mut rows: Vec<Row<'a>>, query: &Query, size: usize, now: Timestamp) -> Self {
         if !query.search.is_empty() {
             let wanted = query.search.to_lowercase();
             rows.retain(|row| row.shown.repository.name.to_lowercase().contains(&wanted));
         }
+        if query.stalled {
+            rows.retain(|row| row.totals.stalled > 0);
+        }
         sort(&mut rows, query);
         let mut languages = readiness::languages(&rows, now);
-        let left_out = languages.len().saturating_sub(MOST_LANGUAGES);
+        let most = if rows.len() <= FEW {
+            usize::MAX
+        } else {
+            MOST_LANGUAGES
+        };
+        let left_out = languages.len().saturating_sub(most);
         languages.sort_by_key(|(_, totals)| Reverse(totals.all));
-        languages.truncate(MOST_LANGUAGES);
+        languages.truncate(most);
         languages.sort_by_key(|(code, _)| *code);
         let (found, read) = (rows.len(), rows.iter().filter(|row| row.is_read()).count());
         let totals = Totals::of(&rows);
-        let pages = found.div_ceil(ROWS).max(1);
+        let pages = found.div_ceil(size).max(1);
         let page = query.page.min(pages - 1);
-        rows.drain(..page * ROWS);
-        rows.truncate(ROWS);
+        rows.drain(..page * size);
+        rows.truncate(size);
         Self {
             rows,
             languages,
             left_out,
             found,
             read,
-            first: page * ROWS + 1,
+            first: page * size + 1,
             page,
             pages,
             totals,

@@ -1,14 +1,16 @@
 //! What page.html and the templates that it includes show.
 
-use crate::report::html::{
+use super::{
+    answer::{self, Answer},
+    look::Look,
     query::{Column, Query},
-    table::Table,
+    table::{ROWS, Table},
 };
 use crate::{
     diagnosis::{self, Finding, Symptom},
     domain::{
-        Severity,
-        readiness::{self, Cause, Deadline, Due, Totals, Translation},
+        ReadFailure, Repository,
+        readiness::{self, Cause, Deadline, Due, Row, Totals, Translation},
         snapshot::{Activity, Condition, PollStatus, Snapshot},
     },
     support::{
@@ -17,7 +19,7 @@ use crate::{
     },
 };
 use askama::Template;
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 /// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
@@ -25,75 +27,116 @@ pub const STYLE: &str = include_str!("style.css");
 /// The stylesheet for windows in which the languages do not fit side by side; also part of the page.
 pub const WRAPPED: &str = include_str!("wrapped.css");
 
-/// How many translations are named for each date; all but the first three once they are asked for.
-const MOST_NAMED: usize = 50;
+/// How many translations are named for each date.
+const MOST_NAMED: usize = 60;
+
+/// How many repositories are named among those that have stalled.
+const MOST_STALLED: usize = 6;
+
+/// How many languages of a stalled repository are named.
+const MOST_TILES: usize = 12;
 
 #[derive(Template)]
 #[template(path = "page.html", config = "src/report/html/askama.toml")]
 struct Page<'a> {
+    view: &'a View<'a>,
     query: &'a Query,
     now: Timestamp,
-    telemetry_path: &'a str,
-    snapshot: &'a Snapshot,
-    status: &'a PollStatus,
-    findings: &'a [Finding],
-    /// How bad it is.
-    class: &'static str,
-    mark: &'static str,
+    answer: Answer,
+    polling: Look,
     /// What every code means; empty if nothing says so.
     names: BTreeMap<&'a str, &'a str>,
-    /// Of all pages, whatever is searched for: repositories, those that may have languages, those that are ready.
-    rows: usize,
-    with_languages: usize,
-    ready: usize,
     totals: Totals,
     dates: BTreeMap<Timestamp, Due<'a>>,
+    stalled: Vec<Group<'a>>,
     table: Table<'a>,
+    /// The condition that most repositories are in: a tag on each of them would drown the others.
+    common: &'static str,
 }
 
 /// The data that the page shows.
 #[derive(Debug)]
 pub struct View<'a> {
     pub now: Timestamp,
-    pub telemetry_path: &'a str,
+    /// `None` in a file, which shows everything at once and has no link or form that needs a server.
+    pub telemetry_path: Option<&'a str>,
     pub snapshot: &'a Snapshot,
     pub status: &'a PollStatus,
     /// The problems of the moment, worst first.
     pub findings: &'a [Finding],
 }
 
+/// Some translations of one repository, and how many more there are.
+#[derive(Debug)]
+struct Group<'a> {
+    name: &'a str,
+    translations: Vec<Translation<'a>>,
+    more: usize,
+}
+
 impl View<'_> {
     /// Renders the page as the query asks for it.
     pub fn render(&self, query: &Query) -> askama::Result<String> {
         let Self { now, snapshot, .. } = *self;
-        let worst = self.findings.first().map(|worst| worst.symptom.severity());
-        let (class, mark) = worst.map_or(("well", "\u{2713}"), look);
+        let names = snapshot.language_names();
+        let query = &query.clone().spelled_as(&names);
         let rows = readiness::rows(snapshot, query.language.as_deref(), now);
+        let totals = Totals::of(&rows);
+        let dates = readiness::dates(&rows, MOST_NAMED, now);
+        let polling = answer::polling(self.findings, self.status);
+        let size = self.telemetry_path.map_or(usize::MAX, |_| ROWS);
         let page = Page {
+            view: self,
             query,
             now,
-            telemetry_path: self.telemetry_path,
-            snapshot,
-            status: self.status,
-            findings: self.findings,
-            class,
-            mark,
-            names: snapshot.language_names(),
-            rows: rows.len(),
-            with_languages: rows.iter().filter(|row| !row.has_none()).count(),
-            ready: rows.iter().filter(|row| row.totals.is_ready()).count(),
-            totals: Totals::of(&rows),
-            dates: readiness::dates(&rows, MOST_NAMED, now),
-            table: Table::new(rows, query, now),
+            answer: Answer::new(snapshot, &totals, &dates, polling, now),
+            polling,
+            names,
+            totals,
+            dates,
+            stalled: stalled(&rows, now),
+            table: Table::new(rows, query, size, now),
+            common: common(snapshot),
         };
         page.render()
     }
 }
 
-impl Page<'_> {
-    /// What is wrong, the worst first; the headline covers a notice.
+/// The repositories with the most stalled translations.
+fn stalled<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<Group<'a>> {
+    let mut most: Vec<_> = rows.iter().filter(|row| row.totals.stalled > 0).collect();
+    most.sort_by_key(|row| Reverse(row.totals.stalled));
+    most.truncate(MOST_STALLED);
+    let group = |row: &Row<'a>| {
+        let all = row.translations();
+        let mut translations: Vec<_> = all.filter(|one| one.is_stalled(now)).collect();
+        translations.sort_by_key(|one| one.reading.progress().map(|progress| progress.at));
+        translations.truncate(MOST_TILES);
+        Group {
+            name: &row.shown.repository.name,
+            more: row.totals.stalled - translations.len(),
+            translations,
+        }
+    };
+    most.into_iter().map(group).collect()
+}
+
+/// The label of the condition that more than half of the repositories are in.
+fn common(snapshot: &Snapshot) -> &'static str {
+    let labels = ["pending", "failing", "stale"];
+    let count = |label: &str| snapshot.count(|condition| condition.label() == label);
+    let most = |label: &&str| count(label) * 2 > snapshot.repositories.len();
+    labels.into_iter().find(most).unwrap_or_default()
+}
+
+impl<'a> Page<'a> {
+    fn is_file(&self) -> bool {
+        self.view.telemetry_path.is_none()
+    }
+
+    /// What is wrong, the worst first; the headline covers what the poll under way decides.
     fn attention(&self) -> Vec<&Finding> {
-        let all = self.findings.iter();
+        let all = self.view.findings.iter();
         all.filter(|finding| finding.symptom != Symptom::Undecided)
             .collect()
     }
@@ -103,14 +146,87 @@ impl Page<'_> {
         if finding.symptom != Symptom::RepositoriesFailing {
             return Vec::new();
         }
-        readiness::causes(self.snapshot, |failure| {
-            diagnosis::is_named(failure, self.findings)
-        })
+        readiness::causes(self.view.snapshot, |failure| self.is_named(failure))
+    }
+
+    /// Whether a failure is shown beside its repository.
+    fn is_named(&self, failure: &ReadFailure) -> bool {
+        diagnosis::is_named(failure, self.view.findings)
+    }
+
+    /// Whether the condition of a row's repository is shown beside its name.
+    fn is_tagged(&self, row: &Row<'_>) -> bool {
+        let condition = &row.shown.condition;
+        condition.label() != self.common && condition.failure().is_none_or(|one| self.is_named(one))
     }
 
     /// How many repositories are in this state.
     fn count(&self, label: &str) -> usize {
-        self.snapshot.count(|condition| condition.label() == label)
+        self.view
+            .snapshot
+            .count(|condition| condition.label() == label)
+    }
+
+    /// The dates that are past or next, then those to unfold.
+    fn split_dates(&self) -> (Vec<(&Timestamp, &Due<'a>)>, Vec<(&Timestamp, &Due<'a>)>) {
+        let (mut urgent, mut later) = (Vec::new(), Vec::new());
+        let mut has_next = false;
+        for (at, due) in &self.dates {
+            let is_open = due.totals.behind() > 0;
+            let is_urgent = is_open && (*at < self.now || !has_next) && urgent.len() < 4;
+            has_next |= is_open && *at >= self.now;
+            if is_urgent { &mut urgent } else { &mut later }.push((at, due));
+        }
+        (urgent, later)
+    }
+
+    /// The named translations by repository, the one with the furthest behind first.
+    fn groups(&self, due: &Due<'a>) -> Vec<Group<'a>> {
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        for translation in &due.furthest {
+            let name = translation.repository;
+            match groups.iter_mut().find(|group| group.name == name) {
+                Some(group) => group.translations.push(*translation),
+                None => groups.push(Group {
+                    name,
+                    translations: vec![*translation],
+                    more: 0,
+                }),
+            }
+        }
+        groups
+    }
+
+    fn repository(&self, name: &str) -> Option<&Repository> {
+        let all = &self.view.snapshot.repositories;
+        let index = all.binary_search_by(|shown| (*shown.repository.name).cmp(name));
+        Some(&*all.get(index.ok()?)?.repository)
+    }
+
+    /// Where the repository is translated, if `links` says so.
+    fn repository_url(&self, name: &str) -> Option<String> {
+        self.view
+            .snapshot
+            .links
+            .repository_url(self.repository(name)?)
+    }
+
+    /// Where the translation is done, if `links` says so.
+    fn language_url(&self, translation: &Translation<'_>) -> Option<String> {
+        let repository = self.repository(translation.repository)?;
+        self.view
+            .snapshot
+            .links
+            .language_url(repository, translation.code())
+    }
+
+    /// Since when progress is known, if that is too short for anything to have stalled.
+    fn progress_known_since(&self) -> Option<Timestamp> {
+        let rows = self.table.rows.iter().flat_map(Row::translations);
+        let clocks = rows.filter_map(|one| one.reading.progress());
+        let first = clocks.map(|progress| progress.at).min()?;
+        let is_short = self.now.since(first) < readiness::STALLED_AFTER;
+        (is_short && self.totals.stalled == 0).then_some(first)
     }
 
     /// The name of a language with its code; the code alone if nothing names it.
@@ -124,11 +240,13 @@ impl Page<'_> {
     /// What there is to say of a translation besides its completion: as classes, and in words.
     fn marks(&self, translation: &Translation<'_>) -> Vec<(&'static str, &'static str)> {
         let mut marks = Vec::new();
-        if translation.is_ready() {
+        if translation.target.rests() {
+            marks.push(("resting", "resting"));
+        } else if translation.is_ready() {
             marks.push(("ready", "ready"));
         }
         match translation.deadline(self.now) {
-            Some(Deadline::Missed) => marks.push(("missed", "date missed")),
+            Some(Deadline::Missed) => marks.push(("missed", "overdue")),
             Some(Deadline::AtRisk) => marks.push(("risk", "due soon")),
             _ => {}
         }
@@ -137,14 +255,34 @@ impl Page<'_> {
         }
         marks
     }
-}
 
-/// The class and the mark of how bad something is.
-fn look(severity: Severity) -> (&'static str, &'static str) {
-    match severity {
-        Severity::Info => ("waiting", "\u{2026}"),
-        Severity::Warning => ("degraded", "!"),
-        Severity::Error => ("failing", "\u{2717}"),
+    /// What a tile without a column says when it is pointed at.
+    fn tile_title(&self, translation: &Translation<'_>) -> String {
+        let name = self.language_name(translation.code());
+        let target = translation.target.percent();
+        match translation.reading.progress() {
+            Some(progress) => {
+                format!(
+                    "{name}: target {target} %, last progress {}",
+                    ago(progress.at, self.now)
+                )
+            }
+            None => format!("{name}: target {target} %, no completion is reported"),
+        }
+    }
+
+    /// The classes of a translation's tile.
+    fn classes(&self, translation: &Translation<'_>) -> String {
+        let mut classes = if translation.target.rests() {
+            "rests".to_owned()
+        } else {
+            heat(translation.missing())
+        };
+        for (class, _) in self.marks(translation) {
+            classes.push(' ');
+            classes.push_str(class);
+        }
+        classes
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
 use crate::{
     report::html::{
         query::Query,
-        table::{MOST_LANGUAGES, Table},
+        table::{MOST_LANGUAGES, ROWS, Table},
     },
     web::{
         page::{THREADS, off_the_runtime},
@@ -97,6 +97,7 @@ fn table_of<'a>(snapshot: &'a Snapshot, uri: &'static str) -> Table<'a> {
     Table::new(
         rows(snapshot, None, NOW),
         &Query::of(uri.split_once('?').map_or("", |(_, text)| text)),
+        ROWS,
         NOW,
     )
 }
@@ -183,10 +184,14 @@ fn the_rarest_languages_are_left_out_where_there_are_too_many() {
         .skip(1)
         .map(|code| reading(code, 3.0, 0))
         .collect();
-    let snapshot = snapshot(vec![
-        shown(1, "a/a", fresh(all)),
-        shown(2, "a/b", fresh(most)),
-    ]);
+    let few = vec![shown(1, "a/a", fresh(all)), shown(2, "a/b", fresh(most))];
+    let empty = |id| shown(id, &format!("b/{id}"), fresh(Vec::new()));
+    let snapshot = snapshot(few.into_iter().chain((3..30).map(empty)).collect());
+    let searched = table_of(&snapshot, "/?q=a/");
+    assert_eq!(
+        (searched.left_out, searched.languages.len()),
+        (0, MOST_LANGUAGES + 1)
+    );
     let table = table_of(&snapshot, "/");
     assert_eq!((table.left_out, table.languages.len()), (1, MOST_LANGUAGES));
     assert_eq!(
@@ -249,11 +254,11 @@ fn failing(id: u64, what: &str, days: i64) -> Shown {
 /// What the page lists as needing attention, one text for each item and a line for each paragraph.
 async fn attention(snapshot: Snapshot, outcome: PollOutcome) -> Vec<String> {
     let page = body(get_after(snapshot, outcome, "/", &[]).await).await;
-    let Some((_, list)) = page.split_once("What needs attention") else {
+    let Some((_, list)) = page.split_once("What is wrong</h2>") else {
         return Vec::new();
     };
     let items = list
-        .split_once("</section>")
+        .split_once("</ul>")
         .unwrap()
         .0
         .split("<li class=")
@@ -544,11 +549,13 @@ async fn the_page_leads_with_what_is_ready_and_what_is_due() {
     let page = page_of(with_targets(), "/").await;
     let text = text(&page);
     for words in [
-        "2 of 5 translations ready",
-        "0 of 2 repositories ready",
+        "\u{2717} Not ready to ship: 1 of 5 translations is overdue",
+        "2 of 5 ready",
+        "1 overdue",
+        "1 due next by 1970-04-16 00:00 UTC , 5 days left",
         "1 stalled",
-        "missed 3 days ago 0 of 1 ready Name of fr (fr) of acme/shop: 71 % , target 90 %",
-        "5 days left 0 of 1 ready Name of ja (ja) of acme/shop: 80 % , target 90 %",
+        "overdue: 3 days ago 0 of 1 ready acme/ shop fr 71",
+        "5 days left 0 of 1 ready acme/ shop ja 80",
         "ready, 30 days left 1 of 1 ready",
     ] {
         assert!(text.contains(words), "{words}: {text}");
@@ -557,13 +564,13 @@ async fn the_page_leads_with_what_is_ready_and_what_is_due() {
         "class=\"h10 ready\" data-code=\"de\"",
         "class=\"h8 missed stalled\" data-code=\"fr\"",
         "class=\"h9 risk\" data-code=\"ja\"",
-        "class=\"rests ready\" data-code=\"fr\"",
+        "class=\"rests resting\" data-code=\"fr\"",
     ] {
         assert!(page.contains(tile), "{tile}: {page}");
     }
     let (lead, rest) = page.split_once("What is due").unwrap();
     assert!(!lead.contains("id=\"state\"") && rest.contains("id=\"state\""));
-    assert_eq!(page.matches("class=\"due\"").count(), 1);
+    assert_eq!(page.matches("class=\"card due\"").count(), 1);
     let without = page_of(uneven(), "/").await;
     assert!(
         !without.contains("What is due"),
@@ -581,7 +588,10 @@ async fn a_repository_without_languages_is_not_waited_for() {
         "/",
     );
     let text = text(&page.await);
-    assert!(text.contains("1 of 1 repository ready"), "{text}");
+    assert!(
+        text.contains("Ready to ship: 1 of 1 translation ready"),
+        "{text}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -595,10 +605,11 @@ async fn one_language_is_shown_in_all_repositories_and_no_other_the_furthest_beh
     );
     assert!(text(&page).contains("1 of 2 translations ready"));
     assert!(!page.contains("data-code=\"fr\"") && !page.contains("71 %"));
-    assert!(page.contains("Name of de (de) in all repositories"));
+    assert!(page.contains("<h1>Name of de (de)</h1>"));
+    assert!(page.contains("<a href=\"?\">All languages</a>"));
     let nothing = text(&page_of(with_targets(), "/?language=%3Cb%3E").await);
     assert!(
-        nothing.contains("No repository has the language \u{201c} &#60;b&#62; \u{201d}."),
+        nothing.contains("No repository has the language \u{201c} &#60;b&#62; \u{201d}"),
         "{nothing}"
     );
 }
@@ -610,8 +621,8 @@ async fn every_code_leads_to_its_language() {
         let link = format!("\"?language={code}&#38;refresh=60\"");
         page.matches(&link).count()
     };
-    // The heading, the mean and each tile; of fr and ja also what is due.
-    assert_eq!((links("de"), links("fr"), links("ja")), (4, 5, 4));
+    // The heading, the mean and each tile; of fr and ja also what is due, and of fr what has stalled.
+    assert_eq!((links("de"), links("fr"), links("ja")), (4, 6, 4));
 }
 
 /// What there is to read of it.
@@ -651,7 +662,7 @@ async fn what_a_name_hides_from_the_eye_is_escaped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_is_shown_as_it_is_set_and_more_than_three_behind_are_unfolded() {
+async fn a_target_is_shown_as_it_is_set_and_a_date_once() {
     let readings = ["a", "b", "c", "d", "e"].map(|code| reading(code, 99.4, 1));
     let snapshot = Snapshot {
         targets: Arc::new(Targets(vec![entry(&[], &[], 0.995, "2999-12-31")])),
@@ -659,8 +670,133 @@ async fn a_target_is_shown_as_it_is_set_and_more_than_three_behind_are_unfolded(
     };
     let page = page_of(snapshot, "/").await;
     let text = text(&page);
-    assert!(text.contains("99 % , target 99.5 %"), "{text}");
-    let (_, more) = page.split_once("<summary>and 2 more</summary>").unwrap();
-    assert_eq!(more.matches(", target 99.5").count(), 2);
-    assert!(text.contains("2999-12-31 "), "{text}");
+    assert_eq!(
+        page.matches("target 99.5 %, last progress 24 h ago\"")
+            .count(),
+        5
+    );
+    assert_eq!(
+        text.matches("2999-12-31").count(),
+        2,
+        "in the figures and the list: {text}"
+    );
+    assert!(
+        text.contains("0 of 5 ready acme/ shop a 99 b 99 c 99 d 99 e 99"),
+        "{text}"
+    );
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_answer_comes_first_and_is_as_bad_as_the_worse_of_both() {
+    let ready = || snapshot_of(&[("a/a", Some(100.0), 1)]);
+    let mut overdue = snapshot_of(&[("a/a", Some(50.0), 1), ("a/b", Some(100.0), 1)]);
+    overdue.targets = Arc::new(Targets(vec![entry(
+        &[],
+        &[],
+        1.0,
+        &days_ago(3).to_string(),
+    )]));
+    let unknown = snapshot_of(&[("a/a", None, 1)]);
+    let stalled = snapshot_of(&[("a/a", Some(50.0), 9)]);
+    let refused = PollOutcome {
+        stop: Some(Stop {
+            reason: PollFailure::Unauthorized,
+            lasting: failure("401", 1),
+        }),
+        ..outcome()
+    };
+    for (snapshot, outcome, mark, sentence) in [
+        (
+            ready(),
+            outcome(),
+            "\u{2713}",
+            "Ready to ship: 1 of 1 translation ready",
+        ),
+        (
+            ready(),
+            refused,
+            "\u{2717}",
+            "As last read, 1 of 1 translation ready",
+        ),
+        (
+            overdue,
+            outcome(),
+            "\u{2717}",
+            "Not ready to ship: 1 of 2 translations is overdue",
+        ),
+        (
+            unknown,
+            outcome(),
+            "!",
+            "Nobody can say: no completion is known",
+        ),
+        (
+            stalled,
+            outcome(),
+            "!",
+            "Not ready to ship yet: 0 of 1 translation ready",
+        ),
+        (
+            snapshot(Vec::new()),
+            outcome(),
+            "!",
+            "Nothing to ship: there is no repository to show",
+        ),
+    ] {
+        let page = body(get_after(snapshot, outcome, "/", &[]).await).await;
+        assert!(
+            page.contains(&format!("<title>{mark} ")),
+            "{mark}: {sentence}"
+        );
+        let words = text(page.split_once("</header>").unwrap().1);
+        assert!(
+            words.starts_with(&format!("{mark} {sentence}")),
+            "{words:.200}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_stalled_is_listed_and_can_be_filtered() {
+    let snapshot = snapshot_of(&[("a/slow", Some(50.0), 9), ("a/quick", Some(50.0), 1)]);
+    let page = page_of(snapshot.clone(), "/").await;
+    assert!(page.contains("href=\"?stalled=1#repositories\">Show all 1 stalled translation</a>"));
+    let only = page_of(snapshot, "/?stalled=1").await;
+    let (_, table) = only.split_once("<tbody>").unwrap();
+    assert!(table.contains("slow") && !table.contains("quick"));
+}
+
+#[test]
+fn a_file_has_all_rows_and_nothing_that_needs_a_server() {
+    use crate::report::html::page;
+    let names: Vec<_> = (0..300).map(|number| format!("a/{number:03}")).collect();
+    let repositories: Vec<_> = names.iter().map(|name| (&**name, Some(50.0), 9)).collect();
+    let mut snapshot = snapshot_of(&repositories);
+    let status = crate::domain::snapshot::PollStatus {
+        interval: Duration::from_secs(300),
+        activity: crate::domain::snapshot::Activity::Waiting(None),
+        last: Some(outcome()),
+        last_success_at: Some(NOW),
+        held_until: None,
+        has_data: true,
+        state_is_kept: true,
+    };
+    let file = page(&snapshot, &status, &[]).unwrap();
+    assert_eq!(
+        file.matches("<th scope=\"row\">").count(),
+        301,
+        "with the means"
+    );
+    assert!(!file.contains("<form") && !file.contains("href=\"?") && !file.contains("href=\"-/"));
+    snapshot.links = Arc::new(crate::domain::links::Links {
+        repository: None,
+        language: crate::domain::links::Template::of_language(
+            "https://t.example/{name}/{language}",
+        )
+        .ok(),
+    });
+    let linked = page(&snapshot, &status, &[]).unwrap();
+    assert!(linked.contains("href=\"https://t.example/007/de\" rel=\"noopener noreferrer\""));
+}
+
+mod situations;

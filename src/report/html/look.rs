@@ -1,0 +1,40 @@
+//! How bad something looks: a class of the stylesheet and a mark, so that no colour says it alone.
+
+use crate::domain::Severity;
+
+/// From calm to alarming.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Look {
+    Well,
+    Waiting,
+    Degraded,
+    Failing,
+}
+
+impl Look {
+    pub fn of(severity: Severity) -> Self {
+        match severity {
+            Severity::Error => Self::Failing,
+            Severity::Warning => Self::Degraded,
+            Severity::Info => Self::Waiting,
+        }
+    }
+
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Well => "well",
+            Self::Waiting => "waiting",
+            Self::Degraded => "degraded",
+            Self::Failing => "failing",
+        }
+    }
+
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Well => "\u{2713}",
+            Self::Waiting => "\u{2026}",
+            Self::Degraded => "!",
+            Self::Failing => "\u{2717}",
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Writes the page in the situations that people see, for pictures and for axe-core.
+//!
+//! `PAGES=folder cargo test --lib -- --ignored pages_of_situations`
+
+use super::*;
+use crate::domain::snapshot::PollStatus;
+
+const CODES: [&str; 12] = [
+    "de", "fr", "es", "it", "ja", "ko", "nl", "pl", "pt-BR", "uk", "zh-Hans", "zh-Hant",
+];
+const NAMES: [&str; 12] = [
+    "German",
+    "French",
+    "Spanish",
+    "Italian",
+    "Japanese",
+    "Korean",
+    "Dutch",
+    "Polish",
+    "Portuguese (Brazil)",
+    "Ukrainian",
+    "Chinese (Simplified)",
+    "Chinese (Traditional)",
+];
+const REPOSITORIES: [&str; 10] = [
+    "acme/webshop",
+    "acme/app-android",
+    "acme/app-ios",
+    "acme/docs",
+    "acme/handbook",
+    "acme/payments",
+    "acme/support-portal",
+    "globex/firmware",
+    "globex/console",
+    "initech/reports",
+];
+
+fn noise(a: usize, b: usize) -> usize {
+    (a * 7919 + b * 104_729 + 12_345) % 1000
+}
+
+fn language(code: &str, name: &str, completion: Option<f64>, days: i64) -> Reading {
+    let mut reading = reading(code, completion, days);
+    reading.language = Arc::new(Language {
+        code: code.into(),
+        name: name.into(),
+    });
+    reading
+}
+
+/// Repositories by languages, with completions from a fixed noise.
+fn world(repositories: usize, languages: usize) -> Vec<Shown> {
+    let name = |index: usize| match REPOSITORIES.get(index) {
+        Some(name) => (*name).to_owned(),
+        None => format!("team-{:02}/service-{index:04}", index % 37),
+    };
+    let mut all: Vec<_> = (0..repositories)
+        .map(|repository| {
+            let mut readings: Vec<_> = (0..languages)
+                .filter(|language| languages < 3 || !noise(repository, *language).is_multiple_of(9))
+                .map(|index| {
+                    let n = noise(repository, index);
+                    let completion = if n.is_multiple_of(3) {
+                        100.0
+                    } else {
+                        40.0 + f64::from(u32::try_from(n % 600).unwrap()) / 10.0
+                    };
+                    let code = CODES
+                        .get(index)
+                        .map_or(format!("x{index:03}-Latn"), |code| (*code).to_owned());
+                    let name = NAMES
+                        .get(index)
+                        .map_or(format!("Language {index}"), |name| (*name).to_owned());
+                    language(
+                        &code,
+                        &name,
+                        Some(completion),
+                        i64::try_from(n % 6).unwrap(),
+                    )
+                })
+                .collect();
+            readings.sort_by(|one, other| one.language.code.cmp(&other.language.code));
+            shown(
+                u64::try_from(repository).unwrap() + 1,
+                &name(repository),
+                fresh(readings),
+            )
+        })
+        .collect();
+    all.sort_by(|one, other| one.repository.name.cmp(&other.repository.name));
+    all
+}
+
+fn change(shown: &mut Shown, change: impl Fn(&mut Reading)) {
+    let mut readings = shown.readings().to_vec();
+    readings.iter_mut().for_each(change);
+    shown.condition = fresh(readings);
+}
+
+fn stall(shown: &mut Shown, code: &str, completion: f64, days: i64) {
+    change(shown, |one| {
+        if &*one.language.code == code {
+            let at = days_ago(days);
+            let completion = Completion::new(completion).unwrap();
+            one.reported = Reported::Now(Progress { completion, at });
+        }
+    });
+}
+
+fn due(days: i64) -> crate::domain::targets::Entry {
+    let due = days_ago(-days).to_string();
+    let due = format!("{}T23:59:59Z", &due[..10]);
+    entry(&[], &[], 0.95, &due)
+}
+
+fn good() -> PollOutcome {
+    PollOutcome {
+        ended_at: Timestamp::from_millis(NOW.as_millis() - 130_000),
+        read: 10,
+        ..outcome()
+    }
+}
+
+type Change = fn(&mut PollStatus);
+
+fn ended(status: &mut PollStatus) {
+    status.last = Some(good());
+    status.last_success_at = Some(good().ended_at);
+    status.activity = crate::domain::snapshot::Activity::Waiting(Some(
+        days_ago(0).saturating_add(Duration::from_secs(170)),
+    ));
+}
+
+fn out(reason: PollFailure, what: &str, hint: &str, status: &mut PollStatus) {
+    ended(status);
+    status.last_success_at = Some(Timestamp::from_millis(NOW.as_millis() - 3 * 3_600_000));
+    let failure =
+        Failure::new(what, hint).since(Timestamp::from_millis(NOW.as_millis() - 2 * 3_600_000));
+    status.last = Some(PollOutcome {
+        listing: Some(failure.clone()),
+        stop: Some(Stop {
+            reason,
+            lasting: failure,
+        }),
+        read: 0,
+        unreached: 10,
+        ..good()
+    });
+}
+
+#[expect(clippy::too_many_lines, reason = "it is a list")]
+fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
+    let mut list: Vec<(&'static str, Snapshot, &'static str, Change)> = Vec::new();
+    let linked = |mut snapshot: Snapshot| {
+        use crate::domain::links::{Links, Template};
+        snapshot.links = Arc::new(Links {
+            repository: Template::of_repository("https://translate.example.com/{owner}/{name}")
+                .ok(),
+            language: Template::of_language(
+                "https://translate.example.com/{owner}/{name}/{language}",
+            )
+            .ok(),
+        });
+        snapshot
+    };
+    let mut demo = world(10, 12);
+    stall(&mut demo[3], "fr", 71.0, 29);
+    stall(&mut demo[3], "ja", 55.0, 12);
+    stall(&mut demo[6], "pl", 20.0, 40);
+    let mut demo = linked(snapshot(demo));
+    demo.targets = Arc::new(Targets(vec![
+        entry(
+            &["acme/docs"],
+            &["de", "fr"],
+            0.95,
+            &days_ago(12).to_string(),
+        ),
+        entry(
+            &["acme/*"],
+            &["de", "fr", "es"],
+            0.95,
+            &days_ago(-9).to_string(),
+        ),
+        entry(&["globex/*"], &[], 0.9, &days_ago(-60).to_string()),
+        entry(&[], &["uk"], 0.0, ""),
+    ]));
+    list.push(("01-demo", demo.clone(), "/", ended));
+
+    let mut overdue = snapshot(world(10, 3));
+    for shown in &mut overdue.repositories {
+        change(shown, |one| {
+            if one
+                .completion()
+                .is_some_and(|completion| completion.get() >= 95.0)
+            {
+                one.reported = Reported::Now(Progress {
+                    completion: Completion::new(88.0).unwrap(),
+                    at: days_ago(2),
+                });
+            }
+        });
+    }
+    overdue.targets = Arc::new(Targets(vec![due(-29)]));
+    list.push(("02-all-overdue", overdue, "/", ended));
+
+    let mut unknown = snapshot(world(8, 6));
+    for shown in &mut unknown.repositories {
+        change(shown, |one| one.reported = Reported::Never);
+    }
+    list.push(("03-nothing-known", unknown, "/", ended));
+
+    let mut first = snapshot(world(10, 8));
+    for shown in first.repositories.iter_mut().skip(3) {
+        shown.condition = Condition::Pending(None);
+    }
+    list.push(("04-first-poll", first, "/", |status| {
+        use crate::domain::snapshot::{Activity, Running, Step};
+        status.state_is_kept = false;
+        let since = Timestamp::from_millis(NOW.as_millis() - 8_000);
+        let step = Step::Reading {
+            is_listed: true,
+            of: 10,
+            tried: 3,
+            read: 3,
+        };
+        status.activity = Activity::Polling(Running { since, step });
+    }));
+
+    let mut outage = demo.clone();
+    for shown in &mut outage.repositories {
+        if let Condition::Fresh(languages) = &shown.condition {
+            let what = format!(
+                "GET /v1/repositories/{}/languages: 503 Service Unavailable",
+                shown.repository.id
+            );
+            let failure = ReadFailure {
+                lasting: failure(&what, 0),
+                reason: None,
+                fault: crate::domain::Fault::Api,
+            };
+            shown.condition = Condition::Failing(Arc::clone(languages), failure);
+        }
+    }
+    list.push(("05-outage", outage, "/", |status| {
+        out(
+            PollFailure::Unavailable,
+            "GET https://api.example.com/v1/repositories: 503 Service Unavailable",
+            "wait, or ask the API's operators",
+            status,
+        );
+    }));
+    let mut ready = snapshot(world(10, 6));
+    for shown in &mut ready.repositories {
+        change(shown, |one| {
+            one.reported = Reported::Now(Progress {
+                completion: Completion::new(100.0).unwrap(),
+                at: days_ago(2),
+            })
+        });
+    }
+    list.push(("06-key-refused", ready.clone(), "/", |status| {
+        out(
+            PollFailure::Unauthorized,
+            "GET https://api.example.com/v1/repositories: 401 Unauthorized",
+            "check the key in api.key_file",
+            status,
+        );
+    }));
+    list.push(("07-200-languages", snapshot(world(1, 200)), "/", ended));
+    list.push((
+        "08-5000-repositories",
+        snapshot(world(5000, 30)),
+        "/",
+        ended,
+    ));
+    list.push(("09-one-language", demo.clone(), "/?language=DE", ended));
+    list.push(("10-search", demo.clone(), "/?q=app", ended));
+    list.push(("10-stalled", demo.clone(), "/?stalled=1", ended));
+    list.push(("11-no-languages", snapshot(world(4, 0)), "/", ended));
+    let mut long = snapshot(world(30, 12));
+    long.targets = Arc::new(Targets(vec![due(20)]));
+    list.push(("12-long-print", long, "/", ended));
+    list.push(("13-all-ready", ready, "/", ended));
+    list.push(("14-three-languages", snapshot(world(9, 3)), "/", ended));
+    list.push(("15-110-languages", snapshot(world(40, 110)), "/", ended));
+    list
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "it writes files, for pictures"]
+async fn pages_of_situations() {
+    let folder = std::path::PathBuf::from(std::env::var_os("PAGES").expect("PAGES names a folder"));
+    for (name, snapshot, uri, change) in situations() {
+        let mut fixture = Fixture::new();
+        fixture.snapshot = snapshot;
+        fixture.publish(change);
+        let page = body(fixture.ask(&format!("GET {uri}")).await).await;
+        std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
+    }
+}
