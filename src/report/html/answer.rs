@@ -41,6 +41,7 @@ impl Answer {
             .range(now..)
             .find(|(_, due)| behind(due) > 0)
             .map(|(at, due)| (*at, behind(due)));
+        let unread = snapshot.count(|condition| condition.languages().is_none());
         let all = counted(totals.all, "translation", "translations");
         let (sentence, look) = if totals.all == 0 {
             nothing(snapshot)
@@ -54,6 +55,13 @@ impl Answer {
                 grouped(overdue)
             );
             (sentence, Look::Failing)
+        } else if totals.is_ready() && unread > 0 {
+            let sentence = format!(
+                "Nobody can say yet: {} of {all} ready, and {} not read",
+                grouped(totals.ready),
+                repositories(unread)
+            );
+            (sentence, Look::Waiting)
         } else if totals.is_ready() && polling <= Look::Waiting {
             (
                 format!("Ready to ship: {} of {all} ready", grouped(totals.ready)),

@@ -220,8 +220,11 @@ impl<'a> Page<'a> {
             .language_url(repository, translation.code())
     }
 
-    /// Since when progress is known, if that is too short for anything to have stalled.
+    /// Since when progress is known, if that is too short for anything to have stalled: without a state, a start forgets it.
     fn progress_known_since(&self) -> Option<Timestamp> {
+        if self.view.status.state_is_kept {
+            return None;
+        }
         let rows = self.table.rows.iter().flat_map(Row::translations);
         let clocks = rows.filter_map(|one| one.reading.progress());
         let first = clocks.map(|progress| progress.at).min()?;

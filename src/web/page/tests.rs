@@ -697,6 +697,10 @@ async fn the_answer_comes_first_and_is_as_bad_as_the_worse_of_both() {
         &days_ago(3).to_string(),
     )]));
     let unknown = snapshot_of(&[("a/a", None, 1)]);
+    let mut unread = ready();
+    unread
+        .repositories
+        .push(shown(2, "a/b", Condition::Pending(None)));
     let stalled = snapshot_of(&[("a/a", Some(50.0), 9)]);
     let refused = PollOutcome {
         stop: Some(Stop {
