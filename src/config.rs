@@ -4,12 +4,13 @@
 //! [`load`] may be called at any time: it reads everything again and changes nothing. No error, warning or description
 //! holds the API key or a value that might be it, such as that of an unknown key.
 
+mod api_key;
 mod file;
-mod key;
-mod keys;
+
 mod layers;
 mod mistake;
 mod reader;
+mod schema;
 mod sections;
 
 use crate::domain::{
@@ -19,9 +20,9 @@ use crate::domain::{
 };
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
-pub use key::{KeyError, KeySource, read_key};
-pub use keys::{KEYS, Key, Takes};
+pub use api_key::{KeyError, KeySource, read_key};
 pub use mistake::{ConfigError, Mistake, Source};
+pub use schema::{KEYS, Key, Takes};
 pub use sections::{ApiConfig, LogConfig, PollConfig, WebConfig};
 
 /// What is set besides file and environment: by the options of the command line, and by the command itself.

@@ -39,9 +39,11 @@
 //! `metrics/exposition/tests/first_scrape.txt`; `deploy/metrics.md`; if it warns, its alert in
 //! `deploy/prometheus/alerts.yaml` and in `diagnosis/tests/problems.rs`.
 //!
-//! A key of the configuration: `config/keys.rs`, which also defines its variable and its option (and
-//! `cli.rs` for the commands that accept the option); its field and bounds in `config/sections.rs`;
-//! the code that uses it; `deploy/configuration.md`.
+//! A key of the configuration: `config/schema.rs`, which also defines its variable and its option
+//! (and `cli.rs` for the commands that accept the option); its field and bounds in
+//! `config/sections.rs`; the code that uses it; its row in `deploy/configuration.md`;
+//! `cargo test --lib regenerate_the_schema -- --ignored`, which writes `deploy/config.schema.json`,
+//! and then `deploy/helm/schema.py` for the chart.
 //!
 //! An output of `once`: a file in `report/`; its name in `cli.rs`; `commands/once.rs`.
 //!

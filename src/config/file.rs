@@ -2,9 +2,9 @@
 //! API key.
 
 use super::{
-    keys::{KEYS, Key, TARGETS, Takes, keys_of, sections},
     mistake::{Mistake, Source},
     reader::{Reader, is_plain},
+    schema::{KEYS, Key, TARGETS, Takes, keys_of, sections},
 };
 use crate::support::escape::{nearest, os_hint};
 use serde::{

@@ -2,9 +2,9 @@
 
 use super::{
     ConfigError, DEMO_FILE, Options, file,
-    keys::{KEYS, Key, PREFIX, sections},
     mistake::{Mistake, Source},
     reader::Reader,
+    schema::{KEYS, Key, PREFIX, TARGETS, sections},
 };
 use crate::support::escape::nearest;
 use std::{
@@ -69,9 +69,23 @@ fn unknown(name: &str, source: Source) -> Option<Mistake> {
         let hint = format!("write {}", key.variable());
         return Some(Mistake::new(source, what, hint));
     }
-    let rest = name
-        .strip_prefix(PREFIX)
-        .filter(|rest| rest.contains("__"))?;
+    let rest = name.strip_prefix(PREFIX)?;
+    if sections().contains(&&*rest.to_ascii_lowercase()) {
+        let what = "names a section, not a key";
+        let hint = format!("write {name}__<KEY>, a variable for each key");
+        return Some(Mistake::new(source, what, hint));
+    }
+    if rest.eq_ignore_ascii_case(TARGETS) {
+        let what = "targets cannot be a variable";
+        return Some(Mistake::new(
+            source,
+            what,
+            "write them into the file of --config.file",
+        ));
+    }
+    if !rest.contains("__") {
+        return None;
+    }
     let paths = KEYS.iter().map(|key| key.path);
     let hint = match nearest(rest, paths).and_then(Key::find) {
         _ if rest == "CONFIG__FILE" => {

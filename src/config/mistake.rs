@@ -1,6 +1,6 @@
 //! What is wrong with a configuration: values, which become text here and nowhere else.
 
-use super::keys::Key;
+use super::schema::Key;
 use std::{
     fmt::{self, Display},
     path::PathBuf,

@@ -2,8 +2,8 @@
 
 use super::{
     Setting,
-    keys::{KEYS, Key, TARGETS, Takes},
     mistake::{Mistake, Source},
+    schema::{KEYS, Key, TARGETS, Takes},
 };
 use figment::{Figment, value::Value};
 use globset::{GlobBuilder, GlobSet};

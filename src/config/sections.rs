@@ -3,7 +3,7 @@
 
 use super::{
     Config, ConfigError, KeySource,
-    key::read_key,
+    api_key::read_key,
     mistake::Source,
     reader::{Reader, is_plain, short},
 };

@@ -107,6 +107,14 @@ fn a_key_that_is_not_text_or_cannot_be_sent_is_refused() {
             ),
             ("  key: \"s3cret\\ns3cret\"\n", unfit),
             ("  key: s3cret s3cret\n", unfit),
+            (
+                "  key: \"'s3cret'\"\n",
+                "api.key (exporter.yml:3)…begins with a quote",
+            ),
+            (
+                "  key: ${API_KEY}\n",
+                "api.key (exporter.yml:3)…begins with ${",
+            ),
             ("  key: \"s3cret \"\n", unfit),
             ("  key: s3cré s3cret\n", unfit),
         ],

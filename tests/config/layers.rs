@@ -46,6 +46,24 @@ fn one_underscore_in_place_of_two_is_pointed_out() {
 }
 
 #[test]
+fn a_variable_that_names_a_section_is_refused() {
+    for (name, expected) in [
+        (
+            "WEB",
+            "names a section, not a key; write TRANSLATION_EXPORTER_WEB__<KEY>",
+        ),
+        (
+            "TARGETS",
+            "targets cannot be a variable; write them into the file of --config.file",
+        ),
+    ] {
+        let name = format!("TRANSLATION_EXPORTER_{name}");
+        let expected = format!("{name}: {expected}");
+        refused(Some(GOOD), &[(&name, "s3cret")], &[], &expected);
+    }
+}
+
+#[test]
 fn a_mistake_in_a_variable_names_it() {
     for (file, name, value, key, words) in [
         (

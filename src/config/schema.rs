@@ -1,4 +1,6 @@
-//! The keys: one table that provides the defaults, the names of variables and options, the help and the suggestions.
+//! The keys: one table that provides the defaults, the names of variables and options, the help, the
+//! suggestions, and the JSON Schema of the file (deploy/config.schema.json), which a test compares
+//! with it.
 
 /// The prefix of every variable.
 pub const PREFIX: &str = "TRANSLATION_EXPORTER_";
@@ -205,3 +207,6 @@ pub fn keys_of(section: &str) -> Vec<&'static str> {
         .map(|key| key.1)
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -108,6 +108,12 @@ fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
     }
     match std::str::from_utf8(bytes).map(|text| text.trim_end_matches(['\r', '\n'])) {
         Ok("") => Err("is empty"),
+        Ok(text) if text.starts_with(['"', '\'']) => {
+            Err("begins with a quote, which a tool left there")
+        }
+        Ok(text) if text.starts_with("${") => {
+            Err("begins with ${, the start of a variable that a tool did not expand")
+        }
         Ok(text) if text.bytes().all(|byte| byte.is_ascii_graphic()) => {
             Ok(SecretString::from(text))
         }
