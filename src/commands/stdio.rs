@@ -1,6 +1,6 @@
 //! Prints on stdout and stderr.
 
-use crate::support::escape::printable;
+use crate::support::{escape::printable, logging};
 use anyhow::Context as _;
 use std::io::{self, StdoutLock, Write as _};
 
@@ -14,6 +14,5 @@ pub fn print(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> anyho
 }
 
 pub fn print_on_stderr(text: &str) {
-    // If stderr is closed, there is nowhere to report it.
-    let _ = writeln!(io::stderr(), "translation-exporter: {}", printable(text));
+    logging::print(format!("translation-exporter: {}\n", printable(text)));
 }

@@ -782,6 +782,8 @@ fn a_file_has_all_rows_and_nothing_that_needs_a_server() {
         last: Some(outcome()),
         last_success_at: Some(NOW),
         held_until: None,
+        pace: None,
+        zeros: crate::domain::Zeros::default(),
         has_data: true,
         state_is_kept: true,
     };
