@@ -202,6 +202,8 @@ pub fn findings(
         data::dropped(snapshot, facts, now),
         data::shape(facts, now),
         scale(snapshot.completion_scale, snapshot.completions()),
+        data::omitted_zeros(status.zeros),
+        data::rate_limited(status),
         certificate(facts, now),
     ]
     .into_iter()

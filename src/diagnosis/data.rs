@@ -3,7 +3,7 @@
 use super::{DAY, Finding, Symptom};
 use crate::{
     domain::{
-        Fault, ProblemKind,
+        Fault, ProblemKind, ZeroCount, Zeros,
         snapshot::{Condition, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
     },
     metrics::instruments::Facts,
@@ -159,37 +159,47 @@ pub(super) fn shape(facts: &Facts, now: Timestamp) -> Option<Finding> {
     })
 }
 
-/// How often a field is absent, and how often it holds 0 or false.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Zeros {
-    pub absent: usize,
-    pub explicit: usize,
-}
-
-impl Zeros {
-    /// Whether the API seems to leave the field out where it is 0 or false.
-    fn are_omitted(self) -> bool {
-        self.absent > 0 && self.explicit == 0
-    }
-}
-
 /// Whether the API seems to leave out fields that hold 0 or false, as protobuf's JSON does.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "snapshots do not count zeros yet")
-)]
-pub fn omitted_zeros(completions: Zeros, private: Zeros) -> Option<Finding> {
-    let what = match (completions.are_omitted(), private.are_omitted()) {
+pub(super) fn omitted_zeros(zeros: Zeros) -> Option<Finding> {
+    let (completion, private) = (zeros.completion, zeros.private);
+    let what = match (completion.suggests_omission(), private.suggests_omission()) {
         (false, false) => return None,
-        (true, false) => "completions",
-        (false, true) => "private",
-        (true, true) => "completions and private",
+        (true, false) => format!(
+            "{} have no completion, and none has 0",
+            translations(completion)
+        ),
+        (false, true) => format!(
+            "{} do not say whether they are private, and none says false",
+            repositories(private.absent)
+        ),
+        (true, true) => format!(
+            "{} have no completion and {} do not say whether they are private, and nothing is 0 or false",
+            translations(completion),
+            repositories(private.absent)
+        ),
     };
-    let what = format!(
-        "The API seems to leave out zeros: some {what} are absent, and none was ever 0 or false"
-    );
+    let what = format!("The API seems to leave out zeros: {what}");
     let hint = "if the API leaves out fields that hold 0 or false, set api.omits_zeros to true";
     Some(Finding::new(Symptom::OmittedZeros, what, hint))
+}
+
+fn translations(zeros: ZeroCount) -> String {
+    counted(zeros.absent, "translation", "translations")
+}
+
+/// The limit of the API on the rate of requests, with the rate that it seems to allow.
+pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
+    let pace = status.pace?;
+    // Rounded down, so that what is proposed is not refused again.
+    let allowed = ((pace.allowed * 10.0).floor() / 10.0).max(0.1);
+    let what = format!(
+        "The API limits the rate of requests ({}); it seems to allow {allowed} a second",
+        pace.status
+    );
+    let hint = format!(
+        "set api.requests_per_second to {allowed} or less, and raise poll.interval if polls then take longer"
+    );
+    Some(Finding::new(Symptom::RateLimited, what, &hint))
 }
 
 /// What is wrong with the completions: the API does not say whether it reports 0 to 100 or 0 to 1.

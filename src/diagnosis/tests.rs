@@ -1,13 +1,10 @@
-use super::{
-    data::{Zeros, omitted_zeros},
-    *,
-};
+use super::*;
 use crate::domain::{
     Completion, Defect, Failure, History, Language, Operation, PollFailure, Reason, Repository,
     RepositoryId, Shape, Stop,
     progress::Progress,
     snapshot::{
-        Activity, Condition, Languages, PollOutcome, Reading, Reported, Running, Shown, Step,
+        Activity, Condition, Languages, Pace, PollOutcome, Reading, Reported, Running, Shown, Step,
     },
     targets::{Targets, tests::entry},
 };
@@ -299,6 +296,22 @@ fn each_symptom() -> Vec<(Symptom, Known, &'static [&'static str])> {
             &["1 translation", "above api.completion_scale, 100"],
         ),
         (
+            Symptom::OmittedZeros,
+            Known::with(|known| known.status.zeros.completion.absent = 5),
+            &[
+                "leave out zeros",
+                "5 translations have no completion, and none has 0",
+            ],
+        ),
+        (
+            Symptom::OmittedZeros,
+            Known::with(|known| {
+                known.status.zeros.completion.absent = 5;
+                known.status.zeros.private.absent = 1;
+            }),
+            &["1 repository do not say whether they are private"],
+        ),
+        (
             Symptom::ApiShape,
             Known::with(|known| {
                 let shape = Shape::of_defect(Operation::ListLanguages, Defect::Completion).unwrap();
@@ -368,6 +381,20 @@ fn each_symptom() -> Vec<(Symptom, Known, &'static [&'static str])> {
                 ..poll()
             }),
             &["took 5m 1s", "longer than poll.interval, 5m"],
+        ),
+        (
+            Symptom::RateLimited,
+            Known::with(|known| {
+                known.status.pace = Some(Pace {
+                    requests_per_second: 1.5,
+                    allowed: 2.96,
+                    status: 429,
+                });
+            }),
+            &[
+                "limits the rate of requests (429)",
+                "seems to allow 2.9 a second",
+            ],
         ),
         (
             Symptom::TargetUnused,
@@ -738,21 +765,6 @@ fn a_loss_of_repositories_is_over_when_most_are_back_or_after_a_day() {
     assert_eq!(dropped(23, 5), [Symptom::RepositoriesDropped]);
     assert_eq!(dropped(23, 4), [], "half of them are back");
     assert_eq!(dropped(24, 5), []);
-}
-
-#[test]
-fn zeros_seem_omitted_if_some_are_absent_and_none_was_explicit() {
-    let zeros = |absent, explicit| Zeros { absent, explicit };
-    let none = zeros(0, 0);
-    assert_eq!(omitted_zeros(none, none), None);
-    assert_eq!(omitted_zeros(zeros(5, 1), zeros(0, 3)), None);
-    let both = omitted_zeros(zeros(5, 0), zeros(1, 0)).unwrap();
-    assert!(both.what.contains("completions and private") && both.hint.contains("api.omits_zeros"));
-    let private = omitted_zeros(none, zeros(1, 0)).unwrap();
-    assert!(
-        private.what.contains("some private are absent"),
-        "{private:?}"
-    );
 }
 
 mod problems;
