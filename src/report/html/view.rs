@@ -66,6 +66,9 @@ pub struct View<'a> {
     pub findings: &'a [Finding],
 }
 
+/// Dates, each with the translations that are due then.
+type Dates<'b, 'a> = Vec<(&'b Timestamp, &'b Due<'a>)>;
+
 /// Some translations of one repository, and how many more there are.
 #[derive(Debug)]
 struct Group<'a> {
@@ -121,6 +124,23 @@ fn stalled<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<Group<'a>> {
     most.into_iter().map(group).collect()
 }
 
+/// The named translations by repository, the one with the furthest behind first.
+fn groups<'a>(due: &Due<'a>) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for translation in &due.furthest {
+        let name = translation.repository;
+        match groups.iter_mut().find(|group| group.name == name) {
+            Some(group) => group.translations.push(*translation),
+            None => groups.push(Group {
+                name,
+                translations: vec![*translation],
+                more: 0,
+            }),
+        }
+    }
+    groups
+}
+
 /// The label of the condition that more than half of the repositories are in.
 fn common(snapshot: &Snapshot) -> &'static str {
     let labels = ["pending", "failing", "stale"];
@@ -168,7 +188,7 @@ impl<'a> Page<'a> {
     }
 
     /// The dates that are past or next, then those to unfold.
-    fn split_dates(&self) -> (Vec<(&Timestamp, &Due<'a>)>, Vec<(&Timestamp, &Due<'a>)>) {
+    fn split_dates(&self) -> (Dates<'_, 'a>, Dates<'_, 'a>) {
         let (mut urgent, mut later) = (Vec::new(), Vec::new());
         let mut has_next = false;
         for (at, due) in &self.dates {
@@ -178,23 +198,6 @@ impl<'a> Page<'a> {
             if is_urgent { &mut urgent } else { &mut later }.push((at, due));
         }
         (urgent, later)
-    }
-
-    /// The named translations by repository, the one with the furthest behind first.
-    fn groups(&self, due: &Due<'a>) -> Vec<Group<'a>> {
-        let mut groups: Vec<Group<'a>> = Vec::new();
-        for translation in &due.furthest {
-            let name = translation.repository;
-            match groups.iter_mut().find(|group| group.name == name) {
-                Some(group) => group.translations.push(*translation),
-                None => groups.push(Group {
-                    name,
-                    translations: vec![*translation],
-                    more: 0,
-                }),
-            }
-        }
-        groups
     }
 
     fn repository(&self, name: &str) -> Option<&Repository> {

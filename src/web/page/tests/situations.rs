@@ -148,7 +148,6 @@ fn out(reason: PollFailure, what: &str, hint: &str, status: &mut PollStatus) {
     });
 }
 
-#[expect(clippy::too_many_lines, reason = "it is a list")]
 fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
     let mut list: Vec<(&'static str, Snapshot, &'static str, Change)> = Vec::new();
     let linked = |mut snapshot: Snapshot| {
@@ -255,7 +254,7 @@ fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
             one.reported = Reported::Now(Progress {
                 completion: Completion::new(100.0).unwrap(),
                 at: days_ago(2),
-            })
+            });
         });
     }
     list.push(("06-key-refused", ready.clone(), "/", |status| {
