@@ -222,10 +222,10 @@ fn on_a_terminal_the_bar_begins_at_0_and_is_drawn_once_after_a_line_of_the_log()
     let mut positions: Vec<_> = frames
         .filter_map(|frame| frame.split_once("/4")?.0.split(' ').next_back())
         .collect();
-    assert_eq!(
-        positions.len(),
-        7,
-        "each of the two lines of the log makes room, and the bar comes back: {positions:?}"
+    // A third line, at the end of the poll, may come before the bar is cleared or after.
+    assert!(
+        (7..=8).contains(&positions.len()),
+        "each line of the log makes room, and the bar comes back: {positions:?}"
     );
     positions.dedup();
     assert_eq!(positions, ["0", "1", "2", "3", "4"]);
