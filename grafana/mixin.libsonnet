@@ -8,19 +8,14 @@ local files = {
   rules: std.parseYaml(importstr '../deploy/prometheus/recording-rules.yaml'),
 };
 
-// Changes the words of an expression: `change` gets each with what stands before and after it.
-local words(expression, change) =
-  local parts = std.split(
-    std.foldl(function(text, c) std.strReplace(text, c, '\u0001' + c + '\u0001'), [' ', '\n', '(', ')', '[', ']', '{', '}', ','], expression),
-    '\u0001',
-  );
-  local at(i) = if i < 0 || i >= std.length(parts) then '' else parts[i];
-  std.join('', [change(at(i - 1), at(i), at(i + 1)) for i in std.range(0, std.length(parts) - 1)]);
-
 {
   _config+:: {
     // What the rules read: label matchers, such as 'job=~"l10n.*"'. All if empty.
     selector: '',
+    // Where the runbook is: %s stands for the name of the alert in lower case.
+    runbookUrlPattern: 'https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/README.md#%s',
+    // The root of Grafana, such as 'https://grafana.example.org', before the paths of dashboards in annotations.
+    grafanaUrl: '',
     // The label that names the cluster in rules and dashboards, where one Prometheus, Thanos or Mimir has several. A label that is not
     // there does no harm.
     clusterLabel: 'cluster',
@@ -43,26 +38,26 @@ local words(expression, change) =
     if !std.member(known[key], name)
   ],
   assert unknown == [] : std.join('; ', unknown),
-  local isMetric(word) =
-    std.startsWith(word, 'translation_') || std.member(['up', 'process_start_time_seconds'], word),
+  // Each metric in the files has braces, of which `{}` are empty.
   local rewritten(expression) =
-    if config.selector == '' && config.clusterLabel == 'cluster' then expression
-    else words(
-      expression,
-      function(before, word, after)
-        if word == 'cluster' then config.clusterLabel
-        else if config.selector == '' then word
-        else if word == '{' && isMetric(before) then '{' + config.selector + ', '
-        else if isMetric(word) && after != '{' then word + '{' + config.selector + '}'
-        else word
-    ),
+    local selected = if config.selector == '' then expression else std.strReplace(
+      std.strReplace(expression, '{', '{%(selector)s, ') % config, ', }', '}'
+    );
+    std.strReplace(selected, '(cluster, ', '(%s, ' % config.clusterLabel),
+  // Where an alert leads.
+  local linked(rule) = rule {
+    annotations+: {
+      runbook_url: config.runbookUrlPattern % std.asciiLower(rule.alert),
+      dashboard: config.grafanaUrl + rule.annotations.dashboard,
+    },
+  },
   local changed(rule) =
     local name = std.get(rule, 'alert');
     local override = if name == null then {} else std.get(config.overrides, name, {});
     if override == null then []
     else if std.objectHas(config.thresholds, std.get(rule, 'record', ''))
     then [rule { expr: 'vector(%.10g)' % config.thresholds[rule.record] }]
-    else [std.mergePatch(rule { expr: rewritten(rule.expr) }, override)],
+    else [std.mergePatch((if name == null then rule else linked(rule)) { expr: rewritten(rule.expr) }, override)],
   // The places of a dashboard that name the label; the variable keeps its name.
   local places = ['%s=~', '%s, namespace', ', %s)', '{{%s}}', '"%s":', '"namespace","%s"'],
   local dashboard(text) = std.parseJson(std.foldl(

@@ -12,14 +12,18 @@ A file is named after the alert that it tests (with a `-` and more, where there 
       scraped       when it is scraped: promtool's notation with `$` for each value; `$xSTEPS` unless given
       crashes       instead: after how many steps it starts again and again, and how many of them it is up
       series        values by selector, where they are not those of a healthy exporter; null is no series
+      problems      values of translation_exporter_problem by kind; 0 of each kind that is not named. `{}` is a healthy diagnosis
       repositories  values by name: `read` (when its languages were last read), `languages` (how many are served), and each language in
-                    `of` with its `ratio`, `clock`, `target` and `due`
+                    `of` with its `ratio`, `clock`, `target`, `due` and `fallen` (from which ratio); `url` leads to the work
     others      values of any other series, by selector
     by          the labels that distinguish alerts: [job] unless given
     firing      by time, the alerts that fire then, each as its values of `by`; `active` includes those that are pending
     all         by time, all alerts that fire then, whatever their names, each as its name and `by`
     notified    the texts of all alerts that fire at a time: `of` has the labels of each, for which {label} stands in the texts, and as
-                `value` what else differs in the description
+                `value` what else differs in the description; of a language also what its annotations say, as `link`, `ratio`, `target`
+                and `due`
+    each        the test is one for each of these: `alert`, the `summary` and `description` that it notifies, and `kind`, which
+                stands for KIND in the test
     expressions other expressions, as promtool has them
 
 A number is the value of each sample, and `now` its time; any other text is promtool's notation.
@@ -27,6 +31,7 @@ A number is the value of each sample, and `now` its time; any other text is prom
 
 import re
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import yaml
 
@@ -34,33 +39,39 @@ HERE = Path(__file__).resolve().parent
 RULES = HERE.parent.parent / "deploy" / "prometheus"
 RUNBOOK = "https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/README.md#"
 GROUPS = [
-    "translation-thresholds", "translation-completion", "translation-rates", "translation-forecast", "translation-progress",
-    "translation-exporter",
+    "translation-thresholds", "translation-exporter.rules", "translation-languages.rules", "translation-forecast.rules",
+    "translation-progress.rules", "translation-progress.alerts", "translation-exporter.alerts",
 ]
 # Labels that a ServiceMonitor's targets have besides job and instance: a metric with one of these names would lose it.
 OPERATOR = {"endpoint": "metrics", "namespace": "l10n", "service": "translation-exporter", "container": "translation-exporter"}
 # Those of them that recorded series and alerts keep.
 RECORDED = {"namespace": "l10n"}
+# Labels of alerts that tests name.
+LABELS = {"job", "repo", "language", "namespace", "cluster"}
 POD = {"pod": "translation-exporter-0"}
 # What a healthy exporter exposes, as far as a rule reads it.
 HEALTHY = {
     "up": 1,
     "process_start_time_seconds": 0,
-    "translation_up": 1,
-    "translation_exporter_poll_interval_seconds": 300,
-    "translation_exporter_last_poll_duration_seconds": 2,
-    "translation_exporter_last_poll_timestamp_seconds": "now",
-    "translation_exporter_last_success_timestamp_seconds": "now",
-    "translation_exporter_completion_scale": 100,
+    'translation_exporter_build_info{version="1.0.0"}': 1,
     "translation_exporter_completion_scale_suspect": 0,
-    "translation_exporter_completion_out_of_scale": 0,
 }
+# The kinds of problems that an exporter's diagnosis knows, by severity.
+KINDS = dict.fromkeys([
+    "api_key", "polls_failing", "data_stale", "no_repositories", "repositories_dropped", "completion_scale", "omitted_zeros", "api_shape",
+    "state_not_saved", "state_discarded", "reload_refused", "certificate",
+], "warning") | dict.fromkeys([
+    "polls_overrun", "rate_limited", "target_unused", "removal_unconfirmed", "clock_behind", "log_lines_dropped",
+], "info")
 OF_A_LANGUAGE = {
     "ratio": "translation_completion_ratio",
     "clock": "translation_last_progress_timestamp_seconds",
     "target": "translation_target_ratio",
     "due": "translation_target_due_timestamp_seconds",
+    "fallen": "translation_fallen_from_ratio",
 }
+# What the annotations of an alert on a language say, unless a test expects more.
+UNKNOWN = {"link": "", "ratio": "", "target": "100%", "due": ""}
 SECONDS = {"m": 60, "h": 3600}
 
 
@@ -70,8 +81,21 @@ def load():
     for path in sorted(HERE.glob("*.yaml")):
         text = path.read_text()
         assert not re.search(r": 0x\d+[,}\n]", text), f"{path}: YAML reads 0x10 as a number: put it into quotes"
-        tests += [{"alert": path.stem.partition("-")[0], **test} for test in yaml.safe_load(text)]
+        tests += [{"alert": path.stem.partition("-")[0], **one} for test in yaml.safe_load(text) for one in each(test)]
     return tests
+
+
+def each(test):
+    """The test itself, or one for each kind of problem that it is about."""
+    if "each" not in test:
+        return [test]
+    text = yaml.safe_dump({key: value for key, value in test.items() if key != "each"})
+    return [
+        {**one, "alert": about["alert"], "notified": one["notified"] | {key: about[key] for key in ("summary", "description")}}
+        for about in test["each"]
+        for kind in about["kinds"]
+        for one in [yaml.safe_load(text.replace("KIND", kind))]
+    ]
 
 
 def for_promtool(test, severities, folder):
@@ -114,7 +138,7 @@ def rule_file(name, test, folder):
 
 def flat(entries):
     """A list of which some entries may be lists."""
-    return [one for entry in entries for one in (entry if isinstance(entry, list) else [entry])]
+    return [one for entry in entries for one in (flat(entry) if isinstance(entry, list) else [entry])]
 
 
 def labelled(selector, labels):
@@ -134,9 +158,16 @@ def scraped(exporter, test):
     if "crashes" in exporter:
         shape, starts = lives(*exporter["crashes"], test)
         found |= {"process_start_time_seconds": starts, "up": shape.replace("stale _", "0").replace("$", "1")}
+    if "problems" in exporter:
+        problems = dict.fromkeys(KINDS, 0) | exporter["problems"]
+        if "all-but" in problems:
+            problems = dict.fromkeys(KINDS, 1) | {problems["all-but"]: 0}
+        found |= {f'translation_exporter_problem{{kind="{kind}",severity="{KINDS[kind]}"}}': value for kind, value in problems.items()}
     for repo, repository in (pair for entry in exporter.get("repositories", {}).items() for pair in numbered(*entry)):
         found[f'translation_repository_languages{{repo="{repo}"}}'] = repository.get("languages", 1)
         found[f'translation_repository_last_success_timestamp_seconds{{repo="{repo}"}}'] = repository.get("read", "now")
+        url = f',url="{repository["url"]}"' if "url" in repository else ""
+        found[f'translation_repository_info{{repo="{repo}",id="1",private="true"{url}}}'] = repository.get("listed", 1)
         for language, values in repository.get("of", {}).items():
             for key, value in values.items():
                 found[f'{OF_A_LANGUAGE[key]}{{repo="{repo}",language="{language}"}}'] = value
@@ -198,10 +229,18 @@ def notification(alert, severity, at, summary, description, of):
     """All alerts that fire at that time, with their texts: promtool compares the whole."""
     return {"alertname": alert, "eval_time": at, "exp_alerts": [
         {
-            "exp_labels": RECORDED | {"severity": severity} | {label: value for label, value in one.items() if label != "value"},
+            "exp_labels": RECORDED | {"severity": severity} | {label: text for label, text in one.items() if label in LABELS},
             "exp_annotations": {
-                "summary": summary.format(**one), "description": description.format(**one), "runbook_url": RUNBOOK + alert.lower(),
+                "summary": summary, "description": description.format(**one), "runbook_url": RUNBOOK + alert.lower(),
+                "dashboard": dashboard(one), **({key: one.get(key, text) for key, text in UNKNOWN.items()} if "language" in one else {}),
             },
         }
         for one in of
     ]}
+
+
+def dashboard(labels):
+    job = quote_plus(labels["job"])
+    if "repo" in labels:
+        return f"/d/translation-repository?var-job={job}&var-repository={quote_plus(labels['repo'])}"
+    return f"/d/translation-exporter?var-job={job}"

@@ -13,7 +13,9 @@ import cases
 import yaml
 
 README = (cases.RULES / "README.md").read_text()
-SECTIONS = ("**Means**", "**See**", "**Do**")
+SECTIONS = ("**Means**", "**See**", "**Do**", "**If nobody reacts**")
+# What the exporter exposes, as against what rules record, which has a colon.
+EXPOSED = re.compile(r"(?<![\w:])(?:up|process_start_time_seconds|translation_\w+)(?![\w:])")
 
 problems = []
 
@@ -35,13 +37,18 @@ def check_alert(rule, sections, tests):
     name, severity = rule["alert"], rule["labels"]["severity"]
     if severity not in {"critical", "warning", "info"}:
         problems.append(f"{name} has no severity of critical, warning or info")
-    if "$value" not in rule["annotations"]["description"]:
-        problems.append(f"the description of {name} does not say the value")
+    annotations = rule["annotations"]
+    if "{{" in annotations["summary"]:
+        problems.append(f"the summary of {name} is not the same for all of its alerts")
+    if not {"$labels.job", "$labels.repo"} & set(re.findall(r"\$labels\.\w+", annotations["description"])):
+        problems.append(f"the description of {name} does not say where")
     section = sections.get(name.lower())
     if section is None:
         problems.append(f"the runbook has no section for {name}")
     else:
         problems.extend(f"the runbook's section on {name} lacks {part}" for part in SECTIONS if part not in section)
+        if " ".join(rule["expr"].split()) not in " ".join(section.split()):
+            problems.append(f"the runbook's section on {name} does not show its expression")
         if f"*{severity}, per " not in section:
             problems.append(f"the runbook's section on {name} does not say that its severity is {severity}")
     of_this = [test for test in tests if test["alert"] == name]
@@ -52,7 +59,8 @@ def check_alert(rule, sections, tests):
 
 
 def main():
-    alerts, recorded = rules("alerts.yaml", "alert"), rules("recording-rules.yaml", "record")
+    alerts = rules("alerts.yaml", "alert")
+    recorded = rules("recording-rules.yaml", "record") + rules("alerts.yaml", "record")
     tests = cases.load()
     if sys.argv[1:] == ["expressions"]:
         json.dump([rule["expr"] for rule in alerts + recorded], sys.stdout)
@@ -70,6 +78,10 @@ def main():
     for link in re.findall(r"\]\(#([^)]+)\)", README):
         if link not in sections:
             problems.append(f"the README links to #{link}, which it does not have")
+    for rule in alerts + recorded:
+        for exposed in EXPOSED.finditer(rule["expr"]):
+            if rule["expr"][exposed.end():][:1] != "{":
+                problems.append(f"{exposed[0]} has no braces, into which the mixin would put its selector, in: {rule['expr']}")
     names = {rule["record"] for rule in recorded}
     expressions = " ".join(rule["expr"] for rule in alerts + recorded)
     for used in set(re.findall(r"\b[a-z_]+:[a-z0-9_]+(?::[a-z0-9_]+)?", expressions)):

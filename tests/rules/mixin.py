@@ -27,19 +27,26 @@ assert rules("{}") == [other, *files[0], *files[1], other | {"of": 1}]
 changed = {
     rule.get("alert") or rule["record"]: rule
     for group in rules("""{
-        selector: 'job="l10n"', clusterLabel: 'k8s', thresholds: { 'translation:regressed_by_ratio': 0.25 },
-        overrides: { TranslationStalled: { 'for': '1h', annotations: { summary: 'S' } }, TranslationPollOverrunning: null },
+        selector: 'job="l10n"', clusterLabel: 'k8s', runbookUrlPattern: 'https://wiki/%s', grafanaUrl: 'https://grafana',
+        thresholds: { 'translation:regressed_by_ratio': 0.25 },
+        overrides: { TranslationStalled: { 'for': '1h', annotations: { summary: 'S' } }, TranslationStateDiscarded: null },
     }""")
     for rule in group["rules"]
 }
 assert changed["translation:regressed_by_ratio"]["expr"] == "vector(0.25)"
-assert changed["job:translation_exporter_completion_scale:max"]["expr"] == (
-    'max by (k8s, namespace, job) (translation_exporter_completion_scale{job="l10n"})'
+assert changed["repo_language:translation_completion_ratio:max"]["expr"] == (
+    'max by (k8s, namespace, job, repo, language) (translation_completion_ratio{job="l10n"})'
 )
-assert 'up{job="l10n", job=~".*translation-exporter.*"} == 0' in changed["TranslationExporterDown"]["expr"]
+rejected = changed["TranslationApiKeyRejected"]
+assert rejected["expr"] == (
+    'max by (k8s, namespace, job) (last_over_time(translation_exporter_problem{job="l10n", kind="api_key"}[15m])) == 1'
+)
+assert rejected["annotations"]["runbook_url"] == "https://wiki/translationapikeyrejected"
+assert rejected["annotations"]["dashboard"] == "https://grafana/d/translation-exporter?var-job={{ urlquery $labels.job }}"
+assert 'up{job="l10n", job=~".*translation-exporter.*"}' in changed["job:translation_exporter_up:min"]["expr"]
 stalled = changed["TranslationStalled"]
 assert (stalled["for"], stalled["annotations"]["summary"], "description" in stalled["annotations"]) == ("1h", "S", True)
-assert "TranslationPollOverrunning" not in changed
+assert "TranslationStateDiscarded" not in changed
 
 for section, name, value in (("thresholds", "stalledAfter", 5), ("thresholds", "translation:ready", 5), ("overrides", "TranslationStaled", {})):
     try:
