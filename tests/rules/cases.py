@@ -94,7 +94,7 @@ def each(test):
         {**one, "alert": about["alert"], "notified": one["notified"] | {key: about[key] for key in ("summary", "description")}}
         for about in test["each"]
         for kind in about["kinds"]
-        for one in [yaml.safe_load(text.replace("KIND", kind))]
+        for one in [yaml.safe_load(text.replace("all-but: KIND", f"all-but: {about['kinds']}").replace("KIND", kind))]
     ]
 
 
@@ -161,7 +161,7 @@ def scraped(exporter, test):
     if "problems" in exporter:
         problems = dict.fromkeys(KINDS, 0) | exporter["problems"]
         if "all-but" in problems:
-            problems = dict.fromkeys(KINDS, 1) | {problems["all-but"]: 0}
+            problems = dict.fromkeys(KINDS, 1) | dict.fromkeys(problems["all-but"], 0)
         found |= {f'translation_exporter_problem{{kind="{kind}",severity="{KINDS[kind]}"}}': value for kind, value in problems.items()}
     for repo, repository in (pair for entry in exporter.get("repositories", {}).items() for pair in numbered(*entry)):
         found[f'translation_repository_languages{{repo="{repo}"}}'] = repository.get("languages", 1)
