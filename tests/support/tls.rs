@@ -29,7 +29,7 @@ pub struct Identity {
     pub server: Arc<ServerConfig>,
 }
 
-/// A certificate of this kind for this host and 127.0.0.1; it and its key in PEM.
+/// A certificate of this kind for this host, 127.0.0.1 and api.example.com; it and its key in PEM.
 pub fn identity(kind: Certificate, host: &str) -> (Identity, [String; 2]) {
     Authority::new().identity(kind, host)
 }
@@ -58,7 +58,7 @@ impl Authority {
         let names = if kind == Certificate::WrongName {
             vec!["elsewhere.test"]
         } else {
-            vec![host, "127.0.0.1"]
+            vec![host, "127.0.0.1", "api.example.com"]
         };
         let mut params =
             CertificateParams::new(names.into_iter().map(str::to_owned).collect::<Vec<_>>())
