@@ -15,7 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 # Exposed, and neither charted nor alerted on.
 UNUSED = {
-    "translation_exporter_log_lines_dropped_total": "the diagnosis says so, as the problem log_lines_dropped",
+    "translation_exporter_state_discarded": "the diagnosis says so, as the problem state_discarded",
+    "translation_exporter_last_poll_timestamp_seconds": "the diagnosis says so, as the problem polls_failing",
     "process_virtual_memory_bytes": "says nothing about the memory that is used",
     "process_virtual_memory_max_bytes": "a limit that is hardly ever set",
     "process_threads": "does not change",
