@@ -96,6 +96,7 @@ pub struct Poller<A> {
     /// When each problem that lasts began: restored from the state file, replaced by the task that
     /// judges, and saved with the rest.
     pub problems: watch::Sender<Problems>,
+    saved_problems: Problems,
     /// Whether there are unsaved data.
     unsaved: bool,
     saves: SaveTimes,
@@ -141,6 +142,7 @@ impl<A: Api> Poller<A> {
             next_poll: None,
             published: now,
             alive: watch::Sender::new(now.monotonic),
+            saved_problems: problems.clone(),
             problems: watch::Sender::new(problems),
             unsaved: false,
             saves: SaveTimes::new(now.monotonic),
@@ -213,7 +215,7 @@ impl<A: Api> Poller<A> {
         self.began = None;
         self.next_poll = None;
         self.last = Some(outcome.clone());
-        self.save();
+        self.save_changes();
         outcome
     }
 
@@ -332,10 +334,20 @@ impl<A: Api> Poller<A> {
         now.wall.since(expected).max(expected.since(now.wall)) > JUMP
     }
 
+    /// Saves if anything has changed since the last save: an outage must not rewrite a large file again
+    /// and again.
+    fn save_changes(&mut self) {
+        let have_problems_changed = *self.problems.borrow() != self.saved_problems;
+        if self.unsaved || have_problems_changed {
+            self.save();
+        }
+    }
+
     /// Hands over everything that is known to be saved, if there is a state file.
     pub fn save(&mut self) {
         self.unsaved = false;
         self.saves.saved(Instant::now());
+        self.saved_problems.clone_from(&self.problems.borrow());
         if let Some(saver) = &self.saver {
             saver.save(self.memory());
         }

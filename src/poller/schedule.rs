@@ -41,9 +41,7 @@ impl<A: Api> Poller<A> {
             () = signs => {}
             () = polling => {}
         }
-        if self.unsaved {
-            self.save();
-        }
+        self.save_changes();
     }
 
     /// Waits for the time of the next poll, and publishes again when data become stale in the meantime.
