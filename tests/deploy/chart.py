@@ -389,7 +389,7 @@ def names(helm, chart):
         "fullnameOverride", "nameOverride", "namespaceOverride", "apiKey.existingSecret", "apiKey.key", "webConfig.existingSecret",
         "serviceAccount.name", "priorityClassName", "persistence.size", "persistence.storageClassName", "serviceMonitor.namespace",
         "serviceMonitor.interval", "serviceMonitor.scrapeTimeout", "serviceMonitor.jobLabel", "prometheusRule.namespace",
-        "dashboards.namespace", "config.web.telemetry_path",
+        "dashboards.namespace",
     ]
     for odd in ("on", "null", "2024"):
         set_to = [merged(ALL_ON, *(nested(name, text) for name in texts)) for text in (odd, "ordinary")]
