@@ -53,7 +53,7 @@ pub struct Once {
     pub languages: Vec<Glob>,
     #[arg(
         long,
-        help = "openmetrics, text, table, markdown, csv, json\n",
+        help = "openmetrics, text, table, markdown, csv, json, html\n",
         value_enum,
         default_value_t,
         hide_possible_values = true,
