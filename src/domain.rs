@@ -1,7 +1,9 @@
-//! What the API's answers mean, and the kinds of what can go wrong, with their labels.
+//! The types of the field: repositories, languages, completions, and the kinds of failures with
+//! their metric labels.
 //!
-//! Bytes become these types in [`crate::api`]: from then on, an id is positive and fits 63 bits, a completion is finite, a
-//! name is not empty.
+//! [`crate::api`] parses responses into these types. Past it, an id is positive and fits 63 bits, a
+//! completion is finite and a name is not empty. This module does no I/O and knows no HTTP, metrics
+//! or configuration.
 
 pub(crate) mod excerpt;
 pub mod falls;
@@ -33,7 +35,7 @@ impl RepositoryId {
     /// The largest id: 2^63 - 1.
     pub const MAX: u64 = i64::MAX.unsigned_abs();
 
-    /// `None` if `id` is 0 or above [`Self::MAX`].
+    /// Returns `None` if `id` is 0 or above [`Self::MAX`].
     pub fn new(id: u64) -> Option<Self> {
         NonZeroU64::new(id)
             .filter(|id| id.get() <= Self::MAX)
@@ -51,16 +53,16 @@ impl fmt::Display for RepositoryId {
     }
 }
 
-/// A completion as the API reports it, in the API's own unit (see `api.completion_scale`). Finite.
+/// A completion as the API reports it: finite, and in the API's unit (see `api.completion_scale`).
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Completion(f64);
 
 impl Completion {
     pub const ZERO: Self = Self(0.0);
 
-    /// `None` if `value` is not finite. Negative values and values above the scale are kept as they are.
+    /// Returns `None` if `value` is not finite. Accepts negative values and values above the scale.
     pub fn new(value: f64) -> Option<Self> {
-        // Adding 0 turns a negative zero into a positive one.
+        // `-0.0 + 0.0` is `0.0`: a negative zero would show as "-0".
         value.is_finite().then_some(Self(value + 0.0))
     }
 
@@ -68,17 +70,18 @@ impl Completion {
         self.0
     }
 
-    /// This divided by the completion that means finished, not clamped, rounded to 12 decimals: binary numbers cannot spell
-    /// most decimal ones, and 92.3 / 100 must not stay below a target of 0.923.
+    /// Divides by `scale`, the completion that means finished, without clamping. Rounds to 12
+    /// decimals, because a binary fraction rarely equals a decimal one: 92.3 / 100 must reach a
+    /// target of 0.923.
     pub fn ratio(self, scale: f64) -> f64 {
         twelve_decimals(self.0 / scale)
     }
 }
 
-/// A ratio, rounded to 12 decimals.
+/// Rounds a ratio to 12 decimals.
 pub fn twelve_decimals(ratio: f64) -> f64 {
     const DECIMALS: f64 = 1e12;
-    // What is larger may have no decimals to round.
+    // A double has 15 to 17 significant digits, so that a larger ratio has no 12 decimals to round.
     if ratio.abs() < 1000.0 {
         (ratio * DECIMALS).round() / DECIMALS + 0.0
     } else {
@@ -90,11 +93,11 @@ pub fn twelve_decimals(ratio: f64) -> f64 {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
     pub id: RepositoryId,
-    /// owner/repo as the API spells it; never empty.
+    /// `owner/repo` as the API spells it; never empty.
     pub name: Arc<str>,
-    /// `None` if the API does not say.
+    /// `None` if the API does not report the visibility.
     pub private: Option<bool>,
-    /// `None` if the API gave none that can be read.
+    /// `None` if the API reports no readable time.
     pub created_at: Option<Timestamp>,
 }
 
@@ -103,16 +106,16 @@ pub struct Repository {
 pub struct Language {
     /// Never empty.
     pub code: Arc<str>,
-    /// Empty if the API gave none that can be read.
+    /// Empty if the API reports no readable name.
     pub name: Box<str>,
 }
 
-/// Something that went wrong, in words for people.
+/// A failure in words for people, with a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What was attempted, on what, and how it failed. Never holds the key.
+    /// The attempt, its object and the error. Never contains the API key.
     pub what: Arc<str>,
-    /// What to do about it.
+    /// The remedy.
     pub hint: Arc<str>,
 }
 
@@ -122,45 +125,45 @@ impl Failure {
         Self { what, hint }
     }
 
-    /// Dates the failure: it lasts since `since`.
+    /// Dates the failure to `since`.
     pub fn since(self, since: Timestamp) -> Lasting {
         let failure = self;
         Lasting { failure, since }
     }
 
-    /// Dates the failure: it lasts as long as the failure `before` it, or else since `now`.
+    /// Dates the failure to the start of the failure `before` it, or to `now` if it is the first.
     pub fn lasting(self, before: Option<&Lasting>, now: Timestamp) -> Lasting {
-        // A clock that was set back in the meantime must not date it into the future.
+        // If the clock was set back in the meantime, `before` would lie in the future.
         self.since(before.map_or(now, |before| before.since.min(now)))
     }
 }
 
-/// A failure, and the time since which there was no success.
+/// A failure, and the start of the series of failures that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lasting {
     pub failure: Failure,
     pub since: Timestamp,
 }
 
-/// Why the last read of a repository's languages failed.
+/// The failure of the last read of a repository's languages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadFailure {
     pub lasting: Lasting,
-    /// The kind of the failure; `None` if no request of this process says so.
+    /// `None` if the failure ended the poll, or dates from before a restart.
     pub reason: Option<Reason>,
     pub fault: Fault,
 }
 
-/// The side that a failed read is to be blamed on.
+/// The side that caused a failed read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The API answers; only this repository cannot be read.
+    /// The API responds, but refuses or breaks this repository.
     Repository,
-    /// The API as a whole, or the way to it, failed.
+    /// The API as a whole failed, or the network between.
     Api,
 }
 
-/// The reason for which a poll ended before it had requested everything, or could read nothing.
+/// The reason why a poll ended early or read nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
     pub reason: PollFailure,
@@ -168,7 +171,10 @@ pub struct Stop {
 }
 
 macro_rules! labels {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $label:literal),+ $(,)? }) => {
+    (
+        $(#[$doc:meta])*
+        $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $label:literal),+ $(,)? }
+    ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $($(#[$variant_doc])* $variant),+ }
@@ -176,12 +182,12 @@ macro_rules! labels {
         impl $name {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The value of the metric label.
+            /// Returns the value of the metric label.
             pub fn label(self) -> &'static str {
                 match self { $(Self::$variant => $label),+ }
             }
 
-            /// The variant with this label.
+            /// Returns the variant with this label.
             pub fn from_label(label: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|one| one.label() == label)
             }
@@ -190,46 +196,47 @@ macro_rules! labels {
 }
 
 labels! {
-    /// The two operations of the API.
+    /// An operation of the API.
     Operation { ListRepositories = "list_repositories", ListLanguages = "list_languages" }
 }
 
 labels! {
-    /// Why a request to the API failed.
+    /// The reason why a request to the API failed.
     Reason {
-        /// No answer, or not all of it, within the timeout.
+        /// The response did not arrive in full within the timeout.
         Timeout = "timeout",
-        /// No connection, or it broke before an answer arrived.
+        /// The connection could not be made, or broke before a response arrived.
         Connect = "connect",
         /// The TLS handshake failed.
         Tls = "tls",
-        /// Any 3xx: no redirect is ever followed.
+        /// Any status 3xx: the client follows no redirect.
         Redirect = "redirect",
-        /// 401.
+        /// Status 401.
         Unauthorized = "unauthorized",
-        /// 403.
+        /// Status 403.
         Forbidden = "forbidden",
-        /// 404.
+        /// Status 404.
         NotFound = "not_found",
-        /// 429.
+        /// Status 429.
         RateLimited = "rate_limited",
-        /// Any other 4xx.
+        /// Any other status 4xx.
         ClientError = "client_error",
-        /// Any 5xx.
+        /// Any status 5xx.
         ServerError = "server_error",
-        /// The body is larger than `api.max_response_size`, or holds more repositories or languages than are kept.
+        /// The body exceeds `api.max_response_size`, or the limit on repositories or languages.
         TooLarge = "too_large",
         /// The body was cut short.
         Truncated = "truncated",
-        /// The body is complete, but not what the specification says.
+        /// The body is complete, but does not follow the specification.
         Decode = "decode",
-        /// The listing cannot continue: its cursor does not rise, or cannot be read.
+        /// The cursor of the listing does not rise or cannot be read, so that the listing cannot
+        /// continue.
         Cursor = "cursor",
     }
 }
 
 labels! {
-    /// What is wrong with one entry of an answer, or with one field of it.
+    /// A bad entry in an API response, or a bad field of an entry.
     Defect {
         NotAnObject = "not_an_object",
         Id = "id",
@@ -246,14 +253,14 @@ labels! {
 }
 
 impl Reason {
-    /// Whether a request of this operation can fail for it.
+    /// Returns whether a request of `operation` can fail for this reason.
     pub fn can_end(self, operation: Operation) -> bool {
         self != Self::Cursor || operation == Operation::ListRepositories
     }
 }
 
 impl Defect {
-    /// Whether the answers of this operation can have it.
+    /// Returns whether a response of `operation` can have this defect.
     pub fn is_of(self, operation: Operation) -> bool {
         match self {
             Self::NotAnObject | Self::Name => true,
@@ -270,46 +277,48 @@ impl Defect {
 }
 
 labels! {
-    /// Why a poll did not read everything; a poll that failed for several reasons counts under the first of these.
+    /// The reason why a poll did not read everything. A poll with several reasons counts under the
+    /// first in this order.
     PollFailure {
-        /// The key file cannot be read, or holds no key.
+        /// The key file cannot be read or contains no key.
         KeyFile = "key_file",
         /// The API refuses the key: 401, or 403 on the listing.
         Unauthorized = "unauthorized",
-        /// A Retry-After that is longer than a poll waits.
+        /// The API asked for a hold (Retry-After) longer than a poll waits.
         Held = "held",
-        /// The API fails as a whole: many requests in a row failed as in an outage, or nothing was read and the listing, or every
-        /// repository that was asked for, failed as in an outage.
+        /// An outage of the API: the circuit breaker opened, or the poll read nothing because the
+        /// listing or every requested repository failed as in an outage.
         Unavailable = "unavailable",
         /// The listing did not reach its end.
         Listing = "listing",
-        /// The languages of some repositories could not be read.
+        /// Some repositories could not be read.
         Repositories = "repositories",
     }
 }
 
 labels! {
-    /// The kinds of problems that `translation_exporter_problem` reports, the worst first.
+    /// A kind of problem that `translation_exporter_problem` reports; the worst come first.
     ProblemKind {
         /// The API refuses the key, or its file cannot be read.
         ApiKey = "api_key",
-        /// No poll has read everything for longer than may be.
+        /// No poll has read everything for too long.
         PollsFailing = "polls_failing",
-        /// Data of repositories are no longer shown, or were never read.
+        /// The data of some repositories are stale or were never read.
         DataStale = "data_stale",
-        /// There is no repository to show.
+        /// The listing or the filters leave no repository.
         NoRepositories = "no_repositories",
         /// More than half of the repositories left the listing.
         RepositoriesDropped = "repositories_dropped",
+        /// The reported completions do not fit `api.completion_scale`.
         CompletionScale = "completion_scale",
         /// The API seems to leave out fields that hold 0 or false.
         OmittedZeros = "omitted_zeros",
-        /// Bad entries of a kind that is new.
+        /// Responses have a new kind of defect.
         ApiShape = "api_shape",
         StateNotSaved = "state_not_saved",
         StateDiscarded = "state_discarded",
         ReloadRefused = "reload_refused",
-        /// The served TLS certificate expires soon, or has expired.
+        /// The served TLS certificate has expired or expires soon.
         Certificate = "certificate",
         PollsOverrun = "polls_overrun",
         RateLimited = "rate_limited",
@@ -322,19 +331,19 @@ labels! {
 }
 
 labels! {
-    /// How bad something is, the worst first.
+    /// The severity of a problem; the worst comes first.
     Severity {
         /// The API cannot be read, or data can no longer be shown.
         Error = "error",
-        /// Somebody has to act; polls go on.
+        /// Polls go on, but an operator has to act.
         Warning = "warning",
-        /// Nobody has to act now.
+        /// No action is needed now.
         Info = "info",
     }
 }
 
 impl ProblemKind {
-    /// The severity of the kind's alert, and the label of its metric; [`Severity::Info`] has no alert.
+    /// Returns the severity of the kind, a label of its metric. [`Severity::Info`] has no alert.
     pub fn severity(self) -> Severity {
         match self {
             Self::ApiKey

@@ -1,4 +1,4 @@
-//! The part of a snapshot that somebody asks for, by globs on repositories and languages.
+//! Excerpts: parts of a snapshot, chosen by globs on repositories and languages.
 
 use super::snapshot::{Languages, Shown, Snapshot};
 use crate::support::glob::glob_set;
@@ -8,17 +8,17 @@ use std::sync::Arc;
 /// Globs that choose repositories and languages; an empty set chooses all.
 #[derive(Debug, Clone, Default)]
 pub struct Excerpt {
-    /// On owner/repo.
+    /// Globs on `owner/repo`.
     pub repositories: GlobSet,
-    /// On codes.
+    /// Globs on codes.
     pub languages: GlobSet,
 }
 
 impl Excerpt {
-    /// Chooses by these globs; none chooses all.
+    /// Compiles the globs.
     ///
     /// # Errors
-    /// Fails if the globs are too large together.
+    /// Fails if the globs together are too large.
     pub fn new(repositories: &[Glob], languages: &[Glob]) -> Result<Self, String> {
         Ok(Self {
             repositories: glob_set(repositories)?,
@@ -26,9 +26,9 @@ impl Excerpt {
         })
     }
 
-    /// Returns the repository with the chosen languages, or `None` if it is not chosen. With globs
-    /// on languages, a repository whose languages are known and which has none of them is not
-    /// chosen either.
+    /// Returns the repository with its chosen languages, or `None` if it is not chosen.
+    ///
+    /// Globs on languages also exclude a repository that is known to have no matching language.
     pub fn of_repository(&self, shown: &Shown) -> Option<Shown> {
         if !self.repositories.is_empty() && !self.repositories.is_match(&*shown.repository.name) {
             return None;
@@ -56,7 +56,7 @@ impl Excerpt {
         Some(shown)
     }
 
-    /// Returns the snapshot with the chosen repositories and languages alone.
+    /// Returns the snapshot reduced to the chosen repositories and languages.
     pub fn of_snapshot(&self, snapshot: &Snapshot) -> Snapshot {
         let repositories = &snapshot.repositories;
         Snapshot {

@@ -1,9 +1,7 @@
-//! Falls: the completions that languages had before they dropped, such as when a sync removes
-//! translations.
+//! Falls: the completions from which languages dropped, such as when a sync removes translations.
 //!
-//! A pure function of what was known, what was read, and the time, like the progress clock. Falls
-//! belong to the id of a repository and the code of a language as well, so that renames, failures and
-//! outages do not touch them.
+//! A fall belongs to the id of a repository and the code of a language, like the progress clock, so
+//! that renames, failures and outages do not touch it.
 
 use crate::{
     domain::{Completion, RepositoryId},
@@ -11,47 +9,48 @@ use crate::{
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// A fall is shown for this long.
+/// The time for which a fall is shown.
 const SHOWN_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// A completion that has not been reached again since it was lost.
+/// A completion that a language lost and has not reached again.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fall {
-    /// The completion before the fall; of several falls the highest.
+    /// The completion before the fall; the highest one after several falls.
     pub from: Completion,
-    /// When the last fall was seen.
+    /// The time at which the last fall was seen.
     pub at: Timestamp,
 }
 
 impl Fall {
-    /// Whether the fall is still shown at `now`.
+    /// Returns whether the fall is still shown at `now`.
     pub fn is_shown(self, now: Timestamp) -> bool {
         now.since(self.at) < SHOWN_FOR
     }
 }
 
-/// The falls of one repository, by the codes of its languages.
+/// The falls of one repository by code.
 type OfRepository = BTreeMap<Arc<str>, Fall>;
 
-/// The falls of all repositories. Few languages fall, so that falls are kept apart from the readings.
-/// Clones share the falls of each repository.
+/// The falls of all repositories. They are kept apart from the readings, because few languages
+/// fall. Clones share the falls of each repository.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Falls(BTreeMap<RepositoryId, Arc<OfRepository>>);
 
 impl Falls {
-    /// The falls of one repository, if it has any.
+    /// Returns the falls of one repository, if it has any.
     pub fn of_repository(&self, id: RepositoryId) -> Option<&OfRepository> {
         self.0.get(&id).map(|falls| &**falls)
     }
 
-    /// All falls, in the order of ids and codes.
+    /// Returns all falls, sorted by id and code.
     pub fn iter(&self) -> impl Iterator<Item = (RepositoryId, &Arc<str>, Fall)> + Clone {
         self.0
             .iter()
             .flat_map(|(id, falls)| falls.iter().map(|(code, fall)| (*id, code, *fall)))
     }
 
-    /// Takes in that a completion that was `before` is `reading` at `now`.
+    /// Records a change from `before` to `reading` at `now`: a drop begins or extends a fall, and a
+    /// completion that reaches the lost one again ends it.
     pub fn observe(
         &mut self,
         id: RepositoryId,
@@ -85,7 +84,7 @@ impl Falls {
         }
     }
 
-    /// Forgets the falls that are no longer shown at `now`, and dates those that are later to it.
+    /// Forgets expired falls, and moves future ones to `now`.
     pub fn follow_clock(&mut self, now: Timestamp) {
         self.0.retain(|_, falls| {
             if falls
@@ -109,7 +108,8 @@ mod tests {
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-    /// The fall after a reading each day, and whether it is shown the day after the last one.
+    /// Reads one completion a day. Returns the fall and whether it is shown a day after the last
+    /// reading.
     fn after(readings: &[f64]) -> Option<(f64, bool)> {
         let (id, code) = (RepositoryId::new(7).unwrap(), Arc::from("de"));
         let (mut falls, mut now) = (Falls::default(), Timestamp::from_millis(1_000_000));
@@ -123,12 +123,12 @@ mod tests {
     }
 
     #[test]
-    fn a_completion_that_only_rises_or_stands_has_no_fall() {
+    fn a_completion_that_rises_or_stands_has_no_fall() {
         assert_eq!(after(&[10.0, 20.0, 20.0]), None);
     }
 
     #[test]
-    fn a_fall_lasts_until_its_completion_is_reached_again() {
+    fn a_fall_lasts_until_the_lost_completion_is_reached_again() {
         assert_eq!(after(&[80.0, 20.0]), Some((80.0, true)));
         assert_eq!(after(&[80.0, 20.0, 79.0]), Some((80.0, true)));
         assert_eq!(after(&[80.0, 20.0, 80.0]), None);
@@ -136,23 +136,23 @@ mod tests {
     }
 
     #[test]
-    fn of_several_falls_the_highest_counts() {
+    fn several_falls_count_from_the_highest_completion() {
         assert_eq!(after(&[80.0, 50.0, 60.0, 20.0]), Some((80.0, true)));
     }
 
     #[test]
-    fn a_fall_is_shown_for_7_days_after_the_last_one() {
+    fn a_fall_is_shown_for_7_days_after_the_last_drop() {
         let stands = |days| [&[80.0, 20.0][..], &vec![20.0; days]].concat();
         assert_eq!(after(&stands(5)), Some((80.0, true)));
         assert_eq!(after(&stands(6)), Some((80.0, false)));
         let again = [&stands(5)[..], &[10.0, 10.0]].concat();
-        assert_eq!(after(&again), Some((80.0, true)), "the last fall counts");
+        assert_eq!(after(&again), Some((80.0, true)), "the last drop counts");
         let later = [&stands(7)[..], &[10.0]].concat();
         assert_eq!(after(&later), Some((20.0, true)), "the first was over");
     }
 
     #[test]
-    fn a_fall_that_is_over_is_forgotten_and_a_later_one_is_dated_to_now() {
+    fn an_expired_fall_is_forgotten_and_a_future_one_moves_to_now() {
         let code: Arc<str> = "de".into();
         let now = Timestamp::from_millis(1_800_000_000_000);
         let from = Completion::new(80.0).unwrap();

@@ -1,4 +1,7 @@
-//! Which repositories are polled: those that the filters let through, and of two with one name that of the higher id.
+//! The filters of repositories and languages.
+//!
+//! Every repository that passes the filters is polled. If two repositories have the same name, the
+//! one with the higher id wins.
 
 use crate::domain::{Repository, RepositoryId};
 use globset::GlobSet;
@@ -7,14 +10,14 @@ use std::{
     sync::Arc,
 };
 
-/// The repositories that are polled, as `filter` says.
+/// The `filter` section of the configuration, as far as it concerns repositories.
 #[derive(Debug, Clone)]
 pub struct Filter {
-    /// On owner/repo; empty matches all.
+    /// Globs on `owner/repo`; an empty set matches every repository.
     pub include: GlobSet,
-    /// On owner/repo; wins over `include`.
+    /// Globs on `owner/repo`; they win over `include`.
     pub exclude: GlobSet,
-    /// Whether private repositories, and those of unknown visibility, are polled too.
+    /// Includes private repositories, and repositories of unknown visibility.
     pub private: bool,
 }
 
@@ -29,7 +32,7 @@ impl Default for Filter {
 }
 
 impl Filter {
-    fn lets_through(&self, repository: &Repository) -> bool {
+    fn accepts(&self, repository: &Repository) -> bool {
         let name = &*repository.name;
         (self.private || repository.private == Some(false))
             && (self.include.is_empty() || self.include.is_match(name))
@@ -37,36 +40,36 @@ impl Filter {
     }
 }
 
-/// The languages that appear nowhere: globs on their codes.
+/// Globs on the codes of languages to leave out everywhere.
 #[derive(Debug, Clone, Default)]
 pub struct LanguageFilter(pub GlobSet);
 
 impl LanguageFilter {
-    /// Tells whether a language with this code is left out.
+    /// Returns whether the language with this code is left out.
     pub fn matches(&self, code: &str) -> bool {
         self.0.is_match(code)
     }
 }
 
-/// What happens to the repositories of a listing.
+/// The repositories of a listing that pass the filters.
 #[derive(Debug)]
 pub struct Selection {
-    /// Those that are polled, each name once.
+    /// The repositories to poll, each name once.
     pub polled: BTreeMap<RepositoryId, Arc<Repository>>,
-    /// Those that pass the filters, but have the same name as a repository with a higher id.
+    /// Repositories whose name belongs to a repository with a higher id, too.
     pub duplicates: Vec<Arc<Repository>>,
 }
 
-/// Applies the filters, then takes the higher id if two have the same name.
+/// Applies the filters, then resolves duplicate names in favour of the higher id.
 pub fn select(listed: &BTreeMap<RepositoryId, Arc<Repository>>, filter: &Filter) -> Selection {
     let mut polled = BTreeMap::new();
     let mut duplicates = Vec::new();
     let mut by_name = HashMap::new();
     for (id, repository) in listed {
-        if !filter.lets_through(repository) {
+        if !filter.accepts(repository) {
             continue;
         }
-        // Ids rise, so the earlier one with that name has the lower id.
+        // Ids rise, so that an earlier repository with this name has the lower id.
         if let Some(lower) = by_name.insert(&repository.name, *id) {
             duplicates.extend(polled.remove(&lower));
         }
@@ -112,12 +115,12 @@ mod tests {
     }
 
     #[test]
-    fn of_one_name_the_higher_id_is_shown() {
+    fn the_higher_id_wins_if_two_repositories_share_a_name() {
         assert_eq!(selected(&Filter::default()), (vec![2, 3, 4], vec![1]));
     }
 
     #[test]
-    fn the_filters_come_first_and_a_repository_that_does_not_say_counts_as_private() {
+    fn filters_precede_duplicates_and_unknown_visibility_is_private() {
         let public = Filter {
             private: false,
             ..Filter::default()
@@ -140,7 +143,7 @@ mod tests {
         assert_eq!(
             selected(&none),
             (vec![], vec![]),
-            "* stays within a segment"
+            "`*` must not match a slash"
         );
     }
 }

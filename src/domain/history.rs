@@ -1,20 +1,20 @@
-//! What the diagnosis remembers between two judgements and, where there is a state, across restarts.
+//! The memory of the diagnosis between two judgements and, with a state file, across restarts.
 
 use super::{Defect, Operation, ProblemKind, Reason};
 use crate::support::clock::Timestamp;
 use std::collections::BTreeMap;
 
-/// What was found so far.
+/// The problems and shapes that the diagnosis has found so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct History {
-    /// Since when each kind has been found without a break.
+    /// The start of each kind of problem that is present now.
     pub since: BTreeMap<ProblemKind, Timestamp>,
-    /// When each known shape was last seen.
+    /// The time at which each known shape was last seen.
     pub shapes: BTreeMap<Shape, Timestamp>,
 }
 
 impl History {
-    /// Reads what [`Self::to_named`] wrote. Names that are not known, of another version, are ignored.
+    /// Parses the names of [`Self::to_named`]. Ignores unknown names, which another version wrote.
     pub fn of_named(named: &BTreeMap<Box<str>, Timestamp>) -> Self {
         let mut history = Self::default();
         for (name, at) in named {
@@ -29,7 +29,8 @@ impl History {
         history
     }
 
-    /// The same under names for the state file, such as `polls_failing` and `list_languages.completion`.
+    /// Names each entry for the state file, such as `polls_failing` and
+    /// `list_languages.completion`.
     pub fn to_named(&self) -> BTreeMap<Box<str>, Timestamp> {
         let kinds = self.since.iter();
         let kinds = kinds.map(|(kind, since)| (kind.label().into(), *since));
@@ -41,15 +42,16 @@ impl History {
     }
 }
 
-/// One way in which responses deviate from the specification: an operation, and a label of [`Defect`] or [`Reason`].
+/// One way in which responses deviate from the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shape {
     pub operation: Operation,
+    /// The label of a [`Defect`] or a [`Reason`].
     pub label: &'static str,
 }
 
 impl Shape {
-    /// `None` for duplicates, which come from the account and which the exporter resolves.
+    /// Returns `None` for duplicates, which come from the account and which the exporter resolves.
     pub fn of_defect(operation: Operation, defect: Defect) -> Option<Self> {
         let is_duplicate = matches!(
             defect,
@@ -59,13 +61,13 @@ impl Shape {
         (!is_duplicate).then_some(Self { operation, label })
     }
 
-    /// `None` for failures that say nothing of the response's shape.
+    /// Returns `None` for failures that do not concern the shape of a response.
     pub fn of_failure(operation: Operation, reason: Reason) -> Option<Self> {
         let label = reason.label();
         matches!(reason, Reason::Decode | Reason::Cursor).then_some(Self { operation, label })
     }
 
-    /// The shape that these labels name, such as `list_languages` and `completion`.
+    /// Returns the shape with these labels, such as `list_languages` and `completion`.
     fn from_labels(operation: &str, label: &str) -> Option<Self> {
         let operation = Operation::from_label(operation)?;
         let defect = Defect::from_label(label).and_then(|one| Self::of_defect(operation, one));
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_history_survives_its_names() {
+    fn a_history_survives_the_state_file() {
         let shape = Shape::of_defect(Operation::ListLanguages, Defect::Completion).unwrap();
         let cursor = Shape::of_failure(Operation::ListRepositories, Reason::Cursor).unwrap();
         let (one, two) = (Timestamp::from_millis(1), Timestamp::from_millis(2));

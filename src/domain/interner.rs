@@ -1,4 +1,4 @@
-//! Each language kept once: thousands of repositories have the same few dozen.
+//! A pool of shared languages: thousands of repositories have the same few dozen.
 
 use super::Language;
 use crate::support::lock::lock;
@@ -7,18 +7,21 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// The most languages that are kept: an API that invents languages cannot fill the memory.
+/// The maximum number of languages, so that an API that invents languages cannot fill the memory.
 const CAPACITY: usize = 100_000;
 
-/// The most bytes of their codes and names.
+/// The size of the codes and names, in bytes, from which the pool accepts no more languages.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// Returns the one copy of a language.
+/// The bounded pool of the languages that the API has reported.
+///
+/// The mutex guards the set of languages; repositories are read concurrently.
 #[derive(Debug, Default)]
 pub struct Interner(Mutex<KnownLanguages>);
 
 impl Interner {
-    /// `None` if it is a new one, and there is no room for more.
+    /// Returns the shared copy of a language, or `None` if the language is new and the pool is
+    /// full.
     pub fn language(&self, code: &str, name: &str) -> Option<Arc<Language>> {
         let language = Language {
             code: code.into(),
@@ -32,30 +35,29 @@ impl Interner {
         }
     }
 
-    /// Forgets what is no longer used.
+    /// Drops the languages that no repository uses.
     pub fn forget_unused(&self) {
         let KnownLanguages { languages, bytes } = &mut *lock(&self.0);
         languages.retain(|language| Arc::strong_count(language) > 1);
         *bytes = languages.iter().map(|language| size(language)).sum();
     }
 
-    /// How many languages are kept.
     #[cfg(test)]
     pub fn count(&self) -> usize {
         lock(&self.0).languages.len()
     }
 }
 
-/// Each language once.
+/// A set of shared languages without a bound.
 #[derive(Debug, Default)]
 pub struct KnownLanguages {
     languages: HashSet<Arc<Language>>,
-    /// Of their codes and names.
+    /// The total size of the codes and names.
     bytes: usize,
 }
 
 impl KnownLanguages {
-    /// The one copy of a language.
+    /// Returns the shared copy of a language.
     pub fn intern(&mut self, language: Language) -> Arc<Language> {
         if let Some(known) = self.languages.get(&language) {
             return Arc::clone(known);
@@ -67,7 +69,7 @@ impl KnownLanguages {
     }
 }
 
-/// The bytes of its code and name.
+/// Returns the size of the code and the name in bytes.
 fn size(language: &Language) -> usize {
     language.code.len() + language.name.len()
 }
@@ -77,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_names_are_bounded_by_their_bytes() {
+    fn long_names_are_bounded_by_their_size() {
         let interner = Interner::default();
         let name = "x".repeat(1000);
         let language = |number: usize| interner.language(&number.to_string(), &name);
@@ -86,11 +88,14 @@ mod tests {
         assert!(interner.language("0", &name).is_some(), "it is known");
         drop(kept);
         interner.forget_unused();
-        assert!(interner.language("new", &name).is_some(), "there is room");
+        assert!(
+            interner.language("new", &name).is_some(),
+            "the pool is empty"
+        );
     }
 
     #[test]
-    fn one_language_is_kept_once() {
+    fn equal_languages_share_one_copy() {
         let interner = Interner::default();
         let german = interner.language("de", "German").unwrap();
         assert!(Arc::ptr_eq(
@@ -102,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_uses_is_forgotten() {
+    fn unused_languages_are_forgotten() {
         let interner = Interner::default();
         let kept = interner.language("de", "German").unwrap();
         let _ = interner.language("de", "Deutsch");
@@ -116,12 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_so_many_and_no_more() {
+    fn a_full_pool_finds_known_languages_and_refuses_new_ones() {
         let interner = Interner::default();
         let kept: Vec<_> = (0..=CAPACITY)
             .map(|n| interner.language(&n.to_string(), ""))
             .collect();
         assert_eq!(kept.iter().flatten().count(), CAPACITY);
-        assert!(interner.language("7", "").is_some(), "known ones are found");
+        assert!(interner.language("7", "").is_some(), "it is known");
     }
 }

@@ -1,21 +1,20 @@
-//! Links to the places where translations are done: URL templates with placeholders.
+//! Links to the pages where people translate: URL templates with placeholders.
 
 use crate::domain::Repository;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
-/// The characters that a value is encoded in: all but letters, digits and the four that RFC 3986
-/// calls unreserved.
+/// The characters to percent-encode: all but the unreserved characters of RFC 3986.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// The templates of `links`: where repositories and their languages are translated.
+/// The templates of the configuration section `links`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Links {
-    /// `links.repository`
+    /// `links.repository`; it has no placeholder for a language.
     pub repository: Option<Template>,
     /// `links.language`
     pub language: Option<Template>,
@@ -24,7 +23,6 @@ pub struct Links {
 impl Links {
     /// Returns the URL where a repository is translated; `None` without `links.repository`.
     pub fn repository_url(&self, repository: &Repository) -> Option<String> {
-        // Its template has no placeholder for a code.
         Some(self.repository.as_ref()?.render(repository, ""))
     }
 
@@ -35,12 +33,12 @@ impl Links {
     }
 }
 
-/// Why a text is no URL template.
+/// The reason why a text is not a URL template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     #[error("does not begin with https:// or http://")]
     Scheme,
-    /// Its name may be anything.
+    /// The name may be any text; the caller decides whether to print it.
     #[error("holds an unknown placeholder")]
     UnknownPlaceholder(String),
     #[error("holds a brace without its counterpart")]
@@ -63,15 +61,15 @@ enum Part {
     Placeholder(Placeholder),
 }
 
-/// A value of a repository or language.
+/// A property of a repository or language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Placeholder {
     Id,
-    /// owner/repo, with the slash encoded too.
+    /// `owner/repo`; its slash is encoded, too.
     Repo,
-    /// The part of owner/repo before its last slash.
+    /// The part of `owner/repo` before its last slash.
     Owner,
-    /// The part behind that slash.
+    /// The part of `owner/repo` after its last slash.
     Name,
     /// The code of the language.
     Language,
@@ -94,7 +92,7 @@ impl Template {
     /// Parses a template for repositories, such as `https://translate.example.com/{owner}/{name}`.
     ///
     /// # Errors
-    /// The text cannot make URLs of repositories; `{language}` is unknown here.
+    /// Fails if the text cannot become a URL, or has the placeholder `{language}`.
     pub fn of_repository(text: &str) -> Result<Self, TemplateError> {
         let template = Self::of_language(text)?;
         if template
@@ -110,7 +108,7 @@ impl Template {
     /// `https://translate.example.com/{owner}/{name}/{language}`.
     ///
     /// # Errors
-    /// The text cannot make URLs.
+    /// Fails if the text cannot become a URL.
     pub fn of_language(text: &str) -> Result<Self, TemplateError> {
         let is_excluded = |c: char| c.is_whitespace() || c.is_control() || "\"'<>\\^`|".contains(c);
         if !text.starts_with("https://") && !text.starts_with("http://") {
@@ -155,7 +153,7 @@ impl Template {
         })
     }
 
-    /// Puts the value of each placeholder, percent-encoded, in its place.
+    /// Replaces each placeholder with its percent-encoded value.
     fn fill<'a>(&self, value: impl Fn(Placeholder) -> &'a str) -> String {
         let mut url = String::new();
         for part in &self.0 {
@@ -228,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_that_cannot_make_urls_is_refused() {
+    fn a_template_that_cannot_become_a_url_is_refused() {
         let unknown = |name: &str| TemplateError::UnknownPlaceholder(name.to_owned());
         for (text, error) in [
             ("ftp://t.example.com/{id}", TemplateError::Scheme),

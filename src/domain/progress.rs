@@ -1,22 +1,24 @@
-//! The progress clock: when was a language's completion last seen to rise?
+//! The progress clock: the time at which a language's completion was last seen to rise.
 //!
-//! A pure function of what was known, what was read, and the time. Completions are compared as the API reports them,
-//! so that a change of `api.completion_scale` is no progress.
+//! The clock compares completions as the API reports them, so that a change of
+//! `api.completion_scale` does not count as progress.
 
 use crate::{domain::Completion, support::clock::Timestamp};
 
-/// The clock of one language of one repository.
+/// The progress clock of one language of one repository.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// The last completion that was reported.
+    /// The last reported completion.
     pub completion: Completion,
-    /// When it was first seen, last rose, or fell from complete, whichever was last.
+    /// The time at which the completion was first seen, last rose, or fell from complete, whichever
+    /// came last.
     pub at: Timestamp,
 }
 
-/// The clock after `reading`, taken at `now`; `scale` is the completion that means finished.
+/// Returns the clock after `reading` at `now`; `scale` is the completion that means finished.
 ///
-/// A drop changes nothing, except that of a finished language: new text arrived, and its translators' time begins then.
+/// A drop leaves the clock alone, unless the language was finished: then new text has arrived, and
+/// the translators' time starts.
 pub fn advance(
     previous: Option<Progress>,
     reading: Completion,
@@ -63,27 +65,27 @@ mod tests {
     }
 
     #[test]
-    fn stands_while_completion_stands_or_falls() {
+    fn stands_while_the_completion_stands_or_falls() {
         assert_eq!(clock_after(&[50.0, 50.0, 48.0, 46.0], 100.0), 0);
     }
 
     #[test]
-    fn moves_when_completion_rises_even_from_a_dip() {
+    fn moves_when_the_completion_rises_even_from_a_dip() {
         assert_eq!(clock_after(&[50.0, 49.0, 50.0], 100.0), 2);
     }
 
     #[test]
-    fn starts_anew_when_a_finished_language_gets_new_text() {
+    fn restarts_when_a_finished_language_gets_new_text() {
         assert_eq!(clock_after(&[100.0, 100.0, 97.0, 97.0], 100.0), 2);
         assert_eq!(
             clock_after(&[110.0, 105.0], 100.0),
             0,
-            "above the scale it is still finished"
+            "a completion above the scale is finished, too"
         );
     }
 
     #[test]
-    fn a_change_of_scale_is_no_progress() {
+    fn a_change_of_scale_does_not_count_as_progress() {
         let before = advance(None, Completion::new(1.0).unwrap(), 1.0, START);
         let after = advance(
             Some(before),

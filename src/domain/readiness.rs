@@ -1,4 +1,5 @@
-//! What the table, the JSON and the status page share: what is ready and what is due, means, percentages and causes.
+//! Readiness: the translations that are ready, stalled or due, with totals, means and the causes of
+//! failures. All outputs for people and the status page share these figures.
 
 use crate::{
     domain::{
@@ -17,10 +18,11 @@ use std::{
     time::Duration,
 };
 
-/// A language that is behind and without progress for this long is stalled.
+/// The time without progress after which a language below its target counts as stalled.
 pub const STALLED_AFTER: Duration = Duration::from_secs(7 * DAY);
 
-/// What is not ready is at risk when it is due within this time; the alert `TranslationTargetAtRisk` has the same limit.
+/// The time before its date from which an unready translation is at risk. The alert
+/// `TranslationTargetAtRisk` has the same limit.
 pub const AT_RISK_WITHIN: Duration = Duration::from_secs(14 * DAY);
 
 const DAY: u64 = 24 * 3600;
@@ -30,7 +32,7 @@ const DAY: u64 = 24 * 3600;
 pub struct Translation<'a> {
     pub repository: &'a str,
     pub reading: &'a Reading,
-    /// See [`crate::domain::Completion::ratio`]; `None` if the API reported none.
+    /// See [`crate::domain::Completion::ratio`]; `None` if the API reports no completion.
     pub ratio: Option<f64>,
     pub target: Target,
 }
@@ -40,7 +42,7 @@ impl<'a> Translation<'a> {
         &self.reading.language.code
     }
 
-    /// Whether it is ready; `None` if that is unknown.
+    /// Returns whether the target is met; `None` if that is unknown.
     pub fn is_met(&self) -> Option<bool> {
         self.target.is_met(self.ratio)
     }
@@ -49,7 +51,7 @@ impl<'a> Translation<'a> {
         self.is_met() == Some(true)
     }
 
-    /// How much is missing until it is ready; `None` if that is unknown.
+    /// Returns the gap between the ratio and the target; `None` if the ratio is unknown.
     pub fn missing(&self) -> Option<f64> {
         if self.is_ready() {
             return Some(0.0);
@@ -63,22 +65,23 @@ impl<'a> Translation<'a> {
             && progress.is_some_and(|progress| now.since(progress.at) >= STALLED_AFTER)
     }
 
-    /// How its date stands, if it has one.
+    /// Returns the state of the date, or `None` if the target has no date.
     pub fn deadline(&self, now: Timestamp) -> Option<Deadline> {
         let due = self.target.due?;
         Some(Deadline::of(due, self.is_ready(), now))
     }
 }
 
-/// How a date stands.
+/// The state of a date by which translations must be ready.
 #[derive(Debug)]
 pub enum Deadline {
-    /// It has passed, and not everything is ready.
+    /// The date has passed, and a translation is not ready.
     Missed,
-    /// It is near, and not everything is ready.
+    /// The date is near, and a translation is not ready.
     AtRisk,
+    /// The date is far, and a translation is not ready.
     Ahead,
-    /// Everything is ready.
+    /// All translations are ready.
     Met,
 }
 
@@ -96,7 +99,7 @@ impl Deadline {
     }
 }
 
-/// A date, such as `2026-12-24`, or `2026-12-24 18:00 UTC` where it is not the end of the day.
+/// Formats a date as `2026-12-24`, or as `2026-12-24 18:00 UTC` if it is not the end of the day.
 pub fn day(due: Timestamp) -> String {
     let time = due.to_string();
     match time.strip_suffix("T23:59:59Z") {
@@ -105,7 +108,7 @@ pub fn day(due: Timestamp) -> String {
     }
 }
 
-/// How far a date is from now, such as `12 days left` or `3 days ago`.
+/// Formats the distance of a date from now, such as `12 days left` or `3 days ago`.
 pub fn days(due: Timestamp, now: Timestamp) -> String {
     let (distance, direction) = if due < now {
         (now.since(due), "ago")
@@ -118,7 +121,8 @@ pub fn days(due: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// A mean of ratios, each clamped to 0 to 1 so that one absurd value does not outweigh all others.
+/// A mean of ratios. Each is clamped to 0 to 1, so that one absurd value cannot outweigh all
+/// others.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Mean {
     sum: f64,
@@ -133,24 +137,24 @@ impl Mean {
         }
     }
 
-    /// `None` if there is nothing to take the mean of.
+    /// Returns `None` for a mean of no ratios.
     pub fn get(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
 }
 
-/// Totals of several translations.
+/// The totals of several translations.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Totals {
     pub all: usize,
     pub ready: usize,
     pub stalled: usize,
     pub mean: Mean,
-    /// How much is missing on average until all are ready.
+    /// The mean gap between ratio and target.
     pub missing: Mean,
-    /// The latest.
+    /// The latest progress of a translation.
     pub last_progress: Option<Timestamp>,
-    /// The earliest date of what is not ready.
+    /// The earliest date of a translation that is not ready.
     pub due: Option<Timestamp>,
 }
 
@@ -169,7 +173,7 @@ impl Totals {
         }
     }
 
-    /// Of all languages of these repositories; without dates.
+    /// Sums the totals of these repositories, without their times.
     pub fn of(rows: &[Row<'_>]) -> Self {
         let mut sum = Self::default();
         for Row { totals, .. } in rows {
@@ -178,7 +182,7 @@ impl Totals {
         sum
     }
 
-    /// Adds the counts and means of other translations; dates stay as they are.
+    /// Adds the counts and means of other translations, but not their times.
     pub fn merge(&mut self, other: &Self) {
         self.all += other.all;
         self.ready += other.ready;
@@ -192,27 +196,27 @@ impl Totals {
         }
     }
 
-    /// Whether there is something, and all of it is ready.
+    /// Returns whether there are translations and all of them are ready.
     pub fn is_ready(&self) -> bool {
         self.all > 0 && self.ready == self.all
     }
 
-    /// How many of them report no completion, so that nobody knows whether they are ready.
+    /// Counts the translations without a reported completion, whose readiness is unknown.
     pub fn unknown(&self) -> usize {
         self.all - usize::try_from(self.missing.count).unwrap_or(self.all)
     }
 
-    /// How many of them are not ready.
+    /// Counts the translations that are not ready.
     pub fn behind(&self) -> usize {
         self.all - self.ready
     }
 }
 
-/// A repository with totals of its languages.
+/// A repository with the totals of its languages.
 #[derive(Debug)]
 pub struct Row<'a> {
     pub shown: &'a Shown,
-    /// Those that are looked at; empty if none are known.
+    /// The readings that the totals cover; empty while no languages are known.
     readings: &'a [Reading],
     targets: RepositoryTargets<'a>,
     scale: f64,
@@ -220,23 +224,23 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Whether its languages are known.
+    /// Returns whether the languages of the repository are known.
     pub fn is_read(&self) -> bool {
         self.shown.condition.languages().is_some()
     }
 
-    /// Whether it is known to have no languages.
+    /// Returns whether the repository is known to have no languages.
     pub fn has_none(&self) -> bool {
         self.is_read() && self.totals.all == 0
     }
 
-    /// Its languages, in the order of their codes.
+    /// Returns the translations, sorted by code.
     pub fn translations(&self) -> impl Iterator<Item = Translation<'a>> {
         let readings = self.readings.iter();
         readings.map(|reading| self.translation(reading))
     }
 
-    /// `None` if the code is no target language of the repository.
+    /// Returns `None` if the repository does not have the language.
     pub fn language(&self, code: &str) -> Option<Translation<'a>> {
         let reading = find(self.readings, code)?;
         Some(self.translation(reading))
@@ -254,7 +258,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// All repositories, or with a code those that have this language, with this language alone; in the order of their names.
+/// Returns the rows of all repositories, sorted by name. With a code, returns only the repositories
+/// that have this language, and their rows cover this language alone.
 pub fn rows<'a>(snapshot: &'a Snapshot, code: Option<&str>, now: Timestamp) -> Vec<Row<'a>> {
     let mut rows = Vec::with_capacity(snapshot.repositories.len());
     for shown in &snapshot.repositories {
@@ -268,7 +273,7 @@ pub fn rows<'a>(snapshot: &'a Snapshot, code: Option<&str>, now: Timestamp) -> V
     rows
 }
 
-/// Judges these readings of a repository by the targets and the scale of `snapshot`.
+/// Judges readings of one repository by the targets and the scale of `snapshot`.
 pub fn row<'a>(
     snapshot: &'a Snapshot,
     shown: &'a Shown,
@@ -288,7 +293,7 @@ pub fn row<'a>(
     row
 }
 
-/// The codes of the languages of these repositories, in their order, each with its totals.
+/// Returns the totals of each language, sorted by code.
 pub fn languages<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<(&'a str, Totals)> {
     let mut languages: BTreeMap<_, Totals> = BTreeMap::new();
     for translation in rows.iter().flat_map(Row::translations) {
@@ -298,16 +303,16 @@ pub fn languages<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<(&'a str, Totals)>
     languages.into_iter().collect()
 }
 
-/// Several translations, and some of those that are not ready.
+/// The translations with one date.
 #[derive(Debug, Default)]
 pub struct Due<'a> {
     pub totals: Totals,
-    /// The furthest from ready first, what is unknown last.
+    /// The translations furthest from their targets, the worst first; unknown ones come last.
     pub furthest: Vec<Translation<'a>>,
 }
 
 impl<'a> Due<'a> {
-    /// Names at most `most` that are not ready.
+    /// Adds a translation, and keeps it among the `most` furthest ones if it is not ready.
     pub fn add(&mut self, translation: Translation<'a>, most: usize, now: Timestamp) {
         self.totals.add(&translation, now);
         let missing = translation.missing();
@@ -321,8 +326,8 @@ impl<'a> Due<'a> {
     }
 }
 
-/// The dates of these repositories' languages, the earliest first, except those that were met. Each names at most `most`
-/// that are not ready.
+/// Returns the dates of these repositories, the earliest first, without past dates that were met.
+/// Each date names at most `most` translations that are not ready.
 pub fn dates<'a>(rows: &[Row<'a>], most: usize, now: Timestamp) -> BTreeMap<Timestamp, Due<'a>> {
     let mut dates: BTreeMap<_, Due<'a>> = BTreeMap::new();
     let with_dates = rows.iter().filter(|row| row.targets.have_dates());
@@ -335,7 +340,7 @@ pub fn dates<'a>(rows: &[Row<'a>], most: usize, now: Timestamp) -> BTreeMap<Time
     dates
 }
 
-/// Sorts by what is missing until all is ready; items without a completion come last.
+/// Sorts by the gap to the target, the largest first. Items without a completion come last.
 pub fn furthest_first<T>(items: &mut [T], missing: impl Fn(&T) -> Option<f64>) {
     items.sort_by(|one, other| {
         missing(other)
@@ -344,23 +349,21 @@ pub fn furthest_first<T>(items: &mut [T], missing: impl Fn(&T) -> Option<f64>) {
     });
 }
 
-/// Why repositories fail.
+/// A reason why repositories fail.
 #[derive(Debug)]
 pub struct Cause<'a> {
-    /// The names of the repositories with this cause.
+    /// The names of the repositories that fail for this reason.
     pub repositories: Vec<&'a str>,
-    /// The one that has lasted longest.
+    /// The failure that has lasted longest.
     pub lasting: &'a Lasting,
 }
 
-/// Why repositories fail, the most frequent cause first; failures for the same reason count as one cause.
-///
-/// Of the failures that `is_named` chooses.
-pub fn causes(snapshot: &Snapshot, is_named: impl Fn(&ReadFailure) -> bool) -> Vec<Cause<'_>> {
+/// Groups the failures that pass `accepts` by their reasons, the most frequent first.
+pub fn causes(snapshot: &Snapshot, accepts: impl Fn(&ReadFailure) -> bool) -> Vec<Cause<'_>> {
     let mut causes: BTreeMap<Option<Reason>, Cause<'_>> = BTreeMap::new();
     for shown in &snapshot.repositories {
         if let Some(failure) = shown.condition.failure()
-            && is_named(failure)
+            && accepts(failure)
         {
             let lasting = &failure.lasting;
             let cause = causes.entry(failure.reason).or_insert(Cause {
@@ -378,9 +381,10 @@ pub fn causes(snapshot: &Snapshot, is_named: impl Fn(&ReadFailure) -> bool) -> V
     causes
 }
 
-/// A ratio in whole percent, rounded down so that only what is complete shows 100; at most four columns wide.
+/// Formats a ratio in whole percent, at most four columns wide. Rounds down, so that 100 means
+/// complete.
 pub fn percent(ratio: f64) -> String {
-    // 0.29 * 100 is a little less than 29.
+    // Without the 1e-9, 0.29 would show as 28: 0.29 * 100 is 28.999999999999996.
     match (ratio * 100.0 + 1e-9).floor() {
         _ if ratio < 0.0 => "<0".to_owned(),
         percent if percent > 999.0 => ">999".to_owned(),

@@ -1,4 +1,4 @@
-//! What an answer of the API means: pages of the listing, lists of languages, and their defects.
+//! Decoded responses of the API: pages of the listing, lists of languages, and their defects.
 
 use super::{Completion, Defect, Language, Repository, RepositoryId};
 use crate::support::clock::Timestamp;
@@ -8,20 +8,21 @@ use std::{
     sync::Arc,
 };
 
-/// How many defects are described.
+/// The maximum number of defects with a description; further ones are only counted.
 const MAX_DESCRIBED: usize = 100;
 
 /// One bad entry, or one bad field of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadEntry {
-    /// Which entry of an answer it is, counted from 1; `None` if the defect shows only across answers.
+    /// The position of the entry in its response, from 1; `None` if the defect is a conflict
+    /// between entries.
     pub place: Option<usize>,
-    /// Its id, name or code, as far as they can be read; otherwise empty.
+    /// The readable ones of the id, the name and the code of the entry.
     pub identity: String,
     pub defect: Defect,
 }
 
-/// Such as `entry 3 (id 7, "owner/repo"): created_at`.
+/// Formats the entry as `entry 3 (id 7, "owner/repo"): created_at`.
 impl fmt::Display for BadEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -38,11 +39,11 @@ impl fmt::Display for BadEntry {
     }
 }
 
-/// What is bad in an answer, or in a listing of several.
+/// The defects of a response, or of all pages of a listing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Defects {
     pub all: Vec<Defect>,
-    /// The first of them, at most 100.
+    /// The first 100 defects with their entries.
     pub described: Vec<BadEntry>,
 }
 
@@ -59,12 +60,12 @@ impl Defects {
         }
     }
 
-    /// Adds a repository that cannot be used because of another one in the listing.
+    /// Adds a repository whose id or name another repository of the listing has.
     pub fn add_duplicate(&mut self, defect: Defect, Repository { id, name, .. }: &Repository) {
         self.add(defect, None, format_args!("id {id}, {name:?}"));
     }
 
-    /// Adds those of another answer.
+    /// Adds the defects of another response.
     pub fn append(&mut self, mut other: Self) {
         self.all.append(&mut other.all);
         self.described.append(&mut other.described);
@@ -72,10 +73,11 @@ impl Defects {
     }
 }
 
-/// How often responses leave a field out, and how often they spell its zero (0 or false) out.
+/// The number of times that responses leave a field out, and that they spell its zero (0 or false)
+/// out.
 ///
-/// Protobuf's JSON leaves out fields whose value is zero unless the server asks otherwise. An absent
-/// field then means zero; in any other API it means that the value is unknown.
+/// Protobuf's JSON leaves out fields whose value is zero unless the server asks otherwise. An
+/// absent field then means zero; in any other API it means that the value is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ZeroCount {
     pub absent: usize,
@@ -88,40 +90,40 @@ impl ZeroCount {
         self.spelled_out += other.spelled_out;
     }
 
-    /// Whether the field is absent in a way that suggests omitted zeros.
+    /// Returns whether the counts suggest that the API omits zeros.
     pub fn suggests_omission(self) -> bool {
         self.absent > 0 && self.spelled_out == 0
     }
 }
 
-/// The zeros of the fields that may be absent. All are 0 while `api.omits_zeros` is set.
+/// The zeros of the fields that may be absent. All counts are 0 while `api.omits_zeros` is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Zeros {
     pub completion: ZeroCount,
     pub private: ZeroCount,
 }
 
-/// How the listing continues after a page.
+/// The continuation of the listing after a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Next {
-    /// The page is empty: this was the end.
+    /// The page is empty, which ends the listing.
     #[default]
     End,
-    /// The id of the last entry.
+    /// The next page begins after this id, which is the last one of the page.
     After(RepositoryId),
     /// The id of the last entry cannot be read.
     Unreadable,
 }
 
-/// What a listing has shown so far, or one page of it.
+/// The entries of a page, or of all pages so far.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Listing {
     pub repositories: BTreeMap<RepositoryId, Arc<Repository>>,
-    /// Ids of entries whose name cannot be read: they are listed, though nothing new is known of them.
+    /// The ids of entries without a readable name. They prove that a known repository still exists.
     pub nameless: HashSet<RepositoryId>,
-    /// Names of entries whose id cannot be read: likewise.
+    /// The names of entries without a readable id, which prove the same.
     pub unidentified: HashSet<Arc<str>>,
-    /// The bytes of all names, those that appear again counted again.
+    /// The total size of the names, repeated ones included.
     pub name_bytes: usize,
     /// The zeros of the field `private`.
     pub private: ZeroCount,
@@ -129,7 +131,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Adds a repository; the first of an id counts.
+    /// Adds a repository. A later repository with the same id is a defect.
     pub fn add(&mut self, repository: Arc<Repository>) {
         self.name_bytes += repository.name.len();
         match self.repositories.entry(repository.id) {
@@ -157,12 +159,12 @@ impl Listing {
         }
     }
 
-    /// How many repositories it has shown.
+    /// Counts the listed repositories.
     pub fn count(&self) -> usize {
         self.repositories.len() + self.nameless.len() + self.unidentified.len()
     }
 
-    /// Whether it shows this repository, even if only its id or only its name can be read.
+    /// Returns whether the listing contains the repository, by its id or by its name.
     pub fn shows(&self, repository: &Repository) -> bool {
         self.repositories.contains_key(&repository.id)
             || self.nameless.contains(&repository.id)
@@ -175,7 +177,7 @@ impl Listing {
 pub struct Page {
     pub listing: Listing,
     pub next: Next,
-    /// When the API sent the page, by its own clock: the header Date.
+    /// The header Date: the time of the response by the API's clock.
     pub sent_at: Option<Timestamp>,
 }
 
@@ -183,14 +185,14 @@ pub struct Page {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetLanguage {
     pub language: Arc<Language>,
-    /// `None` if the API gave none that can be read.
+    /// `None` if the API reports no readable completion.
     pub completion: Option<Completion>,
 }
 
 /// The languages of one repository.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LanguageList {
-    /// In the order of their codes, each code once.
+    /// Sorted by code, each code once.
     pub languages: Vec<TargetLanguage>,
     /// The zeros of the field `completion`.
     pub completion: ZeroCount,

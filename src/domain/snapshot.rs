@@ -1,7 +1,7 @@
-//! The immutable answer to "what do we know now".
+//! The snapshot: an immutable view of all known repositories, and the status of polling.
 //!
-//! A new snapshot is built for each publication and replaces the previous one atomically. What did not change is shared
-//! between them, by `Arc`.
+//! Each publication builds a new snapshot, which replaces the previous one atomically. The two
+//! share unchanged repositories by `Arc`.
 
 use crate::{
     domain::{
@@ -15,27 +15,28 @@ use crate::{
 };
 use std::{collections::BTreeMap, ptr, sync::Arc, time::Duration};
 
-/// One language of a repository as it was last read, with its clock. Kept small, as there is one for every two series.
+/// One language of a repository as last read, with its progress clock. Every two series of the
+/// exposition have a reading, so that its size decides the memory of a large account.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// Shared by all repositories that have it.
+    /// Shared with the other repositories that have the language.
     pub language: Arc<Language>,
     pub reported: Reported,
 }
 
-/// What the API reports of a language's completion.
+/// The completion of a language, as far as the API has reported one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reported {
-    /// None that could be read, ever.
+    /// No response had a readable completion.
     Never,
-    /// None that could be read last time; this was the last before.
+    /// An earlier response had a readable completion, the last one did not.
     Before(Progress),
-    /// This, at the last read.
+    /// The last response had a readable completion.
     Now(Progress),
 }
 
 impl Reading {
-    /// `None` if the API gave none that can be read.
+    /// Returns `None` if the last response had no readable completion.
     pub fn completion(&self) -> Option<Completion> {
         match self.reported {
             Reported::Now(progress) => Some(progress.completion),
@@ -43,7 +44,7 @@ impl Reading {
         }
     }
 
-    /// `None` until the language has reported a completion for the first time.
+    /// Returns `None` until the API has reported a completion for the first time.
     pub fn progress(&self) -> Option<Progress> {
         match self.reported {
             Reported::Now(progress) | Reported::Before(progress) => Some(progress),
@@ -52,7 +53,7 @@ impl Reading {
     }
 }
 
-/// The reading with this code, among readings in the order of their codes.
+/// Finds the reading of a language. The readings must be sorted by code.
 pub fn find<'a>(readings: &'a [Reading], code: &str) -> Option<&'a Reading> {
     let index = readings
         .binary_search_by(|reading| (*reading.language.code).cmp(code))
@@ -64,22 +65,22 @@ pub fn find<'a>(readings: &'a [Reading], code: &str) -> Option<&'a Reading> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Languages {
     pub read_at: Timestamp,
-    /// In the order of their codes, each code once.
+    /// Sorted by code, each code once.
     pub readings: Arc<[Reading]>,
 }
 
-/// What is known of a repository's languages. Each repository is in one condition.
+/// The condition of a repository's languages. Each repository is in one condition.
 #[derive(Debug, Clone)]
 pub enum Condition {
-    /// Never read. The failure is that of its first attempts, if there were any.
+    /// No read has succeeded yet; the failure is present once one has failed.
     Pending(Option<ReadFailure>),
-    /// Not read by this process yet; the data are from the state file.
+    /// The data come from the state file; this process has not read the repository yet.
     Restored(Arc<Languages>),
     /// The last read succeeded.
     Fresh(Arc<Languages>),
-    /// The last read failed; the data from before are not stale yet.
+    /// The last read failed; the data of an earlier read are not stale yet.
     Failing(Arc<Languages>, ReadFailure),
-    /// The data read at `read_at` are no longer shown.
+    /// The data, read at `read_at`, are too old to be shown.
     Stale {
         read_at: Timestamp,
         failure: Option<ReadFailure>,
@@ -87,7 +88,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// The value of the label `state`.
+    /// Returns the value of the metric label `state`.
     pub fn label(&self) -> &'static str {
         match self {
             Self::Pending(_) | Self::Restored(_) => "pending",
@@ -97,7 +98,7 @@ impl Condition {
         }
     }
 
-    /// The languages to show, if there are any.
+    /// Returns the languages to show, or `None` if they are unknown or stale.
     pub fn languages(&self) -> Option<&Arc<Languages>> {
         match self {
             Self::Restored(languages) | Self::Fresh(languages) | Self::Failing(languages, _) => {
@@ -107,7 +108,7 @@ impl Condition {
         }
     }
 
-    /// The same, to be replaced.
+    /// Returns the languages to show for replacement.
     pub fn languages_mut(&mut self) -> Option<&mut Arc<Languages>> {
         match self {
             Self::Restored(languages) | Self::Fresh(languages) | Self::Failing(languages, _) => {
@@ -117,7 +118,7 @@ impl Condition {
         }
     }
 
-    /// When the languages were last read in full.
+    /// Returns the time at which the languages were last read in full.
     pub fn last_success(&self) -> Option<Timestamp> {
         match self {
             Self::Stale { read_at, .. } => Some(*read_at),
@@ -134,7 +135,7 @@ impl Condition {
     }
 }
 
-/// A repository that is shown.
+/// A repository of the snapshot.
 #[derive(Debug, Clone)]
 pub struct Shown {
     pub repository: Arc<Repository>,
@@ -142,7 +143,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Its languages in the order of their codes; empty if none are shown.
+    /// Returns the readings sorted by code; the slice is empty while no languages are shown.
     pub fn readings(&self) -> &[Reading] {
         match self.condition.languages() {
             Some(languages) => &languages.readings,
@@ -151,50 +152,51 @@ impl Shown {
     }
 }
 
-/// What is known now.
+/// All repositories and languages as known at one time.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     pub taken_at: Timestamp,
-    /// In the order of their names, each name once.
+    /// Sorted by name, each name once.
     pub repositories: Vec<Shown>,
-    /// How many repositories of the listing are left out, by the filters or because another one has the same name.
+    /// The number of listed repositories left out by the filters, or for a duplicate name.
     pub filtered: usize,
-    /// How many ids of the last complete listing have no name that can be read. Those that had one before keep it.
+    /// The number of ids without a readable name in the last complete listing. A repository that
+    /// had a name before keeps it.
     pub unnamed: usize,
-    /// How many repositories the last complete listing lacked, if so many that the next one must confirm it.
+    /// The number of repositories missing from the last complete listing while their removal waits
+    /// for the next listing to confirm it; otherwise 0.
     pub unconfirmed: usize,
     pub falls: Falls,
     /// `api.completion_scale`: the completion that means finished.
     pub completion_scale: f64,
-    /// `targets`: when each language is ready.
+    /// `targets`: the ratio and the date at which each language is ready.
     pub targets: Arc<Targets>,
-    /// `links`: where each repository and language is translated.
+    /// `links`: the URL at which each repository and language is translated.
     pub links: Arc<Links>,
 }
 
 impl Snapshot {
-    /// How many repositories are in such a condition.
-    pub fn count(&self, is_such: impl Fn(&Condition) -> bool) -> usize {
+    /// Counts the repositories whose condition passes `accepts`.
+    pub fn count(&self, accepts: impl Fn(&Condition) -> bool) -> usize {
         self.repositories
             .iter()
-            .filter(|shown| is_such(&shown.condition))
+            .filter(|shown| accepts(&shown.condition))
             .count()
     }
 
-    /// All languages that are shown.
     fn readings(&self) -> impl Iterator<Item = &Reading> + Clone {
         self.repositories.iter().flat_map(Shown::readings)
     }
 
-    /// All completions that are shown.
+    /// Returns all shown completions, in the API's unit.
     pub fn completions(&self) -> impl Iterator<Item = f64> + Clone {
         self.readings()
             .filter_map(Reading::completion)
             .map(Completion::get)
     }
 
-    /// The codes of all languages, each with the name that most repositories give it: of two as frequent the first in
-    /// their order, and an empty one if no repository has a name for it.
+    /// Returns the code of each language with the name that most repositories give it. On a tie the
+    /// first name in alphabetical order counts; the name is empty if no repository has one.
     pub fn language_names(&self) -> BTreeMap<&str, &str> {
         let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for Reading { language, .. } in self.readings() {
@@ -213,7 +215,8 @@ impl Snapshot {
             .collect()
     }
 
-    /// The entries of `targets` that apply to no language, as far as the languages of all repositories are known.
+    /// Returns the entries of `targets` that apply to no language. A repository whose languages are
+    /// unknown counts as using every entry that matches its name.
     pub fn unused_targets(&self) -> Vec<&Entry> {
         let mut unused: Vec<&Entry> = self.targets.0.iter().collect();
         for shown in &self.repositories {
@@ -223,7 +226,6 @@ impl Snapshot {
             let targets = self.targets.of_repository(&shown.repository.name);
             let mut used = Vec::new();
             match shown.condition.languages() {
-                // Any of them may apply to a language that is not known.
                 None => used.clone_from(&targets.0),
                 Some(languages) => {
                     for reading in &*languages.readings {
@@ -237,48 +239,48 @@ impl Snapshot {
     }
 }
 
-/// Whether a completion is above 0 and none is above 1, although the scale is: the API does not say whether it reports 0 to
-/// 100 or 0 to 1.
+/// Returns whether the completions look like 0 to 1 although the scale is larger: at least one is
+/// above 0 and none is above 1. The API specification leaves the range open.
 pub fn is_scale_suspect(scale: f64, mut completions: impl Iterator<Item = f64> + Clone) -> bool {
     scale > 1.0
         && completions.clone().all(|completion| completion <= 1.0)
         && completions.any(|completion| completion > 0.0)
 }
 
-/// How many completions are below 0 or above the scale.
+/// Counts the completions below 0 or above the scale.
 pub fn out_of_scale(scale: f64, completions: impl Iterator<Item = f64>) -> usize {
     completions
         .filter(|completion| *completion < 0.0 || *completion > scale)
         .count()
 }
 
-/// How a poll ended.
+/// The outcome of a poll.
 #[derive(Debug, Clone, Default)]
 pub struct PollOutcome {
     pub ended_at: Timestamp,
     pub duration: Duration,
-    /// Why the listing did not reach its end, if it did not.
+    /// The failure of the listing; `None` if the listing reached its end.
     pub listing: Option<Lasting>,
-    /// Why the poll ended before everything was requested, or read nothing, if so.
+    /// The reason why the poll ended early or read nothing; `None` otherwise.
     pub stop: Option<Stop>,
-    /// How many repositories were read in full.
+    /// The number of repositories read in full.
     pub read: usize,
-    /// How many repositories failed.
+    /// The number of repositories that could not be read.
     pub failed: usize,
-    /// How many repositories were not requested, or their request came to nothing, because the poll ended early.
+    /// The number of repositories left without a response because the poll ended early.
     pub unreached: usize,
-    /// How many repositories that failed before were left to later polls.
+    /// The number of earlier failures that the poll left to later polls.
     pub postponed: usize,
 }
 
 impl PollOutcome {
-    /// Why not everything was listed and requested, if so: what ended the poll, or else what ended the listing.
+    /// Returns the failure that ended the poll early, or else the failure that ended the listing.
     pub fn cut_short(&self) -> Option<&Lasting> {
         let stop = self.stop.as_ref().map(|stop| &stop.lasting);
         stop.or(self.listing.as_ref())
     }
 
-    /// Why the poll did not read everything, if it did not: the first of its reasons.
+    /// Returns the first reason why the poll did not read everything, or `None` if it did.
     pub fn failure(&self) -> Option<PollFailure> {
         if let Some(stop) = &self.stop {
             Some(stop.reason)
@@ -291,7 +293,7 @@ impl PollOutcome {
         }
     }
 
-    /// Whether the poll read everything.
+    /// Returns whether the poll read everything.
     pub fn is_success(&self) -> bool {
         self.failure().is_none()
     }
@@ -304,67 +306,67 @@ pub struct Running {
     pub step: Step,
 }
 
-/// How far the poll under way has come.
+/// The progress of the poll under way.
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
-    /// It reads the listing, which has shown so many repositories so far.
+    /// The poll reads the listing, which has shown `shown` repositories so far.
     Listing { shown: usize },
-    /// It reads repositories.
+    /// The poll reads repositories.
     Reading {
-        /// Whether the listing has reached its end.
+        /// True if the listing reached its end.
         is_listed: bool,
-        /// How many repositories there are to request.
+        /// The number of repositories to request.
         of: usize,
-        /// How many of them were read or failed.
+        /// The number of repositories that were read or failed.
         tried: usize,
-        /// How many were read in full.
+        /// The number of repositories read in full.
         read: usize,
     },
 }
 
-/// What the poller does.
+/// The activity of the poller.
 #[derive(Debug, Clone, Copy)]
 pub enum Activity {
     Polling(Running),
-    /// It waits for the next poll, and for when, once that is known.
+    /// The poller waits for the next poll; its time may not be known yet.
     Waiting(Option<Timestamp>),
 }
 
 /// The pace of requests while the API allows less than `api.requests_per_second`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
-    /// The rate now, which rises step by step.
+    /// The current rate, which rises step by step.
     pub requests_per_second: f64,
-    /// The highest rate that the API is known to allow, in requests a second.
+    /// The highest rate, in requests a second, that the API is known to allow.
     pub allowed: f64,
-    /// The status with which the API last refused a request for its pace: 429 or 503.
+    /// The status with which the API last refused a request for exceeding the pace: 429 or 503.
     pub status: u16,
 }
 
-/// The state of polling; published with the snapshot, so that readiness and the page can distinguish a refused key from a
-/// slow start.
+/// The status of polling. Each publication has one beside the snapshot, so that readiness and the
+/// page can distinguish a refused key from a slow start.
 #[derive(Debug, Clone)]
 pub struct PollStatus {
     pub interval: Duration,
     pub activity: Activity,
-    /// The last poll that has ended.
+    /// The outcome of the last poll that has ended.
     pub last: Option<PollOutcome>,
-    /// When a poll last read everything.
+    /// The end of the last poll that read everything.
     pub last_success_at: Option<Timestamp>,
-    /// Until when Retry-After holds all requests; `None` if there is no hold.
+    /// The end of the hold that Retry-After demanded; `None` without a hold.
     pub held_until: Option<Timestamp>,
     /// `None` while the API allows the configured rate.
     pub pace: Option<Pace>,
     /// The zeros that the API spells out or leaves out.
     pub zeros: Zeros,
-    /// Whether all data are there to serve: a listing was complete, or data came from the state file.
+    /// True once a listing was complete, or data came from the state file.
     pub has_data: bool,
-    /// Whether the progress clock outlives a restart.
+    /// True if the progress clock survives a restart.
     pub state_is_kept: bool,
 }
 
 impl PollStatus {
-    /// The poll under way.
+    /// Returns the poll under way.
     pub fn running(&self) -> Option<Running> {
         match self.activity {
             Activity::Polling(running) => Some(running),
@@ -372,7 +374,7 @@ impl PollStatus {
         }
     }
 
-    /// When the next poll begins, while none is under way.
+    /// Returns the start of the next poll while none is under way.
     pub fn next_poll_at(&self) -> Option<Timestamp> {
         match self.activity {
             Activity::Polling(_) => None,
@@ -386,7 +388,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reading_is_small_since_there_is_one_for_every_two_series() {
+    fn a_reading_has_32_bytes() {
         assert_eq!(size_of::<Reading>(), 32);
     }
 }

@@ -1,14 +1,15 @@
-//! When a language is ready: the first entry of `targets` that matches it says at which ratio, and by when.
+//! Targets: the ratio at which each language is ready, and the date by which it should be.
 //!
-//! A pure function of that list. What no entry matches is ready at 1, without a date.
+//! The first entry of `targets` that matches a language counts. A language without a matching entry
+//! is ready at a ratio of 1 and has no date.
 
 use crate::support::clock::Timestamp;
 use globset::GlobSet;
 
-/// When a language is ready.
+/// The ratio and the date at which a language is ready.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// The completion ratio that is enough: 0 to 1.
+    /// The lowest completion ratio that is ready: 0 to 1.
     pub ratio: f64,
     pub due: Option<Timestamp>,
 }
@@ -23,8 +24,8 @@ impl Default for Target {
 }
 
 impl Target {
-    /// Whether a language with this completion ratio is ready; `None` if it reports none. A target of 0 is always met: such
-    /// a language rests.
+    /// Returns whether a language with this ratio is ready; `None` if its ratio is unknown. A
+    /// resting language is always ready.
     pub fn is_met(self, ratio: Option<f64>) -> Option<bool> {
         if self.rests() {
             return Some(true);
@@ -32,18 +33,19 @@ impl Target {
         Some(ratio? >= self.ratio)
     }
 
-    /// The ratio in percent, to four decimals.
+    /// Returns the ratio in percent, rounded to four decimals.
     pub fn percent(self) -> f64 {
         (self.ratio * 1e6).round() / 1e4
     }
 
-    /// Whether nothing is expected of the language.
+    /// Returns whether the language rests: a target of 0 expects no progress.
     pub fn rests(self) -> bool {
         self.ratio <= 0.0
     }
 }
 
-/// The end of a day in UTC, such as `2026-12-24`, or an RFC 3339 time; `None` if `text` is neither.
+/// Parses a day such as `2026-12-24`, which means its end in UTC, or an RFC 3339 time. Returns
+/// `None` if `text` is neither.
 pub fn parse_due(text: &str) -> Option<Timestamp> {
     if text.len() == "2026-12-24".len() {
         let day: jiff::civil::Date = text.parse().ok()?;
@@ -56,21 +58,21 @@ pub fn parse_due(text: &str) -> Option<Timestamp> {
 /// One entry of `targets`.
 #[derive(Debug)]
 pub struct Entry {
-    /// Where it stands, for people: file and line.
+    /// The file and line of the entry, for messages.
     pub source: String,
-    /// On owner/repo; empty matches all.
+    /// Globs on `owner/repo`; an empty set matches every repository.
     pub repositories: GlobSet,
-    /// On codes; empty matches all.
+    /// Globs on codes; an empty set matches every language.
     pub languages: GlobSet,
     pub target: Target,
 }
 
-/// The entries of `targets`, in their order.
+/// The entries of `targets` in the order of the file.
 #[derive(Debug, Default)]
 pub struct Targets(pub Vec<Entry>);
 
 impl Targets {
-    /// One target for every language of every repository, without a date.
+    /// Returns one target for every language of every repository, without a date.
     pub fn everything_at(ratio: f64) -> Self {
         Self(vec![Entry {
             source: String::new(),
@@ -80,7 +82,7 @@ impl Targets {
         }])
     }
 
-    /// The entries that are about a repository.
+    /// Returns the entries that match a repository.
     pub fn of_repository(&self, name: &str) -> RepositoryTargets<'_> {
         RepositoryTargets(
             self.0
@@ -91,12 +93,12 @@ impl Targets {
     }
 }
 
-/// The entries of `targets` that are about one repository, in their order.
+/// The entries of `targets` that match one repository, in the order of the file.
 #[derive(Debug)]
 pub struct RepositoryTargets<'a>(pub Vec<&'a Entry>);
 
 impl<'a> RepositoryTargets<'a> {
-    /// The entry that applies to a language of the repository: the first that matches.
+    /// Returns the entry that applies to a language: the first one that matches.
     pub fn entry(&self, code: &str) -> Option<&'a Entry> {
         self.0
             .iter()
@@ -108,7 +110,7 @@ impl<'a> RepositoryTargets<'a> {
         self.0.iter().any(|entry| entry.target.due.is_some())
     }
 
-    /// The target of a language of the repository, if an entry applies to it.
+    /// Returns the target of a language, or `None` if no entry applies to it.
     pub fn of(&self, code: &str) -> Option<Target> {
         self.entry(code).map(|entry| entry.target)
     }

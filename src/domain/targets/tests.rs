@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::Completion;
 use globset::GlobBuilder;
 
-/// Globs of which `*` stays within a segment.
+/// Compiles globs whose `*` does not match a slash.
 pub fn globs(patterns: &[&str]) -> GlobSet {
     let mut set = GlobSet::builder();
     for pattern in patterns {
@@ -12,7 +12,7 @@ pub fn globs(patterns: &[&str]) -> GlobSet {
     set.build().unwrap()
 }
 
-/// An entry of these globs, on repositories and on languages; none match all.
+/// Makes an entry from globs on repositories and on languages; no glob matches everything.
 pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> Entry {
     Entry {
         source: "config.yml:7".to_owned(),
@@ -48,7 +48,7 @@ fn the_first_entry_that_matches_counts() {
 }
 
 #[test]
-fn a_language_whose_decimals_are_those_of_its_target_is_ready() {
+fn a_language_at_exactly_its_target_is_ready_despite_binary_fractions() {
     for hundredths in 1..=10_000 {
         let (whole, decimals) = (hundredths / 100, hundredths % 100);
         let reported: f64 = format!("{whole}.{decimals:02}").parse().unwrap();
@@ -61,7 +61,7 @@ fn a_language_whose_decimals_are_those_of_its_target_is_ready() {
 }
 
 #[test]
-fn a_ratio_has_twelve_decimals_and_an_absurd_one_stays_as_it_is() {
+fn a_ratio_is_rounded_to_12_decimals_unless_it_is_huge() {
     for (completion, ratio) in [
         (92.3, 0.923),
         (99.999_999_999_999_99, 1.0),
@@ -77,7 +77,7 @@ fn a_ratio_has_twelve_decimals_and_an_absurd_one_stays_as_it_is() {
 }
 
 #[test]
-fn a_language_is_ready_at_its_target_and_one_that_rests_is_always_ready() {
+fn a_language_is_ready_at_its_target_and_a_resting_one_always_is() {
     for (target, ratio, expected) in [
         (0.95, Some(0.95), Some(true)),
         (0.95, Some(0.949), Some(false)),
@@ -96,7 +96,7 @@ fn a_language_is_ready_at_its_target_and_one_that_rests_is_always_ready() {
 }
 
 #[test]
-fn a_date_lasts_until_its_end_in_utc_and_a_time_says_its_offset() {
+fn a_date_means_its_end_in_utc_and_a_time_needs_an_offset() {
     for (text, expected) in [
         ("2026-12-24", Some("2026-12-24T23:59:59Z")),
         ("2026-12-24T18:00:00Z", Some("2026-12-24T18:00:00Z")),
