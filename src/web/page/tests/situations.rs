@@ -1,9 +1,12 @@
-//! Writes the page in the situations that people see, for pictures and for axe-core.
+//! The page in the situations that people see. It is written into the folder that PAGES names, for
+//! pictures and for axe-core:
 //!
 //! `PAGES=folder cargo test --lib -- --ignored pages_of_situations`
 
 use super::*;
 use crate::domain::snapshot::PollStatus;
+use std::path::PathBuf;
+use tempfile::TempDir;
 
 const CODES: [&str; 12] = [
     "de", "fr", "es", "it", "ja", "ko", "nl", "pl", "pt-BR", "uk", "zh-Hans", "zh-Hant",
@@ -285,15 +288,50 @@ fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
     list
 }
 
+/// The page's answer to "may we ship?" in each situation.
+const ANSWERS: [&str; 16] = [
+    "01-demo: Not ready to ship yet: 30 of 105 translations ready",
+    "02-all-overdue: Not ready to ship: 30 of 30 translations are overdue",
+    "03-nothing-known: Nobody can say: no completion is known",
+    "04-first-poll: Not ready to ship yet: 6 of 18 translations ready",
+    "05-outage: Not ready to ship yet: 30 of 105 translations ready",
+    "06-key-refused: As last read, 46 of 46 translations ready",
+    "07-200-languages: Not ready to ship yet: 46 of 177 translations ready",
+    "08-5000-repositories: Not ready to ship yet: 33,300 of 133,200 translations ready",
+    "09-one-language: Not ready to ship yet: 5 of 10 translations ready",
+    "10-search: Not ready to ship yet: 30 of 105 translations ready",
+    "10-stalled: Not ready to ship yet: 30 of 105 translations ready",
+    "11-no-languages: Nothing to ship: no repository has a language to show",
+    "12-long-print: Not ready to ship yet: 96 of 315 translations ready",
+    "13-all-ready: Ready to ship: 46 of 46 translations ready",
+    "14-three-languages: Not ready to ship yet: 13 of 27 translations ready",
+    "15-110-languages: Not ready to ship yet: 972 of 3,901 translations ready",
+];
+
+/// The situations in which the page says that not everything is up to date.
+const OUT_OF_DATE: [&str; 2] = ["05-outage", "06-key-refused"];
+
 #[tokio::test(start_paused = true)]
-#[ignore = "it writes files, for pictures"]
+#[ignore = "it writes the pages to look at, one of them of 5000 repositories"]
 async fn pages_of_situations() {
-    let folder = std::path::PathBuf::from(std::env::var_os("PAGES").expect("PAGES names a folder"));
+    let given = std::env::var_os("PAGES").map(PathBuf::from);
+    let temporary = TempDir::new().unwrap();
+    let folder = given.unwrap_or_else(|| temporary.path().to_owned());
+    let (mut answers, mut out_of_date) = (Vec::new(), Vec::new());
     for (name, snapshot, uri, change) in situations() {
         let mut fixture = Fixture::new();
         fixture.snapshot = snapshot;
         fixture.publish(change);
         let page = body(fixture.ask(&format!("GET {uri}")).await).await;
-        std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
+        std::fs::write(folder.join(format!("{name}.html")), &page).unwrap();
+        let (_, answer) = page.split_once("<h2 id=\"answer\">").unwrap();
+        let (answer, rest) = answer.split_once("</h2>").unwrap();
+        answers.push(format!("{name}: {answer}"));
+        let (currency, _) = rest.split_once("</p>").unwrap();
+        if currency.contains("Not everything is up to date") {
+            out_of_date.push(name);
+        }
     }
+    assert_eq!(answers, ANSWERS);
+    assert_eq!(out_of_date, OUT_OF_DATE);
 }
