@@ -1,6 +1,8 @@
 //! An API that fails, or that refuses the key, gets no more requests than it should, and each request is counted.
 
-use crate::support::{Api, Exposition, Reply, Setup, Target, api::KEY, exposition::RATIO};
+use crate::support::{
+    Api, Exposition, Reply, Setup, Target, api::KEY, eventually, exposition::RATIO,
+};
 use std::{
     sync::{
         Arc,
@@ -167,11 +169,12 @@ fn each_request_carries_the_key_is_counted_and_has_one_debug_line_without_the_ke
     );
     assert_eq!(metrics.failures("list_languages", "server_error"), 1.0);
 
-    let log = exporter.log();
-    let lines: Vec<_> = log
-        .lines()
-        .filter(|line| line.contains("operation=list_languages"))
-        .collect();
+    let lines = eventually("eight requests are logged", || {
+        let log = exporter.log();
+        let lines = log.lines().map(str::to_owned);
+        let lines = lines.filter(|line| line.contains("operation=list_languages"));
+        Some(lines.collect::<Vec<_>>()).filter(|lines| lines.len() >= 8)
+    });
     assert_eq!(lines.len(), 8, "{lines:?}");
     let failed = lines
         .iter()
@@ -187,5 +190,5 @@ fn each_request_carries_the_key_is_counted_and_has_one_debug_line_without_the_ke
             .any(|line| line.contains("status=200") && line.contains("attempt=2")),
         "{lines:?}"
     );
-    assert!(!log.to_lowercase().contains("bearer"));
+    assert!(!exporter.log().to_lowercase().contains("bearer"));
 }

@@ -1,6 +1,6 @@
 //! The key is revoked, replaced, or its file cannot be read.
 
-use crate::support::{Api, Exporter, Reply, Setup, Target, api::KEY, exposition::RATIO};
+use crate::support::{Api, Exporter, Reply, Setup, Target, api::KEY, exposition::RATIO, until};
 use std::fs;
 
 struct WithKeyFile {
@@ -56,11 +56,10 @@ fn a_key_file_that_is_emptied_removed_or_unreadable_stops_the_polls_until_it_is_
             0,
             "without a key nothing is sent"
         );
-        let log = run.exporter.log();
-        assert!(
-            log.contains(&run.file) || log.contains("api.key_file"),
-            "breakage {number}"
-        );
+        until(&format!("breakage {number} is logged"), || {
+            let log = run.exporter.log();
+            log.contains(&run.file) || log.contains("api.key_file")
+        });
         fs::remove_dir(&run.file).ok();
         fs::write(&run.file, KEY).unwrap();
         run.wait_until_up_is(1.0);
