@@ -61,7 +61,6 @@ case $(uname -m) in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; *) arch=$(uname
 program=$stage/$arch/image/usr/bin/translation-exporter
 chart=$deploy/helm/translation-exporter
 config_schema=$deploy/config.schema.json
-[ -f "$config_schema" ] || config_schema=$here/config.schema.json
 suites=(bookworm trixie)
 # Renderings.
 pods=(base demo chart-no-persistence chart-openshift chart-tls chart-client-certificates)
@@ -109,11 +108,8 @@ check "Alertmanager delivers the messages of notifications.tmpl as its examples 
 check "compose files are valid and mount what exists" compose_files_are_valid
 check "compose gives Prometheus and Alertmanager valid configurations" compose_configurations_are_valid
 check "the program accepts compose's command for an account" compose_commands_are_understood
-# The page for Pages comes with `--output html`.
-if "$program" once --help | grep -q html; then
-    check "the steps of the action and of GitLab's template gate, show and verify" \
-        "$python" "$here/ci.py" "$program" "$fake_api" "$deploy/ci" "$work/ci"
-fi
+check "the steps of the action and of GitLab's template gate, show and verify" \
+    "$python" "$here/ci.py" "$program" "$fake_api" "$deploy/ci" "$work/ci"
 check "workflows, action, GitLab's template and dependabot.yml fit their schemas, and zizmor finds nothing" workflows_are_valid
 check "links of the documents lead somewhere" python3 "$root/tests/links.py"
 check "archive and package hold the image's program, man page and completions" package_is_made
