@@ -67,11 +67,15 @@ fn or_empty(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// Returns text of the API for a cell. A spreadsheet takes a cell that begins with one of these
-/// characters for a formula; an apostrophe makes it text.
+/// The characters with which a formula begins in a spreadsheet, some of them in full width too.
+const FORMULA: [char; 8] = [
+    '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+];
+
+/// Returns text of the API for a cell. An apostrophe makes a formula text.
 fn text(text: &str) -> String {
     let text = cell(text);
-    if text.starts_with(['=', '+', '-', '@']) {
+    if text.trim_start().starts_with(FORMULA) {
         return format!("'{text}");
     }
     text

@@ -162,7 +162,9 @@ fn linked(text: &str, url: Option<String>) -> String {
     }
 }
 
-/// Escapes whatever Markdown, an HTML tag, a mention or a reference to an issue begins with.
+/// Escapes the characters with which Markdown, an HTML tag or an entity begins. An invisible
+/// character separates those of mentions, references to issues and bare URLs, which forges look for
+/// in the rendered text, after any escape is gone.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in cell(text).chars() {
@@ -171,10 +173,12 @@ fn escaped(text: &str) -> String {
             '<' => escaped += "&lt;",
             '>' => escaped += "&gt;",
             '&' => escaped += "&amp;",
-            '@' => escaped += "&#64;",
-            '#' => escaped += "&#35;",
+            '@' => escaped += "@&#8203;",
+            '#' => escaped += "#&#8203;",
             _ => escaped.push(c),
         }
     }
     escaped
+        .replace("://", ":&#8203;//")
+        .replace("www.", "www.&#8203;")
 }

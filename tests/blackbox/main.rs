@@ -25,6 +25,7 @@ mod exposition_roundtrip;
 mod first_steps;
 mod hanging_files;
 mod health;
+mod hostile_names;
 mod once;
 mod page;
 mod pagination;

@@ -123,11 +123,25 @@ fn a_gate_without_a_file_ends_with_a_sentence_and_its_code() {
         assert!(is_last, "{}", output.stderr);
     }
     assert_eq!(gate(&api, &["--require=2"]).code, Some(2));
-    api.forget();
-    let lines = gate(&api, &["acme/docs"]).stdout;
-    let asked = api.requests(Target::Everything).len();
-    assert_eq!(asked, 3, "two pages of the listing and one repository");
-    assert_eq!(lines.lines().count(), 2, "a heading and a line: {lines}");
+}
+
+#[test]
+fn a_gate_on_one_of_a_thousand_repositories_reads_no_other() {
+    let api = Api::of(1000);
+    let output = gate(&api, &["owner/repo-500", "--require=0.5"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(output.stdout.lines().count(), 2, "a heading and a line");
+    let listing = api.requests(Target::Listing).len();
+    assert_eq!(
+        listing, 2,
+        "the page of all, and the empty one that ends it"
+    );
+    let read = api.requests(Target::AllLanguages);
+    let read: Vec<_> = read
+        .iter()
+        .filter_map(|request| request.repository())
+        .collect();
+    assert_eq!(read, ["500"]);
 }
 
 #[test]

@@ -28,6 +28,7 @@ WGET = """#!/bin/sh
 echo "$*" >>"$CALLS"
 exec cp "$SERVED/${4##*/}" "$3"
 """
+EVIL = "evil/<img src=x>| @octocat"
 ARCH = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 
 
@@ -106,6 +107,11 @@ class GitLab(Runner):
         return code, markdown.read_text() if markdown.exists() else None, log
 
 
+def heeded(log):
+    """The part of a log in which GitHub's runner looks for commands."""
+    return re.sub(r"(?s)::stop-commands::(\S+)\n.*?\n::\1::\n", "", log)
+
+
 def expect(what, actual, expected):
     assert actual == expected, f"{what}: expected {expected!r}, got {actual!r}"
 
@@ -130,6 +136,12 @@ def github(action, folder, served, api):
     calls = (folder / "calls").read_text()
     for wanted in ("release download v", "attestation verify translation-exporter-", "--source-ref refs/tags/v", "/release.yaml"):
         assert wanted in calls, calls
+
+    code, summary, outputs, log = use(repositories="evil/*", require="0.95")
+    expect(f"names that a runner or a browser would interpret: {log}", (code, outputs["ready"]), (3, "false"))
+    assert "&lt;img src=x&gt;\\| @&#8203;octocat" in summary and "<img" not in summary, summary
+    assert "::add-mask::x" in log and "::add-mask::x" not in heeded(log), log
+    assert "::error::A translation is below its target" in heeded(log), log
 
     code, summary, outputs, log = use(repositories="acme/*", require="0.95")
     expect(f"a language below the target: {log}", (code, outputs["ready"]), (3, "false"))
@@ -187,7 +199,7 @@ def main(program, fake_api, ci, folder):
     expect("the version of both", yaml.safe_load((ci / "gitlab.yml").read_text())[".translations"]["variables"]["TRANSLATIONS_VERSION"], version)
     digest = release(program, folder / "release", version.removeprefix("v"))
     with FakeApi(fake_api) as api:
-        api.put((1, "acme/webshop", {"de": 40, "fr": 100}), (2, "acme/docs", {"de": 62.5}))
+        api.put((1, "acme/webshop", {"de": 40, "fr": 100}), (2, "acme/docs", {"de": 62.5}), (3, EVIL, {"::add-mask::x": 1}))
         github(ci / "github/action.yml", folder / "github", folder / "release", api)
         gitlab(ci / "gitlab.yml", folder / "gitlab", folder / "release", api, digest)
         tampered = next((folder / "release").glob("*.tar.gz"))

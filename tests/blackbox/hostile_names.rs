@@ -1,0 +1,156 @@
+//! Names from the API that a terminal, a browser, a spreadsheet or a forge would interpret reach every
+//! output as text.
+
+use crate::support::{
+    Api, Repo, Setup,
+    exposition::{self, Format},
+};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const COUNT: u32 = 11;
+
+/// Each of these names a repository and, in every repository, a language.
+const NAMES: [&str; COUNT as usize] = [
+    "pipe|`code`/<script>alert(1)</script>",
+    "=cmd|' /C calc'!A0/x",
+    " @SUM(A1)/mail@example.com",
+    "+1/-1",
+    "-1/\u{ff1d}1",
+    "\u{ff1d}1/fullwidth",
+    "control/\u{1b}[31m\u{7}\u{9b}1m\r\n\"x\", 2\t3",
+    "bidi/\u{202e}gpj.\u{2066}x",
+    "invisible/a\u{200b}\u{ad}\u{2060}b\u{feff}\u{e0041}",
+    "links/[x](javascript:1) www.example.com https://example.com",
+    "::add-mask::x/@octocat #12 <!-- ![](//example.com/x.png)",
+];
+
+/// An account of repositories with these names, and of one whose name has 10 kB.
+fn hostile() -> Api {
+    let languages: Vec<_> = NAMES.iter().map(|name| (*name, 12.5)).collect();
+    let repositories = (1..).zip(NAMES);
+    let mut repositories: Vec<_> = repositories
+        .map(|(id, name)| Repo::new(id, name).languages(&languages))
+        .collect();
+    repositories.push(Repo::new(99, &format!("long/{}", "n".repeat(10_000))));
+    Api::start(repositories)
+}
+
+/// What `once --output FORMAT` prints, and its gate says on stderr, which fails.
+fn once(api: &Api, format: &str) -> String {
+    let output = Setup::for_api(api)
+        .set("api.max_attempts", "1")
+        .variable("COLUMNS", "120")
+        .arguments(&["once", "--require=0.5", "--output", format])
+        .run();
+    assert_eq!(output.code, Some(3), "{}", output.stderr);
+    assert_shows_text_alone("stderr", &output.stderr);
+    assert!(output.stderr.contains("=cmd|' /C calc'!A0"));
+    output.stdout
+}
+
+/// Asserts that nothing in a text for people steers the program that shows it, or hides.
+fn assert_shows_text_alone(output: &str, text: &str) {
+    let is_hidden = |c: &char| {
+        (c.is_control() && *c != '\n')
+            || ('\u{200b}'..='\u{200f}').contains(c)
+            || ('\u{202a}'..='\u{202e}').contains(c)
+            || ('\u{2060}'..='\u{206f}').contains(c)
+            || ['\u{ad}', '\u{feff}', '\u{e0041}'].contains(c)
+    };
+    let hidden: BTreeSet<_> = text.chars().filter(is_hidden).collect();
+    assert_eq!(hidden, BTreeSet::new(), "{output}");
+    assert!(!text.contains("nnnnnnnn"), "{output}");
+}
+
+#[test]
+fn the_table_has_one_line_for_each_name() {
+    let text = once(&hostile(), "table");
+    assert_shows_text_alone("table", &text);
+    let bars = text.lines().filter(|line| line.contains('█'));
+    assert_eq!(bars.count(), NAMES.len(), "{text}");
+}
+
+#[test]
+fn markdown_shows_names_without_markup_mentions_or_links() {
+    let text = once(&hostile(), "markdown");
+    assert_shows_text_alone("markdown", &text);
+    let rows: Vec<_> = text.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), 2 + NAMES.len(), "{text}");
+    for row in &rows {
+        let separators = row.replace("\\|", "").matches('|').count();
+        assert_eq!(separators, 5, "{row}");
+    }
+    for raw in [
+        "<", "[x]", "@octocat", "#12", "www.e", "://", "@example", "![", " `",
+    ] {
+        assert!(!text.contains(raw), "{raw}: {text}");
+    }
+}
+
+#[test]
+fn csv_has_a_record_for_each_language_and_no_formula() {
+    let text = once(&hostile(), "csv");
+    assert_shows_text_alone("csv", &text.replace("\r\n", "\n"));
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let records: Vec<_> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), NAMES.len() * NAMES.len());
+    let formula = [
+        '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+    ];
+    for field in records.iter().flatten() {
+        assert!(!field.trim_start().starts_with(formula), "{field}");
+    }
+}
+
+#[test]
+fn the_page_and_its_file_show_names_as_text() {
+    let api = hostile();
+    let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
+    exporter.wait_until_fresh(COUNT);
+    let pages = [once(&api, "html"), exporter.get("/").text()];
+    for (html, output) in pages.iter().zip(["once --output html", "/"]) {
+        assert_shows_text_alone(output, html);
+        let lower = html.to_lowercase();
+        for tag in ["<script", "<img", "<!-- !", "href=\"javascript"] {
+            assert!(!lower.contains(tag), "{output}: {tag}");
+        }
+        assert!(html.contains("&#60;script&#62;"), "{output}: {html}");
+    }
+}
+
+/// The values of a member that is text.
+fn names<'a>(objects: &'a [Value], member: &str) -> BTreeSet<&'a str> {
+    let texts = objects
+        .iter()
+        .map(|object| object[member].as_str().unwrap());
+    texts.collect()
+}
+
+#[test]
+fn json_and_metrics_give_names_back_exactly() {
+    let api = hostile();
+    let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
+    exporter.wait_until_fresh(COUNT);
+    let expected = BTreeSet::from(NAMES);
+    for text in [
+        once(&api, "json"),
+        exporter.get("/translations.json").text(),
+    ] {
+        let raw = text.chars().find(|c| c.is_ascii_control() && *c != '\n');
+        assert_eq!(raw, None, "a control character is escaped");
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let repositories = document["repositories"].as_array().unwrap();
+        assert_eq!(names(repositories, "name"), expected);
+        for repository in repositories {
+            let languages = repository["languages"].as_array().unwrap();
+            assert_eq!(names(languages, "code"), expected);
+        }
+    }
+    for (output, format) in [("openmetrics", Format::OpenMetrics), ("text", Format::Text)] {
+        let metrics = exposition::parse(&once(&api, output), format).unwrap();
+        for name in NAMES {
+            assert_eq!(metrics.ratio(name, name), Some(0.125), "{output}: {name:?}");
+        }
+    }
+}
