@@ -1,13 +1,13 @@
-//! Build script: which revision is built, and by which compiler. The crate reads both with `env!`.
+//! The build script: passes the revision and the version of the compiler to the crate, which reads
+//! both with `env!`.
 //!
-//! The revision is the first of these: `TRANSLATION_EXPORTER_REVISION` in the environment, the commit that git has
-//! checked out here, "unknown". Neither git nor a repository is required.
+//! The revision is `TRANSLATION_EXPORTER_REVISION` of the environment, else the commit that git has
+//! checked out here, else "unknown". A build needs neither git nor a repository.
 
 use std::{env, path::Path, process::Command};
 
 const REVISION: &str = "TRANSLATION_EXPORTER_REVISION";
 
-// Cargo runs this in the folder of Cargo.toml.
 fn main() {
     println!("cargo::rerun-if-changed=src/build.rs");
     println!("cargo::rerun-if-env-changed={REVISION}");
@@ -23,7 +23,8 @@ fn given() -> Option<String> {
     revision.filter(|revision| !revision.is_empty())
 }
 
-/// The commit of the git repository whose root this is, not of one around it.
+/// Returns the commit of the git repository whose root is the current directory, which Cargo sets
+/// to the folder of Cargo.toml. `--git-dir` ignores a repository around it.
 fn checked_out() -> Option<String> {
     let question = [
         "--git-dir=.git",
@@ -34,7 +35,7 @@ fn checked_out() -> Option<String> {
     ];
     let answer = output(Command::new("git").args(question))?;
     let (revision, log) = answer.split_once('\n')?;
-    // Cargo reruns this at each build if a watched file does not exist.
+    // If a watched file does not exist, Cargo runs this script in every build.
     if Path::new(log).is_file() {
         println!("cargo::rerun-if-changed={log}");
     }

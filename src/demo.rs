@@ -1,12 +1,12 @@
-//! The demo API: the translation service in miniature, served over real HTTP on loopback, so that people without an
-//! account see what people with one see.
+//! The demo API: a miniature of the translation service, served over HTTP on loopback, for people
+//! without an account.
 //!
-//! Its pages are in the order of the ids. It takes any key, and any number as `limit` and `after`. Where the API
-//! specification is silent, it does what a real service might: it caps its pages below the limit, spells some ids as
-//! strings, leaves out a completion, answers 429 or 500 now and then, and once in a while cannot read one repository for
-//! some seconds.
+//! The demo API lists repositories by rising ids. It accepts any key, and any number as `limit` and
+//! `after`. Where the API specification leaves room, it behaves like an awkward real service: it
+//! caps pages below the limit, spells some ids as strings, leaves out a completion, responds with
+//! 429 or 500 now and then, and fails to read one repository for some seconds every few minutes.
 //!
-//! What it answers depends on the time since its start and the number of the request alone.
+//! A response depends only on the time since the start and the number of the request.
 
 mod world;
 
@@ -29,17 +29,17 @@ use std::{
 use tokio::{net::TcpListener, time::Instant};
 use world::{Repository, WORLD};
 
-/// The most repositories on one page, whatever `limit` asks for.
+/// The maximum number of repositories on a page, whatever the `limit` of the request.
 const PAGE_CAP: usize = 10;
 
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
-/// Starts the demo API on a free port of 127.0.0.1, within the current tokio runtime. Returns its root, with a trailing
-/// slash.
+/// Starts the demo API on a free port of 127.0.0.1, in the current tokio runtime. Returns its base
+/// URL.
 ///
 /// # Errors
 ///
-/// There is no port of 127.0.0.1 to listen on.
+/// Fails if 127.0.0.1 has no free port.
 pub async fn start() -> io::Result<String> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let base_url = format!("http://{}/", listener.local_addr()?);
@@ -47,7 +47,7 @@ pub async fn start() -> io::Result<String> {
     Ok(base_url)
 }
 
-/// The API; its time begins now.
+/// Returns the routes of the API, whose world begins to change now.
 fn router() -> Router {
     Router::new()
         .route("/v1/repositories", get(list_repositories))
@@ -56,7 +56,7 @@ fn router() -> Router {
         .with_state(Instant::now())
 }
 
-/// Fails one request in a hundred.
+/// Fails one request in a hundred, alternately with 429 and 500.
 async fn stumble(request: Request, next: Next) -> Response {
     match REQUESTS.fetch_add(1, Ordering::Relaxed) % 200 {
         70 => (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "1")]).into_response(),
@@ -65,7 +65,7 @@ async fn stumble(request: Request, next: Next) -> Response {
     }
 }
 
-/// The query of a listing. Each parameter may be given once.
+/// The query of a listing. serde rejects a repeated parameter.
 #[derive(Deserialize)]
 struct Listing {
     limit: Option<usize>,

@@ -1,7 +1,7 @@
 //! The outputs for people and programs: a table, Markdown, CSV, JSON, and the page as HTML.
 //!
-//! Each is made from a snapshot alone. Text of the API reaches a terminal or a document only through
-//! an escape of that format.
+//! Each output is a function of a snapshot and the outcome of a poll. Text from the API reaches a
+//! terminal or a document only through the escape function of that format.
 
 mod csv;
 pub mod html;
@@ -18,23 +18,23 @@ pub use verdict::{NotReady, verdict};
 
 use crate::support::escape::is_unprintable;
 
-/// Returns `text` for one line of a terminal or a document: a character that a terminal would
-/// interpret or hide is replaced.
+/// Makes `text` safe for one line of a terminal or a document: replaces every character that a
+/// terminal would interpret or hide.
 fn cell(text: &str) -> String {
     text.replace(is_unprintable, "\u{fffd}")
 }
 
-/// Where the table is printed.
+/// The terminal for which the table is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminal {
-    /// Columns of the terminal.
+    /// The number of columns.
     pub width: usize,
     pub color: bool,
 }
 
 impl Terminal {
-    /// What suits stdout: as wide as the terminal, or as COLUMNS says, or 80 columns; coloured only on a terminal that
-    /// can, and without `NO_COLOR`.
+    /// Describes stdout. The width is that of the terminal, else `COLUMNS`, else 80. Colour needs a
+    /// terminal other than `dumb`, and no `NO_COLOR`.
     pub fn of_stdout() -> Self {
         let terminal = console::Term::stdout();
         let width = match terminal.size_checked() {
@@ -46,7 +46,7 @@ impl Terminal {
         };
         let can_color =
             terminal.is_term() && std::env::var("TERM").is_ok_and(|term| term != "dumb");
-        // Set to nothing, it counts as not set: see <https://no-color.org>.
+        // An empty NO_COLOR counts as not set: see <https://no-color.org>.
         let must_not = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self {
             width,

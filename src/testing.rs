@@ -1,4 +1,4 @@
-//! Builders of the values that unit tests start from, so that a new field changes one file.
+//! Builders of test fixtures, so that a new field changes one file.
 
 use crate::{
     domain::{
@@ -13,7 +13,8 @@ use std::{sync::Arc, time::Duration};
 /// 2023-11-14T22:13:20Z.
 pub const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
-/// A repository whose visibility is known only if its id is even.
+/// Makes a repository: private if its id is even, of unknown visibility otherwise. Only id 1 has a
+/// time of creation.
 pub fn repository(id: u64, name: &str) -> Arc<Repository> {
     Arc::new(Repository {
         id: RepositoryId::new(id).unwrap(),
@@ -23,7 +24,7 @@ pub fn repository(id: u64, name: &str) -> Arc<Repository> {
     })
 }
 
-/// A language, named by its code in capitals, whose completion rose at [`NOW`].
+/// Makes a reading whose completion rose at [`NOW`]. The code in capitals is the language's name.
 pub fn reading(code: &str, completion: Option<f64>) -> Reading {
     let progress = |completion| Progress {
         completion,
@@ -40,7 +41,7 @@ pub fn reading(code: &str, completion: Option<f64>) -> Reading {
     }
 }
 
-/// A repository whose languages were read at [`NOW`].
+/// Makes a repository whose languages were read at [`NOW`].
 pub fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
     let readings = languages
         .iter()
@@ -60,7 +61,8 @@ pub fn in_condition(repository: Arc<Repository>, condition: Condition) -> Shown 
     }
 }
 
-/// A repository that was never read, for this reason.
+/// Makes a repository whose only read failed: with a timeout if the hint is `wait`, otherwise with
+/// 404.
 pub fn failed(id: u64, name: &str, what: &str, hint: &str) -> Shown {
     let reason = match hint {
         "wait" => Reason::Timeout,
@@ -74,7 +76,7 @@ pub fn failed(id: u64, name: &str, what: &str, hint: &str) -> Shown {
     in_condition(repository(id, name), Condition::Pending(Some(failure)))
 }
 
-/// A snapshot at [`NOW`] of an API that reports 0 to 100.
+/// Makes a snapshot of an API that reports 0 to 100, taken at [`NOW`].
 pub fn snapshot(repositories: Vec<Shown>) -> Snapshot {
     Snapshot {
         taken_at: NOW,
@@ -84,7 +86,7 @@ pub fn snapshot(repositories: Vec<Shown>) -> Snapshot {
     }
 }
 
-/// A poll that read two repositories.
+/// Makes the outcome of a poll that read two repositories and failed to read `failed`.
 pub fn poll(failed: usize) -> PollOutcome {
     PollOutcome {
         ended_at: NOW,

@@ -5,7 +5,7 @@ use tower::ServiceExt;
 
 const POLL: u64 = 5;
 
-/// The completion of every language, as the API spells it.
+/// Returns the reported completion of every language.
 fn completions(second: u64) -> Vec<Option<f64>> {
     let elapsed = Duration::from_secs(second);
     let mut completions = Vec::new();
@@ -18,7 +18,7 @@ fn completions(second: u64) -> Vec<Option<f64>> {
 }
 
 #[test]
-fn shows_two_dozen_repositories_with_ids_that_rise_and_outgrow_a_double() {
+fn two_dozen_repositories_have_rising_ids_beyond_a_double() {
     let ids: Vec<_> = WORLD
         .repositories
         .iter()
@@ -28,7 +28,7 @@ fn shows_two_dozen_repositories_with_ids_that_rise_and_outgrow_a_double() {
     assert!(ids.is_sorted_by(|a, b| a < b));
     assert!(
         ids.iter().any(|id| *id > 1 << 53 && id % 2 == 1),
-        "an odd one cannot be a double"
+        "a double cannot hold an odd id above 2^53"
     );
     let mut spelled = WORLD
         .repositories
@@ -38,7 +38,7 @@ fn shows_two_dozen_repositories_with_ids_that_rise_and_outgrow_a_double() {
 }
 
 #[test]
-fn progress_rises_stalls_falls_back_and_reaches_a_hundred() {
+fn completions_rise_stall_fall_and_reach_100() {
     let polls: Vec<_> = (0..240).map(|poll| completions(poll * POLL)).collect();
     assert!(polls.iter().all(|poll| {
         let unknown = poll.iter().filter(|completion| completion.is_none());
@@ -73,7 +73,7 @@ fn progress_rises_stalls_falls_back_and_reaches_a_hundred() {
 }
 
 #[test]
-fn loses_one_repository_for_a_while() {
+fn one_repository_fails_for_12_seconds_of_5_minutes() {
     let out = |second| {
         let elapsed = Duration::from_secs(second);
         let out = WORLD.repositories.iter().filter(|one| one.is_out(elapsed));
@@ -88,7 +88,7 @@ fn loses_one_repository_for_a_while() {
 }
 
 #[test]
-fn one_date_is_missed_one_is_near_one_is_far_and_a_language_rests() {
+fn the_targets_have_a_missed_a_near_and_a_far_date() {
     let now = Timestamp::from_millis(1_795_000_000_000);
     assert_eq!(now.to_string(), "2026-11-18T11:06:40Z");
     let targets = targets(now);
@@ -105,7 +105,7 @@ fn one_date_is_missed_one_is_near_one_is_far_and_a_language_rests() {
 struct Caller(Router);
 
 impl Caller {
-    /// Asks until the answer is no stumble.
+    /// Repeats the request while the demo responds with a deliberate 429 or 500.
     async fn ask(&self, path: &str) -> (StatusCode, Value) {
         loop {
             let request = Request::get(path).body(axum::body::Body::empty()).unwrap();
@@ -127,7 +127,7 @@ impl Caller {
 }
 
 #[tokio::test]
-async fn lists_every_repository_on_capped_pages_then_an_empty_one() {
+async fn capped_pages_list_every_repository_and_end_with_an_empty_one() {
     let caller = Caller(router());
     let (mut path, mut pages, mut names) = (
         "/v1/repositories?limit=1000".to_owned(),
@@ -154,7 +154,7 @@ async fn lists_every_repository_on_capped_pages_then_an_empty_one() {
 }
 
 #[tokio::test]
-async fn lists_the_languages_of_each_repository() {
+async fn each_repository_lists_its_languages() {
     let caller = Caller(router());
     for repository in &WORLD.repositories {
         let path = format!("/v1/repositories/{}/languages", repository.id);
@@ -165,7 +165,7 @@ async fn lists_the_languages_of_each_repository() {
 }
 
 #[tokio::test]
-async fn refuses_what_it_cannot_read_or_does_not_know() {
+async fn invalid_queries_and_unknown_ids_are_refused() {
     let caller = Caller(router());
     for (path, status) in [
         ("/v1/repositories?limit=-1", 400),

@@ -1,21 +1,22 @@
-//! What the demo API shows: repositories, how far each language is at any time, and when it is to be ready.
+//! The world of the demo API: repositories, the completion of each language at any time, and
+//! targets.
 
 use crate::support::clock::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{sync::LazyLock, time::Duration};
 
-/// The common languages come first. The last ids are larger than a double can hold, which reveals clients that read them
-/// as such.
+/// The content of `world.json`. The last ids are too large for a double, which exposes clients that
+/// parse ids as one.
 pub static WORLD: LazyLock<World> = LazyLock::new(|| {
     serde_json::from_str(include_str!("world.json")).expect("the tests of the demo read it")
 });
 
 #[derive(Debug, Deserialize)]
 pub struct World {
-    /// In the order of their ids.
+    /// Sorted by id.
     pub repositories: Vec<Repository>,
-    /// Code and name of each.
+    /// The codes and names, the most common languages first.
     languages: Vec<(String, String)>,
 }
 
@@ -25,13 +26,13 @@ pub struct Repository {
     name: String,
     created_at: String,
     private: bool,
-    /// How many of the languages it has.
+    /// The number of languages; the repository has the first ones of the world.
     #[serde(skip_serializing)]
     pub languages: usize,
 }
 
 impl Repository {
-    /// The repository as the API spells it: some ids are texts.
+    /// Encodes the repository for a listing. Odd ids are strings.
     pub fn json(&self) -> Value {
         let mut repository = json!(self);
         if !self.id.is_multiple_of(2) {
@@ -40,7 +41,7 @@ impl Repository {
         repository
     }
 
-    /// Its languages as the API spells them, so long after the start. One of them is not measured.
+    /// Encodes the languages at `elapsed` after the start. One language has no completion.
     pub fn languages_json(&self, elapsed: Duration) -> Value {
         let mut languages = Vec::new();
         for (place, (code, name)) in (0..).zip(&WORLD.languages).take(self.languages) {
@@ -53,8 +54,9 @@ impl Repository {
         languages.into()
     }
 
-    /// How far a language is, in percent: some are complete, some stalled. To the others new text comes from time to time,
-    /// which takes two thirds of the time to translate.
+    /// Returns the completion of a language in percent. Three of eleven languages are complete and
+    /// one is stalled. The others receive new text once per cycle, and translating it takes two
+    /// thirds of the cycle.
     fn completion(&self, place: u64, elapsed: Duration) -> u64 {
         let mix = self.id % 1009 * 31 + place * 17;
         let lowest = 40 + mix % 56;
@@ -68,19 +70,21 @@ impl Repository {
         lowest + (100 - lowest) * share / 100
     }
 
-    /// Whether it cannot be read: one repository cannot for 12 seconds of every five minutes.
+    /// Returns whether the repository cannot be read: one fails for 12 seconds of every five
+    /// minutes.
     pub fn is_out(&self, elapsed: Duration) -> bool {
         self.id == 9_002 && (100..112).contains(&(elapsed.as_secs() % 300))
     }
 }
 
-/// When the demo's languages are to be ready, as a file says it: one date is missed, one near, one far; one language rests.
+/// Returns the demo's `targets` as YAML: one date is missed, one is near, one is far, and one
+/// language rests.
 pub fn targets(now: Timestamp) -> String {
     let [missed, near, far] = [-3, 9, 40].map(|days| {
         let due = Timestamp::from_millis(now.as_millis() + days * 86_400_000);
         due.to_string()
     });
-    // The first ten characters of a time are its day.
+    // The precision `.10` keeps the day of a timestamp.
     format!(
         "targets:
   - {{languages: [eo], ratio: 0}}

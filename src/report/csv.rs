@@ -1,4 +1,4 @@
-//! The CSV: one line per repository and language, as RFC 4180 describes it.
+//! The CSV of RFC 4180: one line per repository and language.
 
 use super::cell;
 use crate::domain::{
@@ -23,7 +23,7 @@ const COLUMNS: [&str; 11] = [
     "url",
 ];
 
-/// Writes a heading and a line for each language of each repository; an unknown value is empty.
+/// Writes a header and a line for each language of each repository. An unknown value is empty.
 ///
 /// # Errors
 /// Fails if `out` cannot be written.
@@ -67,12 +67,12 @@ fn or_empty(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// The characters with which a formula begins in a spreadsheet, some of them in full width too.
+/// The characters that begin a formula in a spreadsheet, some of them also in full width.
 const FORMULA: [char; 8] = [
     '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
 ];
 
-/// Returns text of the API for a cell. An apostrophe makes a formula text.
+/// Makes text from the API safe for a cell: an apostrophe turns a formula into text.
 fn text(text: &str) -> String {
     let text = cell(text);
     if text.trim_start().starts_with(FORMULA) {

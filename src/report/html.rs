@@ -13,10 +13,11 @@ use crate::{
 };
 use std::io;
 
-/// Returns the page with all rows as one self-contained file, without a link or form that needs a server.
+/// Renders the page with all rows as one self-contained file, without links or forms that need a
+/// server.
 ///
 /// # Errors
-/// Those of the template.
+/// Fails if the template fails.
 pub fn page(snapshot: &Snapshot, status: &PollStatus, findings: &[Finding]) -> io::Result<String> {
     let view = view::View {
         now: snapshot.taken_at,

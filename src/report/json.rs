@@ -3,8 +3,8 @@
 //! Within a version, members may be added, but are never removed or renamed and never change their
 //! meaning. `deploy/translations.schema.json` is generated from the types below.
 //!
-//! The document is made piece by piece, a repository on a line: the whole text of a large account
-//! would take several times the memory of its snapshot.
+//! The document is encoded piece by piece, one repository on a line: the whole text of a large
+//! account would take several times the memory of its snapshot.
 
 use crate::domain::{
     Completion, Failure, Lasting,
@@ -16,10 +16,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::{fmt, sync::Arc};
 
-/// The bytes of one piece, about.
+/// The size of a piece in bytes, exceeded by at most one repository.
 const PIECE: usize = 64 * 1024;
 
-/// How far every translation is, as the exporter last knew it.
+/// The completion of every translation, as the exporter last knew it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "translation-exporter: translations")]
 pub struct Document {
@@ -29,113 +29,114 @@ pub struct Document {
     /// The time of the data. Times are RFC 3339 in UTC.
     #[schemars(extend("format" = "date-time"))]
     taken_at: String,
-    /// Whether the last poll read everything.
+    /// True if the last poll read everything.
     complete: bool,
     /// `api.completion_scale`: the completion that means finished.
     completion_scale: f64,
     listing: Listing,
-    /// The last poll; null before a first one has ended.
+    /// The last poll; null until a first poll has ended.
     poll: Option<Poll>,
     /// The number of repositories left out by the filters, or for a duplicate name.
     filtered: usize,
-    /// Of all repositories of this document.
+    /// The totals of all repositories of this document.
     summary: Summary,
-    /// In the order of their names.
+    /// The repositories, sorted by name.
     repositories: Vec<Repository>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Listing {
-    /// Whether the last poll could list all repositories.
+    /// True if the last poll could list all repositories.
     complete: bool,
-    /// The reason why not.
+    /// The failure of the listing; null if there was none.
     error: Option<Problem>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Poll {
     duration_seconds: f64,
-    /// The reason why the poll ended before everything was requested.
+    /// The reason why the poll ended early; null if it did not.
     error: Option<Problem>,
-    /// The number of repositories that failed.
+    /// The number of repositories that could not be read.
     failed: usize,
-    /// The number of repositories that had failed before and were left to a later poll.
+    /// The number of earlier failures that the poll left to a later poll.
     postponed: usize,
     /// The number of repositories read in full.
     read: usize,
-    /// The number of repositories not read because the poll ended early.
+    /// The number of repositories left unread because the poll ended early.
     unreached: usize,
 }
 
-/// A failure, in words for people.
+/// A failure in words for people.
 #[derive(Serialize, JsonSchema)]
 struct Problem {
-    /// What to do about it.
+    /// The remedy.
     hint: String,
-    /// The attempt and its failure.
+    /// The attempt and the error.
     what: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Summary {
-    /// The number of translations: languages, summed over the repositories.
+    /// The number of translations: the languages of each repository, summed up.
     languages: usize,
     /// The number of translations at or above their target.
     ready: usize,
-    /// The mean of the ratios, each clamped to 0 to 1; null if none is known.
+    /// The mean of the ratios, each clamped to 0 to 1; null if no ratio is known.
     ratio: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Repository")]
 struct Repository {
-    /// Decimal text, because an id may exceed what a JSON number holds exactly.
+    /// The id in decimal; a string, because many JSON parsers round large numbers.
     id: String,
-    /// owner/repo.
+    /// The name, `owner/repo`.
     name: String,
-    /// null if the API did not say.
+    /// True for a private repository; null if the API does not report the visibility.
     private: Option<bool>,
     #[schemars(extend("format" = "date-time"))]
     created_at: Option<String>,
-    /// `links.repository` for this repository; null if that key is not set.
+    /// The URL made from `links.repository`; null if that key is not set.
     url: Option<String>,
-    /// `fresh`: read in full by the last poll that asked; `failing`, `stale`: an earlier read was;
-    /// `pending`: not read by this process.
+    /// `fresh`: the last read succeeded. `failing`: the last read failed; the data are of an
+    /// earlier one. `stale`: the data were too old to show. `pending`: this process has not read it
+    /// yet.
     #[schemars(extend("enum" = ["pending", "fresh", "failing", "stale"]))]
     state: &'static str,
-    /// The reason why it could not be read.
+    /// The failure of the last read; null if it succeeded.
     error: Option<Problem>,
     summary: Summary,
-    /// In the order of their codes; null if they are unknown.
+    /// The languages, sorted by code; null if they are unknown.
     languages: Option<Vec<Language>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Language {
     code: String,
-    /// Empty if the API gave none.
+    /// The name; empty if the API reports none.
     name: String,
-    /// As the API reported it; null if it gave none.
+    /// The completion as the API reported it; null if the API reports none.
     completion: Option<f64>,
-    /// The completion divided by the scale, to 12 decimals, not clamped.
+    /// The completion divided by the scale, rounded to 12 decimals, not clamped.
     ratio: Option<f64>,
     target: Target,
-    /// Whether the ratio reaches the target; null without a completion, unless the target is 0.
+    /// True if the ratio reaches the target; null without a completion, unless the target is 0.
     ready: Option<bool>,
-    /// When the completion was last seen to rise; null before a first completion.
+    /// The time at which the completion was last seen to rise; null before a first completion.
     #[schemars(extend("format" = "date-time"))]
     last_progress: Option<String>,
-    /// Whether it is not ready and made no progress for 7 days.
+    /// True if the language is below its target and made no progress for 7 days.
     stalled: bool,
-    /// `links.language` for this language; null if that key is not set.
+    /// The URL made from `links.language`; null if that key is not set.
     url: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Target {
-    /// The ratio at which the language is ready, of `targets`; 1 where no entry matches.
+    /// The ratio at which the language is ready; 1 if no entry of `targets` matches.
     ratio: f64,
-    /// When it must be ready.
+    /// The time by which the language must be ready; null if there is none.
     #[schemars(extend("format" = "date-time"))]
     due: Option<String>,
 }
@@ -146,7 +147,7 @@ pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Document).to_value()
 }
 
-/// Makes the document of `snapshot`, as far as `excerpt` chooses it, piece by piece.
+/// Encodes the repositories and languages of `snapshot` that `excerpt` chooses, piece by piece.
 pub fn json(
     snapshot: Arc<Snapshot>,
     poll: Option<&PollOutcome>,
@@ -166,7 +167,7 @@ pub fn json(
         let mut piece = opening.take().unwrap_or_default();
         while piece.len() < PIECE {
             let Some(shown) = snapshot.repositories.get(next) else {
-                // The end comes once: past it, `next` exceeds the length.
+                // `next` then exceeds the length, so that the end is written once.
                 if next == snapshot.repositories.len() {
                     next += 1;
                     piece += "\n  ]\n}\n";
@@ -185,7 +186,7 @@ pub fn json(
     })
 }
 
-/// Returns the document up to its first repository.
+/// Encodes the document up to its first repository.
 fn head(snapshot: &Snapshot, poll: Option<&PollOutcome>, totals: &Totals) -> String {
     let document = Document {
         version: 1,
@@ -213,7 +214,7 @@ fn head(snapshot: &Snapshot, poll: Option<&PollOutcome>, totals: &Totals) -> Str
     head[..head.len() - end.len()].to_owned()
 }
 
-const PROOF: &str = "text, numbers and lists alone always become JSON";
+const PROOF: &str = "a document of text, numbers and lists always encodes";
 
 fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect(PROOF)

@@ -1,4 +1,4 @@
-//! The Markdown for a job summary, a pull request or a README (GitHub Flavored Markdown).
+//! GitHub Flavored Markdown for a job summary, a pull request or a README.
 
 use super::cell;
 use crate::domain::{
@@ -9,15 +9,15 @@ use crate::domain::{
 use crate::support::humanize::{counted, grouped, repositories};
 use std::fmt::Write as _;
 
-/// The bytes of the document at most: a job summary of GitHub ends at 1 MiB, and another step may
-/// write into it as well.
+/// The maximum size of the document in bytes. GitHub cuts a job summary at 1 MiB; the rest is left
+/// to other steps.
 const MOST_BYTES: usize = 1_000_000;
 
-/// The number of languages named for a repository, and of translations for a date.
+/// The maximum number of languages named for a repository, and of translations for a date.
 const MOST_NAMED: usize = 12;
 
-/// Returns a sentence about all translations, a table of the repositories, the furthest behind
-/// first, and what is due. Repositories beyond [`MOST_BYTES`] are counted.
+/// Returns the totals, a table of the repositories, the furthest behind first, and the dates.
+/// Counts the repositories that do not fit into [`MOST_BYTES`].
 pub fn markdown(snapshot: &Snapshot, poll: &PollOutcome) -> String {
     let mut rows = readiness::rows(snapshot, None, snapshot.taken_at);
     let unread = rows.iter().filter(|row| !row.is_read()).count();
@@ -38,7 +38,7 @@ pub fn markdown(snapshot: &Snapshot, poll: &PollOutcome) -> String {
     let mut left_out = 0;
     for row in rows.iter().filter(|row| row.totals.all > 0) {
         let line = line(snapshot, row);
-        // Room for the dates and the sentence about the rows left out.
+        // 200 bytes leave room for the sentence about the rows left out.
         if text.len() + line.len() + due.len() + 200 > MOST_BYTES {
             left_out += 1;
         } else {
@@ -111,7 +111,7 @@ fn figure(translation: &Translation<'_>, url: Option<String>) -> String {
     format!("{} {ratio}", linked(translation.code(), url))
 }
 
-/// Lists the dates that were not met, the earliest first.
+/// Lists the dates that are ahead or missed, the earliest first.
 fn due(snapshot: &Snapshot, rows: &[Row<'_>]) -> String {
     let now = snapshot.taken_at;
     let mut text = String::new();
@@ -162,9 +162,9 @@ fn linked(text: &str, url: Option<String>) -> String {
     }
 }
 
-/// Escapes the characters with which Markdown, an HTML tag or an entity begins. An invisible
-/// character separates those of mentions, references to issues and bare URLs, which forges look for
-/// in the rendered text, after any escape is gone.
+/// Escapes the characters that begin Markdown syntax, HTML tags or entities. Mentions, references
+/// to issues and bare URLs get an invisible character instead: forges look for them in the
+/// rendered text, which no longer has escapes.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in cell(text).chars() {

@@ -1,5 +1,5 @@
-//! The table for a terminal: a line for each repository, the furthest behind first, then what is
-//! due and what could not be read.
+//! The table for a terminal: a line for each repository, the furthest behind first, then the dates
+//! and the failures.
 
 use super::{cell, verdict};
 use crate::{
@@ -22,16 +22,17 @@ const RED: &str = "31";
 const GREEN: &str = "32";
 const YELLOW: &str = "33";
 
-/// The number of translations named for each date.
+/// The maximum number of translations named for a date.
 const MOST_NAMED: usize = 3;
 
-/// A narrower terminal, in columns, shows percentages without bars.
+/// The width of a terminal, in columns, from which percentages have bars.
 const ROOM_FOR_BARS: usize = 60;
 
-/// Keeps a code and its percentage on one line; [`table`] turns it into a blank.
+/// The character that keeps a code and its percentage on one line; [`table`] replaces it by a
+/// space.
 const NO_BREAK: char = '\u{a0}';
 
-/// Returns the repositories, then what is due, and what could not be read and why.
+/// Lays out the repositories, the totals, the dates and the failures.
 pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> String {
     let mut rows = readiness::rows(snapshot, None, snapshot.taken_at);
     rows.retain(Row::is_read);
@@ -60,8 +61,8 @@ pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Str
         .collect()
 }
 
-/// Lays the repositories out in columns that fit the terminal. A name or a list of languages that
-/// does not fit is wrapped, so that nothing is cut.
+/// Lays out the repositories in columns that fit the terminal. Wraps long names and lists of
+/// languages instead of cutting them.
 fn repository_lines(rows: &[Row<'_>], terminal: Terminal) -> Vec<String> {
     let mut table = Table::new();
     table
@@ -93,7 +94,7 @@ fn repository_lines(rows: &[Row<'_>], terminal: Terminal) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Returns the bar of a repository and its mean completion.
+/// Returns the bar and the mean completion of a repository.
 fn completion(totals: &Totals, terminal: Terminal) -> String {
     match (totals.all, totals.mean.get()) {
         (0, _) => format!("no{NO_BREAK}languages"),
@@ -137,7 +138,7 @@ fn legend(rows: &[Row<'_>]) -> Option<&'static str> {
         .then_some("? no completion reported")
 }
 
-/// Says how much is ready, and how much was read.
+/// Counts the translations that are ready, and the repositories that were read.
 fn totals(snapshot: &Snapshot, rows: &[Row<'_>], poll: &PollOutcome) -> Vec<String> {
     let mut lines = Vec::new();
     let Totals {
@@ -166,7 +167,7 @@ fn totals(snapshot: &Snapshot, rows: &[Row<'_>], poll: &PollOutcome) -> Vec<Stri
     lines
 }
 
-/// Says what must be ready by which date, and which translations are furthest from it.
+/// Lists the dates, each with the translations furthest from their targets.
 fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> Vec<String> {
     let now = snapshot.taken_at;
     let mut lines = Vec::new();
@@ -186,7 +187,7 @@ fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> Vec<String>
     lines
 }
 
-/// Names each cause of failed reads once, with the repositories that it affects.
+/// Lists each cause of failed reads once, with the affected repositories.
 fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Vec<String> {
     let mut lines = Vec::new();
     let line = |whose: &str, failure: &Failure| {
@@ -209,16 +210,16 @@ fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Vec<
             }
         }
     }
-    let never_asked = snapshot
+    let never_requested = snapshot
         .count(|condition| condition.languages().is_none() && condition.failure().is_none());
-    if never_asked > 0 {
-        lines.push(format!("  {} not asked for", repositories(never_asked)));
+    if never_requested > 0 {
+        lines.push(format!("  {} not requested", repositories(never_requested)));
     }
     lines
 }
 
 impl Terminal {
-    /// Returns `text` in a style, if the terminal shows any.
+    /// Applies a style to `text`, if the terminal has colours.
     fn paint(self, style: &str, text: &str) -> String {
         if self.color && !text.is_empty() {
             format!("\x1b[{style}m{text}\x1b[0m")
@@ -227,8 +228,8 @@ impl Terminal {
         }
     }
 
-    /// Colours `text` by how much is missing until it is ready: nothing is green, more than a tenth
-    /// yellow, more than half red, anything else the terminal's own colour.
+    /// Colours `text` by the gap to the target: green without a gap, yellow above a tenth, red
+    /// above a half. A smaller gap keeps the terminal's colour.
     fn graded(self, missing: f64, text: &str) -> String {
         match missing {
             ..=0.0 => self.paint(GREEN, text),
@@ -238,8 +239,8 @@ impl Terminal {
         }
     }
 
-    /// Returns a bar of ten columns and a percentage, both rounded down: only what is complete
-    /// looks complete.
+    /// Returns a bar of ten columns and a percentage. Both are rounded down, so that a full bar
+    /// means complete.
     fn bar(self, mean: f64, missing: f64) -> String {
         if self.width < ROOM_FOR_BARS {
             return self.graded(missing, &format!("{}%", percent(mean)));

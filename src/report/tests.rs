@@ -40,7 +40,7 @@ fn many(repositories: u64, languages: usize) -> Vec<Shown> {
 }
 
 #[test]
-fn the_furthest_behind_stand_first_with_their_languages_not_ready() {
+fn the_furthest_behind_come_first_with_their_unready_languages() {
     let repositories = vec![
         read(1, "acme/done", &[("de", Some(100.0)), ("fr", Some(100.0))]),
         read(
@@ -100,7 +100,7 @@ fn wide_characters_keep_the_columns() {
 }
 
 #[test]
-fn names_and_messages_cannot_steer_the_terminal() {
+fn names_and_messages_cannot_control_the_terminal() {
     let evil = "evil/\u{1b}[31m\u{7}\r\n\u{9b}1m\u{202e}x";
     let color = Terminal {
         width: 60,
@@ -158,7 +158,7 @@ fn no_line_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn what_could_not_be_read_is_listed_by_cause() {
+fn failed_reads_are_grouped_by_cause() {
     let repositories = vec![
         read(1, "acme/app", &[("de", Some(50.0))]),
         failed(2, "acme/gone", "GET 2: 404", "terminal"),
@@ -174,13 +174,13 @@ Could not be read:
     acme/one
     acme/two
   acme/gone: GET 2: 404; terminal
-  1 repository not asked for
+  1 repository not requested
 ";
     assert_eq!(failures, expected);
 }
 
 #[test]
-fn nothing_at_all_is_a_summary_and_an_account_without_repositories_is_shown() {
+fn an_empty_account_and_filters_that_leave_nothing_are_explained() {
     let empty = "0 repositories, 0 languages
 The account of the key has no repositories; connect some to it, or use the key of another account
 ";
@@ -190,13 +190,14 @@ The account of the key has no repositories; connect some to it, or use the key o
         ..snapshot(Vec::new())
     };
     let none_left = "0 repositories, 0 languages; 3 left out
-The filters leave out every repository, 3 in all; change filter.include, filter.exclude or filter.private
+The filters leave out every repository, 3 in all; change filter.include, filter.exclude or \
+filter.private
 ";
     assert_eq!(table(&filtered, &poll(0), plain(80)), none_left);
 }
 
 #[test]
-fn a_listing_that_failed_is_reported_once_and_not_taken_for_an_empty_account() {
+fn a_failed_listing_does_not_look_like_an_empty_account() {
     let failure = Failure::new("status 401", "wait").since(NOW);
     let refused = PollOutcome {
         listing: Some(failure.clone()),
@@ -215,7 +216,7 @@ Could not be read:
 }
 
 #[test]
-fn a_repository_without_languages_or_completions_says_so() {
+fn a_repository_without_languages_or_completions_is_labelled() {
     let expected = "\
 REPOSITORY  COMPLETION    READY  NOT READY
 acme/empty  no languages
@@ -233,7 +234,7 @@ acme/mute   not reported  0/1    de ?
 }
 
 #[test]
-fn the_verdict_names_each_language_below_its_target_and_is_the_last_line() {
+fn the_verdict_follows_the_names_of_the_languages_below_their_targets() {
     let repositories = vec![read(
         1,
         "acme/app",
@@ -265,7 +266,7 @@ below their targets:
 }
 
 #[test]
-fn markdown_begins_with_the_furthest_behind_and_ends_with_the_dates() {
+fn markdown_lists_the_furthest_behind_first_and_the_dates_last() {
     let mut snapshot = snapshot(vec![
         read(1, "acme/done", &[("de", Some(100.0))]),
         read(
@@ -313,7 +314,7 @@ fn markdown_fits_a_job_summary_and_counts_the_rows_left_out() {
 }
 
 #[test]
-fn the_json_keeps_its_form() {
+fn the_json_of_version_1_does_not_change() {
     let mut snapshot = snapshot(vec![
         read(
             1,
@@ -337,50 +338,22 @@ fn the_json_keeps_its_form() {
         entry(&["acme/app"], &["de"], 0.45, "2026-12-24"),
         entry(&[], &["eo"], 0.0, ""),
     ]));
-    let expected = r#"{
-  "version": 1,
-  "taken_at": "2023-11-14T22:13:20Z",
-  "complete": false,
-  "completion_scale": 100.0,
-  "listing": {
-    "complete": true,
-    "error": null
-  },
-  "poll": {
-    "duration_seconds": 1.5,
-    "error": null,
-    "failed": 1,
-    "postponed": 0,
-    "read": 2,
-    "unreached": 0
-  },
-  "filtered": 3,
-  "summary": {
-    "languages": 4,
-    "ready": 2,
-    "ratio": 0.7225
-  },
-  "repositories": [
-    {"id":"1","name":"acme/app","private":null,"created_at":"2023-11-14T22:13:20Z","url":null,"state":"fresh","error":null,"summary":{"languages":4,"ready":2,"ratio":0.7225},"languages":[{"code":"de","name":"DE","completion":45.5,"ratio":0.455,"target":{"ratio":0.45,"due":"2026-12-24T23:59:59Z"},"ready":true,"last_progress":"2023-11-14T22:13:20Z","stalled":false,"url":null},{"code":"eo","name":"EO","completion":null,"ratio":null,"target":{"ratio":0.0,"due":null},"ready":true,"last_progress":null,"stalled":false,"url":null},{"code":"fr","name":"FR","completion":null,"ratio":null,"target":{"ratio":1.0,"due":null},"ready":null,"last_progress":null,"stalled":false,"url":null},{"code":"ja","name":"JA","completion":99.0,"ratio":0.99,"target":{"ratio":1.0,"due":null},"ready":false,"last_progress":"2023-11-14T22:13:20Z","stalled":false,"url":null}]},
-    {"id":"9007199254740994","name":"acme/gone","private":true,"created_at":null,"url":null,"state":"pending","error":{"hint":"wait","what":"the answer has status 404"},"summary":{"languages":0,"ready":0,"ratio":null},"languages":null}
-  ]
-}
-"#;
+    let expected = include_str!("tests/version_1.json");
     let pieces = json(Arc::new(snapshot), Some(&poll(1)), Excerpt::default());
     assert_eq!(pieces.collect::<String>(), expected);
 }
 
 #[test]
-fn the_json_of_an_account_without_repositories_is_whole() {
+fn the_json_of_an_empty_account_is_valid() {
     let text: String = json(Arc::new(snapshot(Vec::new())), None, Excerpt::default()).collect();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["repositories"], serde_json::json!([]));
     assert_eq!(value["poll"], serde_json::Value::Null);
 }
 
-/// Regenerate the file: `UPDATE=1 cargo test --lib schema_of_the_json`.
+/// `UPDATE=1 cargo test --lib schema_of_the_json` regenerates the file.
 #[test]
-fn the_schema_of_the_json_is_the_file() {
+fn the_schema_of_the_json_matches_the_file() {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/deploy/translations.schema.json"

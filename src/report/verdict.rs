@@ -1,4 +1,4 @@
-//! The verdict of `once --require-targets` and `--require`: whether every language is at its target.
+//! The verdict of `once --require-targets` and `once --require`, which gate a pipeline on targets.
 
 use super::cell;
 use crate::domain::{
@@ -8,12 +8,12 @@ use crate::domain::{
 use crate::support::humanize::{counted, grouped};
 use std::fmt::Write as _;
 
-/// The reason why a gate does not open.
+/// The reason why the gate stays closed.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
     #[error(
-        "no repository has a target language, so that none is ready; check the filters and the \
-         account of the key"
+        "no repository has a target language, so that there is nothing to judge; check the filters \
+         and the account of the key"
     )]
     NoLanguages,
     /// The languages below their targets, the furthest behind first, and the verdict.
@@ -21,11 +21,12 @@ pub enum NotReady {
     Behind(String),
 }
 
-/// Judges every language by its target and returns the verdict as a sentence. `required` is the
-/// ratio of `--require`, which the sentence names.
+/// Judges every language by its target, and returns the verdict as a sentence. The sentence names
+/// `required`, the ratio of `--require`.
 ///
 /// # Errors
-/// Names each language that is below its target, then the verdict.
+/// Fails if a language is below its target or no repository has a language. The error names each
+/// language below its target.
 pub fn verdict(snapshot: &Snapshot, required: Option<f64>) -> Result<String, NotReady> {
     let rows = readiness::rows(snapshot, None, snapshot.taken_at);
     let totals = Totals::of(&rows);
@@ -54,7 +55,7 @@ pub fn verdict(snapshot: &Snapshot, required: Option<f64>) -> Result<String, Not
     Err(NotReady::Behind(lines.join("\n")))
 }
 
-/// Returns a line for each named translation, and one for how many more are not ready.
+/// Returns a line for each named translation, and one that counts the others that are not ready.
 pub fn named(due: &Due<'_>) -> Vec<String> {
     let mut lines: Vec<_> = due.furthest.iter().map(line).collect();
     let more = due.totals.behind() - due.furthest.len();
@@ -66,7 +67,7 @@ pub fn named(due: &Due<'_>) -> Vec<String> {
 
 fn line(translation: &Translation<'_>) -> String {
     let ratio = match translation.ratio {
-        // Rounded down, so that only what is ready looks so.
+        // Rounded down: 0.94999 must not look like a target of 0.95 that is met.
         Some(ratio) => ((ratio * 1e4 + 1e-9).floor() / 1e4).to_string(),
         None => "unknown (no completion is reported)".to_owned(),
     };

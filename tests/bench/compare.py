@@ -1,4 +1,4 @@
-"""Runs every comparison and prints its figures. Started by compare.sh, which installs and builds what this needs."""
+"""Runs every comparison and prints its figures. compare.sh installs and builds the programs, and then starts this."""
 
 import contextlib
 import gzip
@@ -23,7 +23,7 @@ HERE = pathlib.Path(__file__).parent
 TICKS = os.sysconf("SC_CLK_TCK")
 LANGUAGES = 30
 SERIES_OF_REPOSITORY = 2 * LANGUAGES + 4
-# Each comparison is made this often, in turns, so that noise from elsewhere affects both sides. The median counts.
+# The number of rounds of each comparison. Both sides take turns, so that noise affects both; the median counts.
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 SECONDS = os.environ.get("BENCH_SECONDS", "5")
 
@@ -34,7 +34,7 @@ def say(text):
 
 @contextlib.contextmanager
 def started(command, **options):
-    """A server that prints its address first."""
+    """Starts a server that prints its address first."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options)
     try:
         address = process.stdout.readline().strip()
@@ -54,7 +54,7 @@ def environment(api, **settings):
 
 @contextlib.contextmanager
 def exporter(api, **settings):
-    """The exporter, after its first poll."""
+    """Starts the exporter and waits for its first poll."""
     settings = {"POLL__INTERVAL": "1h", **settings}
     with tempfile.NamedTemporaryFile() as log:
         command = [EXPORTER, "--web.listen-address=127.0.0.1:0"]
@@ -65,7 +65,7 @@ def exporter(api, **settings):
 
 
 def has_polled(url):
-    """Whether a complete poll is published."""
+    """Returns whether a complete poll is published."""
     request = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})
     with urllib.request.urlopen(request) as response:
         return b"\ntranslation_exporter_last_success_timestamp_seconds " in gzip.decompress(response.read())
@@ -79,13 +79,13 @@ def api(series=None, repositories=None):
 
 
 def cpu_seconds(pid):
-    """User and system time of a process so far."""
+    """Returns the user and system time of a process so far."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def memory(pid):
-    """Resident memory in MiB: now, and at its peak."""
+    """Returns the resident memory in MiB, now and at its peak."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return [int(re.search(rf"{name}:\s+(\d+) kB", status)[1]) / 1024 for name in ("VmRSS", "VmHWM")]
 
@@ -127,7 +127,7 @@ def compare_scrapes():
             for turn in range(ROUNDS):
                 for name, (address, process, *options) in subjects.items():
                     if name.startswith("Python") and turn:
-                        continue  # It is slow, and as slow each time.
+                        continue  # One round takes long enough, and its rate hardly varies.
                     say(f"scraping at 100,000 series, {turn + 1} of {ROUNDS}: {name}")
                     results[name].append(load(address, process.pid, *options))
             table("scrape of 100,000 series", "scrapes/s", "p50", "p99", "CPU a scrape", "bytes", "memory now", "at peak")
@@ -160,7 +160,7 @@ def scrape_during_polls():
 
 
 def run_once(command, **options):
-    """Figures of a process from its start to its end."""
+    """Runs a process and returns its CPU and wall time."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True, **options)
     seconds, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)

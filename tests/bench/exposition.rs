@@ -1,4 +1,4 @@
-//! What decoding, publishing and scraping cost, at one thousand to one million series:
+//! The cost of decoding, publishing and scraping one thousand to one million series:
 //!
 //!     cargo bench --bench exposition
 
@@ -26,10 +26,11 @@ use translation_exporter::{
 
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 const LANGUAGES: usize = 30;
-/// Three for each language; info, created, languages and last success.
+/// Two series for each language, and four for the repository: info, created, languages, last
+/// success.
 const SERIES_OF_REPOSITORY: usize = 2 * LANGUAGES + 4;
 
-/// A snapshot of about `series` series, at least one repository.
+/// Makes a snapshot of about `series` series, with at least one repository.
 fn snapshot(series: usize) -> Snapshot {
     let mut random = fastrand::Rng::with_seed(7);
     let language = |n| Language {
@@ -88,9 +89,9 @@ fn status() -> PollStatus {
     }
 }
 
-/// Prints the median of how long `work` takes, and what that is for each element.
+/// Prints the median time of `work`, in total and for each element.
 fn measure<T>(name: &str, elements: usize, mut work: impl FnMut() -> T) {
-    // A run is long enough to be measured, whatever the work.
+    // Repeats short work until a run takes 50 ms, which a clock measures well.
     let begin = Instant::now();
     let mut repetitions = 0;
     while begin.elapsed() < Duration::from_millis(50) {
@@ -133,7 +134,10 @@ fn exposition() {
 }
 
 fn decode() {
-    let language = |n| json!({"code": format!("l{n:02}"), "name": format!("Language {n}"), "completion": 12.5});
+    let language = |n| {
+        let (code, name) = (format!("l{n:02}"), format!("Language {n}"));
+        json!({"code": code, "name": name, "completion": 12.5})
+    };
     let languages = (0..LANGUAGES).map(language).collect::<Value>().to_string();
     let interner = Interner::default();
     measure("decode/languages", LANGUAGES, || {

@@ -1,4 +1,4 @@
-"""The exporter that people write today: prometheus_client with a custom collector over what was polled once.
+"""A typical Python exporter: prometheus_client with a custom collector over the responses of one poll.
 
 Serves on a free port of 127.0.0.1 and prints its address.
 """
@@ -14,7 +14,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 
 def poll(root):
-    """[(repository, [language])], in the order of the listing."""
+    """Returns [(repository, [language])] in the order of the listing."""
 
     def ask(path):
         return json.loads(get(root + path, {"Authorization": "Bearer bench"}))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes every target for some seconds each, ten minutes unless told otherwise, beside each other; no nightly compiler
-# is needed, but a C++ compiler is. What crashes a target is left in target/fuzz/artifacts.
+# Fuzzes all targets at the same time, for SECONDS each (default: ten minutes). Needs a C++ compiler, but no nightly Rust.
+# Inputs that crash a target are kept in target/fuzz/artifacts.
 #
 #     tests/fuzz/fuzz.sh [SECONDS]
 set -euo pipefail
@@ -11,14 +11,14 @@ target=${CARGO_TARGET_DIR:-$here/../../target}/fuzz
 triple=$(rustc -vV | sed -n 's/^host: //p')
 mkdir -p "$target/artifacts"
 
-# The instrumentation is unstable: the stable compiler has it, and gives it to whom asks so.
+# The instrumentation is unstable; RUSTC_BOOTSTRAP enables it in a stable compiler.
 export RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=$target
 instrument=(--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
     -Ccodegen-units=1 -Copt-level=1 -Cdebug-assertions)
 (cd "$here/targets" && RUSTFLAGS="${instrument[*]}" cargo build --target "$triple")
 
-# The targets write files, and a folder in memory does not wait for a disk.
+# The targets write files: a folder in memory is faster than a disk.
 [ ! -d /dev/shm ] || export TMPDIR=/dev/shm
 pids=()
 for name in decode_page decode_languages configuration state_file; do

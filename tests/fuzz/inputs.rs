@@ -1,7 +1,7 @@
-//! What is done with bytes from outside: one function for each way in.
+//! The parsers of bytes from outside, one function for each.
 //!
-//! The fuzz targets call these with what they invent, and an ordinary test with the committed corpus. They panic only
-//! if a promise is broken.
+//! The fuzz targets call these functions with invented bytes, `main.rs` with the committed corpus.
+//! A function panics only if a parser breaks a promise.
 
 use std::fs;
 use translation_exporter::{
@@ -12,7 +12,7 @@ use translation_exporter::{
     support::clock::Timestamp,
 };
 
-/// A page of the listing.
+/// Decodes a page of the listing.
 pub fn decode_page(bytes: &[u8]) {
     let Ok(page) = wire::decode_page(bytes, wire::Absent::Unknown) else {
         return;
@@ -28,7 +28,7 @@ pub fn decode_page(bytes: &[u8]) {
     }
 }
 
-/// The languages of a repository.
+/// Decodes the languages of a repository.
 pub fn decode_languages(bytes: &[u8]) {
     let Ok(list) = wire::decode_languages(bytes, &Interner::default(), wire::Absent::Unknown)
     else {
@@ -37,7 +37,7 @@ pub fn decode_languages(bytes: &[u8]) {
     assert!(
         list.languages
             .is_sorted_by(|a, b| a.language.code < b.language.code),
-        "in the order of their codes, each code once"
+        "the languages must be sorted by code, each code once"
     );
     for target in &list.languages {
         assert!(!target.language.code.is_empty());
@@ -49,7 +49,7 @@ pub fn decode_languages(bytes: &[u8]) {
     }
 }
 
-/// The configuration file.
+/// Loads a configuration file.
 pub fn configuration(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("config.yaml");
@@ -64,7 +64,8 @@ pub fn configuration(bytes: &[u8]) {
     }
 }
 
-/// The state file: whatever it holds, the exporter can start or leaves it alone, and what it then writes is what it reads again.
+/// Opens a state file. Whatever its content, the exporter either leaves the file alone or starts,
+/// and reads back the state that it then writes.
 pub fn state_file(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("state.json");
@@ -80,7 +81,7 @@ pub fn state_file(bytes: &[u8]) {
     };
     assert!(
         opened.memory.is_some() || opened.set_aside.is_some(),
-        "what is set aside is reported"
+        "a file without a state must be set aside"
     );
     let memory = opened.memory.unwrap_or_default();
     opened.file.write(&memory).expect("the folder is there");

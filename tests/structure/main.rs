@@ -1,13 +1,13 @@
-//! Holds who may import whom: reads the paths that the files of src use, and compares them with the
-//! table below. Tests are exempt (`tests.rs`, `tests/`, `testing.rs` and items under `#[cfg(test)]`).
+//! The rules of imports: each module imports only what [`TABLE`] allows, and neither modules nor
+//! the files of a module form a cycle.
 //!
-//! The second half of the rule is that there are no cycles, neither between modules nor between the
-//! files of one. A re-export (`pub use child::Name;`) is no dependency: whoever uses it depends on the
-//! file that defines the name.
+//! The test reads the paths that the files of src use. It skips tests (`tests.rs`, `tests/`,
+//! `testing.rs` and items under `#[cfg(test)]`). A re-export (`pub use child::Name;`) does not
+//! count as an import: a file that uses the name depends on the file that defines it.
 
 #![expect(
     clippy::unwrap_used,
-    reason = "a test that cannot go on has to end, helpers included"
+    reason = "a test fails by panicking, helpers included"
 )]
 
 mod source;
@@ -18,7 +18,7 @@ use std::{
     path::Path,
 };
 
-/// Who may import whom: a module, and the paths that it may import besides its own.
+/// Each module with the paths that it may import besides its own.
 const TABLE: [(&str, &[&str]); 14] = [
     ("domain", &["support"]),
     (
@@ -77,7 +77,7 @@ const TABLE: [(&str, &[&str]); 14] = [
     ),
 ];
 
-/// Libraries that stay in some modules.
+/// Libraries that only some modules may use.
 const LIBRARIES: [(&str, &[&str]); 4] = [
     ("reqwest", &["api", "commands::probe"]),
     ("axum", &["web", "server", "demo"]),
@@ -85,9 +85,8 @@ const LIBRARIES: [(&str, &[&str]); 4] = [
     ("prometheus_client", &["metrics"]),
 ];
 
-/// The imports that still break the rule: a file, and the path that it imports; within a module, the
-/// file that it imports. An entry that is no longer needed fails the test, so that the list only gets
-/// shorter.
+/// The imports that still break a rule: a file, and the path that it imports (the file, within a
+/// module). An unused entry fails the test, so that the list can only shrink.
 const EXCEPTIONS: [(&str, &str); 20] = [
     ("api/proxy.rs", "api::tls"),
     ("api/session.rs", "api"),
@@ -112,14 +111,14 @@ const EXCEPTIONS: [(&str, &str); 20] = [
 ];
 
 #[test]
-fn modules_import_only_whom_the_table_allows() {
+fn modules_import_only_what_the_table_allows() {
     let sources = source::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     assert!(sources.len() > 100, "{}", sources.len());
     let found = violations(&sources);
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }
 
-/// Returns what breaks the rule, a line for each.
+/// Returns a line for each import that breaks a rule.
 fn violations(sources: &[Source]) -> Vec<String> {
     let mut found = Vec::new();
     let mut unused = BTreeSet::from(EXCEPTIONS);
@@ -164,7 +163,7 @@ fn violations(sources: &[Source]) -> Vec<String> {
                 let place = source.place(used);
                 let homes = homes.join(", ");
                 found.push(format!(
-                    "{place}: {module} imports {library}; row: {library} stays in {homes}"
+                    "{place}: {module} imports {library}; rule: {library} stays in {homes}"
                 ));
             }
         }
@@ -178,32 +177,32 @@ fn violations(sources: &[Source]) -> Vec<String> {
     found
 }
 
-/// The row of the table that forbids `module` to import `target`.
+/// Returns the rule that forbids `module` to import `target`.
 fn forbidden(module: &str, target: &str) -> Option<String> {
     let Some((_, allowed)) = TABLE.iter().find(|(of, _)| *of == module) else {
-        return Some(format!("row: none for {module}"));
+        return Some(format!("rule: the table has no row for {module}"));
     };
     if target == "config::Config" && module != "commands" {
-        return Some("row: whoever imports config takes its own section".to_owned());
+        return Some("rule: a module imports its own section of config, not Config".to_owned());
     }
     if allowed.iter().any(|path| is_within(target, path)) {
         return None;
     }
-    Some(format!("row: {module} -> {}", allowed.join(", ")))
+    Some(format!("rule: {module} -> {}", allowed.join(", ")))
 }
 
-/// Whether `path` is `outer` or something inside it.
+/// Returns whether `path` is `outer` or inside it.
 fn is_within(path: &str, outer: &str) -> bool {
     path.strip_prefix(outer)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// The module of the crate that a path leads into.
+/// Returns the top-level module of a path.
 fn top(path: &str) -> &str {
     path.split("::").next().unwrap_or_default()
 }
 
-/// Who imports whom, each with the place of an import.
+/// The imports: from a module or file, to another one, at a place.
 type Edges = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Returns a line for each group of modules or files that import each other.
@@ -232,7 +231,7 @@ fn cycles(what: &str, edges: &Edges) -> Vec<String> {
             continue;
         }
         let within = |one: &String| group.iter().any(|member| ***member == *one);
-        let mut lines = format!("a cycle of {what}; row: no cycles");
+        let mut lines = format!("a cycle of {what}; rule: no cycles");
         for (from, tos) in edges.iter().filter(|(from, _)| within(from)) {
             for (to, place) in tos.iter().filter(|(to, _)| within(to)) {
                 lines = format!("{lines}\n    {place}: {from} imports {to}");
@@ -252,12 +251,13 @@ mod tests {
     }
 
     #[test]
-    fn a_forbidden_import_is_named_with_its_row() {
+    fn a_forbidden_import_is_named_with_its_rule() {
         let broken = [
             source("domain.rs", "pub mod filter;\npub struct Id;\n"),
             source(
                 "domain/filter.rs",
-                "//! [`crate::config`]\nuse crate::{\n    config::Filter,\n    support::clock,\n};\nuse axum::body;\n",
+                "//! [`crate::config`]\nuse crate::{\n    config::Filter,\n    support::clock\n};\n\
+                 use axum::body;\n",
             ),
             source(
                 "config.rs",
@@ -272,17 +272,19 @@ mod tests {
         assert_eq!(
             violations(&broken),
             [
-                "src/domain/filter.rs:3: domain imports config::Filter; row: domain -> support",
-                "src/domain/filter.rs:6: domain imports axum; row: axum stays in web, server, demo",
-                "src/config.rs:1: config imports web::serve; row: config -> domain, support",
-                "a cycle of files; row: no cycles\n    src/server/a.rs:1: server::a imports server::b\n    \
+                "src/domain/filter.rs:3: domain imports config::Filter; rule: domain -> support",
+                "src/domain/filter.rs:6: domain imports axum; \
+                 rule: axum stays in web, server, demo",
+                "src/config.rs:1: config imports web::serve; rule: config -> domain, support",
+                "a cycle of files; rule: no cycles\n    \
+                 src/server/a.rs:1: server::a imports server::b\n    \
                  src/server/b.rs:1: server::b imports server::a",
             ]
         );
     }
 
     #[test]
-    fn a_name_that_is_exported_again_belongs_to_the_file_that_defines_it() {
+    fn a_re_exported_name_belongs_to_the_file_that_defines_it() {
         let facade = [
             source("api.rs", "mod a;\nmod b;\npub use a::A;\n"),
             source("api/a.rs", "pub struct A;\n"),

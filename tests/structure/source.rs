@@ -4,25 +4,25 @@ use std::{fs, path::Path};
 
 /// A source file.
 pub struct Source {
-    /// Its path within src.
+    /// The path of the file within src.
     pub file: String,
-    /// Its module path within the crate, such as `server::quota`.
+    /// The module path of the file, such as `server::quota`.
     pub module: String,
-    /// The paths within the crate that it uses, re-exports of its children aside.
+    /// The paths within the crate that the file uses, without its re-exports.
     pub uses: Vec<Use>,
-    /// The first segments of all other paths that it uses: libraries, or names that it imported.
+    /// The first segments of all other used paths: libraries, or imported names.
     pub libraries: Vec<Use>,
-    /// The names that it exports again, each with the path that it has in the crate.
+    /// The re-exported names, each with its path in the crate.
     pub exports: Vec<(String, String)>,
 }
 
-/// A path, and the line that uses it.
+/// A path and the line that uses it.
 pub struct Use {
     pub path: String,
     line: usize,
 }
 
-/// Reads all sources that are not tests.
+/// Reads all sources except tests.
 pub fn read(src: &Path) -> Vec<Source> {
     let (mut sources, mut folders) = (Vec::new(), vec![src.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -45,7 +45,7 @@ pub fn read(src: &Path) -> Vec<Source> {
     sources
 }
 
-/// Returns where a path within the crate leads to: through names that are exported again.
+/// Follows re-exports from a path to the definition.
 pub fn resolve(sources: &[Source], path: &str) -> String {
     let exports = sources.iter().flat_map(|source| {
         let exports = source.exports.iter();
@@ -58,14 +58,14 @@ pub fn resolve(sources: &[Source], path: &str) -> String {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
             && !taken.contains(exported)
     }) {
-        // A name that a file exports from a child of the same name leads there once.
+        // A child may have the name that it exports: each re-export is followed once.
         taken.push(exported.clone());
         path = path.replacen(exported, target, 1);
     }
     path
 }
 
-/// Returns the module path of the file that a path leads into.
+/// Returns the module path of the file that contains a path.
 pub fn file_of(sources: &[Source], path: &str) -> String {
     let is_outer = |source: &&Source| {
         let rest = path.strip_prefix(&source.module);
@@ -155,13 +155,13 @@ impl Source {
         }
     }
 
-    /// Names the file and line of a use.
+    /// Returns the file and line of a use.
     pub fn place(&self, used: &Use) -> String {
         format!("src/{}:{}", self.file, used.line)
     }
 }
 
-/// Whether these tokens begin with `pub use` or `pub(…) use`.
+/// Returns whether the tokens begin with `pub use` or `pub(…) use`.
 fn is_public_use(tokens: &[(usize, String)]) -> bool {
     let mut rest = tokens.iter().map(|(_, token)| &**token).skip(1).peekable();
     if rest.peek() == Some(&"(") {
@@ -170,7 +170,7 @@ fn is_public_use(tokens: &[(usize, String)]) -> bool {
     rest.next() == Some("use")
 }
 
-/// Adds the paths of a tree of imports: the line, the path, and the name that it gets.
+/// Adds the paths of a tree of imports: the line, the path and the imported name of each.
 fn expand(tokens: &mut &[(usize, String)], prefix: &str, paths: &mut Vec<(usize, String, String)>) {
     let (mut path, mut line, mut name) = (prefix.to_owned(), 0, String::new());
     let mut is_tree = false;
@@ -219,7 +219,7 @@ fn is_word(token: &str) -> bool {
     token.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }
 
-/// Leaves out the items under `#[cfg(test)]`.
+/// Removes the items under `#[cfg(test)]`.
 fn without_tests(tokens: &[(usize, String)]) -> Vec<(usize, String)> {
     let attribute = ["#", "[", "cfg", "(", "test", ")", "]"];
     let (mut kept, mut at) = (Vec::new(), 0);
@@ -247,7 +247,7 @@ fn without_tests(tokens: &[(usize, String)]) -> Vec<(usize, String)> {
     kept
 }
 
-/// Splits Rust into words, `::` and single characters, each with its line, without comments and the
+/// Splits Rust into words, `::` and single characters, each with its line. Skips comments and the
 /// content of literals.
 fn tokens(text: &str) -> Vec<(usize, String)> {
     let characters: Vec<char> = text.chars().collect();
@@ -298,7 +298,7 @@ fn tokens(text: &str) -> Vec<(usize, String)> {
     tokens
 }
 
-/// Returns where the string that begins here ends.
+/// Returns the end of the string literal at `begin`.
 fn end_of_string(characters: &[char], begin: usize) -> usize {
     let is_raw = characters[begin] == 'r';
     let mut at = begin + usize::from(is_raw);

@@ -1,5 +1,5 @@
-//! An API of any size whose answers are made before the first request, so that it takes little time compared with its
-//! clients.
+//! An API of any size. It encodes its responses before the first request, so that it takes little
+//! CPU from the clients under test.
 
 use crate::Outcome;
 use axum::{
@@ -20,19 +20,21 @@ use std::{
     },
 };
 
-/// Codes and names.
-const LANGUAGES: &str = "ar=Arabic, bg=Bulgarian, cs=Czech, da=Danish, de=German, el=Greek, en-GB=English (UK), \
-    es=Spanish, es-MX=Spanish (Mexico), et=Estonian, fi=Finnish, fr=French, he=Hebrew, \
-    hi=Hindi, hr=Croatian, hu=Hungarian, id=Indonesian, it=Italian, ja=Japanese, ko=Korean, \
-    nl=Dutch, nb=Norwegian Bokmål, pl=Polish, pt-BR=Portuguese (Brazil), ru=Russian, \
-    sv=Swedish, tr=Turkish, uk=Ukrainian, zh-Hans=Chinese (Simplified), \
-    zh-Hant=Chinese (Traditional)";
+/// The codes and names of languages.
+const LANGUAGES: &str = "\
+    ar=Arabic, bg=Bulgarian, cs=Czech, da=Danish, de=German, el=Greek, en-GB=English (UK), \
+    es=Spanish, es-MX=Spanish (Mexico), et=Estonian, fi=Finnish, fr=French, he=Hebrew, hi=Hindi, \
+    hr=Croatian, hu=Hungarian, id=Indonesian, it=Italian, ja=Japanese, ko=Korean, nl=Dutch, \
+    nb=Norwegian Bokmål, pl=Polish, pt-BR=Portuguese (Brazil), ru=Russian, sv=Swedish, \
+    tr=Turkish, uk=Ukrainian, zh-Hans=Chinese (Simplified), zh-Hant=Chinese (Traditional)";
 
 struct Api {
     repositories: Vec<serde_json::Value>,
-    /// By the index of the repository; two that alternate, so that every poll finds every completion changed.
+    /// Two responses for each repository. Polls receive them in turn, so that every poll finds
+    /// every completion changed.
     languages: Vec<[Bytes; 2]>,
-    asked: AtomicUsize,
+    /// The number of requests for languages so far.
+    requests: AtomicUsize,
 }
 
 #[derive(Deserialize)]
@@ -51,27 +53,11 @@ pub fn serve(repositories: &str, languages: &str) -> Outcome {
     let (repositories, languages): (usize, usize) = (repositories.parse()?, languages.parse()?);
     let mut random = fastrand::Rng::with_seed(7);
     let api = Api {
-        repositories: (1..=repositories)
-            .map(|id| {
-                json!({
-                    "id": id,
-                    "name": format!("organisation-{:02}/project-{id:05}", id % 40),
-                    "private": id % 3 == 0,
-                    "created_at": format!("20{:02}-{:02}-17T09:{:02}:00Z", 10 + id % 15, 1 + id % 12, id % 60),
-                })
-            })
-            .collect(),
+        repositories: (1..=repositories).map(repository).collect(),
         languages: (0..repositories)
-            .map(|_| {
-                [0, 1].map(|_| {
-                    let entries = LANGUAGES.split(", ").filter_map(|language| language.split_once('=')).take(languages).map(|(code, name)| {
-                        json!({ "code": code, "name": name, "completion": f64::from(random.u32(0..=1000)) / 10.0 })
-                    });
-                    Bytes::from(entries.collect::<serde_json::Value>().to_string())
-                })
-            })
+            .map(|_| [0, 1].map(|_| language_list(languages, &mut random)))
             .collect(),
-        asked: AtomicUsize::new(0),
+        requests: AtomicUsize::new(0),
     };
     crate::block_on(async {
         let router = Router::new()
@@ -86,7 +72,28 @@ pub fn serve(repositories: &str, languages: &str) -> Outcome {
     })
 }
 
-/// The ids are 1, 2, 3 and so on, so the cursor is the index of the next.
+fn repository(id: usize) -> serde_json::Value {
+    let (year, month, minute) = (10 + id % 15, 1 + id % 12, id % 60);
+    json!({
+        "id": id,
+        "name": format!("organisation-{:02}/project-{id:05}", id % 40),
+        "private": id % 3 == 0,
+        "created_at": format!("20{year:02}-{month:02}-17T09:{minute:02}:00Z"),
+    })
+}
+
+fn language_list(count: usize, random: &mut fastrand::Rng) -> Bytes {
+    let languages = LANGUAGES
+        .split(", ")
+        .filter_map(|language| language.split_once('='));
+    let entries = languages.take(count).map(|(code, name)| {
+        let completion = f64::from(random.u32(0..=1000)) / 10.0;
+        json!({ "code": code, "name": name, "completion": completion })
+    });
+    Bytes::from(entries.collect::<serde_json::Value>().to_string())
+}
+
+/// Lists a page. The ids are 1, 2, 3 and so on, so that the cursor is the index of the next one.
 async fn list(
     State(api): State<Arc<Api>>,
     Query(Listing { limit, after }): Query<Listing>,
@@ -97,7 +104,7 @@ async fn list(
 }
 
 async fn one(State(api): State<Arc<Api>>, Path(id): Path<usize>) -> Response {
-    let poll = api.asked.fetch_add(1, Ordering::Relaxed) / api.languages.len();
+    let poll = api.requests.fetch_add(1, Ordering::Relaxed) / api.languages.len();
     match api.languages.get(id.wrapping_sub(1)) {
         Some(languages) => answer(languages[poll % 2].clone()),
         None => StatusCode::NOT_FOUND.into_response(),

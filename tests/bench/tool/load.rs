@@ -1,4 +1,4 @@
-//! One client that scrapes as fast as it can, over one connection for as long as the server keeps it.
+//! A client that scrapes as fast as it can, over one connection while the server keeps it alive.
 
 use crate::Outcome;
 use serde_json::json;
@@ -12,10 +12,10 @@ use std::{
 /// The size of a read, large enough that the client is not the bottleneck.
 const BUFFER: usize = 1024 * 1024;
 
-/// What Prometheus asks for.
+/// The header Accept, reduced to the format that Prometheus prefers.
 const ACCEPT: &str = "Accept: application/openmetrics-text;version=1.0.0\r\n";
 
-/// The least number of measured answers, however long they take.
+/// The minimum number of measured scrapes, however long they take.
 const LEAST: usize = 5;
 
 pub fn run(url: &str, seconds: &str, gzip: bool) -> Outcome {
@@ -46,7 +46,8 @@ pub fn run(url: &str, seconds: &str, gzip: bool) -> Outcome {
     took.sort_by(f64::total_cmp);
     let percentile = |hundredths: usize| took[(took.len() * hundredths / 100).min(took.len() - 1)];
     let figures = json!({
-        "requests": took.len(), "rate": rate, "p50": percentile(50), "p99": percentile(99), "bytes": size,
+        "requests": took.len(), "rate": rate, "bytes": size,
+        "p50": percentile(50), "p99": percentile(99),
     });
     println!("{figures}");
     Ok(())
@@ -59,7 +60,7 @@ struct Client<'a> {
 }
 
 impl Client<'_> {
-    /// Reads one whole answer and returns the size of its body.
+    /// Sends a request, reads the whole response and returns the size of its body.
     fn scrape(&mut self, request: &str) -> Result<usize, Box<dyn Error>> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
@@ -71,7 +72,7 @@ impl Client<'_> {
         let body_start = loop {
             let read = stream.read(&mut self.buffer)?;
             if read == 0 {
-                return Err("the server closed the connection before it answered".into());
+                return Err("the server closed the connection before it responded".into());
             }
             head.extend_from_slice(&self.buffer[..read]);
             if let Some(at) = head.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -81,7 +82,7 @@ impl Client<'_> {
         let headers = String::from_utf8_lossy(&head[..body_start]).to_ascii_lowercase();
         if headers.split_whitespace().nth(1) != Some("200") {
             return Err(format!(
-                "the server answered {}",
+                "the server responded with {}",
                 headers.lines().next().unwrap_or_default()
             )
             .into());

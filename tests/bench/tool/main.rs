@@ -1,7 +1,7 @@
-//! What the comparisons of `compare.sh` need besides the exporter, in one program:
+//! The other side of the comparisons of `compare.sh`:
 //!
-//!     bench-tool api REPOSITORIES LANGUAGES      serve an API of that size; prints its root
-//!     bench-tool load URL SECONDS [gzip]         scrape URL over one connection, one request after another
+//!     bench-tool api REPOSITORIES LANGUAGES      serve an API of that size; prints its base URL
+//!     bench-tool load URL SECONDS [gzip]         scrape URL again and again over one connection
 //!     bench-tool poll ROOT CONCURRENCY           poll an API with bare reqwest calls, once
 //!
 //! `load` and `poll` print their figures as JSON.
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs `task` as cheaply as tokio can: on one thread.
+/// Runs `task` on one thread, the cheapest way that tokio has.
 fn block_on(task: impl Future<Output = Outcome>) -> Outcome {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
