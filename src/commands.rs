@@ -1,4 +1,5 @@
-//! Wires the parts together: a file for each command, and what `serve` and `demo` share.
+//! The commands: one file for each, which wires the other modules together. `demo` is `serve` with
+//! an embedded API.
 
 mod check_config;
 mod demo;
@@ -36,7 +37,7 @@ use std::{
 use stdio::print_on_stderr;
 use tokio::runtime::Builder;
 
-/// Why the program could not do what it was asked to, and what to do about it.
+/// The failure of a command, with its remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error(transparent)]
@@ -47,16 +48,16 @@ pub enum RunError {
     Client(#[from] BuildError),
     #[error(transparent)]
     State(#[from] StateError),
-    /// Everything was read, and not everything is ready, or there is nothing that could be.
+    /// `once` read everything, but the targets are not met.
     #[error(transparent)]
     NotReady(#[from] NotReady),
-    /// It failed while running.
+    /// The command failed while running.
     #[error("{0:#}")]
     Running(#[from] anyhow::Error),
 }
 
 impl RunError {
-    /// Prints on stderr what is wrong.
+    /// Prints the message on stderr.
     pub fn print(&self) {
         print_on_stderr(&self.to_string());
     }
@@ -70,17 +71,20 @@ impl RunError {
     }
 }
 
-/// What to do where the system has no thread left.
-const THREADS_HINT: &str = "raise the limit on threads (ulimit -u, TasksMax of the systemd unit, the pids limit of the container)";
+/// The remedy where the system has no thread left.
+const THREADS_HINT: &str = "raise the limit on threads (ulimit -u, TasksMax of the systemd unit, \
+    the pids limit of the container)";
 
-/// Does what the command line asks for. Returns when that is done, or when the process is asked to stop.
+/// Runs the command of the command line until it is done, or a signal stops the process.
 ///
 /// # Errors
-/// Says what is wrong and how to fix it; the caller prints it and exits with [`RunError::exit_code`].
+/// Fails with a message that names the mistake and its remedy. The caller prints it and exits with
+/// [`RunError::exit_code`].
 pub fn run(cli: Cli) -> Result<(), RunError> {
     let Cli { options, command } = cli;
-    // Two threads, so that scrapes do not wait for each other. Polls, and everything slow, run on other threads. A poll of `once`
-    // has only one: across threads, its tasks would wake each other at half as much CPU again.
+    // `serve` has two worker threads, so that scrapes do not wait for each other; polls and
+    // blocking work run on other threads. The tasks of a poll wake each other all the time, which
+    // costs less CPU on a single thread.
     let (mut builder, threads) = match command {
         Command::Serve | Command::Demo => (Builder::new_multi_thread(), 8),
         _ => (Builder::new_current_thread(), 3),
@@ -102,23 +106,23 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
             Command::Health => probe::check(options).await,
         }
     });
-    // A thread that still waits for a disk must not delay the exit.
+    // A thread that waits for a disk must not delay the exit.
     runtime.shutdown_background();
     result
 }
 
-/// Runs what may wait for a disk indefinitely, so that signals are answered meanwhile.
+/// Runs blocking work on another thread, so that signals are handled even if a disk hangs.
 async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        // It was cancelled: the runtime is being shut down, and nobody waits for this any more.
+        // The runtime is shutting down, so that no task awaits the result.
         Err(_) => std::future::pending().await,
     }
 }
 
-/// Starts as many threads at once as a command needs, since the runtime would panic where the system
-/// has none left.
+/// Checks that the system lets a command start `needed` threads at once; the runtime would panic
+/// instead of reporting an error.
 fn check_threads(needed: u32) -> anyhow::Result<()> {
     let gate = RwLock::new(());
     thread::scope(|scope| {
@@ -145,14 +149,14 @@ fn load(options: &Options) -> Result<Config, ConfigError> {
     config::load(options, &environment())
 }
 
-/// Opens the state file, if one is configured, and reads its content, if it has any.
+/// Opens the state file and reads its content, if `state.file` is set.
 fn open_state(
     config: &Config,
     is_demo: bool,
     instruments: &Instruments,
 ) -> Result<(Option<StateFile>, Option<Memory>), StateError> {
     let Some(path) = &config.state_file else {
-        tracing::info!("state.file is not set: the progress clock begins again at each start");
+        tracing::info!("state.file is not set: each restart resets the progress clock");
         return Ok((None, None));
     };
     let base_url = if is_demo {
@@ -164,23 +168,24 @@ fn open_state(
     let opened = StateFile::open(path, base_url, now)?;
     if let Some(set_aside) = opened.set_aside {
         tracing::error!("{set_aside}");
-        let hint = "nothing to do, unless the file that was set aside can be repaired";
+        let hint = "no action is needed, unless you can repair the file that was set aside";
         instruments.state_discarded(Failure::new(set_aside.to_string(), hint).since(now));
     }
     Ok((Some(opened.file), opened.memory))
 }
 
-/// What is valid, but probably not intended.
+/// Returns warnings about valid values that are probably mistakes.
 fn warnings(config: &Config) -> Vec<String> {
     let (now, mut warnings) = (Clock::system().now(), Vec::new());
     for entry in &config.targets.0 {
         if let Some(due) = entry.target.due
             && due < now
-            // The demo has a date in the past on purpose, which is not the user's to change.
+            // The demo has a date in the past on purpose.
             && !entry.source.starts_with(config::DEMO_FILE)
         {
             warnings.push(format!(
-                "{}: targets.due is past: {due}; what is not ready is shown as missed; give a later date, or remove it",
+                "{}: targets.due is past: {due}; translations that are not ready are overdue; \
+                 set a later date, or remove it",
                 entry.source
             ));
         }
@@ -212,12 +217,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_threads_that_are_checked_have_ended_afterwards() {
+    fn enough_threads_pass_the_check() {
         check_threads(8).unwrap();
     }
 
     #[tokio::test]
-    async fn what_panics_off_the_runtime_ends_the_task_that_waits_for_it() {
+    async fn a_panic_off_the_runtime_reaches_the_waiting_task() {
         let waiting = tokio::spawn(off_the_runtime(|| panic!("as a bug would")));
         assert!(waiting.await.is_err_and(|error| error.is_panic()));
     }

@@ -1,4 +1,4 @@
-//! `check-config`: validates, prints the configuration in force, and checks the API if requested.
+//! `check-config`: validates the configuration, prints it, and checks the API with `--online`.
 
 use super::{
     RunError, load, online,
@@ -13,7 +13,7 @@ use std::{io::Write as _, sync::Arc};
 
 pub async fn check(options: &Options, online: bool) -> Result<(), RunError> {
     let mut config = load(options)?;
-    // Online, one request of each kind is promised.
+    // `--online` promises one request of each kind, so that retries are off.
     config.api.max_attempts = 1;
     let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
     let client = Client::new(&config.api, Arc::new(Instruments::of_one_poll()))?;

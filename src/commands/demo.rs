@@ -1,4 +1,4 @@
-//! `demo`: serves from the embedded demo API, whatever else is configured.
+//! `demo`: serves the embedded demo API, whatever `api.*` says.
 
 use super::{RunError, serve, stdio::print};
 use crate::{
@@ -17,7 +17,7 @@ pub async fn demo(mut options: Options) -> Result<(), RunError> {
     options.defaults =
         format!("poll: {{interval: {DEMO_INTERVAL}}}\napi: {{key: demo}}\n{targets}");
     let base_url = demo::start().await.context("cannot start the demo API")?;
-    // These win over all layers.
+    // Flags win over all other layers.
     options
         .flags
         .extend([("api.base_url", base_url), ("api.key_file", String::new())]);
@@ -36,7 +36,7 @@ fn announce(config: &Config, web_file: &WebConfigFile, listeners: &[TcpListener]
         addresses.push(format!("{scheme}://{host}/"));
     }
     let addresses = addresses.join(", ");
-    // A closed stdout does not prevent serving.
+    // The demo serves even if stdout is closed.
     let _ = print(|stdout| {
         writeln!(
             stdout,

@@ -1,29 +1,30 @@
-//! What systemd is notified of (`sd_notify`): ready, reloading, stopping, and that it works. Without a `NOTIFY_SOCKET`
-//! nothing is sent.
+//! Notifications to systemd (`sd_notify`): ready, reloading, stopping, and signs of life. Without
+//! `NOTIFY_SOCKET` the functions do nothing.
 
 use sd_notify::NotifyState;
 use tokio::{sync::watch, time::Instant};
 
-/// The exporter serves.
+/// Reports that the exporter serves.
 pub fn ready() {
     send(&[NotifyState::Ready]);
 }
 
-/// The configuration is being read again; [`ready`] must follow, whether it is accepted or refused.
+/// Reports that a reload begins. [`ready`] must follow, whatever the outcome.
 pub fn reloading() {
-    // Type=notify-reload needs to know which reload this answers. Linux always has a monotonic clock.
+    // Type=notify-reload matches the notification to the reload by its time. Linux always has a
+    // monotonic clock.
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         send(&[NotifyState::Reloading, now]);
     }
 }
 
-/// The exporter is stopping.
+/// Reports that the exporter is stopping.
 pub fn stopping() {
     send(&[NotifyState::Stopping]);
 }
 
-/// Passes each sign of life of the task that polls, which changes `alive`, on to systemd's watchdog if there is one. To run
-/// on the threads of the web side, which have to live for that. Ends when polling does.
+/// Feeds systemd's watchdog with the poll loop's signs of life, which change `alive`, until polling
+/// ends. Runs on the threads of the web side, so that a stuck web side starves the watchdog, too.
 pub async fn feed_watchdog(mut alive: watch::Receiver<Instant>) {
     let has_watchdog = sd_notify::watchdog_enabled().is_some();
     while alive.changed().await.is_ok() {
@@ -35,6 +36,9 @@ pub async fn feed_watchdog(mut alive: watch::Receiver<Instant>) {
 
 fn send(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "cannot notify systemd (NOTIFY_SOCKET); it may consider the service hung");
+        tracing::warn!(
+            %error,
+            "cannot notify systemd through NOTIFY_SOCKET; it may consider the service hung"
+        );
     }
 }

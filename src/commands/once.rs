@@ -1,4 +1,5 @@
-//! `once`: polls once and prints the result; the exit code says whether everything could be read.
+//! `once`: polls once, saves the state and prints the result. The exit code reports failures and
+//! targets that are not met.
 
 use super::{
     RunError, load, off_the_runtime, open_state, output::output, poll_settings, start_logging,
@@ -7,7 +8,7 @@ use super::{
 use crate::{
     api::Client,
     cli::Once,
-    config::Options,
+    config::{Config, Options},
     diagnosis::{Finding, Judge, Symptom, Watch},
     domain::{
         History,
@@ -31,7 +32,8 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// How long a disk, a reader of stdout and a terminal may take after a signal.
+/// The time for saving and printing after a signal has ended the poll: a disk or a reader of stdout
+/// may hang.
 const SHUTDOWN: Duration = Duration::from_secs(3);
 
 pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
@@ -42,29 +44,8 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     start_logging(&config.log, Some(bar.clone()))?;
     let instruments = Arc::new(Instruments::of_one_poll());
     instruments.config_loaded(Ok(()), Clock::system().now());
-    let client = Client::new(&config.api, Arc::clone(&instruments))?;
-    let (file, memory) = open_state(&config, false, &instruments)?;
-    let (saver, saving) = match file {
-        Some(file) => {
-            let (saver, saving) = Saver::new(file, Arc::clone(&instruments));
-            (Some(saver), Some(spawn(saving)))
-        }
-        None => (None, None),
-    };
-    // The sender can be dropped: nothing changes during a single poll.
-    let (_, settings) = watch::channel(Arc::new(Settings {
-        only: excerpt.repositories.clone(),
-        ..poll_settings(&config, client)
-    }));
-    let mut poller = Poller::new(
-        settings,
-        memory,
-        saver,
-        Clock::system(),
-        Arc::clone(&instruments),
-        Box::new(|_, _| {}),
-    );
-    // On a thread of its own, which a terminal may stall (Ctrl-S).
+    let (mut poller, saving) = new_poller(&config, &excerpt, &instruments)?;
+    // A stalled terminal (Ctrl-S) blocks drawing, so that the bar has a separate thread.
     let (runtime, progress) = (runtime::Handle::current(), poller.progress.subscribe());
     let drawn = spawn_blocking(move || runtime.block_on(draw(bar, progress)));
     let mut signals = StopSignals::listen()?;
@@ -93,21 +74,53 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     tokio::select! {
         finished = finish(saving, drawn, print) => finished?,
         signal = give_up(result.signal, &mut signals) => {
-            return Err(anyhow!("stopped by {signal}; not everything was saved and printed").into());
+            return Err(anyhow!("stopped by {signal} while saving and printing the result").into());
         }
     }
     verdict(result, &arguments, &published, &instruments)
 }
 
-/// What came of the poll.
+/// Opens the state and makes the poller. Returns the task that saves, too, if there is a state
+/// file.
+fn new_poller(
+    config: &Config,
+    excerpt: &Excerpt,
+    instruments: &Arc<Instruments>,
+) -> Result<(Poller<Client>, Option<JoinHandle<()>>), RunError> {
+    let client = Client::new(&config.api, Arc::clone(instruments))?;
+    let (file, memory) = open_state(config, false, instruments)?;
+    let (saver, saving) = match file {
+        Some(file) => {
+            let (saver, saving) = Saver::new(file, Arc::clone(instruments));
+            (Some(saver), Some(spawn(saving)))
+        }
+        None => (None, None),
+    };
+    // The sender can be dropped, because settings do not change during a single poll.
+    let (_, settings) = watch::channel(Arc::new(Settings {
+        only: excerpt.repositories.clone(),
+        ..poll_settings(config, client)
+    }));
+    let poller = Poller::new(
+        settings,
+        memory,
+        saver,
+        Clock::system(),
+        Arc::clone(instruments),
+        Box::new(|_, _| {}),
+    );
+    Ok((poller, saving))
+}
+
+/// The result of the poll.
 struct PollResult {
     outcome: PollOutcome,
     findings: Vec<Finding>,
-    /// The signal that ended the poll early, if one did.
+    /// The signal that cut the poll short; `None` if the poll reached its end.
     signal: Option<&'static str>,
 }
 
-/// Polls until the end or a signal, and hands over what is to be saved.
+/// Polls until the end or a signal, judges the result and queues the state for saving.
 async fn poll(
     poller: &mut Poller<Client>,
     instruments: &Instruments,
@@ -121,7 +134,7 @@ async fn poll(
         signal = signals.received() => (poller.interrupted(), Some(signal)),
     };
     let mut findings = Vec::new();
-    // A poll that was interrupted decides nothing.
+    // An interrupted poll is no basis for a judgement.
     if signal.is_none() {
         let (snapshot, status) = (poller.snapshot(), poller.status());
         findings = Judge::new(began).judge(&snapshot, &status, instruments, outcome.ended_at);
@@ -136,7 +149,7 @@ async fn poll(
     }
 }
 
-/// Waits until the state is saved, clears the progress bar, and then prints.
+/// Waits until the state is saved, clears the progress bar and prints the result.
 async fn finish(
     saving: Option<JoinHandle<()>>,
     drawn: JoinHandle<anyhow::Result<()>>,
@@ -145,15 +158,15 @@ async fn finish(
     if let Some(saving) = saving {
         saving.await.context("the state could not be written")?;
     }
-    // A terminal that is stalled does not keep the result from a file or a pipe.
+    // A stalled terminal must not keep the result from a file or a pipe.
     if let Ok(drawn) = timeout(Duration::from_secs(1), drawn).await {
         drawn.context("the progress bar failed")??;
     }
-    // Nobody may read stdout, and signals are answered meanwhile.
+    // stdout may have no reader; signals are still handled.
     off_the_runtime(print).await
 }
 
-/// Waits for a signal. After the first, `signal`, it waits only for a while.
+/// Waits for a signal, or for [`SHUTDOWN`] if a first signal has already ended the poll.
 async fn give_up(signal: Option<&'static str>, signals: &mut StopSignals) -> &'static str {
     match signal {
         Some(signal) => {
@@ -164,7 +177,7 @@ async fn give_up(signal: Option<&'static str>, signals: &mut StopSignals) -> &'s
     }
 }
 
-/// Decides whether the command succeeded, once everything is printed.
+/// Returns the failure of the command, if any, after the result was printed.
 fn verdict(
     result: PollResult,
     arguments: &Once,
@@ -179,13 +192,13 @@ fn verdict(
     let snapshot = &published.snapshot;
     if let Some(signal) = signal {
         let (read, all) = (outcome.read, snapshot.repositories.len());
-        let read = format!("{read} of {all} repositories were read; what is known is printed");
+        let read = format!("{read} of {all} repositories were read; the result so far was printed");
         return Err(anyhow!("stopped by {signal} after {read}").into());
     }
     check_read(findings, outcome.is_success())?;
     if let Some(lasting) = instruments.facts().state_not_saved {
         let what = lasting.failure.what;
-        return Err(anyhow!("what was read is printed, and not saved: {what}").into());
+        return Err(anyhow!("the result was printed, but the state was not saved: {what}").into());
     }
     if is_narrowed(arguments) && snapshot.repositories.is_empty() {
         return Err(anyhow!("{}", nothing_matches(arguments)).into());
@@ -219,27 +232,26 @@ fn nothing_matches(arguments: &Once) -> String {
     }
 }
 
-/// Logs what is wrong, and fails if not everything was read: with the worst of it.
-fn check_read(mut findings: Vec<Finding>, is_everything: bool) -> anyhow::Result<()> {
-    // No poll follows that could be too late.
+/// Logs the findings. Fails with the worst one if the poll did not read everything.
+fn check_read(mut findings: Vec<Finding>, is_success: bool) -> anyhow::Result<()> {
+    // No poll follows, so that none can start late.
     findings.retain(|finding| finding.symptom != Symptom::PollsOverrun);
-    let failed = !is_everything;
-    let worst = (failed && !findings.is_empty()).then(|| findings.remove(0));
+    let worst = (!is_success && !findings.is_empty()).then(|| findings.remove(0));
     Watch::default().observe(&findings);
     match worst {
         Some(worst) => bail!(worst.line()),
-        None if failed => bail!("not every repository was read"),
-        None => Ok(()),
+        None if is_success => Ok(()),
+        None => bail!("not every repository was read"),
     }
 }
 
-/// Draws nothing if stderr is not a terminal.
+/// Makes the progress bar, which stays invisible unless stderr is a terminal.
 fn progress_bar() -> anyhow::Result<ProgressBar> {
     let style = ProgressStyle::with_template("{spinner} listing repositories: {pos}")?;
     Ok(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style))
 }
 
-/// Shows the progress of the poll.
+/// Draws the progress of the poll.
 async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Step>) -> anyhow::Result<()> {
     let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories, {eta} left")?;
     while progress.changed().await.is_ok() {
@@ -250,7 +262,8 @@ async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Step>) -> anyhow::
                     bar.set_style(reading.clone());
                     bar.reset_eta();
                 }
-                // Both in one step, so that listed repositories are never shown as done.
+                // One update for both: the position still counts listed repositories, not read
+                // ones.
                 bar.update(|state| {
                     state.set_len(of as u64);
                     state.set_pos(tried as u64);

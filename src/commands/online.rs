@@ -1,4 +1,4 @@
-//! `check-config --online`: one request of each kind, and a description of the result.
+//! `check-config --online`: one request of each kind, and a report on the responses.
 
 use crate::{
     api::{Api as _, ApiError, Attempts, CURSOR_HINT, Client, PollEnd, Session as _},
@@ -9,7 +9,8 @@ use crate::{
 };
 use anyhow::anyhow;
 
-/// Requests the first page of the listing and one repository's languages, each once. Returns what it found, in lines.
+/// Requests the first page of the listing and the languages of one repository, each once. Returns
+/// the lines of the report.
 pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<String>> {
     let session = client
         .begin()
@@ -21,7 +22,8 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
         .map_err(|error| failed("the listing", error))?;
     if page.next == Next::Unreadable {
         return Err(anyhow!(
-            "the listing cannot be continued: the last id of its first page cannot be read; {CURSOR_HINT}"
+            "the listing cannot be continued: the last id of its first page cannot be read; \
+             {CURSOR_HINT}"
         ));
     }
     let listed = page.listing.repositories;
@@ -43,7 +45,7 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
             ..Snapshot::default()
         }));
     }
-    // Also if the filters leave nothing, to find out whether the key can read languages.
+    // Even if the filters leave nothing, this shows whether the key may read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
         let read = session
             .list_languages(repository.id, Attempts::One)
@@ -63,17 +65,19 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
         findings.extend(diagnosis::scale(scale, completions.into_iter()));
     }
     for finding in findings {
-        lines.push(format!("going by these answers: {}", finding.line()));
+        lines.push(format!("judging by these responses: {}", finding.line()));
     }
     Ok(lines)
 }
 
-/// Says that a field is absent in a way that suggests omitted zeros, if it is.
+/// Reports a field whose absences suggest that the API omits zeros.
 fn omitted(zero: &str, field: &str, zeros: ZeroCount) -> Option<String> {
     zeros.suggests_omission().then(|| {
         let absent = counted(zeros.absent, "entry has", "entries have");
         format!(
-            "going by these answers: {absent} no field {field}, and none is {zero}; if the API leaves out fields whose value is 0 or false, as protobuf's JSON does, set api.omits_zeros to true"
+            "judging by these responses: {absent} no field {field}, and none is {zero}; if the API \
+             leaves out fields whose value is 0 or false, as protobuf's JSON does, set \
+             api.omits_zeros to true"
         )
     })
 }

@@ -1,4 +1,4 @@
-//! Writes the result of `once` in the format that was asked for.
+//! The result of `once` in the requested format.
 
 use super::stdio::print;
 use crate::{
@@ -19,7 +19,7 @@ use std::{
     sync::Arc,
 };
 
-/// Writes to `file`, or to stdout if there is none.
+/// Writes the result to `file`, or to stdout if there is none.
 pub fn output(
     format: Output,
     file: Option<&Path>,

@@ -1,5 +1,5 @@
-//! `health`: asks the exporter that runs with the same configuration whether it is healthy, for a container's
-//! HEALTHCHECK. Whatever is wrong ends with code 1, since Docker knows no other.
+//! `health`: asks a running exporter with the same configuration whether it is healthy, for the
+//! HEALTHCHECK of a container. Every failure ends with code 1, because Docker reserves the others.
 
 use super::{RunError, environment, off_the_runtime};
 use crate::{
@@ -22,25 +22,24 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-/// How long everything together may take: below the promised 3 seconds.
+/// The time limit of the command, below the promised 3 seconds.
 const LIMIT: Duration = Duration::from_millis(2500);
 
-/// How long an exporter may take to refuse a client without a certificate. TLS 1.3 does so only after the client's part.
-const SILENCE: Duration = Duration::from_millis(300);
+/// The time that an exporter has to refuse a client without a certificate. With TLS 1.3 the refusal
+/// arrives only after the client has finished its handshake.
+const REFUSAL: Duration = Duration::from_millis(300);
 
 pub async fn check(options: Options) -> Result<(), RunError> {
     let end = Instant::now() + LIMIT;
     let read = off_the_runtime(move || where_to_ask(&options));
     let (addresses, is_tls) = timeout_at(end, read).await.unwrap_or_else(|_| {
-        bail!(
-            "the files of the configuration cannot be read in time; check the disks that hold them"
-        )
+        bail!("the configuration files cannot be read in time; check the disks that hold them")
     })?;
     Ok(ask_any(&addresses, is_tls, end).await?)
 }
 
-/// The addresses of the exporter, and whether it probably speaks TLS, as its web configuration file says. If that cannot be
-/// used now, the previous one is still in force.
+/// Returns the addresses of the exporter, and whether its web configuration file enables TLS.
+/// Assumes TLS if that file is invalid now: the exporter then keeps its active configuration.
 fn where_to_ask(options: &Options) -> anyhow::Result<(Vec<String>, bool)> {
     let (addresses, web_file) = config::load_address(options, &environment())?;
     let is_tls = match web_config::WebConfigFile::load(web_file.as_deref()) {
@@ -50,11 +49,12 @@ fn where_to_ask(options: &Options) -> anyhow::Result<(Vec<String>, bool)> {
     Ok((addresses, is_tls))
 }
 
-/// One healthy address is enough: those that this machine lacks are not served.
+/// Asks all addresses at once until one is healthy. The exporter does not serve the addresses that
+/// this machine lacks.
 async fn ask_any(addresses: &[String], is_tls: bool, end: Instant) -> anyhow::Result<()> {
     let asked = addresses.iter().map(|address| {
         let asked = async move {
-            // The file may say otherwise than what is in force.
+            // The file may differ from the active configuration.
             match ask(address, is_tls).await {
                 Err(error) => ask(address, !is_tls).await.or(Err(error)),
                 healthy => healthy,
@@ -63,7 +63,7 @@ async fn ask_any(addresses: &[String], is_tls: bool, end: Instant) -> anyhow::Re
         Box::pin(async move {
             let answered = timeout_at(end, asked).await;
             answered
-                .unwrap_or_else(|_| bail!("no answer in time"))
+                .unwrap_or_else(|_| bail!("it does not respond in time"))
                 .with_context(|| format!("the exporter at {address} is not healthy"))
         })
     });
@@ -73,7 +73,7 @@ async fn ask_any(addresses: &[String], is_tls: bool, end: Instant) -> anyhow::Re
 }
 
 async fn ask(address: &str, is_tls: bool) -> anyhow::Result<()> {
-    // Linux takes 0.0.0.0 and [::] for loopback; without a host it is the first.
+    // A connection to 0.0.0.0 or [::] reaches loopback on Linux.
     let host = if address.starts_with(':') {
         "0.0.0.0"
     } else {
@@ -85,11 +85,11 @@ async fn ask(address: &str, is_tls: bool) -> anyhow::Result<()> {
         return request(stream, &address).await;
     }
     let answered = async {
-        // Its name does not matter, as its certificate does not.
+        // `AnyCertificate` ignores the name.
         let name = ServerName::from(Ipv4Addr::LOCALHOST);
         let mut stream = connector().connect(name, stream).await?;
-        // A request could make the connection break before the alert is read. What comes otherwise belongs to no answer.
-        if let Ok(read) = timeout(SILENCE, stream.read_u8()).await {
+        // Reads the alert before the request: writing to a refused connection could break it first.
+        if let Ok(read) = timeout(REFUSAL, stream.read_u8()).await {
             read?;
         }
         request(stream, &address).await
@@ -100,7 +100,7 @@ async fn ask(address: &str, is_tls: bool) -> anyhow::Result<()> {
     }
 }
 
-/// By HTTP/1.1: only the status of the answer matters.
+/// Requests `/-/healthy` over HTTP/1.1 and checks the status of the response.
 async fn request(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     host: &str,
@@ -113,13 +113,14 @@ async fn request(
     match &status {
         b"HTTP/1.1 200" => Ok(()),
         other => bail!(
-            "its answer begins with {:?}",
+            "its response begins with {:?}",
             String::from_utf8_lossy(other)
         ),
     }
 }
 
-/// Whether it is the alert of an exporter that requires client certificates, which one that hangs would not send.
+/// Returns whether the error is the TLS alert that demands a client certificate. An exporter that
+/// hangs would not send it.
 fn requires_certificate(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref().and_then(io::Error::get_ref);
     let required = rustls::Error::AlertReceived(AlertDescription::CertificateRequired);
@@ -134,7 +135,8 @@ fn connector() -> TlsConnector {
     Arc::new(config).into()
 }
 
-/// Any server is trusted: it is the one on this machine, its certificate is for another name, and nothing secret is sent.
+/// A verifier that trusts every server. The connection stays on this machine, the certificate is
+/// for another name, and the request contains no secret.
 #[derive(Debug)]
 struct AnyCertificate;
 
@@ -161,11 +163,11 @@ impl ServerCertVerifier for AnyCertificate {
 
     fn verify_tls13_signature(
         &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
+        self.verify_tls12_signature(message, certificate, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -180,7 +182,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     #[tokio::test(start_paused = true)]
-    async fn a_port_that_accepts_and_hangs_is_given_up_within_the_limit() {
+    async fn a_port_that_accepts_and_hangs_is_abandoned_in_time() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = silent.local_addr().unwrap().to_string();
         for is_tls in [false, true] {

@@ -1,4 +1,4 @@
-//! From the poller to the web side: what was polled is encoded off the runtime, and published.
+//! The way from the poller to the web side: encoding and publishing snapshots, and judging them.
 
 use super::off_the_runtime;
 use crate::{
@@ -23,11 +23,11 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// The exporter judges at least this often whether something is wrong.
+/// The maximum time between two judgements of the diagnosis, below the promised 15 seconds.
 const JUDGE_EVERY: Duration = Duration::from_secs(5);
 
-/// Starts to poll, and to save, encode, publish and log what is found. All of it ends after `stop`. Returns what is
-/// published, and when the task that polls last ran.
+/// Starts the tasks that poll, save, encode, publish and judge; `stop` ends them. Returns the
+/// publications and the poll loop's signs of life.
 pub fn start(
     settings: watch::Receiver<Arc<Settings<Client>>>,
     (file, memory): (Option<StateFile>, Option<Memory>),
@@ -55,15 +55,15 @@ pub fn start(
     let alive = poller.alive.subscribe();
     let problems = poller.problems.clone();
     instruments.remember(History::of_named(&problems.borrow()));
-    // A poll has one thread of its own: its tasks wake each other hundreds of times a second, which costs twice the CPU
-    // across threads. And scrapes do not wait for it.
+    // Polls have a dedicated thread, so that scrapes do not wait for them. Their tasks wake each
+    // other hundreds of times a second, which takes twice the CPU across threads.
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
         .context("cannot start the runtime of polls")?;
     tasks.spawn_blocking(move || {
         runtime.block_on(poller.run(stop.cancelled_owned()));
-        // A thread that still waits for a resolver or a disk must not delay the exit.
+        // A thread that waits for a resolver or a disk must not delay the exit.
         runtime.shutdown_background();
     });
     tasks.spawn(encode(encoding, publish));
@@ -71,7 +71,7 @@ pub fn start(
     Ok((published, alive))
 }
 
-/// Encodes the newest data that the poller hands over, and publishes them.
+/// Encodes and publishes the newest snapshot of the poller.
 async fn encode(
     mut polled: watch::Receiver<Option<(Arc<Snapshot>, PollStatus)>>,
     publish: watch::Sender<Arc<Published>>,
@@ -85,8 +85,8 @@ async fn encode(
     }
 }
 
-/// Judges what was published: logs what begins to be wrong and what ends, keeps the gauges of problems, and hands over
-/// what the state file is to remember of them.
+/// Judges each publication: logs problems when they begin and end, updates their gauges, and passes
+/// the history of the diagnosis on to the state file.
 async fn judge(
     mut published: watch::Receiver<Arc<Published>>,
     instruments: Arc<Instruments>,
@@ -99,7 +99,7 @@ async fn judge(
         let now = Clock::system().now();
         log.observe(&judge.judge(&newest.snapshot, &newest.status, &instruments, now));
         problems.send_replace(instruments.facts().history.to_named());
-        // What the exporter knows about itself also changes between publications.
+        // A problem can also begin or end between publications, such as an expired certificate.
         let changed = timeout(JUDGE_EVERY, published.changed()).await;
         if matches!(changed, Ok(Err(_))) {
             return;

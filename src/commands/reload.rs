@@ -1,6 +1,8 @@
-//! The one owner of what is in force: it decides about a signal, a request and a changed web configuration file alike, one
-//! after the other. What can change while the exporter runs changes together, or nothing does; only a web configuration file
-//! that changes comes into force even while something else is refused.
+//! Reloads: the [`Reloader`] owns the active configuration and replaces it on SIGHUP, on a request
+//! to `/-/reload` and when the web configuration file changes.
+//!
+//! Triggers are handled one after the other. A reload replaces everything or nothing. A changed web
+//! configuration file becomes active even while a mistake elsewhere refuses reloads.
 
 use super::{load, notify, off_the_runtime, poll_settings};
 use crate::{
@@ -23,13 +25,13 @@ use tokio::{
     time::timeout,
 };
 
-/// How long the files of a reload may take to be read.
+/// The time limit for reading the files of a reload.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Those who read files: as long as one hangs, its thread is lost.
+/// Guards the threads that read files: a read that hangs blocks its thread, at most 16 of them.
 static READERS: Semaphore = Semaphore::const_new(16);
 
-/// Why the previous configuration stays in force.
+/// The reason why a reload is refused.
 #[derive(Debug, thiserror::Error)]
 enum ReloadError {
     #[error(transparent)]
@@ -39,15 +41,17 @@ enum ReloadError {
     #[error(transparent)]
     WebConfig(#[from] WebConfigError),
     #[error(
-        "the changed web configuration file removes or weakens {}; reload or restart if that is intended",
+        "the changed web configuration file removes or weakens {}; reload or restart if that is \
+         intended",
         .0.join(", ")
     )]
     Weakened(Vec<&'static str>),
     #[error(transparent)]
     Client(#[from] BuildError),
     #[error(
-        "the files could not be read within {LIMIT:?}; look for a pipe, or a disk that does not respond, among --config.file, \
-         api.key_file, api.ca_file, web.config_file and what that names"
+        "the files could not be read within {LIMIT:?}; look for a pipe, or a disk that does not \
+         respond, among --config.file, api.key_file, api.ca_file, web.config_file and the files \
+         that it names"
     )]
     Hangs,
 }
@@ -59,7 +63,7 @@ enum Trigger {
     WebFileChanged,
 }
 
-/// What is in force, and everything that must know of it.
+/// The owner of the active configuration, with the parts of the program that follow a change.
 pub struct Reloader {
     pub options: Options,
     pub config: Config,
@@ -67,22 +71,23 @@ pub struct Reloader {
     pub polling: watch::Sender<Arc<Settings<Client>>>,
     pub server: Server,
     pub state: Arc<AppState>,
-    /// Notified when the web configuration file, or a file that it names, has changed.
+    /// Signals a change of the web configuration file or of a file that it names.
     pub web_file_changed: Arc<Notify>,
     pub logs: logging::Handle,
     pub instruments: Arc<Instruments>,
     pub requests: mpsc::Receiver<ReloadRequest>,
-    /// Whether the last reload that was asked for was refused.
+    /// True if the last full reload was refused.
     pub is_refused: bool,
-    /// Why the last attempt was refused, if it was.
+    /// The refusal of the last attempt, whatever its trigger.
     pub last_refusal: Option<Arc<str>>,
 }
 
 impl Reloader {
+    /// Handles triggers forever.
     pub async fn run(mut self, mut hangup: Signal) -> Infallible {
         loop {
-            // All are safe to cancel: a signal, request or notification that is not taken yet stays
-            // where it is.
+            // Cancel safety: signals, requests and notifications stay queued until they are
+            // received.
             let trigger = tokio::select! {
                 Some(()) = hangup.recv() => Trigger::Signal,
                 Some(answer) = self.requests.recv() => Trigger::Request(answer),
@@ -94,14 +99,14 @@ impl Reloader {
                 Trigger::Signal | Trigger::Request(_) => self.reload(true).await,
             };
             let now = Clock::system().now();
-            let hint = "correct it, then reload again; the web configuration file in force is read again when it changes";
+            let hint = "correct it, then reload; the web configuration file needs no reload, \
+                        because the exporter notices changes of it";
             let outcome = outcome.map_err(|error| Failure::new(error.to_string(), hint));
-            // It is logged and counted, since not everybody gets an answer.
             let refusal = outcome
                 .as_ref()
                 .err()
                 .map(|failure| Arc::clone(&failure.what));
-            // The follower reports the same content each minute.
+            // The follower of the web file triggers again each minute while its content is refused.
             let is_repeated =
                 matches!(trigger, Trigger::WebFileChanged) && refusal == self.last_refusal;
             self.last_refusal.clone_from(&refusal);
@@ -110,32 +115,34 @@ impl Reloader {
             {
                 tracing::error!(
                     error = &*what,
-                    "the new configuration is refused; the previous one stays in force"
+                    "the new configuration is refused; the previous one stays active"
                 );
             }
             self.instruments.config_loaded(outcome.clone(), now);
             notify::ready();
             if let Trigger::Request(answer) = trigger {
-                // The client may be gone.
+                // The client may have disconnected.
                 let _ = answer.send(outcome.map_err(|failure| failure.what.to_string()));
             }
         }
     }
 
+    /// Activates the changed web configuration file, unless that would weaken the protection.
     async fn follow_web_file(&mut self) -> Result<(), ReloadError> {
         let path = self.config.web.config_file.clone();
         let read = in_time(move || Ok(WebConfigFile::load(path.as_deref())?)).await;
-        // A mistake elsewhere must not hold back a renewed certificate.
+        // The web file comes first: a mistake elsewhere must not delay a renewed certificate.
         let outcome = read.and_then(|web_file| self.apply(None, web_file, false));
         if self.is_refused {
-            // The change may put right what was refused. If not, what is wrong with the web file itself is said first.
+            // The change may have corrected the refused configuration. Otherwise a mistake in the
+            // web file itself is reported first.
             let all = self.reload(false).await;
             return if all.is_ok() { all } else { outcome.and(all) };
         }
         outcome
     }
 
-    /// Reads everything.
+    /// Reads and activates all files. A reload by a signal or request may weaken the protection.
     async fn reload(&mut self, may_weaken: bool) -> Result<(), ReloadError> {
         let (options, client) = (self.options.clone(), self.client.clone());
         let read = in_time(move || {
@@ -151,7 +158,7 @@ impl Reloader {
         outcome
     }
 
-    /// Puts in force what was read: a configuration and its client, if there are new ones, and the web configuration file.
+    /// Activates a configuration with its client, if given, and a web configuration file.
     fn apply(
         &mut self,
         read: Option<(Config, Client)>,
@@ -165,7 +172,7 @@ impl Reloader {
             }
         }
         let weakened = self.server.weakened_by(&web_file);
-        // A half-written file must never expose the metrics.
+        // A change of the file may be half written, which must not expose the metrics.
         if !may_weaken && !weakened.is_empty() {
             return Err(ReloadError::Weakened(weakened));
         }
@@ -200,7 +207,7 @@ impl Reloader {
     }
 }
 
-/// Reads files, which may hang. What is read too late is dropped.
+/// Reads files within [`LIMIT`]. Drops the result of a read that takes longer.
 async fn in_time<T: Send + 'static>(
     read: impl FnOnce() -> Result<T, ReloadError> + Send + 'static,
 ) -> Result<T, ReloadError> {

@@ -1,4 +1,4 @@
-//! `serve`: polls on an interval and serves the result, until the process is asked to stop.
+//! `serve`: polls on an interval and serves the result until a signal stops the process.
 
 use super::{
     RunError, load, notify, off_the_runtime, open_state, poll_settings, publish,
@@ -25,18 +25,21 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How long all tasks together may take to end. With the flush of the log it is below the promised 5
-/// seconds.
+/// The time limit for all tasks to end: with the flush of the log, 4.7 of the promised 5 seconds.
 const SHUTDOWN: Duration = Duration::from_millis(4700).saturating_sub(logging::FLUSH);
 
-/// Prints where the demo is served.
+/// Prints the addresses of the demo.
 pub type Announce = fn(&Config, &WebConfigFile, &[TcpListener]);
 
-/// Runs the exporter until a signal says to stop; as the demo, if it is to be announced.
+/// Runs the exporter until a signal stops it. `announce` makes it the demo.
 pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), RunError> {
     let (mut signals, hangup) = (StopSignals::listen()?, stop::listen(SignalKind::hangup())?);
-    // Files may block forever, such as pipes and network disks: no thread that answers signals waits for them.
-    let (stop, mut tasks, reloader) = tokio::select! {
+    // Reading a pipe or a network disk may block forever, so signals are handled on another thread.
+    let Running {
+        stop,
+        mut tasks,
+        reloader,
+    } = tokio::select! {
         started = off_the_runtime(move || start(options, announce)) => started?,
         _ = signals.received() => return Ok(()),
     };
@@ -53,22 +56,28 @@ pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), R
     let ended = async { while tasks.join_next().await.is_some() {} };
     if timeout(SHUTDOWN, ended).await.is_err() {
         tracing::warn!(
-            "not everything ended in time, such as a write of the state file; stopping anyway"
+            "some tasks, such as a write of the state file, did not end in time; exiting anyway"
         );
     }
     Ok(result?)
 }
 
-/// Reads and opens everything that the configuration names, and starts all tasks, which end when the token is cancelled.
-fn start(
-    options: Options,
-    announce: Option<Announce>,
-) -> Result<(CancellationToken, JoinSet<()>, Reloader), RunError> {
+/// The running exporter.
+struct Running {
+    /// Ends all tasks.
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+    reloader: Reloader,
+}
+
+/// Loads the configuration, opens the files and sockets that it names, and starts all tasks.
+fn start(options: Options, announce: Option<Announce>) -> Result<Running, RunError> {
     let config = load(&options)?;
     let logs = start_logging(&config.log, None)?;
     let web_file = WebConfigFile::load(config.web.config_file.as_deref())?;
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
-    // Before the listeners, so that a second process reports the state file, not the port.
+    // The state file comes before the listeners, so that a second process reports the file, not the
+    // port.
     let state = open_state(&config, announce.is_some(), &instruments)?;
     let listeners = listen::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
@@ -90,24 +99,13 @@ fn start(
         Clock::system(),
         config.web.clone(),
     );
-    let description = &web_file.description;
-    if !description.is_empty() {
-        tracing::info!(description, "the web configuration is in force");
-    }
-    let protection = Protection::new(web_file);
-    let server = Server::new(
-        web::router(&state, &protection),
-        protection,
-        Arc::clone(&instruments) as _,
-        stop.clone(),
-    );
-    tasks.spawn(server::serve(listeners, server.clone()));
+    let server = new_server(web_file, &state, &instruments, &stop);
     let web_file_changed = Arc::new(Notify::new());
+    tasks.spawn(server::serve(listeners, server.clone()));
     tasks.spawn(server::follow(
         server.clone(),
         Arc::clone(&web_file_changed),
     ));
-    // On the threads of the web side, so that they show a sign of life too.
     tasks.spawn(notify::feed_watchdog(alive));
     let reloader = Reloader {
         options,
@@ -123,5 +121,29 @@ fn start(
         is_refused: false,
         last_refusal: None,
     };
-    Ok((stop, tasks, reloader))
+    Ok(Running {
+        stop,
+        tasks,
+        reloader,
+    })
+}
+
+/// Makes the server with the protection of the web configuration file.
+fn new_server(
+    web_file: WebConfigFile,
+    state: &Arc<AppState>,
+    instruments: &Arc<Instruments>,
+    stop: &CancellationToken,
+) -> Server {
+    let description = &web_file.description;
+    if !description.is_empty() {
+        tracing::info!(description, "the web configuration is active");
+    }
+    let protection = Protection::new(web_file);
+    Server::new(
+        web::router(state, &protection),
+        protection,
+        Arc::clone(instruments) as _,
+        stop.clone(),
+    )
 }

@@ -1,10 +1,10 @@
-//! Prints on stdout and stderr.
+//! Printing on stdout and stderr.
 
 use crate::support::{escape::printable, logging};
 use anyhow::Context as _;
 use std::io::{self, StdoutLock, Write as _};
 
-/// Prints on stdout. A reader that has seen enough, such as `head`, is no error.
+/// Prints on stdout. Ignores a closed pipe: a reader such as `head` has seen enough.
 pub fn print(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     match write(&mut stdout).and_then(|()| stdout.flush()) {

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use rustix::process::Signal as Number;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that ask the process to stop. They no longer end it by themselves once this exists.
+/// Listeners for SIGTERM and SIGINT. Once they exist, these signals no longer kill the process.
 #[derive(Debug)]
 pub struct StopSignals {
     terminate: Signal,
@@ -19,7 +19,9 @@ impl StopSignals {
         })
     }
 
-    /// Waits for a signal, and returns its name. Cancel-safe: a signal that nobody waits for is kept.
+    /// Waits for a signal and returns its name.
+    ///
+    /// Cancel safety: a signal that arrives while no task waits is kept for the next call.
     pub async fn received(&mut self) -> &'static str {
         let signal = tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
@@ -34,9 +36,9 @@ pub fn listen(kind: SignalKind) -> anyhow::Result<Signal> {
     signal(kind).context("cannot listen for signals")
 }
 
-/// Makes a file that may not grow any further (`LimitFSIZE`, `ulimit -f`) an error of the write, where
-/// the signal SIGXFSZ would end the process.
+/// Handles SIGXFSZ, which would kill the process when a file reaches its limit (`LimitFSIZE`,
+/// `ulimit -f`). The write then fails with an error instead.
 pub fn survive_large_files() -> anyhow::Result<()> {
-    // The handler stays when what it would notify is dropped.
+    // tokio keeps the handler after the listener is dropped.
     listen(SignalKind::from_raw(Number::XFSZ.as_raw())).map(drop)
 }

@@ -196,7 +196,7 @@ fn filters_and_a_scale_that_cannot_be_meant_are_pointed_out_before_the_start() {
         "{text}"
     );
     let text = online(Setup::for_api(&api).set("api.completion_scale", "1"));
-    assert!(!text.contains("going by these answers"), "{text}");
+    assert!(!text.contains("judging by these responses"), "{text}");
 }
 
 #[test]

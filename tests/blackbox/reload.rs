@@ -333,10 +333,7 @@ fn a_refused_reload_does_not_hold_back_a_change_of_the_web_configuration_file() 
             .exporter
             .wait_for_line(&["the web configuration has changed", burst]);
         let page = daemon.exporter.get("/").text();
-        assert!(
-            page.contains(bad) && page.contains("then reload again"),
-            "{page}"
-        );
+        assert!(page.contains(bad) && page.contains("then reload"), "{page}");
         assert_eq!(daemon.reported().0, 0.0);
     }
     // And what is wrong with the web configuration file itself is said.

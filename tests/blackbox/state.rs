@@ -448,10 +448,10 @@ fn a_clock_that_the_api_confirms_heals_the_state_in_a_single_poll() {
 }
 
 #[test]
-fn without_a_state_file_the_log_says_that_the_clock_begins_anew() {
+fn without_a_state_file_the_log_says_that_restarts_reset_the_clock() {
     Setup::for_api(&Api::of(1))
         .start()
-        .wait_for_line(&["state.file is not set", "begins again"]);
+        .wait_for_line(&["state.file is not set", "resets the progress clock"]);
 }
 
 #[test]

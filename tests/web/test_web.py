@@ -203,7 +203,7 @@ class Web(unittest.TestCase):
             (self.folder / file).write_text(right)
             taken(1)
         log = (self.folder / "tls.log").read_text()
-        self.assertIn("is refused; the previous one stays in force", log)
+        self.assertIn("is refused; the previous one stays active", log)
         self.assertNotRegex(log, r"\$2b\$|BEGIN")
 
     def reading(self, *repositories, lose=()):
