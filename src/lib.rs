@@ -11,11 +11,11 @@
 //!    instruments to those bytes. A scrape never waits for a poll and a poll never waits for a
 //!    scrape.
 //!
-//! [`diagnosis`] finds the problems of the moment; page, readiness, log and `once` use its words.
+//! [`diagnosis`] finds the current problems; the page, readiness, the log and `once` use its words.
 //! [`report`] writes the outputs for people and programs. [`server`] is the HTTP server beneath
-//! [`web`]. [`cli`] and [`config`] read what the user wants, [`demo`] is an API to try the exporter
-//! with, and [`commands`] wires the modules together. [`support`] holds the clock, the log and
-//! helpers for text.
+//! [`web`]. [`cli`] and [`config`] read options and configuration, [`demo`] is an embedded API, and
+//! [`commands`] wires the modules together. [`support`] holds the clock, the log and helpers for
+//! text.
 //!
 //! # How to change it
 //!
@@ -30,8 +30,8 @@
 //!
 //! A counter of the exporter's own: its field, registration and method in
 //! `metrics/instruments.rs`; the call where the event happens;
-//! `metrics/exposition/tests/first_scrape.txt` if it starts at 0; `deploy/metrics.md`; a panel or an
-//! entry as above.
+//! `metrics/exposition/tests/first_scrape.txt` if it starts at 0; `deploy/metrics.md`; a panel or
+//! an entry as above.
 //!
 //! A problem to diagnose: a symptom in `diagnosis.rs`, its row in the table of traits and the
 //! function that finds it; a case in `diagnosis/tests.rs`. A new kind of
@@ -45,7 +45,8 @@
 //! `cargo test --lib regenerate_the_schema -- --ignored`, which writes `deploy/config.schema.json`,
 //! and then `deploy/helm/schema.py` for the chart.
 //!
-//! An output of `once`: a file in `report/`; its name in `cli.rs`; `commands/once.rs`.
+//! An output of `once`: a file in `report/`; its name in `cli.rs`; its case in
+//! `commands/output.rs`; its row in the table of outputs in `README.md`.
 //!
 //! An operation of the API: [`domain::Operation`] and `domain/response.rs`; `api/wire.rs` for its
 //! JSON; `api/session.rs` for the request ([`api::Session`], which the tests of `poller` implement

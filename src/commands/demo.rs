@@ -1,4 +1,4 @@
-//! `demo`: serves the embedded demo API, whatever `api.*` says.
+//! `demo`: serves the data of the embedded demo API, whatever `api.*` says.
 
 use super::{RunError, serve, stdio::print};
 use crate::{

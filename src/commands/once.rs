@@ -80,8 +80,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     verdict(result, &arguments, &published, &instruments)
 }
 
-/// Opens the state and makes the poller. Returns the task that saves, too, if there is a state
-/// file.
+/// Opens the state file and makes the poller. With a state file, also returns the task that saves.
 fn new_poller(
     config: &Config,
     excerpt: &Excerpt,

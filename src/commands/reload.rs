@@ -142,7 +142,7 @@ impl Reloader {
         outcome
     }
 
-    /// Reads and activates all files. A reload by a signal or request may weaken the protection.
+    /// Reads all files and activates them. `may_weaken` allows a weaker protection of the web side.
     async fn reload(&mut self, may_weaken: bool) -> Result<(), ReloadError> {
         let (options, client) = (self.options.clone(), self.client.clone());
         let read = in_time(move || {
@@ -172,7 +172,7 @@ impl Reloader {
             }
         }
         let weakened = self.server.weakened_by(&web_file);
-        // A change of the file may be half written, which must not expose the metrics.
+        // A half-written file must not expose the metrics.
         if !may_weaken && !weakened.is_empty() {
             return Err(ReloadError::Weakened(weakened));
         }

@@ -25,7 +25,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// The time limit for all tasks to end: with the flush of the log, 4.7 of the promised 5 seconds.
+/// The time limit for all tasks to end. With the flush of the log it is 4.7 s, below the promised
+/// 5 s.
 const SHUTDOWN: Duration = Duration::from_millis(4700).saturating_sub(logging::FLUSH);
 
 /// Prints the addresses of the demo.

@@ -9,7 +9,7 @@ use crate::{
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// The time for which a fall is shown.
+/// The time for which a fall is shown: 7 days.
 const SHOWN_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// A completion that a language lost and has not reached again.

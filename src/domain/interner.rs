@@ -10,7 +10,7 @@ use std::{
 /// The maximum number of languages, so that an API that invents languages cannot fill the memory.
 const CAPACITY: usize = 100_000;
 
-/// The size of the codes and names, in bytes, from which the pool accepts no more languages.
+/// The total size of codes and names, in bytes, at which the pool is full.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// The bounded pool of the languages that the API has reported.

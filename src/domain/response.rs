@@ -17,7 +17,7 @@ pub struct BadEntry {
     /// The position of the entry in its response, from 1; `None` if the defect is a conflict
     /// between entries.
     pub place: Option<usize>,
-    /// The readable ones of the id, the name and the code of the entry.
+    /// The id, name or code of the entry, as far as they can be read.
     pub identity: String,
     pub defect: Defect,
 }
@@ -73,8 +73,7 @@ impl Defects {
     }
 }
 
-/// The number of times that responses leave a field out, and that they spell its zero (0 or false)
-/// out.
+/// The number of entries that omit a field, and of entries that spell out its zero (0 or false).
 ///
 /// Protobuf's JSON leaves out fields whose value is zero unless the server asks otherwise. An
 /// absent field then means zero; in any other API it means that the value is unknown.

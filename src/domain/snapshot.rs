@@ -15,8 +15,8 @@ use crate::{
 };
 use std::{collections::BTreeMap, ptr, sync::Arc, time::Duration};
 
-/// One language of a repository as last read, with its progress clock. Every two series of the
-/// exposition have a reading, so that its size decides the memory of a large account.
+/// One language of a repository as last read, with its progress clock. The exposition has two
+/// series for each reading, so that its size decides the memory of a large account.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// Shared with the other repositories that have the language.
@@ -108,7 +108,7 @@ impl Condition {
         }
     }
 
-    /// Returns the languages to show for replacement.
+    /// Returns the languages to show, so that the caller can replace them.
     pub fn languages_mut(&mut self) -> Option<&mut Arc<Languages>> {
         match self {
             Self::Restored(languages) | Self::Fresh(languages) | Self::Failing(languages, _) => {
@@ -196,7 +196,7 @@ impl Snapshot {
     }
 
     /// Returns the code of each language with the name that most repositories give it. On a tie the
-    /// first name in alphabetical order counts; the name is empty if no repository has one.
+    /// name that sorts first counts; the name is empty if no repository has one.
     pub fn language_names(&self) -> BTreeMap<&str, &str> {
         let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for Reading { language, .. } in self.readings() {

@@ -77,7 +77,7 @@ fn repository(id: usize) -> serde_json::Value {
     json!({
         "id": id,
         "name": format!("organisation-{:02}/project-{id:05}", id % 40),
-        "private": id % 3 == 0,
+        "private": id.is_multiple_of(3),
         "created_at": format!("20{year:02}-{month:02}-17T09:{minute:02}:00Z"),
     })
 }
