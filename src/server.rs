@@ -1,8 +1,8 @@
 //! A hardened HTTP server: listeners, connections, TLS, authentication, limits, and the web
 //! configuration file of Prometheus' exporter-toolkit.
 //!
-//! The server knows nothing of the routes that it serves. A [`Server`] takes an [`axum::Router`] and
-//! a [`Protection`], both of which a reload replaces between two requests, and reports its
+//! The server knows nothing of the routes that it serves. A [`Server`] takes an [`axum::Router`]
+//! and a [`Protection`], both of which a reload replaces between two requests, and reports its
 //! [`Events`].
 
 mod accept;

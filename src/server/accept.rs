@@ -8,17 +8,17 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-/// How long the requests under way may take once the server stops.
+/// The time that requests under way have to finish while the server drains.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// How long to wait after a failure to accept, whose cause may last.
+/// The pause after a failed accept. Its cause, such as too many open files, may last.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// How long accepting must not fail for a shortage to count as over.
+/// The time without a failed accept after which the shortage counts as over.
 const RECOVERY_TIME: Duration = Duration::from_secs(5);
 
-/// Serves until the server is to stop; then accepts nothing more, lets the requests under way finish,
-/// and returns within 4 seconds. What is left then ends with the runtime.
+/// Accepts connections until `server.stop` is cancelled, then drains for up to 4 seconds.
+/// Connections that are still open after that end with the runtime.
 pub async fn serve(listeners: Vec<TcpListener>, server: Server) {
     let tasks = TaskTracker::new();
     for listener in listeners {
@@ -27,7 +27,7 @@ pub async fn serve(listeners: Vec<TcpListener>, server: Server) {
     server.stop.cancelled().await;
     tasks.close();
     if timeout(DRAIN_TIMEOUT, tasks.wait()).await.is_err() {
-        tracing::warn!("dropping connections that did not finish in time for the shutdown");
+        tracing::warn!("dropping the connections that did not finish within 4 s of the shutdown");
     }
 }
 
@@ -41,19 +41,19 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
         match accepted {
             Ok((stream, peer)) => {
                 if last_failure.is_some_and(|last| last.elapsed() >= RECOVERY_TIME) {
-                    tracing::info!("connections are accepted again");
+                    tracing::info!("accepting connections again");
                     last_failure = None;
                 }
                 let connection = server.supervisor.open(peer);
                 tasks.spawn(connection::serve(stream, server.clone(), connection));
-                // An evicted connection closes first.
+                // Lets an evicted connection close before the next one is accepted.
                 tokio::task::yield_now().await;
             }
-            // The client is already gone.
+            // The client left before its connection was accepted.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
                 if last_failure.is_none() {
-                    tracing::warn!(%error, "cannot accept connections; trying again until it works");
+                    tracing::warn!(%error, "cannot accept connections; retrying every 200 ms");
                 }
                 last_failure = Some(Instant::now());
                 sleep(RETRY_DELAY).await;

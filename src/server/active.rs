@@ -8,13 +8,13 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// A server, which [`super::serve`] runs and a reload changes. Clones share everything.
+/// A server that [`super::serve`] runs and a reload changes. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct Server {
     active: watch::Sender<Active>,
     pub(super) events: Arc<dyn Events>,
     pub(super) supervisor: Arc<Supervisor>,
-    /// Ends the server.
+    /// Cancelled to stop the server.
     pub stop: CancellationToken,
 }
 
@@ -23,13 +23,13 @@ pub struct Server {
 pub(super) struct Active {
     pub router: Router,
     pub protection: Arc<Protection>,
-    /// Cancelled once connections can no longer be served as [`Protection::file`] says: the file has
-    /// changed, or the server stops.
+    /// Cancelled when the connections opened under this [`Protection::file`] have to drain: a
+    /// reload has changed the file, or the server stops.
     pub generation: CancellationToken,
 }
 
 impl Server {
-    /// Serves until `stop` is cancelled.
+    /// Returns a server that runs until `stop` is cancelled.
     pub fn new(
         router: Router,
         protection: Arc<Protection>,
@@ -50,7 +50,8 @@ impl Server {
         }
     }
 
-    /// Serves by both from the next request on: the second half of a reload, which cannot fail.
+    /// Replaces router and protection, from the next request on. This second half of a reload
+    /// cannot fail.
     pub fn replace(&self, router: Router, protection: Arc<Protection>) {
         self.events.certificate_expires(protection.file.expires());
         self.active.send_modify(|active| {
@@ -79,7 +80,7 @@ impl Server {
         self.active.borrow().protection.file.weakened_by(next)
     }
 
-    /// Returns the router of the next request.
+    /// Returns the active router.
     pub fn router(&self) -> Router {
         self.active.borrow().router.clone()
     }
@@ -95,7 +96,7 @@ mod tests {
     use std::{future::Future, time::Duration};
     use tokio::time::timeout;
 
-    /// Runs the test where one thread does all that blocks.
+    /// Runs the test on a runtime with a single thread for blocking work.
     fn with_one_blocking_thread(test: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_that_was_verified_is_not_verified_again_after_a_reload() {
+    fn a_reload_keeps_verified_passwords() {
         with_one_blocking_thread(async {
             let mut fixture = Fixture::new();
             let hash = bcrypt::hash("correct", 4).unwrap();
@@ -116,7 +117,7 @@ mod tests {
                 200
             );
             fixture.reload();
-            // No thread is free to verify it.
+            // Occupies the only thread that could verify the password.
             let (release, held) = std::sync::mpsc::channel::<()>();
             let _busy = tokio::task::spawn_blocking(move || held.recv());
             let asked = timeout(
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_change_of_the_web_configuration_file_or_of_one_that_it_names_ends_connections() {
+    fn only_a_change_of_web_configuration_files_ends_connections() {
         let mut fixture = Fixture::new();
         let authority = Certificates::new();
         let write = |fixture: &Fixture| {

@@ -1,11 +1,17 @@
 //! Basic authentication against bcrypt hashes.
 //!
-//! A hash is expensive on purpose, so it is computed off the runtime's threads and one at a time, and the last right
-//! password of each user is remembered, as a keyed digest that is useless outside this process. An unknown user costs as
-//! much as the first known one, so that where all hashes have the same cost the time reveals nothing.
+//! bcrypt is expensive on purpose: a verification runs off the runtime's threads, one at a time.
+//! The last correct password of each user is remembered as a keyed digest, which is useless outside
+//! this process.
 //!
-//! Each client has one request at the front of its own queue, and only those take part in the common one. So a flood from
-//! one client delays another by one verification; a flood from many clients by one of each.
+//! An unknown user costs as much as the first known one. If all hashes have the same cost, response
+//! times do not reveal which users exist.
+//!
+//! # Fairness
+//!
+//! Each client has a queue, and only the request at its front competes for the next verification. A
+//! flood from one client therefore delays another client by one verification, and a flood from many
+//! clients by one verification for each of them.
 
 use crate::support::lock::lock;
 use axum::http::{HeaderMap, header};
@@ -24,36 +30,38 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// A verification at this cost takes about a second. A higher one could take longer than a scrape.
+/// The highest accepted bcrypt cost. A verification at this cost takes about a second; a higher one
+/// could outlast a scrape's timeout.
 const MAX_COST: u32 = 14;
 
-/// How long a request waits: with its own verification, less than the usual 10 seconds of a scrape.
+/// The longest wait for a verification. Together with the verification it stays below the usual
+/// scrape timeout of 10 s.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// The requests of one client that wait at most. More could not be verified in time, even at the
-/// usual cost of 10, and each keeps its headers.
+/// The most waiting requests of one client. Even at the usual cost of 10, more could not be
+/// verified in time, and each waiting request holds its headers in memory.
 const MAX_WAITING: usize = 100;
 
-/// A client whose passwords are refused is logged again when none was for so long.
+/// The time without a refusal after which the next refusal of a client is logged again.
 const REFUSALS_END: Duration = Duration::from_secs(3600);
 
-/// How many such clients are remembered; more are not logged.
+/// The most clients whose refusals are remembered. Refusals of further clients are not logged.
 const MAX_REFUSED: usize = 1000;
 
-/// What to do with a request.
+/// The outcome of an authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Admitted,
-    /// No credentials, or wrong ones.
+    /// The credentials are missing or wrong.
     Refused,
-    /// Too many credentials are waiting to be verified.
+    /// Too many requests wait for a verification.
     Busy,
 }
 
-/// The hashes of `basic_auth_users` by name. If there are none, nobody needs a password.
+/// The hashes of `basic_auth_users` by user name. An empty map admits every request.
 pub type Users = BTreeMap<UserName, PasswordHash>;
 
-/// A name that a client can give.
+/// A user name that a client can send.
 #[derive(Debug, Deserialize, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(try_from = "String")]
 pub struct UserName(String);
@@ -80,7 +88,7 @@ impl Borrow<str> for UserName {
     }
 }
 
-/// A hash that can be verified against.
+/// A bcrypt hash of an accepted cost.
 #[derive(Deserialize, Clone)]
 #[serde(try_from = "String")]
 pub struct PasswordHash(String);
@@ -88,14 +96,15 @@ pub struct PasswordHash(String);
 impl TryFrom<String> for PasswordHash {
     type Error = String;
 
-    /// The error says what to do, and shows nothing of the hash.
+    /// Parses a hash. The error says what to do, and shows no part of the hash.
     fn try_from(hash: String) -> Result<Self, String> {
         let what = match hash.parse::<bcrypt::HashParts>() {
             Ok(parts) if (4..=MAX_COST).contains(&parts.get_cost()) => {
                 return Ok(Self(hash));
             }
             Ok(parts) => format!(
-                "a bcrypt hash of cost {}, not of 4 to {MAX_COST}: with more, a verification takes longer than a scrape",
+                "a bcrypt hash of cost {}, not of 4 to {MAX_COST}: with more, a verification takes \
+                 longer than a scrape",
                 parts.get_cost()
             ),
             Err(_) => "not a bcrypt hash".to_owned(),
@@ -106,26 +115,27 @@ impl TryFrom<String> for PasswordHash {
     }
 }
 
-/// Verifies passwords. It outlives reloads, so that they forget no password and its queues stay as they are.
+/// The verifier of passwords. It outlives reloads, which therefore keep verified passwords and
+/// queues.
 #[derive(Debug)]
 pub struct Verifier {
-    /// The digest of the last right password of each user.
+    /// The digest of each user's last correct password.
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
-    /// The permit of a verification.
+    /// One permit: verifications run one at a time.
     verification: Arc<Semaphore>,
-    /// A client whose queue is empty is forgotten when the next request comes.
+    /// The queues of clients with waiting requests. Each new request removes the empty queues.
     queues: Mutex<HashMap<IpAddr, Queue>>,
-    /// When a password of a client was refused last.
+    /// The time of each client's last refusal.
     refused: Mutex<HashMap<IpAddr, Instant>>,
 }
 
 /// The queue of one client.
 #[derive(Debug, Clone)]
 struct Queue {
-    /// A permit for each request that may wait.
+    /// One permit for each request that may wait.
     places: Arc<Semaphore>,
-    /// The permit of the one request that takes part in the common queue.
+    /// One permit: only its holder competes for a verification.
     front: Arc<Semaphore>,
 }
 
@@ -134,9 +144,8 @@ impl Default for Verifier {
         let digest_key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
         Self {
             verified: Mutex::default(),
-            digest_key: digest_key.expect(
-                "without random numbers of the system no HashMap could have been made either",
-            ),
+            digest_key: digest_key
+                .expect("the system has random numbers: creating a HashMap needed some before"),
             verification: Arc::new(Semaphore::new(1)),
             queues: Mutex::default(),
             refused: Mutex::default(),
@@ -145,7 +154,7 @@ impl Default for Verifier {
 }
 
 impl Verifier {
-    /// Verifies the credentials of a request of this client.
+    /// Verifies the credentials in `headers`, which `client` sent.
     pub async fn verify(&self, users: &Users, headers: &HeaderMap, client: IpAddr) -> Verdict {
         let Some(first) = users.values().next() else {
             return Verdict::Admitted;
@@ -159,7 +168,7 @@ impl Verifier {
         let known = users.get(&*user);
         let PasswordHash(hash) = known.unwrap_or(first).clone();
         let digest = self.digest(&hash, &password);
-        // Both sides are digests under a secret key, so a partial match reveals nothing about the password.
+        // Comparing digests under a secret key leaks nothing about the password through timing.
         let is_verified = || known.is_some() && lock(&self.verified).get(&user) == Some(&digest);
         if is_verified() {
             return Verdict::Admitted;
@@ -173,11 +182,11 @@ impl Verifier {
         }
         let verified = tokio::task::spawn_blocking(move || {
             let is_right = bcrypt::verify(password, &hash);
-            // It lasts as long as the work, even if the client is gone.
+            // The permits are held until the work is done, even if the client has left.
             drop(place);
             is_right
         });
-        // Awaited for unknown users too, so that both take the same time.
+        // Unknown users wait for the verification too, so that timing does not reveal them.
         let is_right = matches!(verified.await, Ok(Ok(true)));
         if known.is_none() || !is_right {
             self.log_refusal(client);
@@ -187,15 +196,15 @@ impl Verifier {
         Verdict::Admitted
     }
 
-    /// Returns the permits to hold while a password is verified. `None` if too many requests of the
-    /// client wait, or if its turn would come too late.
+    /// Waits for the permits to hold during a verification. Returns `None` if too many requests of
+    /// the client wait already, or after [`WAIT_TIMEOUT`].
     async fn wait(&self, client: IpAddr) -> Option<[OwnedSemaphorePermit; 3]> {
         let Queue { places, front } = self.queue(client);
         let place = places.try_acquire_owned().ok()?;
         let waiting = async {
             let front = front.acquire_owned().await.ok()?;
             let verification = Arc::clone(&self.verification).acquire_owned().await.ok()?;
-            // They are given back in this order.
+            // Dropping the array releases the permits in this order.
             Some([verification, front, place])
         };
         timeout(WAIT_TIMEOUT, waiting).await.ok()?
@@ -211,17 +220,18 @@ impl Verifier {
         queues.entry(client).or_insert_with(new).clone()
     }
 
-    /// Once for all requests of a client, which may be a scraper with an old password.
+    /// Logs the first refusal of a client. A scraper with an outdated password would flood the log.
     fn log_refusal(&self, client: IpAddr) {
         let mut refused = lock(&self.refused);
         let now = Instant::now();
         refused.retain(|_, last| now - *last < REFUSALS_END);
         if refused.len() < MAX_REFUSED && refused.insert(client, now).is_none() {
-            tracing::warn!(%client, "refusing the password of a client; correct it there, or basic_auth_users");
+            tracing::warn!(%client, "wrong password; correct it there or in basic_auth_users");
         }
     }
 
-    /// Of the hash too, so that a password has to be verified again once its user has another.
+    /// Computes the digest of hash and password. A changed hash makes the digest of the old one
+    /// useless.
     fn digest(&self, hash: &str, password: &str) -> Vec<u8> {
         // No hash has a colon, so the two parts are unambiguous.
         let both = format!("{hash}:{password}");
@@ -231,7 +241,7 @@ impl Verifier {
     }
 }
 
-/// User and password of `Authorization: Basic` (RFC 7617).
+/// Returns user name and password of `Authorization: Basic` (RFC 7617).
 fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, encoded) = value.split_once(' ')?;
@@ -247,7 +257,7 @@ fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
 mod tests {
     use super::*;
 
-    /// At the lowest cost.
+    /// Hashes a password at the lowest cost.
     fn hash_of(password: &str) -> String {
         bcrypt::hash(password, 4).unwrap()
     }
@@ -265,7 +275,7 @@ mod tests {
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
     const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 
-    /// Expensive enough not to be verified while a test looks at it.
+    /// Returns a hash whose verification outlasts the test.
     fn expensive() -> String {
         "$2b$12$".to_owned() + &hash_of("correct")[7..]
     }
@@ -315,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_are_no_credentials_is_refused() {
+    async fn malformed_credentials_are_refused() {
         let verifier = Verifier::default();
         let users = users(&[("alice", hash_of("correct"))]);
         assert_eq!(
@@ -340,8 +350,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unknown_user_costs_what_a_known_one_costs_and_is_refused_even_with_the_password_of_another()
-     {
+    async fn another_users_password_does_not_admit_an_unknown_user() {
         let verifier = Verifier::default();
         let users = users(&[("alice", hash_of("correct"))]);
         assert_eq!(
@@ -353,8 +362,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_verification_is_waited_for_also_of_an_unknown_user_and_keeps_others_waiting_where_the_client_goes_away()
-     {
+    async fn an_unknown_user_waits_and_a_client_that_leaves_keeps_its_permit() {
         let verifier = Verifier::default();
         let users = users(&[("alice", expensive())]);
         let early = timeout(
@@ -362,13 +370,13 @@ mod tests {
             verifier.verify(&users, &request("mallory", "correct"), HERE),
         )
         .await;
-        assert!(early.is_err(), "it is not answered before the work is done");
+        assert!(early.is_err(), "the response preceded the verification");
         assert!(verifier.verification.try_acquire().is_err());
         drop(verifier.verification.acquire().await.unwrap());
     }
 
     #[tokio::test]
-    async fn a_password_counts_as_verified_only_for_as_long_as_its_user_has_the_same_hash() {
+    async fn a_verified_password_is_forgotten_with_its_hash() {
         let verifier = Verifier::default();
         let (kept, changed) = (hash_of("kept"), hash_of("changed"));
         let before = users(&[
@@ -397,7 +405,7 @@ mod tests {
                 .await,
             Verdict::Refused
         );
-        // From now on nothing is verified.
+        // Blocks all verifications from here on.
         let _busy = verifier.verification.acquire().await.unwrap();
         assert_eq!(
             verifier
@@ -408,10 +416,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_flood_from_one_address_keeps_no_other_out_and_its_own_queue_is_bounded() {
+    async fn a_flood_from_one_client_delays_no_other_and_its_queue_is_bounded() {
         let verifier = Arc::new(Verifier::default());
         let users = users(&[("alice", hash_of("correct"))]);
-        // As if a verification were under way all the time.
+        // Stands in for a verification that never ends.
         let busy = Arc::clone(&verifier.verification).acquire_owned().await;
         let flood: Vec<_> = (0..MAX_WAITING)
             .map(|number| {
@@ -454,12 +462,15 @@ mod tests {
             .iter()
             .filter(|request| !request.is_finished())
             .count();
-        assert!(waiting > 50, "it had not to wait for them: {waiting}");
+        assert!(
+            waiting > 50,
+            "the other client waited for the flood: {waiting}"
+        );
         flood.iter().for_each(tokio::task::JoinHandle::abort);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_waits_as_long_as_a_scrape_may_take() {
+    async fn a_wait_ends_before_a_scrape_times_out() {
         let verifier = Verifier::default();
         let users = users(&[("alice", hash_of("correct"))]);
         let _busy = verifier.verification.acquire().await.unwrap();
@@ -478,7 +489,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_without_a_request_is_forgotten_when_the_next_comes() {
+    async fn the_next_request_removes_empty_queues() {
         let verifier = Verifier::default();
         drop(verifier.wait(HERE).await);
         let _place = verifier.wait(ELSEWHERE).await;
@@ -486,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bcrypt_hash_is_refused() {
+    fn only_bcrypt_hashes_of_cost_4_to_14_are_accepted() {
         let good = hash_of("x");
         let is_usable = |hash: &str| PasswordHash::try_from(hash.to_owned()).is_ok();
         for prefix in ["$2a$", "$2b$", "$2y$"] {

@@ -1,7 +1,7 @@
 //! One connection: its TLS, its requests over HTTP/1.1, and its end.
 //!
-//! [`supervisor`](super::supervisor) decides when it has to end. A client certificate is verified
-//! when it begins, and not again.
+//! The [`supervisor`](super::supervisor) decides when a connection has to end. A client certificate
+//! is verified once, in the handshake.
 
 use crate::server::{
     active::Server,
@@ -28,27 +28,30 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-/// The bytes that are read and written at once. A head may be as large, and no larger than twice
-/// that.
+/// The size of hyper's read and write buffers. hyper accepts any head that fits and refuses one of
+/// twice the size.
 const BUFFER: usize = 16 * 1024;
 
-/// The bytes of a body that hyper takes at once at most: so much has to be sent for a response to
-/// make progress, except the last piece, after which the connection counts as idle.
+/// The largest piece of a body that hyper gets at once. A response makes progress when hyper takes
+/// the next piece, so a client has to read this much within the supervisor's deadline. After the
+/// last piece the connection counts as idle.
 const PIECE: usize = 128 * 1024;
 
-/// The bytes of a request's body that are read and thrown away. A longer one ends its connection.
+/// The largest request body, in bytes, that is read and discarded. A larger one ends its
+/// connection.
 const MAX_DISCARDED: usize = 1 << 20;
 
-/// How long the body of a request may take to arrive that is thrown away.
+/// The time that a request body has to arrive before it is no longer read.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Serves the connection to its end.
+/// Serves a connection until it ends or is evicted.
 pub async fn serve(stream: TcpStream, server: Server, connection: Arc<Connection>) {
     let serving = shake_hands_and_serve(stream, server, Arc::clone(&connection));
     tokio::select! {
         ended = serving => {
             if let Err(error) = ended {
-                tracing::debug!(peer = %connection.peer, error = &*error, "a connection ended with an error");
+                let peer = connection.peer;
+                tracing::debug!(%peer, error = &*error, "connection ended with an error");
             }
         }
         () = connection.evicted.cancelled() => {}
@@ -60,7 +63,7 @@ async fn shake_hands_and_serve(
     server: Server,
     connection: Arc<Connection>,
 ) -> Result<(), BoxError> {
-    // A response is written at once; waiting to fill packets only adds latency.
+    // A response is written at once, so Nagle's algorithm would only add latency.
     stream.set_nodelay(true)?;
     let active = server.active();
     let drain = active.generation;
@@ -75,8 +78,8 @@ async fn shake_hands_and_serve(
     serve_requests(stream, server, connection, drain).await
 }
 
-/// Serves requests until the connection ends, expires or is to drain; then the request under way may
-/// finish within its own limits.
+/// Serves requests until the connection ends, expires or has to drain. A draining connection
+/// finishes the request under way, within that request's deadlines.
 async fn serve_requests(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     server: Server,
@@ -88,7 +91,7 @@ async fn serve_requests(
         let connection = Arc::clone(&connection);
         service_fn(move |request| respond(server.clone(), Arc::clone(&connection), request))
     };
-    // hyper gets no timer, since its timeout of a head would end idle connections too.
+    // Without a timer, hyper sets no timeout for heads, which would end idle connections too.
     let mut builder = http1::Builder::new();
     let serving = builder
         .max_buf_size(BUFFER)
@@ -98,7 +101,7 @@ async fn serve_requests(
         ended = serving.as_mut() => return Ok(ended?),
         () = connection.expired() => return Ok(()),
         () = drain.cancelled() => {}
-        // Nothing follows the beginning of a first request.
+        // The client closed its half before it had sent a complete request.
         () = connection.departed.wait() => if !connection.has_begun() { return Ok(()) }
     }
     serving.as_mut().graceful_shutdown();
@@ -114,7 +117,7 @@ async fn respond(
     request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
     let under_way = connection.begin();
-    // A client that pipelines gets behind all others with each of its requests.
+    // Lets the tasks of other clients run between the requests of a client that pipelines.
     tokio::task::yield_now().await;
     let (mut head, body) = request.into_parts();
     tokio::spawn(timeout(DISCARD_TIMEOUT, discard(body)));
@@ -130,7 +133,7 @@ async fn respond(
         under_way,
     };
     let request = Request::from_parts(head, Body::empty());
-    // The router is looked up for each request, so that a reload takes effect on open connections.
+    // Each request takes the active router: a reload takes effect on open connections.
     let mut response = server.router().oneshot(request).await?;
     let memory = response.extensions_mut().remove();
     let memory = memory.unwrap_or_else(|| Memory {
@@ -156,7 +159,7 @@ fn in_pieces(mut data: Bytes) -> impl stream::Stream<Item = Result<Bytes, axum::
     }))
 }
 
-/// A request, which is logged once its response has been sent or dropped.
+/// The log record of a request, written once the response has been sent or dropped.
 #[derive(Debug)]
 struct Sending {
     method: Method,
@@ -183,8 +186,8 @@ impl Drop for Sending {
     }
 }
 
-/// Reads a body that no handler wants, a piece at a time: a connection closed while more arrives is
-/// reset, and then its client may lose the response.
+/// Reads and discards a body, since no handler takes one. A connection closed with unread data is
+/// reset, and a reset can cost the client its response.
 async fn discard(body: Incoming) {
     let mut pieces = Body::new(body).into_data_stream();
     let mut read = 0;

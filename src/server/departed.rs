@@ -1,8 +1,8 @@
 //! Notices that a client has left while its response is being made.
 //!
-//! TCP does not tell a client that has left from one that has only closed its half and still reads.
-//! So a handler decides: expensive work for a client that has [`Departed`] is not begun, and
-//! everything else is answered.
+//! TCP cannot distinguish a client that has left from one that has closed its half and still reads.
+//! The handlers decide: they skip expensive work for a client that has [`Departed`], and answer
+//! everything else.
 
 use std::{
     io,
@@ -12,19 +12,19 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
-/// Whether the client has closed its half of the connection; an extension of each request.
+/// A request extension that signals when the client has closed its half of the connection.
 #[derive(Debug, Clone, Default)]
 pub struct Departed(CancellationToken);
 
 impl Departed {
-    /// Ends when the client has closed its half. Cancel safe.
+    /// Waits until the client has closed its half. Cancel safe.
     pub async fn wait(&self) {
         self.0.cancelled().await;
     }
 }
 
-/// A stream whose end is told to [`Departed`] and not to hyper, which would drop the response that
-/// is being made.
+/// A stream that signals its end to [`Departed`] and hides it from hyper, which would drop the
+/// response under way.
 #[derive(Debug)]
 pub struct Watched<S> {
     stream: S,
@@ -50,11 +50,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
         let read = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
         let is_end = match &read {
             Ok(()) => buffer.filled().len() == before && buffer.remaining() > 0,
-            // The end of TCP without that of TLS.
+            // The client closed TCP without closing TLS.
             Err(error) => error.kind() == io::ErrorKind::UnexpectedEof,
         };
         if is_end {
-            // The connection's task waits for this, so that nothing else has to wake it.
+            // This wakes the connection's task, so returning `Pending` loses no wake-up.
             self.departed.0.cancel();
             return Poll::Pending;
         }

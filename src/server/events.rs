@@ -3,26 +3,26 @@
 use crate::support::clock::Timestamp;
 use std::fmt::Debug;
 
-/// Takes the events of a server, such as to count them.
+/// A receiver of the server's events, for example to count them.
 pub trait Events: Debug + Send + Sync {
-    /// A TLS handshake with a client failed.
+    /// Takes a failed TLS handshake with a client.
     fn handshake_failed(&self, failure: HandshakeFailure);
 
-    /// The certificate served from now on expires at `at`; `None` if none is served.
+    /// Takes the expiry of the certificate that is served from now on; `None` without one.
     fn certificate_expires(&self, at: Option<Timestamp>);
 }
 
-/// Why a TLS handshake with a client failed.
+/// The reason of a failed TLS handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandshakeFailure {
     Timeout,
-    /// The client sent something else than TLS, such as plain HTTP.
+    /// The client sent something other than TLS, such as plain HTTP.
     NotTls,
-    /// The client speaks TLS, but no offered version or cipher suite.
+    /// Client and server share no TLS version or cipher suite.
     Protocol,
     /// A client certificate is required, and the client sent none.
     NoCertificate,
-    /// The client's certificate is not accepted, or the client does not accept ours.
+    /// The server refused the client's certificate, or the client refused ours.
     BadCertificate,
     /// The client closed the connection before the handshake ended.
     Closed,

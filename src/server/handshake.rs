@@ -1,4 +1,4 @@
-//! TLS handshakes, and why they fail.
+//! TLS handshakes and the reasons of their failures.
 
 use crate::server::events::{Events, HandshakeFailure};
 use rustls::{AlertDescription as Alert, Error};
@@ -9,17 +9,19 @@ use std::{
 use tokio::{io::AsyncWriteExt, net::TcpStream, time::timeout};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-/// How long a handshake may take.
+/// The time that a client has for the handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a client may take to read the hint that it should speak HTTPS.
+/// The time that a client has to read the hint that it should speak HTTPS.
 const HINT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The first byte of a TLS record that holds a handshake (RFC 8446, 5.1).
 const HANDSHAKE: u8 = 22;
 
-/// Returns the stream within TLS. A failure is reported, except where the client closes before it has sent a byte, like a probe that
-/// only connects.
+/// Shakes hands with the client and returns the TLS stream.
+///
+/// Failures are reported to `events`, except for clients that close before their first byte: TCP
+/// probes do.
 pub async fn shake_hands(
     stream: TcpStream,
     tls: &TlsAcceptor,
@@ -33,7 +35,7 @@ pub async fn shake_hands(
         if first[0] == HANDSHAKE {
             return tls.accept(stream).await;
         }
-        // Whether it reads the response no longer matters.
+        // The connection ends either way, even if the client cannot be answered.
         answer_plain(stream).await.ok();
         Err(ErrorKind::Unsupported.into())
     };
@@ -49,11 +51,13 @@ pub async fn shake_hands(
 }
 
 async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
-    let response = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n\
+    let response = "HTTP/1.1 400 Bad Request\r\n\
+                    Content-Type: text/plain; charset=utf-8\r\n\
+                    Connection: close\r\n\r\n\
                     this port speaks HTTPS\n";
     stream.write_all(response.as_bytes()).await?;
     stream.shutdown().await?;
-    // Closing with the request unread would reset the connection before the response is read.
+    // Closing with the request unread would reset the connection before the client reads the hint.
     let mut nowhere = tokio::io::sink();
     timeout(HINT_TIMEOUT, tokio::io::copy(&mut stream, &mut nowhere)).await??;
     Ok(())
@@ -65,7 +69,7 @@ fn reason(error: &io::Error) -> HandshakeFailure {
         return match error.kind() {
             ErrorKind::TimedOut => HandshakeFailure::Timeout,
             ErrorKind::Unsupported => HandshakeFailure::NotTls,
-            // The others are those of the socket: closed, or reset.
+            // All other errors come from the socket: closed or reset.
             _ => HandshakeFailure::Closed,
         };
     };
@@ -91,7 +95,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_handshake_that_takes_too_long_counts_as_a_timeout() {
+    async fn a_slow_handshake_counts_as_a_timeout() {
         let late = timeout(Duration::ZERO, std::future::pending::<()>()).await;
         let late = late.unwrap_err().into();
         assert_eq!(reason(&late), HandshakeFailure::Timeout);

@@ -4,33 +4,45 @@ use crate::support::lock::lock;
 use std::{sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
-/// Lets one request through every interval, and a burst of them after a pause.
+/// A limit of one request per interval, with a burst after a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
-    /// Above 0.
+    /// The time in which one request is earned; above 0.
     pub interval: Duration,
-    /// Above 0.
+    /// The most requests that can be saved up; above 0.
     pub burst: u32,
 }
 
-/// What is left of the burst, and when that was counted; the burst is whole before. It outlives reloads, so that a reload
-/// grants no new burst.
+/// The token bucket. It outlives reloads: a reload grants no new burst.
 #[derive(Debug, Default)]
-pub struct Bucket(Mutex<Option<(f64, Instant)>>);
+pub struct Bucket {
+    /// The last count; `None` while the bucket is still full. Locked while a request is admitted.
+    counted: Mutex<Option<Count>>,
+}
+
+/// The tokens in the bucket at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Count {
+    tokens: f64,
+    at: Instant,
+}
 
 impl Bucket {
-    /// Lets a request through, or returns how long until the next is allowed.
+    /// Takes a token for a request, or returns the wait until there is one.
     pub fn admit(&self, limit: RateLimit) -> Result<(), Duration> {
-        let mut counted = lock(&self.0);
+        let mut counted = lock(&self.counted);
         let (now, burst) = (Instant::now(), f64::from(limit.burst));
-        let left = counted.map_or(burst, |(left, at)| {
+        let tokens = counted.map_or(burst, |Count { tokens, at }| {
             let earned = (now - at).as_secs_f64() / limit.interval.as_secs_f64();
-            burst.min(left + earned)
+            burst.min(tokens + earned)
         });
-        if left < 1.0 {
-            return Err(limit.interval.mul_f64(1.0 - left));
+        if tokens < 1.0 {
+            return Err(limit.interval.mul_f64(1.0 - tokens));
         }
-        *counted = Some((left - 1.0, now));
+        *counted = Some(Count {
+            tokens: tokens - 1.0,
+            at: now,
+        });
         Ok(())
     }
 }
@@ -66,7 +78,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn another_limit_goes_on_with_what_is_left() {
+    async fn a_new_limit_keeps_the_tokens_that_are_left() {
         let (bucket, limit) = (
             Bucket::default(),
             RateLimit {

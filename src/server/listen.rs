@@ -1,4 +1,4 @@
-//! Listeners: bound early, so that an address in use is reported before the API is called.
+//! Listeners, bound before the first request to the API: an address in use is reported at once.
 
 use crate::support::escape::os_hint;
 use rustix::io::Errno;
@@ -8,7 +8,7 @@ use std::{
 };
 use tokio::net::TcpListener;
 
-/// Why the exporter cannot listen.
+/// The failure to listen on an address.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot listen on {address:?} (web.listen_addresses): {error}; {}",
@@ -19,13 +19,14 @@ pub struct BindError {
     error: io::Error,
 }
 
-/// Listens on all `addresses`. One that another serves adds nothing.
+/// Listens on all `addresses`. An address that an earlier listener covers adds none.
 ///
-/// An address without a host (`:10018`) means all addresses, IPv6 and IPv4, or only IPv4 if there is no IPv6. A name means
-/// all its addresses; one that this machine lacks is skipped if there is another.
+/// An address without a host (`:10018`) stands for all addresses, IPv6 and IPv4, or only IPv4 on a
+/// machine without IPv6. A name stands for all its addresses; addresses that this machine lacks are
+/// skipped as long as one remains.
 ///
 /// # Panics
-/// Outside of a tokio runtime.
+/// Panics outside a tokio runtime.
 pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, BindError> {
     let mut resolved = Vec::new();
     for address in addresses {
@@ -35,7 +36,7 @@ pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, BindError> {
         };
         resolved.push((resolve(address).map_err(failed)?, failed));
     }
-    // A wildcard serves the others, but cannot be bound after them.
+    // A wildcard covers the other addresses, but cannot be bound after them.
     resolved.sort_by_key(|(addresses, _)| {
         let first = addresses.first();
         first.map(|first| (!first.ip().is_unspecified(), first.is_ipv4()))
@@ -60,7 +61,7 @@ fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {
     Ok(resolved)
 }
 
-/// Adds a listener for each of the addresses of a name.
+/// Adds a listener for each address of one name.
 fn bind_all(addresses: Vec<SocketAddr>, listeners: &mut Vec<TcpListener>) -> io::Result<()> {
     let mut outcome = Err(ErrorKind::AddrNotAvailable.into());
     for address in addresses {
@@ -72,9 +73,9 @@ fn bind_all(addresses: Vec<SocketAddr>, listeners: &mut Vec<TcpListener>) -> io:
             }
             Err(error) => match Errno::from_io_error(&error) {
                 Some(Errno::ADDRINUSE) if is_served(address, listeners) => outcome = Ok(()),
-                // It is another machine's, or IPv6 without IPv6 support.
+                // The address belongs to another machine, or is IPv6 on a machine without it.
                 Some(Errno::ADDRNOTAVAIL | Errno::AFNOSUPPORT) => {
-                    tracing::info!(%address, %error, "not listening on an address that this machine lacks");
+                    tracing::info!(%address, %error, "skipping an address that this machine lacks");
                     outcome = outcome.or(Err(error));
                 }
                 _ => return Err(error),
@@ -90,8 +91,8 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(listener)
 }
 
-/// Whether one of these listeners takes connections to the address, which is in use. A wildcard of IPv6 may take those of
-/// IPv4 too.
+/// Returns true if one of `listeners` takes connections to `address`. An IPv6 wildcard may take
+/// IPv4 connections too.
 fn is_served(address: SocketAddr, listeners: &[TcpListener]) -> bool {
     let mut own = listeners.iter().flat_map(TcpListener::local_addr);
     own.any(|own| {
@@ -133,13 +134,13 @@ mod tests {
         Ok(listeners.iter().map(address).collect())
     }
 
-    /// A port that nobody listens on.
+    /// Returns a port that no listener uses.
     fn free_port() -> u16 {
         address(&bind(&["127.0.0.1:0".to_owned()]).unwrap()[0]).port()
     }
 
     #[tokio::test]
-    async fn without_a_host_both_families_are_served_at_one_port() {
+    async fn an_address_without_a_host_listens_on_ipv4_and_ipv6() {
         let listeners = bind(&[":0".to_owned()]).unwrap();
         let port = address(&listeners[0]).port();
         TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn addresses_that_overlap_are_one_in_any_order() {
+    async fn overlapping_addresses_share_a_listener_in_any_order() {
         for addresses in [
             ["127.0.0.1:P", ":P", "localhost:P"],
             ["0.0.0.0:P", "[::]:P", "127.0.0.1:P"],
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_wildcard_of_ipv4_serves_no_address_of_ipv6() {
+    async fn an_ipv4_wildcard_does_not_cover_ipv6() {
         let Ok(other) = bind(&["[::1]:0".to_owned()]) else {
             return;
         };
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_is_served_on_all_its_addresses_except_those_that_this_machine_lacks() {
+    async fn a_name_listens_on_each_of_its_addresses_that_this_machine_has() {
         let addresses = [
             "198.51.100.1:0",
             "127.0.0.1:0",
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_without_an_address_of_this_machine_and_one_whose_port_is_taken_are_errors() {
+    async fn a_name_needs_a_local_address_and_a_free_port() {
         let lacking = bind_to(&["198.51.100.1:0"]).unwrap_err();
         assert_eq!(lacking.error.kind(), io::ErrorKind::AddrNotAvailable);
         let other = bind(&["127.0.0.2:0".to_owned()]).unwrap();
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_in_use_is_named_with_its_hint() {
+    async fn an_address_in_use_is_an_error_with_a_hint() {
         let other = bind(&["127.0.0.1:0".to_owned()]).unwrap();
         let address = address(&other[0]).to_string();
         let message = bind_to(&[&address]).unwrap_err().to_string();
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_error_about_what_is_no_address_says_how_to_write_one() {
+    async fn an_error_about_a_malformed_address_shows_the_syntax() {
         for address in [":http", "10018", "localhost", ":70000"] {
             let message = bind_to(&[address]).unwrap_err().to_string();
             assert!(

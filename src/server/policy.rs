@@ -1,15 +1,15 @@
-//! Content-Security-Policy: whether a policy of the web configuration file strips the styles of a
-//! page.
+//! Content-Security-Policy: detects policies of the web configuration file that would strip the
+//! page's styles.
 
 use axum::http::HeaderValue;
 
-/// Whether a browser that obeys the policy `given` still applies all inline styles that `own` names
-/// by their hashes.
+/// Returns true if a browser that obeys the policy `given` still applies all inline styles that
+/// `own` lists by hash.
 pub fn permits_styles(given: &HeaderValue, own: &HeaderValue) -> bool {
     let (Ok(given), Ok(own)) = (given.to_str(), own.to_str()) else {
         return false;
     };
-    // A header may hold several policies, all of which are in force.
+    // A header may hold several policies. The browser applies all of them.
     given.split(',').all(|given| {
         let Some(permitted) = style_sources(given) else {
             return true;
@@ -22,7 +22,7 @@ pub fn permits_styles(given: &HeaderValue, own: &HeaderValue) -> bool {
     })
 }
 
-/// Returns the sources of styles in a policy: those of the most specific directive that it has.
+/// Returns the sources that a policy allows for styles, from its most specific directive.
 fn style_sources(policy: &str) -> Option<&str> {
     let find = |name: &str| {
         policy.split(';').find_map(|directive| {
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_that_strips_the_styles_is_told_from_one_that_does_not() {
+    fn policies_that_strip_the_styles_are_detected() {
         let own = HeaderValue::from_static("default-src 'none'; style-src 'sha256-a' 'sha256-b'");
         for (given, permits) in [
             ("default-src 'self'", false),

@@ -17,8 +17,8 @@ use axum::{
 };
 use std::{net::SocketAddr, sync::Arc};
 
-/// A web configuration file, with what outlives it: a reload forgets no verified password and grants
-/// no new burst.
+/// A web configuration file with the verifier and the token bucket, which outlive it: a reload
+/// keeps verified passwords and grants no new burst.
 #[derive(Debug, Default)]
 pub struct Protection {
     pub file: WebConfigFile,
@@ -27,12 +27,13 @@ pub struct Protection {
 }
 
 impl Protection {
-    /// Protects by `file`.
+    /// Returns the first protection, configured by `file`.
     pub fn new(file: WebConfigFile) -> Arc<Self> {
         Self::default().renewed(file)
     }
 
-    /// Returns the protection by `file` that follows this one.
+    /// Returns the next protection, configured by `file`. It shares verifier and bucket with this
+    /// one.
     pub fn renewed(&self, file: WebConfigFile) -> Arc<Self> {
         Arc::new(Self {
             file,
@@ -41,7 +42,7 @@ impl Protection {
         })
     }
 
-    /// Joins routes that authentication and rate limit cover with `open` ones, which they spare.
+    /// Merges `covered` routes, behind rate limit and authentication, with `open` routes.
     pub fn layer<S: Clone + Send + Sync + 'static>(
         self: &Arc<Self>,
         covered: Router<S>,
@@ -50,7 +51,7 @@ impl Protection {
         let state = || Arc::clone(self);
         covered
             .layer(from_fn_with_state(state(), authenticate))
-            // Before authentication, so that it also slows down password guessing.
+            // The rate limit precedes authentication: it slows down password guessing too.
             .layer(from_fn_with_state(state(), limit_rate))
             .merge(open)
             .layer(from_fn(require_host))
@@ -85,7 +86,7 @@ async fn authenticate(
     let verdict = protection
         .verifier
         .verify(users, request.headers(), client_of(peer));
-    // A client that has left keeps no place in the queue.
+    // A client that has left loses its place in the queue.
     let verdict = tokio::select! {
         biased;
         verdict = verdict => verdict,
@@ -96,7 +97,7 @@ async fn authenticate(
         Verdict::Refused => {
             let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";
             let headers = [(header::WWW_AUTHENTICATE, challenge)];
-            let message = "give a user and a password\n";
+            let message = "this path requires a user name and a password\n";
             (StatusCode::UNAUTHORIZED, headers, message).into_response()
         }
         Verdict::Busy => {
@@ -106,7 +107,7 @@ async fn authenticate(
     }
 }
 
-/// Refuses a request over HTTP/1.1 that names no host, several or an invalid one (RFC 9112, 3.2).
+/// Refuses HTTP/1.1 requests without exactly one valid Host header (RFC 9112, 3.2).
 async fn require_host(request: Request, next: Next) -> Response {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let is_valid = match (hosts.next(), hosts.next()) {
@@ -117,11 +118,11 @@ async fn require_host(request: Request, next: Next) -> Response {
     if is_valid {
         return next.run(request).await;
     }
-    let message = "give one valid header Host\n";
+    let message = "send exactly one valid Host header\n";
     (StatusCode::BAD_REQUEST, message).into_response()
 }
 
-/// Whether it is a host with or without a port, and without a user.
+/// Returns true for a host with an optional port and without user information.
 fn is_host(text: &str) -> bool {
     !text.contains('@') && text.parse::<Authority>().is_ok()
 }

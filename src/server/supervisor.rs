@@ -1,16 +1,18 @@
-//! Supervises connections: their number, their deadlines, and the memory of their responses.
+//! The supervisor bounds the number of connections, their deadlines, and the memory of their
+//! responses.
 //!
 //! # Deadlines
 //!
-//! A connection ends when it had no request for 35 s, when a response makes no progress for 30 s,
-//! and when a request takes 5 minutes in all. Progress means that hyper takes another piece of a
-//! body, because it has sent the piece before.
+//! A connection ends after 35 s without a request, after 30 s in which a response makes no
+//! progress, and after 5 minutes for one request and its response. A response makes progress when
+//! hyper takes the next piece of its body, because it has sent the piece before.
 //!
 //! # Eviction
 //!
-//! No client waits for a connection or for memory, and none is refused. If a capacity is exceeded,
-//! connections of the client that has most of it are evicted. A flood from a few addresses therefore
-//! cannot starve other clients; a flood from as many addresses as there are connections can.
+//! No client waits for a connection or for memory, and none is refused. When a capacity is
+//! exceeded, the client with the largest share of it loses connections. A flood from a few
+//! addresses therefore cannot starve other clients; a flood from as many addresses as there are
+//! connections can.
 
 use crate::{server::departed::Departed, support::lock::lock};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -27,25 +29,24 @@ use std::{
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// How long a connection may be without a request: a little longer than the commonest interval of
-/// scrapes, so that no scrape meets a connection that is being closed.
+/// The longest pause between requests: a little above a common scrape interval of 30 s, so that no
+/// scrape meets a connection that is being closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(35);
 
-/// How long a response may make no progress.
+/// The longest time without progress of a response.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a request and its response may take in all.
+/// The longest time for one request and its response.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Connections over all listeners, where the limit of open files allows it.
+/// The most connections over all listeners, where the limit of open files allows it.
 const MAX_CONNECTIONS: u64 = 512;
 
-/// Open files that are left to other parts of the process, the listeners and connections that are
-/// being closed.
+/// The file descriptors reserved for listeners, closing connections and the rest of the process.
 const RESERVED_FILES: u64 = 40;
 
-/// The memory that responses may hold while they are sent, in bytes: of hundreds that nobody takes,
-/// some are ended. It is a quarter of the 128 MiB of the shipped manifests.
+/// The most memory, in bytes, that responses may hold while they are sent. It is a quarter of the
+/// 128 MiB that the shipped manifests allow.
 const MAX_MEMORY: u64 = 32 * 1024 * 1024;
 
 /// The connections of a server.
@@ -54,27 +55,28 @@ pub struct Supervisor {
     max_connections: u64,
     /// In bytes.
     max_memory: u64,
-    /// Locked while a connection or a response begins. A connection that has ended is removed then.
+    /// Locked while a connection or a response begins. Opening one removes those that have ended.
     connections: Mutex<Vec<Weak<Connection>>>,
 }
 
-/// A connection, for the decisions about its end.
+/// The state of a connection that decides about its end.
 #[derive(Debug)]
 pub struct Connection {
     pub peer: SocketAddr,
-    /// Ends it at once.
+    /// Cancelled to end the connection at once.
     pub evicted: CancellationToken,
     pub departed: Departed,
-    /// Whether there was a request.
+    /// True from the first request on.
     begun: AtomicBool,
+    /// Locked for each read or change of a field.
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// Whether a request is under way.
+    /// True while a request is under way.
     busy: bool,
-    /// When the connection has to end unless something happens before.
+    /// The end of the connection, unless progress or a new request moves it.
     deadline: Instant,
     memory: Memory,
 }
@@ -83,19 +85,19 @@ struct State {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Memory {
     pub own: u64,
-    /// A body that several responses hold together, and that counts once.
+    /// A body that several responses share. It counts once.
     pub shared: Option<Shared>,
 }
 
-/// A body that several responses hold together.
+/// A body that several responses share.
 #[derive(Debug, Clone, Copy)]
 pub struct Shared {
-    /// Identifies it, such as its address.
+    /// An identifier of the body, such as its address.
     pub id: usize,
     pub bytes: u64,
 }
 
-/// Supervises as many connections as the limit of open files allows, which this raises.
+/// Raises the limit of open files and allows as many connections as fit into it.
 impl Default for Supervisor {
     fn default() -> Self {
         raise_limit_of_open_files();
@@ -105,14 +107,15 @@ impl Default for Supervisor {
     }
 }
 
-/// A connection needs a file descriptor; many systems set a low soft limit for the sake of old programs.
+/// Raises the soft limit of open files, which many systems keep low for old programs, to the hard
+/// one.
 fn raise_limit_of_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
         ..limit
     };
-    // Otherwise it stays as it is.
+    // A refusal leaves the old limit, which is then respected.
     setrlimit(Resource::Nofile, raised).ok();
 }
 
@@ -125,7 +128,7 @@ impl Supervisor {
         }
     }
 
-    /// Opens a connection, and evicts others until the number fits.
+    /// Registers a connection and evicts others until their number fits.
     pub fn open(&self, peer: SocketAddr) -> Arc<Connection> {
         let mut connections = lock(&self.connections);
         let mut others = current(&connections);
@@ -146,7 +149,8 @@ impl Supervisor {
         connection
     }
 
-    /// Notes the memory of the connection's response, and evicts others until the sum fits.
+    /// Records the memory of the connection's response and evicts other connections until the sum
+    /// fits.
     pub fn hold(&self, connection: &Arc<Connection>, memory: Memory) {
         let connections = lock(&self.connections);
         lock(&connection.state).memory = memory;
@@ -169,7 +173,7 @@ impl Memory {
     }
 }
 
-/// Adds up memory, shared bodies once.
+/// Sums up memory, counting each shared body once.
 fn in_all(all: impl Iterator<Item = Memory>) -> u64 {
     let (mut own, mut shared) = (0, BTreeMap::new());
     for memory in all {
@@ -184,8 +188,8 @@ fn current(connections: &[Weak<Connection>]) -> Vec<Arc<Connection>> {
     current.filter(|one| !one.evicted.is_cancelled()).collect()
 }
 
-/// Evicts connections until the others fit: of the client that has the largest `share`, first one
-/// without a request, then the one that was last active the longest ago.
+/// Evicts connections until the others fit. Each time, the client with the largest sum of `share`
+/// loses one: idle connections go first, then the one with the nearest deadline.
 fn evict(
     all: &mut Vec<Arc<Connection>>,
     share: impl Fn(&Connection) -> u64,
@@ -208,19 +212,19 @@ fn evict(
             return;
         };
         let evicted = all.swap_remove(least);
-        tracing::debug!(peer = %evicted.peer, "closing a connection: its client has more than its share");
+        tracing::debug!(peer = %evicted.peer, "evicting a connection: its client has the most");
         evicted.evicted.cancel();
     }
 }
 
 impl Connection {
-    /// Whether there was a request.
+    /// Returns true from the first request on.
     pub fn has_begun(&self) -> bool {
         self.begun.load(Ordering::Relaxed)
     }
 
-    /// Begins a request, which is under way until what this returns is dropped. HTTP/1.1 has one at
-    /// a time.
+    /// Begins a request, which lasts until the returned [`UnderWay`] is dropped. HTTP/1.1 has one
+    /// at a time.
     pub fn begin(self: &Arc<Self>) -> UnderWay {
         self.begun.store(true, Ordering::Relaxed);
         let last = Instant::now() + REQUEST_TIMEOUT;
@@ -232,14 +236,14 @@ impl Connection {
         }
     }
 
-    /// Ends at the connection's deadline.
+    /// Waits until the connection's deadline has passed. Cancel safe.
     pub async fn expired(&self) {
         loop {
             let (deadline, now) = (lock(&self.state).deadline, Instant::now());
             if deadline <= now {
                 return;
             }
-            // Once a response begins, the deadline may be as near as this.
+            // A beginning response can bring the deadline as near as this.
             sleep_until(deadline.min(now + PROGRESS_TIMEOUT)).await;
         }
     }
@@ -249,16 +253,16 @@ impl Connection {
     }
 }
 
-/// A request that is under way until this is dropped.
+/// A guard for a request under way. Dropping it leaves the connection idle.
 #[derive(Debug)]
 pub struct UnderWay {
     connection: Arc<Connection>,
-    /// The latest deadline that progress leads to.
+    /// The deadline that no progress can move.
     last: Instant,
 }
 
 impl UnderWay {
-    /// Puts the deadline off, because the response has begun or made progress.
+    /// Moves the deadline, because the response has begun or made progress.
     pub fn progressed(&self) {
         let next = Instant::now() + PROGRESS_TIMEOUT;
         lock(&self.connection.state).deadline = next.min(self.last);
@@ -281,8 +285,8 @@ impl State {
     }
 }
 
-/// Returns the client that an address counts as: itself, or over IPv6 its network of 64 bits, which
-/// one host can have all of.
+/// Returns the address that stands for the client: its own over IPv4, its /64 network over IPv6,
+/// where one host can have all addresses of a /64.
 pub fn client_of(peer: SocketAddr) -> IpAddr {
     match peer.ip().to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -308,7 +312,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_client_with_most_connections_makes_room_idle_ones_first() {
+    async fn the_client_with_most_connections_loses_its_idle_ones_first() {
         let supervisor = Supervisor::new(4, 0);
         let other = open(&supervisor, "192.0.2.2");
         let flood = [(); 3].map(|()| open(&supervisor, "192.0.2.1"));
@@ -330,7 +334,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn memory_is_free_again_once_its_response_or_connection_ends() {
+    async fn a_response_releases_its_memory_when_it_or_its_connection_ends() {
         let supervisor = Supervisor::new(9, 10);
         let [first, second, third] = [(); 3].map(|()| open(&supervisor, "192.0.2.1"));
         let response = first.begin();
@@ -345,7 +349,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_shared_body_counts_once_and_one_that_was_replaced_still_counts() {
+    async fn shared_bodies_count_once_and_until_their_last_response_ends() {
         let supervisor = Supervisor::new(9, 10);
         let hold = |address: &str, id| {
             let connection = open(&supervisor, address);
@@ -358,7 +362,7 @@ mod tests {
         let new = [hold("192.0.2.1", 2), hold("192.0.2.2", 2)];
         assert_eq!(ended(&[&old[0], &old[1], &new[0], &new[1]]), [false; 4]);
         let third = hold("192.0.2.2", 3);
-        // Both that hold the oldest body have to end for it to be freed.
+        // Two connections hold the oldest body. Both have to end before it is freed.
         let all = [&old[0], &old[1], &new[0], &new[1], &third];
         assert_eq!(ended(&all), [true, true, false, false, false]);
     }
@@ -388,7 +392,7 @@ mod tests {
         let connection = open(&Supervisor::new(1, 0), "192.0.2.1");
         let begin = Instant::now();
         let under_way = connection.begin();
-        // The request waits, such as for its password.
+        // The request waits, for example until its password is verified.
         tokio::time::sleep(Duration::from_secs(100)).await;
         under_way.progressed();
         drop(under_way);
@@ -397,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_an_address_or_over_ipv6_a_network_of_64_bits() {
+    fn a_client_is_an_ipv4_address_or_an_ipv6_64_network() {
         for (address, client) in [
             ("192.0.2.1", "192.0.2.1"),
             ("::ffff:192.0.2.1", "192.0.2.1"),

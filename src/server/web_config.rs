@@ -1,11 +1,13 @@
-//! The web configuration file: the format that every exporter built with Prometheus' exporter-toolkit reads, with the
-//! same keys, defaults and meanings (<https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md>).
+//! The web configuration file, with the keys, defaults and meanings of [Prometheus'
+//! exporter-toolkit](https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md).
 //!
-//! Strict: an unknown key or value, and whatever rustls cannot do, is an error that names the key, its line and what to do.
+//! Loading is strict: an unknown key or value, or a feature that rustls lacks, is an error that
+//! names the key, its line and what to do.
 
 mod client;
 mod files;
 mod tls;
+mod weakening;
 mod yaml;
 
 use crate::{
@@ -23,9 +25,10 @@ use std::{
     time::Duration,
 };
 use tls::Tls;
+use weakening::Strengths;
 use yaml::{Interval, Invalid, RateLimitSection, TlsSection};
 
-/// Why a web configuration file cannot be used: the file, line and key, and what to do.
+/// The failure to load a web configuration file, with file, line, key and hint.
 #[derive(Debug, thiserror::Error)]
 #[error("the web configuration file {}: {reason}", path.display())]
 pub struct WebConfigError {
@@ -33,23 +36,23 @@ pub struct WebConfigError {
     reason: Invalid,
 }
 
-/// A valid web configuration file, with everything that it refers to. The default is that of no file: nothing is protected.
+/// A valid web configuration file with the contents of the files that it names. The default stands
+/// for a missing file and protects nothing.
 #[derive(Default)]
 pub struct WebConfigFile {
-    /// What was read of it.
+    /// The files that were read, to notice changes.
     pub(crate) files: Files,
-    /// `None` means without TLS.
+    /// `None` serves without TLS.
     pub(crate) tls: Option<Tls>,
-    /// How it protects. `None` is the default: not at all.
-    ways: Option<Ways>,
+    strengths: Strengths,
     pub headers: HeaderMap,
     pub(crate) users: Users,
     pub(crate) rate_limit: Option<RateLimit>,
-    /// What it sets up, for people, without secrets. Empty if there is no file.
+    /// A summary for people, without secrets. Empty without a file.
     pub description: String,
 }
 
-/// Holds secrets.
+/// Shows the description: the fields hold secrets.
 impl fmt::Debug for WebConfigFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.description)
@@ -57,7 +60,7 @@ impl fmt::Debug for WebConfigFile {
 }
 
 impl WebConfigFile {
-    /// Reads and validates the file and all that it refers to. Blocks for as long as its files do.
+    /// Reads and validates the file and the files that it names. Blocks on disk reads.
     pub fn load(config_file: Option<&Path>) -> Result<Self, WebConfigError> {
         let Some(path) = config_file else {
             return Ok(Self::default());
@@ -68,13 +71,14 @@ impl WebConfigFile {
         })
     }
 
-    /// Also adds what was read to `files`, so that a change of it can be noticed even after a failure.
+    /// Reads the file like [`Self::load`], and adds every file it reads to `files`, even when it
+    /// fails: the follower notices when the mistake is corrected.
     pub fn read(path: &Path, files: &mut Files) -> Result<Self, Invalid> {
         let text = files.read(path.to_owned())?;
         let sections = yaml::parse(&text)?;
         let http = sections.http_server_config.unwrap_or_default();
         let section = sections.tls_server_config;
-        // One that sets nothing is none.
+        // As in the exporter-toolkit, a section without values counts as absent.
         let section = section.filter(|section| section.value != TlsSection::default());
         let tls = match &section {
             Some(section) => Some(Tls::new(section, files)?),
@@ -113,11 +117,11 @@ impl WebConfigFile {
         }
         Ok(Self {
             files: files.clone(),
-            ways: Some(ways(
+            strengths: Strengths::new(
                 section.as_ref().map(|section| &section.value),
-                &users,
-                rate_limit,
-            )),
+                !users.is_empty(),
+                rate_limit.is_some(),
+            ),
             tls,
             headers,
             users,
@@ -126,50 +130,20 @@ impl WebConfigFile {
         })
     }
 
-    /// When the certificate that is served expires; `None` if none is served or it cannot be read.
+    /// Returns the expiry of the served certificate; `None` without one, or if it cannot be read.
     pub fn expires(&self) -> Option<Timestamp> {
         self.tls.as_ref().and_then(|tls| tls.expires)
     }
 
-    /// Of the URLs that are served.
+    /// Returns the scheme of the served URLs.
     pub fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// The keys by which `next` would protect less than this.
+    /// Returns the keys by which `next` would protect less than this file.
     pub fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
-        let none = || ways(None, &Users::new(), None);
-        let before = self.ways.unwrap_or_else(none);
-        let after = next.ways.unwrap_or_else(none);
-        let both = before.into_iter().zip(after);
-        both.filter(|((_, before), (_, after))| before & !after != 0)
-            .map(|((key, _), _)| key)
-            .collect()
+        self.strengths.lost_in(next.strengths)
     }
-}
-
-/// How each key protects: a bit for each way.
-type Ways = [(&'static str, u8); 7];
-
-fn ways(section: Option<&TlsSection>, users: &Users, rate_limit: Option<RateLimit>) -> Ways {
-    let default = TlsSection::default();
-    let keys = section.unwrap_or(&default);
-    let has_names = !keys.client_allowed_sans.is_empty();
-    let policy = keys.client_auth_type.unwrap_or_default();
-    let has_authorities = keys.client_ca.0.is_some() || keys.client_ca_file.0.is_some();
-    let min_version = keys.min_version.as_ref().map(|min| min.value);
-    [
-        ("basic_auth_users", (!users.is_empty()).into()),
-        ("rate_limit", rate_limit.is_some().into()),
-        ("tls_server_config", section.is_some().into()),
-        ("tls_server_config.client_allowed_sans", has_names.into()),
-        ("tls_server_config.client_auth_type", policy as u8),
-        ("tls_server_config.client_ca_file", has_authorities.into()),
-        (
-            "tls_server_config.min_version",
-            min_version.unwrap_or_default() as u8,
-        ),
-    ]
 }
 
 fn rate_limit(section: &Spanned<RateLimitSection>) -> Result<Option<RateLimit>, Invalid> {
@@ -205,8 +179,9 @@ fn headers(given: BTreeMap<String, Spanned<String>>) -> Result<HeaderMap, Invali
             ("X-Content-Type-Options", _) => return invalid("must be nosniff"),
             _ => {
                 return invalid(
-                    "cannot be set; only these can: Content-Security-Policy, Strict-Transport-Security, \
-                     X-Content-Type-Options, X-Frame-Options, X-XSS-Protection",
+                    "cannot be set; only these can: Content-Security-Policy, \
+                     Strict-Transport-Security, X-Content-Type-Options, X-Frame-Options, \
+                     X-XSS-Protection",
                 );
             }
         }
@@ -216,7 +191,7 @@ fn headers(given: BTreeMap<String, Spanned<String>>) -> Result<HeaderMap, Invali
         ) else {
             return invalid("must be one line of visible characters");
         };
-        // The format's documentation: unset if blank.
+        // The exporter-toolkit's documentation unsets a header with an empty value.
         if !value.is_empty() {
             headers.insert(header, value);
         }
@@ -229,7 +204,8 @@ mod tests {
     use super::*;
     use crate::web::testing::Certificates;
 
-    /// The files of `tests/web_config/files`, with certificates and a hash made for this run.
+    /// Copies `tests/web_config/files` into `folder`, with certificates and a hash made for this
+    /// run.
     fn prepared(folder: &Path) -> Vec<PathBuf> {
         let hash = bcrypt::hash("correct", 4).unwrap();
         let (authority, other) = (Certificates::new(), Certificates::new());
@@ -264,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn good_files_are_taken_and_bad_ones_refused_with_the_reason_and_its_line() {
+    fn good_files_load_and_bad_ones_are_refused_with_reason_and_line() {
         let folder = tempfile::tempdir().unwrap();
         let files = prepared(folder.path());
         assert!(files.len() >= 40);
@@ -302,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unusable_key_and_a_misordered_chain_say_what_would_do() {
+    fn errors_about_keys_and_chains_say_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
         prepared(folder.path());
         let message = |name: &str| {
@@ -312,17 +288,17 @@ mod tests {
         for (name, expected) in [
             (
                 "bad-key-is-none.yml",
-                "none.key is of a kind that cannot be used; make one with: openssl ecparam -genkey -name prime256v1 -noout, \
-                 or an RSA key of 2048 to 8192 bits",
+                "none.key is of an unsupported kind; make one with: openssl ecparam -genkey -name \
+                 prime256v1 -noout, or an RSA key of 2048 to 8192 bits",
             ),
             (
                 "bad-cert-misordered.yml",
-                "misordered.pem does not begin with the certificate of the key; put that first, then the certificate that \
-                 signed it, and so on",
+                "misordered.pem does not begin with the key's certificate; put that first, then \
+                 the certificate that signed it, and so on",
             ),
             (
                 "bad-key-of-another.yml",
-                "server.pem is not the certificate of the key; give the two that were made together",
+                "server.pem is not the key's certificate; give two files that were made together",
             ),
         ] {
             assert!(message(name).ends_with(expected), "{}", message(name));
@@ -341,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_force_is_described_without_secrets() {
+    fn descriptions_show_no_secrets() {
         let folder = tempfile::tempdir().unwrap();
         prepared(folder.path());
         let describe = |name: &str| {
@@ -355,8 +331,8 @@ mod tests {
         );
         assert_eq!(
             describe("good-client-sans.yml"),
-            "TLS 1.2 and 1.3, client certificates required and verified, only of prometheus.example, 127.0.0.1; no basic \
-             authentication"
+            "TLS 1.2 and 1.3, client certificates required and verified, only for \
+             prometheus.example, 127.0.0.1; no basic authentication"
         );
         assert_eq!(
             describe("good-users-and-tls.yml"),

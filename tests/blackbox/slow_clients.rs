@@ -111,7 +111,7 @@ fn a_shortage_of_file_descriptors_is_logged_when_it_begins_and_when_it_ends() {
     drop(held);
     until("its end is logged", || {
         http::get(exporter.address, "/-/healthy", &[]).ok();
-        lines("connections are accepted again") > 0
+        lines("accepting connections again") > 0
     });
     assert_eq!(lines("cannot accept connections"), 1, "{}", exporter.log());
 }

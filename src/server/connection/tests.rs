@@ -1,4 +1,4 @@
-//! How connections end.
+//! Tests of how connections end.
 
 use super::*;
 use crate::web::testing::Fixture;
@@ -7,15 +7,16 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// A client's end of a connection, and when the server gave it up.
+/// The client's end of a connection, with the task that serves the other end.
 struct Client {
     stream: DuplexStream,
+    /// Returns how long the server kept the connection.
     task: tokio::task::JoinHandle<Duration>,
     drain: CancellationToken,
 }
 
 fn connected() -> Client {
-    // The smallest of buffers: what a client does not take, the server keeps.
+    // With a tiny buffer, the server keeps the bytes that the client does not read.
     connected_through(duplex(16), Fixture::new().server)
 }
 
@@ -62,19 +63,19 @@ async fn a_head_that_never_ends_is_read_for_35_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_takes_nothing_of_a_short_answer_is_dropped_like_an_idle_one() {
+async fn a_client_that_reads_nothing_of_a_short_response_counts_as_idle() {
     let Client {
         mut stream, task, ..
     } = connected();
     stream.write_all(REQUEST).await.unwrap();
     stream.read_u8().await.unwrap();
-    // All of it is in the buffer of the connection.
+    // hyper's buffer holds the whole response, so the connection counts as idle.
     seconds(35..=35, task.await.unwrap());
     drop(stream);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_may_ask_again_until_it_idles_too_long() {
+async fn a_connection_is_kept_alive_until_it_idles_for_35_seconds() {
     let Client {
         mut stream, task, ..
     } = connected();
@@ -92,13 +93,13 @@ async fn a_client_may_ask_again_until_it_idles_too_long() {
         }
         stream
     });
-    // 35 s after the last of them.
+    // The last response comes after about 870 s, and 35 idle seconds follow.
     seconds(905..=915, task.await.unwrap());
     client.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_has_to_end_ends_at_once_if_idle_and_otherwise_after_its_response() {
+async fn a_drain_ends_idle_connections_at_once_and_others_after_a_response() {
     let idle = connected();
     let Client {
         mut stream,
@@ -122,7 +123,7 @@ async fn a_connection_that_has_to_end_ends_at_once_if_idle_and_otherwise_after_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_under_way_on_a_connection_that_has_to_end_is_finished_however_slowly() {
+async fn a_draining_connection_finishes_a_slow_response() {
     let Client {
         mut stream,
         task,
@@ -159,12 +160,13 @@ async fn a_head_larger_than_32_kib_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_nobody_reads_is_taken_up_to_a_mebibyte() {
+async fn request_bodies_are_discarded_up_to_a_mebibyte() {
     for (size, is_taken) in [(1_000_000, true), (2_000_000, false)] {
         let pipe = duplex(64 * 1024);
         let mut stream = connected_through(pipe, Fixture::new().server).stream;
         let head = format!(
-            "GET /-/healthy HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: {size}\r\n\r\n"
+            "GET /-/healthy HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\
+             content-length: {size}\r\n\r\n"
         );
         let request = [head.into_bytes(), vec![b'x'; size]].concat();
         assert_eq!(stream.write_all(&request).await.is_ok(), is_taken, "{size}");
@@ -196,7 +198,7 @@ async fn a_reload_takes_effect_on_an_open_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_closed_its_half_gets_an_answer_to_a_whole_request() {
+async fn a_half_closed_client_gets_a_response_to_a_complete_request() {
     for (request, answer) in [(REQUEST, "HTTP/1.1 200 OK"), (b"", ""), (b"GET ", "")] {
         let Client {
             mut stream, task, ..

@@ -1,4 +1,4 @@
-//! Client certificates: the policies of `client_auth_type`, which are those of Go's crypto/tls.
+//! Client certificates, verified under the policies of Go's crypto/tls (`client_auth_type`).
 
 use super::{
     files::Pem,
@@ -25,22 +25,22 @@ use x509_parser::{
     prelude::{FromDer, X509Certificate},
 };
 
-/// Requests and verifies client certificates.
+/// The verifier of client certificates.
 #[derive(Debug)]
 pub struct Clients {
     policy: Policy,
-    /// If there are any, a certificate must have one of these names.
+    /// The accepted alternative names; if empty, any.
     allowed_sans: Vec<String>,
-    /// Verifies the chain of trust, if anything does.
+    /// The verifier of the chain of trust, if the policy verifies it.
     chain: Option<Arc<dyn ClientCertVerifier>>,
-    /// The certificates of `client_ca_file`: one of them is accepted from a client too, as in Go.
+    /// The certificates of `client_ca_file`. As in Go, a client may present one of them itself.
     authorities: Vec<CertificateDer<'static>>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Clients {
-    /// As the section says. Certificates are verified against `authorities` or, as in Go, against the system's if none are
-    /// given.
+    /// Returns the verifier that `section` configures. It trusts `authorities` or, as in Go, the
+    /// system's authorities if there are none.
     pub fn new(section: &Spanned<TlsSection>, authorities: Option<&Pem>) -> Result<Self, Invalid> {
         let keys = &section.value;
         let policy = keys.client_auth_type.unwrap_or_default();
@@ -53,8 +53,8 @@ impl Clients {
                 && policy == Policy::NoClientCert
             {
                 let message = format!(
-                    "tls_server_config.{key} checks nothing where client_auth_type asks for no certificate; set it, such as \
-                     RequireAndVerifyClientCert"
+                    "tls_server_config.{key} has no effect while client_auth_type requests no \
+                     certificate; set it, such as RequireAndVerifyClientCert"
                 );
                 return Err(Invalid::at(given, message));
             }
@@ -65,8 +65,8 @@ impl Clients {
             let roots = roots.unwrap_or_else(system_authorities).into();
             let verifier = WebPkiClientVerifier::builder(roots).build();
             chain = Some(verifier.map_err(|_| {
-                let message = "tls_server_config: this system trusts no authority that could verify client certificates; set \
-                               client_ca_file";
+                let message = "tls_server_config: this system trusts no authority that could \
+                               verify client certificates; set client_ca_file";
                 Invalid::at(section, message)
             })?);
         }
@@ -86,7 +86,7 @@ impl Clients {
         })
     }
 
-    /// For people.
+    /// Describes the policy for people.
     pub fn describe(&self) -> String {
         let policy = match self.policy {
             Policy::NoClientCert => "no client certificates",
@@ -98,7 +98,7 @@ impl Clients {
         if self.allowed_sans.is_empty() {
             return policy.to_owned();
         }
-        format!("{policy}, only of {}", self.allowed_sans.join(", "))
+        format!("{policy}, only for {}", self.allowed_sans.join(", "))
     }
 }
 
@@ -120,7 +120,7 @@ impl ClientCertVerifier for Clients {
         ) || !self.allowed_sans.is_empty()
     }
 
-    /// None: a client offers whichever certificate it has.
+    /// Returns no hints: the client then offers any certificate it has.
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -170,9 +170,9 @@ impl ClientCertVerifier for Clients {
     }
 }
 
-/// Verifies what is left to verify of a certificate that is itself trusted: its time, and that it is
-/// for clients. webpki would refuse one that is also an authority, which plain `openssl req -x509`
-/// makes.
+/// Verifies the validity period and the extended key usage of a certificate that is itself trusted.
+/// webpki cannot do this: it refuses a client certificate that is an authority too, and plain
+/// `openssl req -x509` makes such certificates.
 fn verify_trusted(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Error> {
     let (_, certificate) =
         X509Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
@@ -193,8 +193,8 @@ fn verify_trusted(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(),
     }
 }
 
-/// The DNS names, addresses, e-mail addresses and URIs that the certificate is for (RFC 5280, 4.2.1.6); `None` if it says
-/// none or is malformed.
+/// Returns the DNS names, IP addresses, e-mail addresses and URIs of a certificate (RFC 5280,
+/// 4.2.1.6); `None` if it has no such extension or is malformed.
 fn alternative_names(certificate: &CertificateDer<'_>) -> Option<Vec<String>> {
     let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
     let extension = certificate.subject_alternative_name().ok()??;
@@ -249,11 +249,11 @@ mod tests {
         );
     }
 
-    /// What becomes of a certificate that itself stands in `client_ca_file`.
+    /// Verifies a client certificate that is itself listed in `client_ca_file`.
     fn verified(change: impl FnOnce(&mut CertificateParams)) -> Result<(), Error> {
         let key = KeyPair::generate().unwrap();
         let mut parameters = CertificateParams::new(Vec::new()).unwrap();
-        // As made by plain `openssl req -x509`.
+        // Plain `openssl req -x509` makes authorities.
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         parameters
             .distinguished_name
@@ -263,8 +263,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("ca.pem"), certificate.pem()).unwrap();
         std::fs::write(folder.path().join("key.pem"), key.serialize_pem()).unwrap();
-        let text = "tls_server_config:\n  cert_file: ca.pem\n  key_file: key.pem\n  client_ca_file: ca.pem\n  \
-                    client_auth_type: RequireAndVerifyClientCert\n";
+        let text = "tls_server_config: {cert_file: ca.pem, key_file: key.pem, \
+                    client_ca_file: ca.pem, client_auth_type: RequireAndVerifyClientCert}\n";
         let path = folder.path().join("web.yml");
         std::fs::write(&path, text).unwrap();
         let mut files = Files::default();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_is_itself_trusted_needs_to_be_valid_in_time_and_use() {
+    fn a_directly_trusted_certificate_must_be_current_and_for_clients() {
         assert_eq!(verified(|_| {}), Ok(()));
         assert_eq!(verified(|parameters| parameters.is_ca = IsCa::NoCa), Ok(()));
         let client = |parameters: &mut CertificateParams| {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_without_alternative_names_has_none_as_what_is_no_certificate() {
+    fn only_certificates_with_alternative_names_have_names() {
         let certificate = CertificateParams::new(Vec::new())
             .unwrap()
             .self_signed(&KeyPair::generate().unwrap())

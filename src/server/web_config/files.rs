@@ -1,4 +1,4 @@
-//! The files that are read: the web configuration file and those that it refers to.
+//! The web configuration file and the files that it names, as they were read.
 
 use super::yaml::{Invalid, Text};
 use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
@@ -11,14 +11,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The web configuration file, and then the files that it refers to, each with the SHA-256 of its
-/// content: `None` if it could not be read. A digest keeps no copy of a private key.
+/// The web configuration file and then the files that it names, each with the SHA-256 of its
+/// content, or `None` if the read failed. A digest keeps no copy of a private key.
 #[derive(Default, Clone, PartialEq)]
 pub struct Files(Vec<(PathBuf, Option<[u8; SHA256_OUTPUT_LEN]>)>);
 
 impl Files {
+    /// Reads a file and records its digest.
     pub fn read(&mut self, path: PathBuf) -> io::Result<Vec<u8>> {
-        // A pipe could block forever, and cannot be read a second time.
+        // A pipe could block forever, and could not be read a second time.
         let content = match fs::metadata(&path) {
             Ok(file) if !file.is_file() => Err(io::Error::other("it is not a regular file")),
             _ => fs::read(&path),
@@ -36,7 +37,7 @@ impl Files {
         self.0.first().map(|(path, _)| path.as_path())
     }
 
-    /// The same files as they are now.
+    /// Reads the same files again.
     pub fn now(&self) -> Self {
         let mut now = Self::default();
         for (path, _) in &self.0 {
@@ -45,7 +46,7 @@ impl Files {
         now
     }
 
-    /// The PEM text in the web configuration file itself, or in another file that it names.
+    /// Returns the PEM text of `key`: the `inline` text, or the content of `file`.
     pub fn pem(&mut self, key: &str, inline: &Text, file: &Text) -> Result<Option<Pem>, Invalid> {
         let name = format!("tls_server_config.{key}");
         let (place, name, text) = match (&inline.0, &file.0) {
@@ -77,7 +78,7 @@ impl Files {
     }
 }
 
-/// PEM text, with where it is from.
+/// PEM text with its origin, for messages.
 pub struct Pem {
     line: u64,
     name: String,
@@ -85,8 +86,8 @@ pub struct Pem {
 }
 
 impl Pem {
-    /// At least one certificate.
-    // The parser's error is not shown: its details could hold a piece of the file.
+    /// Returns the certificates, at least one.
+    // The parser's error stays hidden: it could quote a piece of the file.
     pub fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Invalid> {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.text).collect();
         match certificates {
@@ -95,13 +96,14 @@ impl Pem {
         }
     }
 
+    /// Returns the first private key.
     pub fn key(&self) -> Result<PrivateKeyDer<'static>, Invalid> {
         let hint =
             "has no private key in PEM; give one that is not encrypted (PKCS#8, PKCS#1 or SEC1)";
         PrivateKeyDer::from_pem_slice(&self.text).map_err(|_| self.invalid(hint))
     }
 
-    /// All certificates, as authorities.
+    /// Returns all certificates as authorities.
     pub fn roots(&self) -> Result<RootCertStore, Invalid> {
         let mut roots = RootCertStore::empty();
         for certificate in self.certificates()? {

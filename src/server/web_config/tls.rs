@@ -1,4 +1,4 @@
-//! `tls_server_config` as rustls does it.
+//! `tls_server_config`, translated to rustls.
 
 use super::{
     client::Clients,
@@ -20,22 +20,24 @@ use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// TLS as set in the file.
+/// The TLS configuration of the file.
 pub struct Tls {
     pub acceptor: TlsAcceptor,
-    /// When the served TLS certificate expires; `None` if it cannot be read.
+    /// The expiry of the served certificate; `None` if it cannot be read.
     pub expires: Option<Timestamp>,
-    /// For people.
+    /// A summary for people.
     pub description: String,
 }
 
 impl Tls {
+    /// Builds the configuration, and adds the files that it reads to `files`.
     pub fn new(section: &Spanned<TlsSection>, files: &mut Files) -> Result<Self, Invalid> {
         let keys = &section.value;
         let mut required = |key, inline, file| {
             files.pem(key, inline, file)?.ok_or_else(|| {
                 let message = format!(
-                    "tls_server_config lacks {key} and {key}_file; set one of them, or remove the section"
+                    "tls_server_config lacks {key} and {key}_file; set one of them, or remove the \
+                     section"
                 );
                 Invalid::at(section, message)
             })
@@ -52,7 +54,10 @@ impl Tls {
         let mut config = ServerConfig::builder_with_provider(Arc::new(provider(keys)?))
             .with_protocol_versions(&versions)
             .map_err(|_| {
-                let message = format!("tls_server_config.cipher_suites has none for TLS {version_names}; add one, or remove it");
+                let message = format!(
+                    "tls_server_config.cipher_suites has none for TLS {version_names}; add one, or \
+                     remove it"
+                );
                 match keys.cipher_suites.first() {
                     Some(first) => Invalid::at(first, message),
                     None => Invalid::at(section, message),
@@ -61,17 +66,17 @@ impl Tls {
             .with_client_cert_verifier(Arc::new(clients))
             .with_single_cert(chain, key.key()?)
             .map_err(|error| match error {
-                // It is of a kind that rustls does not support.
+                // rustls has no other error for an unsupported kind of key.
                 Error::General(_) => key.invalid(
-                    "is of a kind that cannot be used; make one with: openssl ecparam -genkey -name prime256v1 -noout, \
-                     or an RSA key of 2048 to 8192 bits",
+                    "is of an unsupported kind; make one with: openssl ecparam -genkey -name \
+                     prime256v1 -noout, or an RSA key of 2048 to 8192 bits",
                 ),
                 Error::InconsistentKeys(_) if is_chain => certificate.invalid(
-                    "does not begin with the certificate of the key; put that first, then the certificate that signed \
-                     it, and so on",
+                    "does not begin with the key's certificate; put that first, then the \
+                     certificate that signed it, and so on",
                 ),
                 Error::InconsistentKeys(_) => certificate.invalid(
-                    "is not the certificate of the key; give the two that were made together",
+                    "is not the key's certificate; give two files that were made together",
                 ),
                 _ => certificate.unusable(&error),
             })?;
@@ -85,14 +90,15 @@ impl Tls {
     }
 }
 
+/// Returns the expiry of the first certificate.
 fn expiry(chain: &[CertificateDer<'_>]) -> Option<Timestamp> {
     let (_, certificate) = X509Certificate::from_der(chain.first()?).ok()?;
-    // Of the year 9999 at most.
+    // ASN.1 times end with the year 9999, so milliseconds cannot overflow.
     let seconds = certificate.validity().not_after.timestamp();
     Some(Timestamp::from_millis(seconds * 1000))
 }
 
-/// The versions that are allowed, and their names.
+/// Returns the allowed TLS versions and their names.
 fn versions(
     keys: &TlsSection,
 ) -> Result<(Vec<&'static SupportedProtocolVersion>, &'static str), Invalid> {
@@ -108,11 +114,11 @@ fn versions(
     }
 }
 
-/// What rustls supports, limited to what the file allows.
+/// Returns rustls' cryptography, restricted to the suites and curves that the file allows.
 fn provider(keys: &TlsSection) -> Result<CryptoProvider, Invalid> {
     let mut provider = default_provider();
-    // rustls marks the suites of TLS 1.3 in their names, Go does not. Those that only Go knows are not secure: CBC, and key
-    // exchange without forward secrecy.
+    // rustls marks TLS 1.3 suites in their names, Go does not. The suites that only Go has are
+    // insecure: CBC modes and key exchange without forward secrecy.
     let name =
         |suite: &SupportedCipherSuite| format!("{:?}", suite.suite()).replace("TLS13_", "TLS_");
     let known: Vec<_> = provider.cipher_suites.iter().map(name).collect();
@@ -126,7 +132,7 @@ fn provider(keys: &TlsSection) -> Result<CryptoProvider, Invalid> {
         return Err(Invalid::at(unknown, message));
     }
     if !given.is_empty() {
-        // The list is about TLS 1.2; the suites of TLS 1.3 are always on, as they are in Go. Its order means nothing there.
+        // As in Go, the list restricts only TLS 1.2, and its order has no meaning.
         provider.cipher_suites.retain(|suite| {
             suite.tls13().is_some() || given.iter().any(|given| given.value == name(suite))
         });

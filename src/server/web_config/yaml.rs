@@ -1,12 +1,12 @@
-//! The file as YAML: its keys, their lines, and what is wrong with them.
+//! The YAML of the file: its keys, their lines and their mistakes.
 
 use crate::{server::auth::Users, support::escape::nearest};
 use serde::Deserialize;
 use serde_saphyr::{Error as YamlError, Spanned, with_deserializer_from_slice};
 use std::{collections::BTreeMap, io, time::Duration};
 
-/// What is wrong: the line and key, and what to do. It shows nothing of the file but its keys, names that are not supported,
-/// and causes that hold nothing else.
+/// A mistake in the file, with its line, its key and a hint. The message quotes keys and
+/// unsupported names, and no other content: that could be a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum Invalid {
     #[error("cannot read it: {0}; correct web.config_file or the file's mode")]
@@ -62,7 +62,7 @@ impl From<Option<Spanned<String>>> for Text {
     }
 }
 
-/// Whether a client is asked for a certificate, and what becomes of it. Each has a bit for: asks, requires, verifies.
+/// The policy for client certificates, as bits: 1 requests one, 2 requires it, 4 verifies it.
 #[derive(Debug, Deserialize, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     #[default]
@@ -84,7 +84,7 @@ pub enum Version {
     Tls13,
 }
 
-/// The curves that rustls has, by Go's names.
+/// The curves that rustls supports, under Go's names.
 #[derive(Deserialize, PartialEq, Clone, Copy)]
 pub enum Curve {
     X25519,
@@ -120,12 +120,14 @@ impl TryFrom<String> for Interval {
         }
         humantime::parse_duration(&text).map(Self).map_err(|_| {
             format!(
-                "{text:?} is not a duration; write one such as 1s, 500ms or 1m30s, or 0 for no limit"
+                "{text:?} is not a duration; write one such as 1s, 500ms or 1m30s, or 0 for no \
+                 limit"
             )
         })
     }
 }
 
+/// Parses the file.
 pub fn parse(text: &[u8]) -> Result<Sections, Invalid> {
     let mut key = String::new();
     let parsed = with_deserializer_from_slice(text, |yaml| {
@@ -136,21 +138,22 @@ pub fn parse(text: &[u8]) -> Result<Sections, Invalid> {
     });
     parsed.map_err(|error| Invalid::Value {
         line: error.location().map_or(1, |location| location.line()),
-        // A snippet of the file could show a key or a hash.
+        // A snippet of the file could contain a key or a hash.
         message: message(&key, error.without_snippet()),
     })
 }
 
+/// Joins the keys of a path with dots.
 fn dotted(path: &serde_path_to_error::Path) -> String {
     let names = path.iter().map(ToString::to_string);
-    // Between a key and its value stands the wrapper that knows the line, which also says which item of a list it is.
+    // The path also contains the fields of `Spanned` and the indices of lists.
     let names: Vec<_> = names
         .filter(|name| name != "value" && !name.starts_with(['?', '[']))
         .collect();
     names.join(".")
 }
 
-/// What is wrong and what to do.
+/// Returns the mistake and what to do about it.
 fn message(key: &str, error: &YamlError) -> String {
     let key = if key.is_empty() { "the file" } else { key };
     match error {
@@ -185,13 +188,13 @@ fn message(key: &str, error: &YamlError) -> String {
         | YamlError::InvalidScalar { .. }
         | YamlError::InvalidBooleanStrict { .. } => format!("{key} must be {}", expected(key)),
         _ => format!(
-            "{key} is not valid YAML; look at this line and the one before it: indentation, a missing colon, quote or \
-             bracket"
+            "{key} is not valid YAML; look at this line and the one before it: indentation, a \
+             missing colon, quote or bracket"
         ),
     }
 }
 
-/// What a key takes.
+/// Returns the kind of value that a key takes.
 fn expected(key: &str) -> &'static str {
     match key.rsplit('.').next().unwrap_or_default() {
         "the file" | "tls_server_config" | "http_server_config" | "basic_auth_users"
@@ -210,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_not_utf_8_is_refused_as_such() {
+    fn the_error_about_a_file_that_is_not_utf_8_says_so() {
         let message = parse(b"http_server_config: \xff")
             .err()
             .unwrap()
@@ -219,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_read_as_go_reads_them() {
+    fn intervals_are_parsed_like_go_durations() {
         let read = |text: &str| Interval::try_from(text.to_owned()).ok();
         for (text, seconds) in [
             ("1s", 1.0),
