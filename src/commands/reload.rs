@@ -90,7 +90,7 @@ impl Reloader {
             // received.
             let trigger = tokio::select! {
                 Some(()) = hangup.recv() => Trigger::Signal,
-                Some(answer) = self.requests.recv() => Trigger::Request(answer),
+                Some(reply) = self.requests.recv() => Trigger::Request(reply),
                 () = self.web_file_changed.notified() => Trigger::WebFileChanged,
             };
             notify::reloading();
@@ -120,9 +120,9 @@ impl Reloader {
             }
             self.instruments.config_loaded(outcome.clone(), now);
             notify::ready();
-            if let Trigger::Request(answer) = trigger {
+            if let Trigger::Request(reply) = trigger {
                 // The client may have disconnected.
-                let _ = answer.send(outcome.map_err(|failure| failure.what.to_string()));
+                let _ = reply.send(outcome.map_err(|failure| failure.what.to_string()));
             }
         }
     }
