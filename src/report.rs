@@ -1,6 +1,6 @@
 //! The outputs for people and programs: a table, Markdown, CSV, JSON, and the page as HTML.
 //!
-//! Each output is a function of a snapshot and the outcome of a poll. Text from the API reaches a
+//! Each output is a function of a snapshot and the status of polling. Text from the API reaches a
 //! terminal or a document only through the escape function of that format.
 
 mod csv;

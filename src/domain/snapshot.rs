@@ -269,7 +269,7 @@ pub struct PollOutcome {
     pub failed: usize,
     /// The number of repositories left without a response because the poll ended early.
     pub unreached: usize,
-    /// The number of earlier failures that the poll left to later polls.
+    /// The number of repositories that failed earlier and were left to later polls.
     pub postponed: usize,
 }
 

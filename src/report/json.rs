@@ -59,7 +59,7 @@ struct Poll {
     error: Option<Problem>,
     /// The number of repositories that could not be read.
     failed: usize,
-    /// The number of earlier failures that the poll left to a later poll.
+    /// The number of repositories that failed earlier and were left to a later poll.
     postponed: usize,
     /// The number of repositories read in full.
     read: usize,
@@ -104,7 +104,7 @@ struct Repository {
     /// yet.
     #[schemars(extend("enum" = ["pending", "fresh", "failing", "stale"]))]
     state: &'static str,
-    /// The failure of the last read; null if it succeeded.
+    /// The failure of the last read; null if there was none.
     error: Option<Problem>,
     summary: Summary,
     /// The languages, sorted by code; null if they are unknown.

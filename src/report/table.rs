@@ -15,7 +15,7 @@ use crate::{
 use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, presets::NOTHING};
 use std::fmt::Write as _;
 
-/// Styles, by their numbers in ECMA-48 (SGR).
+/// The parameters of styles in ECMA-48 (SGR).
 const STRONG: &str = "1";
 const FAINT: &str = "2";
 const RED: &str = "31";

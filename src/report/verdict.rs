@@ -67,7 +67,7 @@ pub fn named(due: &Due<'_>) -> Vec<String> {
 
 fn line(translation: &Translation<'_>) -> String {
     let ratio = match translation.ratio {
-        // Rounded down: 0.94999 must not look like a target of 0.95 that is met.
+        // Rounds down, so that 0.94999 does not look like a target of 0.95.
         Some(ratio) => ((ratio * 1e4 + 1e-9).floor() / 1e4).to_string(),
         None => "unknown (no completion is reported)".to_owned(),
     };
