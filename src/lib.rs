@@ -22,8 +22,9 @@
 //! Each recipe names the files to change, in order.
 //!
 //! A gauge of a repository or language: `metrics/exposition/translations.rs`; the expected text in
-//! `metrics/exposition/tests/golden.rs`; `deploy/metrics.md`; a panel in `grafana/generate`, or an
-//! entry among the deliberately unused metrics in `tests/grafana/test_live.py`.
+//! `metrics/exposition/tests/every_condition.txt`; `deploy/metrics.md`; a panel in
+//! `grafana/generate`, or an entry among the deliberately unused metrics in
+//! `tests/grafana/test_live.py`.
 //!
 //! A gauge of the exporter's own: `metrics/instruments/polling.rs` if polls determine it, otherwise
 //! `metrics/instruments/facts.rs`; then as for a counter.

@@ -1,4 +1,4 @@
-//! Helpers without knowledge of translations: the clock, the log, text for people.
+//! Helpers that know nothing of translations: the clock, the log, text for people.
 
 pub mod clock;
 pub(crate) mod escape;

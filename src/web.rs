@@ -1,7 +1,7 @@
 //! The routes of the exporter: scrape, status page, probes and reload.
 //!
-//! A handler only reads what was published: no request here ever waits for a poll or calls the API.
-//! Connections and responses are bounded by [`crate::server`].
+//! Handlers read the last publication: no request waits for a poll or calls the API. The limits of
+//! connections and responses are in [`crate::server`].
 
 mod events;
 mod negotiate;

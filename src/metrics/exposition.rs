@@ -1,7 +1,8 @@
-//! Snapshot and instruments to bytes, through prometheus-client.
+//! The exposition: snapshot and instruments as bytes, encoded by prometheus-client.
 //!
-//! What a publication fixes is encoded once, off the runtime's threads, and only kept compressed, in a fraction of the
-//! space. A scrape sends that, or inflates it for a client without gzip, and adds what the exporter counts.
+//! Each publication is encoded once, off the runtime's threads, and kept compressed only, in a
+//! fraction of the memory. A scrape sends the compressed bytes, or inflates them for a client
+//! without gzip, and appends the exporter's own instruments.
 
 mod compressed;
 mod text_format;
@@ -20,19 +21,19 @@ use std::{
     sync::Arc,
 };
 
-/// Which text format a scrape asked for.
+/// The text format of a scrape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Text 0.0.4.
+    /// Prometheus' text format 0.0.4.
     Text,
     /// OpenMetrics 1.0.0.
     OpenMetrics,
 }
 
-/// What is served until the next publication.
+/// A publication, which is served until the next one.
 #[derive(Debug)]
 pub struct Published {
-    /// A random number, which no other publication of this or another process has.
+    /// A random number that identifies the publication, across processes too.
     pub id: u64,
     pub snapshot: Arc<Snapshot>,
     pub status: PollStatus,
@@ -40,7 +41,8 @@ pub struct Published {
 }
 
 impl Published {
-    /// Encodes `snapshot` and `status` for all later scrapes. Costs CPU: call it off the runtime's threads.
+    /// Encodes `snapshot` and `status` for all scrapes. This is CPU work: call it off the runtime's
+    /// threads.
     pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(Translations(Arc::clone(&snapshot))));
@@ -56,26 +58,26 @@ impl Published {
         }
     }
 
-    /// Returns the bytes that all bodies of this publication share.
+    /// Returns the bytes that all response bodies of this publication share.
     pub fn shared(&self) -> &Bytes {
         self.text.shared()
     }
 
-    /// The body of a scrape as one gzip member, in the parts to send one after another.
+    /// Returns the body of a scrape as one gzip member, in two parts to send in order.
     pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 2] {
         self.text.gzip(&own(format, instruments))
     }
 
-    /// The uncompressed body of a scrape, in parts of at most 64 KiB that are inflated on demand, followed by the exporter's
-    /// own metrics.
+    /// Returns the uncompressed body of a scrape: parts of at most 64 KiB that are inflated on
+    /// demand, and then the exporter's own metrics.
     pub fn uncompressed(&self, format: Format, instruments: &Instruments) -> Uncompressed {
         self.text.uncompressed(own(format, instruments))
     }
 
-    /// Prints what a scrape would get.
+    /// Writes the uncompressed body of a scrape to `out`.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Returns the errors of `out`.
     pub fn print(
         &self,
         format: Format,
@@ -87,7 +89,7 @@ impl Published {
     }
 }
 
-/// What the exporter counts, up to the end of the exposition.
+/// Encodes the instruments, which end the exposition.
 fn own(format: Format, instruments: &Instruments) -> String {
     let open_metrics = instruments.encode();
     match format {

@@ -1,6 +1,6 @@
-//! Everything that the exporter counts and knows about itself, kept by prometheus-client.
+//! The exporter's own instruments, held by prometheus-client.
 //!
-//! Counters whose labels are known in advance exist from the start, at 0, so that a rate over the first event is right.
+//! Counters with known labels start at 0: without that, `rate` would miss their first event.
 
 mod facts;
 mod polling;
@@ -36,7 +36,7 @@ use std::{
     time::Duration,
 };
 
-/// Upper bounds in seconds, up to the default of `api.timeout`.
+/// The upper bounds of the buckets in seconds, up to the default of `api.timeout`.
 const REQUEST_BUCKETS: [f64; 12] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 ];
@@ -63,24 +63,79 @@ pub struct Instruments {
     polls: Counter,
     poll_failures: Labelled<1>,
     poll_overruns: Counter,
-    api_requests: Labelled<2>,
-    api_request_failures: Labelled<2>,
-    api_request_durations: Durations,
-    api_retries: Labelled<1>,
-    invalid_entries: Labelled<2>,
+    api: ApiInstruments,
     state_writes: Counter,
     state_write_failures: Counter,
     problems: Family<Labels<2>, Gauge>,
-    /// This and the next have no labels without the web side, and so do not show.
-    tls_handshake_failures: Labelled<1>,
+    /// Counters of the web side. A process without one creates no labels, so they stay hidden.
     http_requests: Labelled<2>,
-    /// Locked while one of them changes or all are read.
+    tls_handshake_failures: Labelled<1>,
+    /// Locked for each change and each read.
     facts: Arc<Mutex<Facts>>,
     registry: Registry,
 }
 
+/// The instruments of the requests to the API.
+#[derive(Debug)]
+struct ApiInstruments {
+    requests: Labelled<2>,
+    failures: Labelled<2>,
+    durations: Durations,
+    retries: Labelled<1>,
+    invalid_entries: Labelled<2>,
+}
+
+impl ApiInstruments {
+    fn register(r: &mut Registry) -> Self {
+        Self {
+            requests: add(
+                r,
+                "api_requests",
+                "Requests to the API, retries included, by status or error",
+            ),
+            failures: add(
+                r,
+                "api_request_failures",
+                "Requests to the API that failed, by reason",
+            ),
+            durations: register_durations(r),
+            retries: add(
+                r,
+                "api_retries",
+                "Requests to the API that were retries after a failure",
+            ),
+            invalid_entries: add(
+                r,
+                "invalid_entries",
+                "Entries or fields in API responses that could not be used",
+            ),
+        }
+    }
+
+    /// Creates the labels of all operations.
+    fn start_at_0(&self) {
+        for operation in Operation::ALL {
+            let label = ("operation", operation.label());
+            for code in ["200", "error"] {
+                at(&self.requests, [label, ("code", code)]);
+            }
+            for reason in Reason::ALL
+                .iter()
+                .filter(|reason| reason.can_end(*operation))
+            {
+                at(&self.failures, [label, ("reason", reason.label())]);
+            }
+            for defect in Defect::ALL.iter().filter(|defect| defect.is_of(*operation)) {
+                at(&self.invalid_entries, [label, ("reason", defect.label())]);
+            }
+            at(&self.durations, [label]);
+            at(&self.retries, [label]);
+        }
+    }
+}
+
 impl Instruments {
-    /// Those of a daemon that is scraped at `telemetry_path`.
+    /// Returns the instruments of a daemon that is scraped at `telemetry_path`.
     pub fn new(telemetry_path: &str) -> Self {
         let mut instruments = Self::of_one_poll();
         let process = ProcessCollector::new();
@@ -104,8 +159,9 @@ impl Instruments {
         instruments
     }
 
-    /// Those of a poll whose result is printed: without the web side, and without `process_*`, which would collide with
-    /// those of the program that exposes the text, such as the node exporter.
+    /// Returns the instruments of a single poll whose metrics are printed. They have no web side
+    /// and no `process_*`: these would collide with the metrics of the program that exposes the
+    /// text, such as the node exporter.
     pub fn of_one_poll() -> Self {
         let mut registry = Registry::default();
         let r = &mut registry;
@@ -124,27 +180,7 @@ impl Instruments {
                 "poll_overruns",
                 "Polls that took longer than poll.interval",
             ),
-            api_requests: add(
-                r,
-                "api_requests",
-                "Requests to the API, retries included, by status or error",
-            ),
-            api_request_failures: add(
-                r,
-                "api_request_failures",
-                "Requests to the API that failed, by reason",
-            ),
-            api_request_durations: register_durations(r),
-            api_retries: add(
-                r,
-                "api_retries",
-                "Requests to the API that were retries after a failure",
-            ),
-            invalid_entries: add(
-                r,
-                "invalid_entries",
-                "Entries or fields in API answers that could not be used",
-            ),
+            api: ApiInstruments::register(r),
             state_writes: add(r, "state_writes", "Attempts to write the state file"),
             state_write_failures: add(
                 r,
@@ -172,7 +208,7 @@ impl Instruments {
         .start_at_0()
     }
 
-    /// Creates the counters of a poll whose labels are known in advance.
+    /// Creates the known labels of polls and requests.
     fn start_at_0(self) -> Self {
         for kind in ProblemKind::ALL {
             self.problem(*kind).set(0);
@@ -180,30 +216,11 @@ impl Instruments {
         for reason in PollFailure::ALL {
             at(&self.poll_failures, [("reason", reason.label())]);
         }
-        for operation in Operation::ALL {
-            let label = ("operation", operation.label());
-            for code in ["200", "error"] {
-                at(&self.api_requests, [label, ("code", code)]);
-            }
-            for reason in Reason::ALL
-                .iter()
-                .filter(|reason| reason.can_end(*operation))
-            {
-                at(
-                    &self.api_request_failures,
-                    [label, ("reason", reason.label())],
-                );
-            }
-            for defect in Defect::ALL.iter().filter(|defect| defect.is_of(*operation)) {
-                at(&self.invalid_entries, [label, ("reason", defect.label())]);
-            }
-            at(&self.api_request_durations, [label]);
-            at(&self.api_retries, [label]);
-        }
+        self.api.start_at_0();
         self
     }
 
-    /// A poll has ended, with the reason if it did not read everything.
+    /// Counts a poll that has ended, and its failure if it did not read everything.
     pub fn poll_ended(&self, failure: Option<PollFailure>) {
         self.polls.inc();
         if let Some(failure) = failure {
@@ -211,23 +228,23 @@ impl Instruments {
         }
     }
 
-    /// A poll took longer than the interval.
+    /// Counts a poll that took longer than the interval.
     pub fn poll_overran(&self) {
         self.poll_overruns.inc();
     }
 
-    /// One request was answered with status `code`, or failed before it had one.
+    /// Counts a request to the API. `code` is `None` if it failed before it had a status.
     pub fn api_request(&self, operation: Operation, code: Option<u16>, took: Duration) {
         let operation = ("operation", operation.label());
         let code = code.map_or_else(|| "error".to_owned(), |code| code.to_string());
-        at(&self.api_request_durations, [operation]).observe(took.as_secs_f64());
-        at(&self.api_requests, [operation, ("code", &code)]).inc();
+        at(&self.api.durations, [operation]).observe(took.as_secs_f64());
+        at(&self.api.requests, [operation, ("code", &code)]).inc();
     }
 
-    /// One request failed, for `reason`.
+    /// Counts a failed request to the API.
     pub fn api_failure(&self, operation: Operation, reason: Reason) {
         at(
-            &self.api_request_failures,
+            &self.api.failures,
             [("operation", operation.label()), ("reason", reason.label())],
         )
         .inc();
@@ -241,22 +258,22 @@ impl Instruments {
         }
     }
 
-    /// One request is retried.
+    /// Counts a retry of a request to the API.
     pub fn api_retry(&self, operation: Operation) {
-        at(&self.api_retries, [("operation", operation.label())]).inc();
+        at(&self.api.retries, [("operation", operation.label())]).inc();
     }
 
-    /// An entry, or a field of it, could not be used.
+    /// Counts an entry or a field in a response that could not be used.
     pub fn invalid_entry(&self, operation: Operation, defect: Defect) {
         at(
-            &self.invalid_entries,
+            &self.api.invalid_entries,
             [("operation", operation.label()), ("reason", defect.label())],
         )
         .inc();
         self.seen(Shape::of_defect(operation, defect));
     }
 
-    /// The state file was written, or could not be.
+    /// Counts a write of the state file and records its outcome.
     pub fn state_written(&self, result: Result<(), Failure>, now: Timestamp) {
         self.state_writes.inc();
         if result.is_err() {
@@ -265,17 +282,19 @@ impl Instruments {
         note(&mut lock(&self.facts).state_not_saved, result.err(), now);
     }
 
-    /// The state file was set aside at the start: it was damaged, or of another API.
+    /// Records that the state file was set aside at the start, because it was damaged or of another
+    /// API.
     pub fn state_discarded(&self, failure: Lasting) {
         lock(&self.facts).state_discarded = Some(failure);
     }
 
-    /// The machine's clock is behind what is known, or agrees with it.
+    /// Records that the wall clock is behind a recorded timestamp, or no longer is.
     pub fn clock_behind(&self, failure: Option<Failure>, now: Timestamp) {
         note(&mut lock(&self.facts).clock_behind, failure, now);
     }
 
-    /// A configuration was loaded at `at` (at the start, by a reload, or because a file changed), or was refused.
+    /// Records that a configuration was loaded or refused at `at`: at the start, by a reload, or
+    /// because a file changed.
     pub fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
         let mut facts = lock(&self.facts);
         if result.is_ok() {
@@ -284,7 +303,7 @@ impl Instruments {
         note(&mut facts.reload_refused, result.err(), at);
     }
 
-    /// Records a judgement: the problems that last now, and what to remember until the next one.
+    /// Records a diagnosis: the current problems, and the history that the next one needs.
     pub fn judged(&self, problems: &BTreeSet<ProblemKind>, history: History) {
         for kind in ProblemKind::ALL {
             self.problem(*kind).set(problems.contains(kind).into());
@@ -292,7 +311,7 @@ impl Instruments {
         lock(&self.facts).history = history;
     }
 
-    /// Takes over what an earlier process remembered.
+    /// Restores the history of an earlier process.
     pub fn remember(&self, history: History) {
         lock(&self.facts).history = history;
     }
@@ -305,27 +324,27 @@ impl Instruments {
         at(&self.problems, labels)
     }
 
-    /// More than half of the repositories left the listing at `at`, when `before` were listed.
+    /// Records that at `at` more than half of the `before` listed repositories left the listing.
     pub fn repositories_dropped(&self, at: Timestamp, before: usize) {
         lock(&self.facts).repositories_dropped = Some(Dropped { at, before });
     }
 
-    /// What the exporter knows of itself.
+    /// Returns the current facts.
     pub fn facts(&self) -> Facts {
         facts::current(&self.facts)
     }
 
-    /// Counts a TLS handshake with a client that failed, for one of [`HANDSHAKE_FAILURES`].
+    /// Counts a failed TLS handshake. `reason` is one of [`HANDSHAKE_FAILURES`].
     pub fn tls_handshake_failed(&self, reason: &'static str) {
         at(&self.tls_handshake_failures, [("reason", reason)]).inc();
     }
 
-    /// The certificate served from now on expires at `at`; `None` if none is served.
+    /// Records the expiry of the certificate that is served from now on; `None` without one.
     pub fn certificate_expires(&self, at: Option<Timestamp>) {
         lock(&self.facts).certificate_expires_at = at;
     }
 
-    /// A request was answered with status `code`. `path` is the value of the label: that of a route, or "other".
+    /// Counts a response to a client. `path` is the path of a route, or "other".
     pub fn http_request(&self, path: &str, code: u16) {
         at(
             &self.http_requests,
@@ -334,16 +353,15 @@ impl Instruments {
         .inc();
     }
 
-    /// All of them in OpenMetrics, without the closing `# EOF`.
+    /// Encodes all instruments in OpenMetrics, without the closing `# EOF`.
     pub(crate) fn encode(&self) -> String {
         let mut out = String::with_capacity(32 * 1024);
-        encode_registry(&mut out, &self.registry)
-            .expect("a String takes all that is written to it");
+        encode_registry(&mut out, &self.registry).expect("writes to a String cannot fail");
         out
     }
 }
 
-/// A new metric, registered under `name` with the exporter's prefix.
+/// Registers a new metric under `name`, with the exporter's prefix.
 fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
     let metric = M::default();
     registry.register(format!("translation_exporter_{name}"), help, metric.clone());
@@ -368,14 +386,14 @@ fn register_durations(registry: &mut Registry) -> Durations {
     let durations = Durations::new_with_constructor(|| Histogram::new(REQUEST_BUCKETS));
     registry.register_with_unit(
         "translation_exporter_api_request_duration",
-        "Time that one request to the API took, including its body",
+        "Duration of API requests, bodies included",
         Unit::Seconds,
         durations.clone(),
     );
     durations
 }
 
-/// The metric with these labels, created if there is none yet.
+/// Returns the metric with these labels, and creates it at its first use.
 fn at<const N: usize, M: Clone, C: MetricConstructor<M>>(
     family: &Family<Labels<N>, M, C>,
     labels: [(&'static str, &str); N],
@@ -383,7 +401,7 @@ fn at<const N: usize, M: Clone, C: MetricConstructor<M>>(
     family.get_or_create_owned(&labels.map(|(name, value)| (name, value.to_owned())))
 }
 
-/// Encodes a gauge without labels, with its name and help; one without a value is left out.
+/// Encodes a gauge without labels; without a value, it is omitted.
 fn gauge(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
@@ -398,7 +416,8 @@ fn gauge(
     ConstGauge::new(value).encode(gauge)
 }
 
-/// The two parts that prometheus-client joins again, so that the source has the names that users know.
+/// Splits a name into the parts that prometheus-client joins again. With this, the source contains
+/// the names that users know.
 pub(crate) fn stem_and_unit(name: &str) -> (&str, Option<Unit>) {
     match name.rsplit_once('_') {
         Some((stem, "seconds")) => (stem, Some(Unit::Seconds)),

@@ -1,7 +1,7 @@
-//! The one source of wall-clock time; the log writes the system's.
+//! The clock: the only source of wall-clock time, except for the timestamps of log lines.
 //!
-//! Durations are measured with tokio's monotonic clock; this one is for timestamps, which are shown and compared across
-//! restarts.
+//! The wall clock is for timestamps, which are shown and compared across restarts. Durations are
+//! measured with tokio's monotonic clock.
 
 use jiff::{
     SignedDuration,
@@ -21,8 +21,8 @@ impl Timestamp {
         Self(millis)
     }
 
-    /// A date and time in UTC. The last day of the year 9999, by which people mean "never", is beyond
-    /// `jiff::Timestamp`.
+    /// Converts a date and time in UTC. `jiff::Timestamp` would refuse the last day of the year
+    /// 9999, by which people mean "never".
     pub fn at_civil(time: DateTime) -> Self {
         let since_1970 = time.duration_since(UNIX_EPOCH);
         Self(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
@@ -32,7 +32,7 @@ impl Timestamp {
         self.0
     }
 
-    /// Seconds since the Unix epoch, exact to the millisecond.
+    /// Returns the seconds since the Unix epoch, exact to the millisecond.
     #[expect(
         clippy::cast_precision_loss,
         reason = "milliseconds of the years -9999 to 9999 stay below 2^53"
@@ -41,12 +41,12 @@ impl Timestamp {
         self.0 as f64 / 1000.0
     }
 
-    /// The time from `earlier` to this; zero if `earlier` is later.
+    /// Returns the duration since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// This plus `duration`, at most the largest timestamp.
+    /// Adds `duration`, up to the largest timestamp.
     pub fn saturating_add(self, duration: Duration) -> Self {
         Self(
             self.0
@@ -55,7 +55,7 @@ impl Timestamp {
     }
 }
 
-/// RFC 3339 in UTC, to the second.
+/// Formats RFC 3339 in UTC, to the second.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let since_1970 = SignedDuration::from_secs(self.0.div_euclid(1000));
@@ -66,11 +66,11 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Knows the time. Cheap to copy.
+/// A clock. Cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub enum Clock {
     System,
-    /// For tests with a paused clock.
+    /// A clock for tests, which follows tokio's clock.
     #[cfg(test)]
     Tokio {
         origin: Instant,
@@ -78,17 +78,17 @@ pub enum Clock {
     },
 }
 
-/// One moment by both clocks.
+/// One moment on both clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
-    /// For timestamps; may jump.
+    /// The time for timestamps. It can jump.
     pub wall: Timestamp,
-    /// For durations within this process; never jumps.
+    /// The time for durations within this process. It never jumps.
     pub monotonic: Instant,
 }
 
 impl Clock {
-    /// The system's clock.
+    /// Returns the system's clock.
     pub fn system() -> Self {
         Self::System
     }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     impl Clock {
-        /// A clock that shows `start` now and then moves with tokio's clock, which may be paused.
+        /// Returns a clock that shows `start` now and follows tokio's clock, which may be paused.
         pub fn following_tokio(start: Timestamp) -> Self {
             Self::Tokio {
                 origin: Instant::now(),

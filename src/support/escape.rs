@@ -1,11 +1,11 @@
-//! Text that several modules need: untrusted text, shown safely, and hints.
+//! Safe display of untrusted text, and hints for messages.
 
 use rustix::io::Errno;
 use std::fmt::Write as _;
 
-/// Whether a terminal would interpret a character, or it is invisible, so that a name with it could
-/// look like another name. The joiners and variation selectors that many scripts and emoji need are
-/// not among these.
+/// Returns true for characters that a terminal interprets, and for invisible ones, which could make
+/// one name look like another. Joiners and variation selectors pass: many scripts and emoji need
+/// them.
 pub(crate) fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -29,13 +29,14 @@ pub(crate) fn is_unprintable(c: char) -> bool {
         )
 }
 
-/// Text for a terminal: what it would interpret or hide is escaped, except the ends of lines. All messages and
-/// log lines pass here; the table of `once` replaces such characters, and its JSON and metrics escape what their formats ask for.
+/// Escapes unprintable characters, except line feeds, for a terminal. All messages and log lines
+/// pass through here. The table of `once` replaces such characters; JSON and metrics have escapes
+/// of their formats.
 pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
         if is_unprintable(c) && c != '\n' {
-            // Writing to a string cannot fail.
+            // Writes to a String cannot fail.
             let _ = write!(printable, "\\u{:04x}", u32::from(c));
         } else {
             printable.push(c);
@@ -44,7 +45,8 @@ pub(crate) fn printable(text: &str) -> String {
     printable
 }
 
-/// The candidate most similar to what was `typed`, if one is similar enough.
+/// Returns the candidate that is most similar to `typed`, if one is similar enough for a
+/// suggestion.
 pub(crate) fn nearest<T: AsRef<str>>(
     typed: &str,
     candidates: impl IntoIterator<Item = T>,
@@ -60,12 +62,12 @@ pub(crate) fn nearest<T: AsRef<str>>(
     nearest
 }
 
-/// What spellings that mean the same to people have in common: `base-url`, `baseUrl`, `base_url`.
+/// Normalizes a name: `base-url`, `baseUrl` and `base_url` become equal.
 fn normal(name: &str) -> String {
     name.replace(['_', '-', '.'], "").to_lowercase()
 }
 
-/// What to do about an error whose cause lies in the system, whatever was attempted.
+/// Returns a hint for an error with a cause in the system, independent of the failed operation.
 pub(crate) fn os_hint(error: &std::io::Error) -> Option<&'static str> {
     match Errno::from_io_error(error)? {
         Errno::MFILE | Errno::NFILE => {
@@ -80,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_many_open_files_have_a_hint_of_their_own() {
+    fn too_many_open_files_have_a_hint() {
         let hint = |number| os_hint(&std::io::Error::from_raw_os_error(number));
         assert!(
             hint(24).is_some_and(|hint| hint.contains("ulimit -n")),
@@ -91,8 +93,10 @@ mod tests {
     }
 
     #[test]
-    fn invisible_characters_do_not_pass_and_joiners_do() {
-        for c in "\u{ad}\u{34f}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{180e}\u{2800}\u{e0001}\u{e0061}\u{e007f}\u{202e}\u{7}".chars() {
+    fn invisible_characters_are_escaped_and_joiners_pass() {
+        let hidden = "\u{ad}\u{34f}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{180e}\u{2800}\u{e0001}\
+                      \u{e0061}\u{e007f}\u{202e}\u{7}";
+        for c in hidden.chars() {
             assert!(is_unprintable(c), "U+{:04X}", u32::from(c));
         }
         for c in "a\u{e9}\u{200c}\u{200d}\u{fe0f}\u{e0100}\u{1f600}\u{3042}\u{5d0}".chars() {
@@ -102,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_name_is_found_whatever_its_spelling() {
+    fn the_nearest_name_is_found_across_spellings() {
         let names = ["base_url", "page_size", "timeout"];
         assert_eq!(nearest("baseUrl", names), Some("base_url"));
         assert_eq!(nearest("page-sise", names), Some("page_size"));

@@ -5,13 +5,13 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 /// Parses a glob.
 ///
 /// # Errors
-/// Says what is wrong with it, such as an unclosed bracket.
+/// Returns the mistake, such as an unclosed bracket.
 pub fn glob(text: &str) -> Result<Glob, String> {
     let glob = GlobBuilder::new(text).literal_separator(true).build();
     glob.map_err(|error| error.kind().to_string())
 }
 
-/// Compiles globs into a set; an empty one matches nothing.
+/// Compiles globs into a set. An empty set matches nothing.
 ///
 /// # Errors
 /// Fails if the globs are too large together.

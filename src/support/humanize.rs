@@ -21,17 +21,17 @@ impl Display for Rough {
     }
 }
 
-/// `1 repository`, `1,234 repositories`.
+/// Formats a count of repositories: `1 repository`, `1,234 repositories`.
 pub(crate) fn repositories(count: usize) -> String {
     counted(count, "repository", "repositories")
 }
 
-/// A number with thousands separators, and what is counted.
+/// Formats a count with thousands separators and its noun, singular or plural.
 pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// A number with thousands separators.
+/// Formats a number with thousands separators.
 pub(crate) fn grouped(number: usize) -> String {
     match (number / 1000, number % 1000) {
         (0, rest) => rest.to_string(),
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_in_their_largest_unit() {
+    fn durations_are_shown_in_their_largest_unit() {
         for (seconds, expected) in [
             (0, "0 s"),
             (59, "59 s"),

@@ -1,9 +1,9 @@
-//! Logs: one line on stderr for each event, as logfmt or JSON, in the manner of Prometheus' own: `ts`, `level`, `target`,
-//! `msg`, then the fields of the event. Level and format can change while the program runs.
+//! The log: one line on stderr for each event, as logfmt or JSON, in the style of Prometheus: `ts`,
+//! `level`, `target`, `msg`, then the fields of the event. Level and format can change at run time.
 //!
-//! Nothing in a line can break it in two or reach a terminal as a control sequence. Other crates log from `warn` on,
-//! whatever the level: below it some of them log the headers of requests, and so the API key. Spans are not shown: the
-//! fields of an event say everything.
+//! No value can split a line or reach a terminal as a control sequence. Other crates log from
+//! `warn` on, at any level of ours: at finer levels some of them log request headers and with them
+//! the API key. Spans are not shown: an event has all fields that its reader needs.
 //!
 //! Logging never blocks: see [`writer`].
 
@@ -32,22 +32,22 @@ use tracing_subscriber::{
 };
 use writer::LineWriter;
 
-/// The end of the program waits this long at most for stderr.
+/// The longest time that the end of the program waits for stderr.
 pub const FLUSH: Duration = Duration::from_secs(1);
 
-/// Writes to stderr, from the first call of [`init`] on.
+/// The writer to stderr, set by the first call of [`init`].
 static STDERR: OnceLock<LineWriter> = OnceLock::new();
 
 const OURS: &str = env!("CARGO_CRATE_NAME");
 
-/// Changes what is logged.
+/// A handle that changes level and format.
 #[derive(Clone)]
 pub struct Handle(reload::Handle<Filtered<Lines, Targets, Registry>, Registry>);
 
 impl Handle {
-    /// Logs as `config` says from now on.
+    /// Applies `config` to all further events.
     pub fn apply(&self, config: &LogConfig) {
-        // It fails only if the subscriber is gone, and then there is nothing to log.
+        // This fails only without a subscriber, and then no event is logged either.
         let _ = self.0.modify(|layer| {
             *layer.filter_mut() = targets(config.level);
             layer.inner_mut().json = config.json;
@@ -55,29 +55,29 @@ impl Handle {
     }
 }
 
-/// Starts logging to stderr, including panics. A `bar` on the same terminal makes room for each line. Only the first call
-/// in a process takes effect.
+/// Starts to log to stderr, panics included. A `bar` on the same terminal makes room for each line.
+/// Only the first call in a process takes effect.
 ///
 /// # Errors
-/// The system has no thread left for it.
+/// Returns an error if the system has no thread left.
 pub fn init(config: &LogConfig, bar: Option<ProgressBar>) -> io::Result<Handle> {
     let writer = LineWriter::start(move |line| match &bar {
         Some(bar) => bar.suspend(|| write_on_stderr(line)),
         None => write_on_stderr(line),
     })?;
     let writer = STDERR.get_or_init(|| writer);
-    let (subscriber, telemetry) = subscriber(config, |line| writer.write(line));
+    let (subscriber, handle) = subscriber(config, |line| writer.write(line));
     let _ = tracing::subscriber::set_global_default(subscriber);
     std::panic::set_hook(Box::new(log_panic));
-    Ok(telemetry)
+    Ok(handle)
 }
 
 fn write_on_stderr(line: &str) {
-    // If stderr is closed, there is nowhere to report it.
+    // A closed stderr leaves no place to report the error.
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// Prints a line on stderr, after what was logged. Gives up after a second if nobody reads it.
+/// Prints a line on stderr, after all queued log lines. Gives up after a second if stderr stalls.
 pub fn print(line: String) {
     let print = |writer: &LineWriter, line| {
         writer.write(line);
@@ -92,12 +92,12 @@ pub fn print(line: String) {
     }
 }
 
-/// How many lines were dropped because nobody read stderr.
+/// Returns the number of lines that were dropped because stderr stalled.
 pub fn lines_dropped() -> u64 {
     STDERR.get().map_or(0, LineWriter::dropped)
 }
 
-/// Flushes the log when it is dropped, within a second.
+/// A guard that flushes the log when it is dropped, within a second.
 #[derive(Debug)]
 pub struct FlushAtEnd;
 
@@ -110,7 +110,7 @@ impl Drop for FlushAtEnd {
 }
 
 fn log_panic(panic: &PanicHookInfo<'_>) {
-    // If RUST_BACKTRACE asks for it.
+    // Empty unless RUST_BACKTRACE is set.
     let backtrace = Backtrace::capture();
     tracing::error!(%panic, %backtrace, "a thread or task failed; this is a bug");
 }
@@ -152,16 +152,16 @@ impl<S: Subscriber> Layer<S> for Lines {
         } else {
             entries.logfmt()
         };
-        // JSON lets pass some of what a terminal would interpret; all of it stands between quotes.
+        // JSON leaves some control characters as they are. All of them are within quotes.
         (self.write)(printable(&line) + "\n");
     }
 }
 
-/// The names and values of a line, as an object.
+/// The names and values of a line, as a JSON object.
 struct Entries(Value);
 
 impl Entries {
-    /// tracing hands over the message before the other fields of an event.
+    /// Adds a field. tracing passes the message of an event before its fields.
     fn add(&mut self, field: &Field, value: impl Into<Value>) {
         let name = match field.name() {
             "message" => "msg",
@@ -170,7 +170,7 @@ impl Entries {
         self.0[name] = value.into();
     }
 
-    /// What is more than a plain word is quoted, as in JSON.
+    /// Formats the entries as logfmt. A value that is not a plain word is quoted as in JSON.
     fn logfmt(&self) -> String {
         let is_plain =
             |c: char| c.is_alphanumeric() || c.is_ascii_graphic() && !"\"=\\".contains(c);
@@ -187,7 +187,7 @@ impl Entries {
     }
 }
 
-/// What has no method of its own is logged as text.
+/// Logs values of types without a method here as text.
 impl Visit for Entries {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.add(field, format!("{value:?}"));
@@ -211,14 +211,14 @@ mod tests {
         LogConfig { level, json }
     }
 
-    /// What is logged by `act`, with the time cut off.
+    /// Returns the lines that `act` logs, without their timestamps.
     fn logged(config: &LogConfig, act: impl FnOnce(&Handle)) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&lines);
-        let (subscriber, telemetry) = subscriber(config, move |line| {
+        let (subscriber, handle) = subscriber(config, move |line| {
             sink.lock().unwrap().push(line);
         });
-        tracing::subscriber::with_default(subscriber, || act(&telemetry));
+        tracing::subscriber::with_default(subscriber, || act(&handle));
         let lines = lines.lock().unwrap();
         lines
             .iter()
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn logfmt_lines_read_like_those_of_prometheus() {
+    fn logfmt_lines_look_like_the_lines_of_prometheus() {
         let lines = logged(&config(Level::INFO, false), |_| {
             tracing::info!(
                 repositories = 3,
@@ -248,8 +248,10 @@ mod tests {
             tracing::warn!(repo = %"acme/app", error = "no route to \"host\"", empty = "", "");
         });
         let expected = [
-            "level=info target=translation_exporter::support::logging::tests msg=\"poll ended\" repositories=3 took=1.5s complete=true ratio=0.5\n",
-            "level=warn target=translation_exporter::support::logging::tests msg=\"\" repo=acme/app error=\"no route to \\\"host\\\"\" empty=\"\"\n",
+            "level=info target=translation_exporter::support::logging::tests msg=\"poll ended\" \
+             repositories=3 took=1.5s complete=true ratio=0.5\n",
+            "level=warn target=translation_exporter::support::logging::tests msg=\"\" \
+             repo=acme/app error=\"no route to \\\"host\\\"\" empty=\"\"\n",
         ];
         assert_eq!(lines, expected);
     }
@@ -270,20 +272,20 @@ mod tests {
     }
 
     #[test]
-    fn nothing_logged_can_forge_a_line_or_steer_a_terminal() {
+    fn no_value_can_forge_a_line_or_control_a_terminal() {
         let lines = logged(&config(Level::INFO, false), |_| {
             tracing::info!(
                 repo = "a\nts=1 level=error\r\u{1b}]0;x\u{7}\u{9b}1m\u{202e}",
                 "x\ny"
             );
         });
-        let expected = "level=info target=translation_exporter::support::logging::tests msg=\"x\\ny\" \
-                        repo=\"a\\nts=1 level=error\\r\\u001b]0;x\\u0007\\u009b1m\\u202e\"\n";
+        let expected = "level=info target=translation_exporter::support::logging::tests \
+                        msg=\"x\\ny\" repo=\"a\\nts=1 level=error\\r\\u001b]0;x\\u0007\\u009b1m\\u202e\"\n";
         assert_eq!(lines, [expected]);
     }
 
     #[test]
-    fn other_crates_are_heard_from_warn_on_even_at_trace() {
+    fn other_crates_log_from_warn_on_even_at_trace() {
         let targets = targets(Level::TRACE);
         for other in [
             "hyper::proto",
@@ -323,9 +325,9 @@ mod tests {
 
     #[test]
     fn level_and_format_change_while_running() {
-        let lines = logged(&config(Level::ERROR, true), |telemetry| {
+        let lines = logged(&config(Level::ERROR, true), |handle| {
             tracing::debug!("unheard");
-            telemetry.apply(&config(Level::DEBUG, false));
+            handle.apply(&config(Level::DEBUG, false));
             tracing::debug!("heard");
         });
         assert_eq!(

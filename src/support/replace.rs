@@ -8,16 +8,16 @@ use std::{
 };
 use tempfile::Builder;
 
-/// Replaces the file at `path` by the text that `write` writes: a reader sees the old text or the
-/// new one, whole. A pipe or a device, such as `/dev/stdout`, is written to as it is.
+/// Replaces the file at `path` with the text that `write` writes: a reader sees the whole old text
+/// or the whole new one. Pipes and devices, such as `/dev/stdout`, are written to directly.
 ///
 /// # Errors
-/// Fails as the disk or `write` does; the old file stays then.
+/// Returns the errors of the disk and of `write`. The old file then stays.
 pub fn replace_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    // A link stays a link: its target is replaced.
+    // A symbolic link stays one: only its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
         return write(&mut File::options().write(true).open(path)?);
@@ -28,7 +28,7 @@ pub fn replace_file(
     };
     let mut file = Builder::new()
         .prefix(".translation-exporter-")
-        // Other users, such as the textfile collector's, may read it, unless the umask forbids it.
+        // The textfile collector may run as another user. The umask can still forbid reading.
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder)?;
     let mut buffered = io::BufWriter::new(&mut file);

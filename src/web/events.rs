@@ -1,4 +1,4 @@
-//! The server's events as instruments.
+//! The server's events, counted by the instruments.
 
 use crate::{
     metrics::instruments::Instruments,
@@ -16,7 +16,7 @@ impl Events for Instruments {
     }
 }
 
-/// Returns the failure's value of the label `reason`.
+/// Returns the value of the label `reason`.
 fn reason(failure: HandshakeFailure) -> &'static str {
     match failure {
         HandshakeFailure::Timeout => "timeout",

@@ -1,13 +1,13 @@
-//! Content negotiation: which format and encoding a client asks for (RFC 9110, 12.5).
+//! Content negotiation: the format and encoding of a response (RFC 9110, 12.5).
 //!
-//! Nothing is ever refused: if nothing matches, the response is text 0.0.4, not compressed, as with every Prometheus
-//! exporter.
+//! No request is refused. As in every Prometheus exporter, the fallback is uncompressed text 0.0.4.
 
 use crate::metrics::exposition::Format;
 use axum::http::{HeaderMap, HeaderName, header};
 
-/// The format that `Accept` asks for first, and the value of `Content-Type`, both as the official Go client has it. All names are
-/// valid under every scheme of escaping, so that any that is asked for is in force.
+/// Returns the format that `Accept` prefers and the value of `Content-Type`, like the official Go
+/// client. Our metric names are valid under every escaping scheme, so any requested scheme is
+/// confirmed.
 pub fn format(headers: &HeaderMap) -> (Format, String) {
     let accept = value(headers, header::ACCEPT);
     let mut ranges: Vec<_> = accept.split(',').filter(|one| quality(one) > 0.0).collect();
@@ -35,7 +35,7 @@ pub fn format(headers: &HeaderMap) -> (Format, String) {
     )
 }
 
-/// Whether `Accept-Encoding` allows gzip.
+/// Returns true if `Accept-Encoding` allows gzip.
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let codings = value(headers, header::ACCEPT_ENCODING);
     let find = |wanted| codings.split(',').find(|coding| name(coding) == wanted);
@@ -44,7 +44,7 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
         .is_some_and(|coding| quality(coding) > 0.0)
 }
 
-/// Whether the client has the document of this weak tag already, as If-None-Match says.
+/// Returns true if `If-None-Match` contains this weak tag: the client has the current document.
 pub fn has_current(headers: &HeaderMap, tag: &str) -> bool {
     let known = value(headers, header::IF_NONE_MATCH);
     let opaque = tag.trim_start_matches("W/");
@@ -52,26 +52,27 @@ pub fn has_current(headers: &HeaderMap, tag: &str) -> bool {
     tags.any(|one| one == "*" || one.trim_start_matches("w/") == opaque)
 }
 
-/// The value of a header in lower case, of all its lines.
+/// Returns all values of a header, joined by commas and in lower case.
 fn value(headers: &HeaderMap, name: HeaderName) -> String {
     let lines = headers.get_all(name).iter();
     let lines: Vec<_> = lines.flat_map(|line| line.to_str()).collect();
     lines.join(",").to_ascii_lowercase()
 }
 
-/// The name of an item of a list.
+/// Returns the name of an item in a list.
 fn name(item: &str) -> &str {
     item.split(';').next().unwrap_or_default().trim()
 }
 
-/// A parameter of an item; empty if there is none.
+/// Returns a parameter of an item; empty without one.
 fn parameter<'a>(item: &'a str, name: &str) -> &'a str {
     let mut parts = item.split(';').filter_map(|one| one.trim().split_once('='));
     let found = parts.find(|(given, _)| *given == name);
     found.map_or("", |(_, value)| value.trim_matches('"'))
 }
 
-/// One that cannot be read counts as 0, so that readable ones are preferred; none, or an empty one, as 1.
+/// Returns the quality of an item: 1 by default, and 0 if it is malformed, so that well-formed
+/// items win.
 fn quality(item: &str) -> f32 {
     match parameter(item, "q") {
         "" => 1.0,
@@ -92,32 +93,36 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_asks_for_nothing_gets_plain_text() {
+    fn a_request_without_accept_headers_gets_uncompressed_text() {
         let text = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
         assert_eq!(format(&HeaderMap::new()), (Format::Text, text.to_owned()));
         assert!(!accepts_gzip(&HeaderMap::new()));
     }
 
     #[test]
-    fn prometheus_2_and_3_get_openmetrics_and_text_where_they_prefer_it() {
+    fn prometheus_2_and_3_get_the_format_that_they_prefer() {
         for accept in [
-            "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
+            "application/openmetrics-text;version=1.0.0,\
+             application/openmetrics-text;version=0.0.1;q=0.75,\
              text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
             "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,\
              application/openmetrics-text;version=0.0.1;q=0.5,\
-             text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
-            "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.7,\
+             text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,\
+             text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
+            "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;\
+             encoding=delimited;q=0.7,\
              application/openmetrics-text;version=1.0.0;escaping=underscores;q=0.6,*/*;q=0.1",
         ] {
             assert!(is_open_metrics(accept), "{accept}");
         }
         assert!(!is_open_metrics(
-            "text/plain;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=1.0.0;q=0.4"
+            "text/plain;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5,\
+             application/openmetrics-text;version=1.0.0;q=0.4"
         ));
     }
 
     #[test]
-    fn quality_decides() {
+    fn the_quality_of_accept_decides() {
         for accept in [
             "text/plain;q=0.4, application/openmetrics-text;q=0.5",
             "application/openmetrics-text, text/plain",
@@ -137,9 +142,9 @@ mod tests {
         }
     }
 
-    /// As `client_golang` 1.24.1 answers.
+    /// Compares with the responses of `client_golang` 1.24.1.
     #[test]
-    fn the_content_type_says_how_names_are_escaped_as_the_official_go_client_says_it() {
+    fn the_escaping_of_names_is_negotiated_like_in_the_go_client() {
         let open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=";
         let text = "text/plain; version=0.0.4; charset=utf-8; escaping=";
         for (accept, content_type, escaping) in [
@@ -147,25 +152,28 @@ mod tests {
             ("text/plain;escaping=allow-utf-8", text, "allow-utf-8"),
             ("text/plain;escaping=sometimes", text, "underscores"),
             (
-                "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+                "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,\
+                 */*;q=0.1",
                 open_metrics,
                 "underscores",
             ),
             (
                 "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,\
                  application/openmetrics-text;version=0.0.1;q=0.5,\
-                 text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
+                 text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,\
+             text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
                 open_metrics,
                 "allow-utf-8",
             ),
-            // What was asked for along with a format that is not served counts.
+            // The escaping counts even if the format beside it is not supported.
             (
                 "text/plain;version=1.0.0;escaping=dots;q=0.6,text/plain;version=0.0.4;q=0.5",
                 text,
                 "dots",
             ),
             (
-                "text/plain;version=0.0.4;q=0.6,application/openmetrics-text;escaping=values;q=0.5",
+                "text/plain;version=0.0.4;q=0.6,\
+                 application/openmetrics-text;escaping=values;q=0.5",
                 text,
                 "underscores",
             ),
@@ -176,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_matches_the_answer_is_text() {
+    fn text_is_the_fallback() {
         for accept in [
             "*/*",
             "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -190,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_sent_wherever_it_is_accepted() {
+    fn gzip_is_sent_if_it_is_accepted() {
         for accept in [
             "gzip",
             "deflate, GZIP;q=0.5",

@@ -13,11 +13,12 @@ use axum::{
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
-/// The task that polls shows a sign of life every few seconds, whatever it waits for.
+/// The longest pause between heartbeats. The task that polls sends one every few seconds, even
+/// while it waits.
 const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 
-/// Returns the routes with their protection. Authentication and rate limit spare the probes of an
-/// orchestrator.
+/// Returns the routes with their protection. An orchestrator's probes need no password and pass the
+/// rate limit.
 pub fn router(state: &Arc<AppState>, protection: &Arc<Protection>) -> Router {
     let probes = Router::new()
         .route("/-/healthy", get(healthy))
@@ -36,7 +37,7 @@ pub fn router(state: &Arc<AppState>, protection: &Arc<Protection>) -> Router {
         .with_state(Arc::clone(state))
 }
 
-/// Counts the requests by the path that matched.
+/// Counts requests by the matched path.
 async fn count(
     State(state): State<Arc<AppState>>,
     path: Option<MatchedPath>,
@@ -58,9 +59,9 @@ async fn not_found(State(state): State<Arc<AppState>>) -> Response {
     (StatusCode::NOT_FOUND, message).into_response()
 }
 
-/// The router adds the header that names the methods.
+/// Responds with 405. The router adds the Allow header.
 async fn method_not_allowed(method: Method) -> Response {
-    let message = format!("{method} is not allowed here; see the header Allow\n");
+    let message = format!("{method} is not allowed here; see the Allow header\n");
     (StatusCode::METHOD_NOT_ALLOWED, message).into_response()
 }
 
@@ -70,7 +71,7 @@ async fn reload(State(state): State<Arc<AppState>>) -> Response {
         return (StatusCode::FORBIDDEN, message).into_response();
     }
     let (answer, answered) = oneshot::channel();
-    // If the request cannot be sent, neither can an answer.
+    // A failed send drops `answer`, which ends the wait below.
     state.reload.send(answer).await.ok();
     match answered.await {
         Ok(Ok(())) => "reloaded\n".into_response(),
@@ -84,7 +85,7 @@ async fn reload(State(state): State<Arc<AppState>>) -> Response {
     }
 }
 
-/// Follows the same sign of life as systemd's watchdog.
+/// Responds by the heartbeat that also feeds systemd's watchdog.
 async fn healthy(State(state): State<Arc<AppState>>) -> Response {
     let silence = state.alive.borrow().elapsed();
     if silence <= LONGEST_SILENCE {
@@ -132,7 +133,7 @@ mod tests {
     use tower::ServiceExt as _;
 
     #[tokio::test(start_paused = true)]
-    async fn it_is_healthy_while_the_task_that_polls_shows_signs_of_life() {
+    async fn it_is_healthy_while_the_task_that_polls_sends_heartbeats() {
         let fixture = Fixture::new();
         fixture.alive.send_replace(tokio::time::Instant::now());
         tokio::time::advance(Duration::from_secs(60)).await;
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_served_where_and_by_which_method() {
+    async fn each_route_allows_its_methods_only() {
         let fixture = Fixture::new();
         let cases = [
             ("GET /", 200, ""),
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_metrics_are_where_the_configuration_says_and_a_reload_moves_them_at_once() {
+    async fn a_reload_moves_the_metrics_to_the_configured_path() {
         let mut fixture = Fixture::new();
         fixture.settings.telemetry_path = "/a/b.c~d//".to_owned();
         fixture.reload();
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn requests_are_counted_by_the_path_that_matched_and_everything_else_as_other() {
+    async fn requests_are_counted_by_the_matched_path_or_as_other() {
         let fixture = Fixture::new();
         for request in [
             "GET /",
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn readiness_says_why_there_are_no_data() {
+    async fn readiness_explains_missing_data() {
         let mut fixture = Fixture::new();
         fixture.publish(|status| status.has_data = false);
         assert_eq!(
@@ -265,7 +266,8 @@ mod tests {
         });
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The first poll has not ended yet; nothing to do: wait for the poll to end (since 1970-04-11T00:00:00Z)\n"
+            "not ready: The first poll has not ended yet; nothing to do: wait for the poll to end \
+             (since 1970-04-11T00:00:00Z)\n"
         );
         let what = "GET /v1/repositories: 401 Unauthorized";
         let failure = Failure::new(what, "check api.key_file").since(Timestamp::from_millis(0));
@@ -288,8 +290,8 @@ mod tests {
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
             "not ready: The API refuses the key; there are no data to show: \
-             GET /v1/repositories: 401 Unauthorized; check api.key_file (since 1970-01-01T00:00:00Z); the next poll begins at \
-             1970-01-01T00:05:00Z\n"
+             GET /v1/repositories: 401 Unauthorized; check api.key_file (since \
+             1970-01-01T00:00:00Z); the next poll begins at 1970-01-01T00:05:00Z\n"
         );
         fixture.publish(|status| status.has_data = true);
         assert_eq!(
@@ -300,7 +302,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reload_is_asked_for_only_where_it_is_allowed_and_its_outcome_is_the_answer() {
+    async fn the_outcome_of_a_reload_is_the_response() {
         let mut fixture = Fixture::new();
         let mut reloads = fixture.reloads.take().unwrap();
         fixture.settings.enable_lifecycle = true;
@@ -325,7 +327,8 @@ mod tests {
         assert_eq!(status(&fixture.ask("PUT /-/reload").await), 503);
     }
 
-    const USERS_AND_MORE: &str = "basic_auth_users: {alice: HASH}\nrate_limit: {interval: 1h, burst: 2}\n\
+    const USERS_AND_MORE: &str = "basic_auth_users: {alice: HASH}\n\
+        rate_limit: {interval: 1h, burst: 2}\n\
         http_server_config: {headers: {X-Frame-Options: deny}}\n";
 
     fn protected() -> Fixture {
@@ -335,7 +338,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everything_except_the_probes_requires_a_password_and_counts_against_the_rate_limit() {
+    async fn password_and_rate_limit_cover_all_paths_except_the_probes() {
         let fixture = protected();
         for path in ["/-/healthy", "/-/ready", "/-/healthy"] {
             assert_eq!(
@@ -364,7 +367,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reload_gives_no_new_burst() {
+    async fn a_reload_grants_no_new_burst() {
         let mut fixture = protected();
         for code in [401, 401, 429] {
             assert_eq!(status(&fixture.ask("GET /metrics").await), code);
@@ -379,7 +382,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_needs_one_valid_host() {
+    async fn a_request_needs_exactly_one_valid_host() {
         let fixture = Fixture::new();
         let ask = async |hosts: &[&str], version| {
             let mut request = Request::builder().uri("/-/healthy").version(version);
@@ -411,7 +414,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_policy_that_strips_the_styles_leaves_the_page_its_own() {
+    async fn a_policy_that_strips_the_styles_does_not_replace_the_pages_own() {
         let mut fixture = Fixture::new();
         let own = fixture.ask("GET /").await.headers()["content-security-policy"].clone();
         let mut policies = async |given: &str| {

@@ -14,16 +14,18 @@ use futures_util::stream;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::time::timeout;
 
-/// The bytes that a scrape without gzip holds of its own: a part of the text, the inflater of the
-/// next, and the exporter's own metrics.
+/// The memory of a scrape without gzip beyond the shared bytes: a part of the text, the inflater,
+/// and the exporter's own metrics.
 const INFLATING: usize = 160 * 1024;
 
-/// How long a scrape may wait for its place, in the order of arrival.
+/// The longest wait for a permit. Permits go out in the order of arrival.
 const WAIT: Duration = Duration::from_secs(1);
 
+/// Responds with the exposition in the format and encoding that the client accepts.
 pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> Response {
-    // Given back when the body is made, before it is sent: however slowly that goes, it costs no work.
-    let Ok(Ok(_place)) = timeout(WAIT, state.scrapes.acquire()).await else {
+    // The permit is released before the body is sent: sending costs no CPU, however slow the
+    // client.
+    let Ok(Ok(_permit)) = timeout(WAIT, state.scrapes.acquire()).await else {
         let message = "too many scrapes at once (web.max_requests); try again\n";
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
     };
@@ -42,7 +44,7 @@ pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> R
     let memory = Memory {
         own: own as u64,
         shared: Some(Shared {
-            // While the body keeps these bytes, no others have their address.
+            // The address is unique as long as the body holds these bytes.
             id: published.shared().as_ptr().addr(),
             bytes: published.shared().len() as u64,
         }),
@@ -67,8 +69,7 @@ mod tests {
     use tokio::time::{Duration, sleep};
 
     #[tokio::test(start_paused = true)]
-    async fn scrapes_beyond_the_limit_are_refused_while_bodies_are_made_and_not_while_they_are_sent()
-     {
+    async fn the_limit_of_scrapes_counts_bodies_only_until_they_are_sent() {
         let mut fixture = Fixture::new();
         fixture.settings.max_requests = 1;
         fixture.reload();
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_scrape_names_its_length_and_encoding() {
+    async fn a_scrape_has_headers_for_length_and_encoding() {
         let fixture = Fixture::new();
         for (accepted, encoding) in [("gzip", Some("gzip")), ("identity", None)] {
             let response = fixture

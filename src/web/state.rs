@@ -1,4 +1,4 @@
-//! The state of the handlers.
+//! The state that all handlers share.
 
 use crate::{
     config::WebConfig,
@@ -12,21 +12,21 @@ use tokio::{
     time::Instant,
 };
 
-/// A reload over HTTP. It takes the outcome: done, or a message that says why nothing was changed.
+/// A reload over HTTP: the sender of its outcome, which is a message if nothing has changed.
 pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
 
-/// The state of all handlers. A reload makes a new one with other settings.
+/// The state of all handlers. A reload replaces it by one with other settings.
 #[derive(Debug)]
 pub struct AppState {
     pub published: watch::Receiver<Arc<Published>>,
-    /// When the task that polls last showed a sign of life.
+    /// The last heartbeat of the task that polls.
     pub alive: watch::Receiver<Instant>,
     pub instruments: Arc<Instruments>,
-    /// Takes the requests to `/-/reload`.
+    /// The channel for requests to `/-/reload`.
     pub reload: mpsc::Sender<ReloadRequest>,
     pub clock: Clock,
     pub settings: WebConfig,
-    /// The permits of `web.max_requests`: one for each body of a scrape that is being made.
+    /// The permits of `web.max_requests`, one for each scrape whose body is being prepared.
     pub scrapes: Semaphore,
 }
 
@@ -67,7 +67,7 @@ impl AppState {
         Arc::clone(&self.published.borrow())
     }
 
-    /// Returns what is wrong now, worst first.
+    /// Returns the current findings, worst first.
     pub fn findings(&self, published: &Published) -> Vec<Finding> {
         let facts = self.instruments.facts();
         let now = self.clock.now();

@@ -1,4 +1,4 @@
-//! What the tests of the web side share.
+//! The fixture of the tests of server and web.
 
 use crate::{
     config::WebConfig,
@@ -26,7 +26,7 @@ use tower::ServiceExt as _;
 /// The time at which tests begin.
 pub const NOW: Timestamp = Timestamp::from_millis(100 * 86_400_000);
 
-/// A server of the exporter's routes with all that moves it.
+/// A server of the exporter's routes, with the senders of everything that it receives.
 pub struct Fixture {
     pub server: Server,
     pub state: Arc<AppState>,
@@ -35,7 +35,7 @@ pub struct Fixture {
     pub reloads: Option<mpsc::Receiver<ReloadRequest>>,
     pub snapshot: Snapshot,
     status: PollStatus,
-    /// In force after [`Self::reload`].
+    /// The settings that the next [`Self::reload`] activates.
     pub settings: WebConfig,
     folder: TempDir,
 }
@@ -50,17 +50,7 @@ impl Fixture {
             enable_lifecycle: false,
             max_requests: 40,
         };
-        let status = PollStatus {
-            interval: Duration::from_secs(300),
-            activity: Activity::Waiting(None),
-            last: None,
-            last_success_at: None,
-            held_until: None,
-            pace: None,
-            zeros: crate::domain::Zeros::default(),
-            has_data: true,
-            state_is_kept: true,
-        };
+        let status = waiting();
         let (reload, reloads) = mpsc::channel(1);
         let snapshot = Snapshot {
             taken_at: NOW,
@@ -72,7 +62,7 @@ impl Fixture {
             ..Snapshot::default()
         };
         let published = watch::Sender::new(published(&snapshot, &status));
-        // Longer than any test lasts.
+        // A heartbeat in the future outlasts any test.
         let alive = watch::Sender::new(Instant::now() + Duration::from_secs(86_400));
         let instruments = Arc::new(Instruments::new("/metrics"));
         let state = AppState::new(
@@ -104,7 +94,7 @@ impl Fixture {
         }
     }
 
-    /// Publishes the snapshot with the status as `change` leaves it.
+    /// Changes the status and publishes it with the snapshot.
     pub fn publish(&mut self, change: impl FnOnce(&mut PollStatus)) {
         change(&mut self.status);
         self.published
@@ -117,12 +107,12 @@ impl Fixture {
         self.publish(|_| {});
     }
 
-    /// A file of the folder that the web configuration file is in.
+    /// Returns a path in the folder of the web configuration file.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Puts this web configuration file into force.
+    /// Writes and activates a web configuration file.
     pub fn web_config(&mut self, text: &str) {
         let path = self.file("web.yml");
         std::fs::write(&path, text).unwrap();
@@ -130,7 +120,7 @@ impl Fixture {
         self.reload();
     }
 
-    /// Puts the settings and the web configuration file into force, as they are now.
+    /// Activates the current settings and the current web configuration file.
     pub fn reload(&mut self) {
         let file = WebConfigFile::load(self.settings.config_file.as_deref()).unwrap();
         let protection = self.server.protection().renewed(file);
@@ -139,7 +129,7 @@ impl Fixture {
             .replace(router(&self.state, &protection), protection);
     }
 
-    /// The answer to a request such as `GET /metrics`.
+    /// Returns the response to a request such as `GET /metrics`.
     pub async fn ask(&self, line: &str) -> Response {
         self.ask_with(line, &[]).await
     }
@@ -164,6 +154,21 @@ impl Fixture {
     }
 }
 
+/// Returns the status of an exporter with data that waits for its next poll.
+fn waiting() -> PollStatus {
+    PollStatus {
+        interval: Duration::from_secs(300),
+        activity: Activity::Waiting(None),
+        last: None,
+        last_success_at: None,
+        held_until: None,
+        pace: None,
+        zeros: crate::domain::Zeros::default(),
+        has_data: true,
+        state_is_kept: true,
+    }
+}
+
 fn published(snapshot: &Snapshot, status: &PollStatus) -> Arc<Published> {
     Arc::new(Published::new(Arc::new(snapshot.clone()), status.clone()))
 }
@@ -179,7 +184,7 @@ pub async fn body(response: Response) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// An authority made for one test.
+/// A certificate authority for one test.
 pub struct Certificates {
     issuer: rcgen::Issuer<'static, rcgen::KeyPair>,
     pub pem: String,

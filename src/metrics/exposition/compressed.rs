@@ -1,9 +1,10 @@
-//! The text of a publication, compressed once, to which each scrape adds an end of its own.
+//! The text of a publication, compressed once. Each scrape appends its own end.
 //!
-//! RFC 1952 allows several gzip members in a body, but curl and browsers stop after the first. So this holds the
-//! beginning of one member: its header, and deflate blocks up to a sync flush, which ends at a byte boundary. A scrape's
-//! end adds its own blocks, then the checksum and the length of the complete text. The blocks of a new compressor refer
-//! to nothing before themselves (RFC 1951).
+//! RFC 1952 allows several gzip members in a body, but curl and browsers stop after the first.
+//! [`CompressedText`] therefore holds the beginning of a single member: the header, and deflate
+//! blocks up to a sync flush, which ends at a byte boundary. A scrape appends blocks of its own,
+//! and then the checksum and the length of the whole text. The appended blocks come from a new
+//! compressor, so they refer to no earlier bytes (RFC 1951).
 
 use bytes::{Buf as _, Bytes, buf::Reader};
 use flate2::{Compression, Crc, CrcWriter, bufread::DeflateDecoder, write::DeflateEncoder};
@@ -14,47 +15,50 @@ use std::{
     mem,
 };
 
-/// Deflate, no flags, no time of modification, fastest algorithm, written on Unix.
+/// The gzip header: deflate, no flags, no modification time, fastest algorithm, Unix.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3];
-/// How a sync flush ends: the length of an empty block, and its complement (RFC 1951, 3.2.4).
+/// The end of a sync flush: the length of an empty block and its complement (RFC 1951, 3.2.4).
 const SYNC: [u8; 4] = [0, 0, 0xff, 0xff];
-/// For what is compressed once: nearly a third smaller than at level 1, for some 5 ms more at 100,000 series. Higher
-/// levels gain little for several times the CPU.
+/// The compression level of publications. Level 2 is nearly a third smaller than level 1 and takes
+/// 5 ms more at 100,000 series; higher levels gain little for several times the CPU.
 const LEVEL: Compression = Compression::new(2);
-/// Bytes of text that are compressed or inflated at once.
+/// The bytes of text that are compressed or inflated at once.
 const CHUNK: usize = 64 * 1024;
-/// Proof that the writes below cannot fail.
-const IN_MEMORY: &str = "all that is written stays in memory";
+/// The proof that the writes below cannot fail.
+const IN_MEMORY: &str = "writes to memory cannot fail";
 
+/// A compressed text without its end.
 #[derive(Debug)]
 pub struct CompressedText {
     /// The beginning of a gzip member.
     member: Bytes,
-    /// Of the text.
+    /// The checksum of the text.
     checksum: Crc,
-    /// Of the text, in bytes.
+    /// The length of the text, in bytes.
     length: u64,
 }
 
 impl CompressedText {
-    /// Encodes and compresses what is registered.
+    /// Encodes and compresses the metrics in `registry`.
     pub fn new(registry: &Registry) -> Self {
         let mut writer = CrcWriter::new(DeflateEncoder::new(HEADER.to_vec(), LEVEL));
-        // The library writes a label at a time: without the buffer, compressing would take 25 times as long.
+        // The encoder writes one label at a time. Without the buffer, compression takes 25 times as
+        // long.
         let mut text = TextWriter(BufWriter::with_capacity(CHUNK, &mut writer));
         encode_registry(&mut text, registry).expect(IN_MEMORY);
         text.0.flush().expect(IN_MEMORY);
         drop(text);
-        // A flush that fills flate2's own buffer (as of 1.1.10) leaves out its end; another flush adds it.
+        // A flush that exactly fills flate2's buffer (1.1.10) omits its end. Another flush adds it.
         while !writer.get_ref().get_ref().ends_with(&SYNC) {
             writer.flush().expect(IN_MEMORY);
         }
-        // The only way to copy a checksum.
+        // `Crc` is not `Clone`; combining it with an empty one copies it.
         let mut checksum = Crc::new();
         checksum.combine(writer.crc());
         let deflate = writer.get_mut();
         let length = deflate.total_in();
-        // The encoder writes the end of a stream when it is dropped: into the empty vector that it gets here.
+        // The dropped encoder writes the end of the stream, into the empty vector that it gets
+        // here.
         let mut member = mem::take(deflate.get_mut());
         member.shrink_to_fit();
         Self {
@@ -64,12 +68,12 @@ impl CompressedText {
         }
     }
 
-    /// Returns the bytes that all bodies made of it share.
+    /// Returns the bytes that all response bodies share.
     pub fn shared(&self) -> &Bytes {
         &self.member
     }
 
-    /// This text and then `end` as one gzip member, in the parts to send one after another.
+    /// Returns this text and `end` as one gzip member, in two parts to send in order.
     pub fn gzip(&self, end: &str) -> [Bytes; 2] {
         let mut deflate = DeflateEncoder::new(Vec::with_capacity(4096), Compression::fast());
         deflate.write_all(end.as_bytes()).expect(IN_MEMORY);
@@ -78,12 +82,12 @@ impl CompressedText {
         checksum.combine(&self.checksum);
         checksum.update(end.as_bytes());
         member.extend_from_slice(&checksum.sum().to_le_bytes());
-        // RFC 1952 requires the length modulo 2^32, which is what this counts.
+        // RFC 1952 requires the length modulo 2^32, and `amount` counts in 32 bits.
         member.extend_from_slice(&checksum.amount().to_le_bytes());
         [self.member.clone(), member.into()]
     }
 
-    /// This text and then `end`, in parts that are inflated on demand.
+    /// Returns this text and `end`, in parts that are inflated on demand.
     pub fn uncompressed(&self, end: String) -> Uncompressed {
         let inflate = DeflateDecoder::new(self.member.slice(HEADER.len()..).reader());
         Uncompressed {
@@ -94,18 +98,18 @@ impl CompressedText {
     }
 }
 
-/// The parts of an uncompressed body. Holds the compressed one, and no copy of the text.
+/// The parts of an uncompressed body. It holds the compressed bytes and no copy of the text.
 #[derive(Debug)]
 pub struct Uncompressed {
     inflate: DeflateDecoder<Reader<Bytes>>,
-    /// How many bytes are still to be inflated.
+    /// The bytes that are still to be inflated.
     length: u64,
-    /// What follows them; empty once it is taken.
+    /// The last part; empty once it is taken.
     end: Bytes,
 }
 
 impl Uncompressed {
-    /// How many bytes are still to come.
+    /// Returns the length of the remaining parts, in bytes.
     pub fn remaining(&self) -> u64 {
         self.length + self.end.len() as u64
     }
@@ -122,13 +126,13 @@ impl Iterator for Uncompressed {
         let mut chunk = vec![0; size];
         self.inflate
             .read_exact(&mut chunk)
-            .expect("what was deflated here inflates to its length");
+            .expect("the text deflated above inflates to its length");
         self.length -= size as u64;
         Some(chunk.into())
     }
 }
 
-/// Writes text to a compressor, of larger pieces than the library writes.
+/// An adapter that collects the encoder's small writes into larger ones.
 struct TextWriter<W: Write>(BufWriter<W>);
 
 impl<W: Write> fmt::Write for TextWriter<W> {

@@ -1,5 +1,5 @@
-//! The exposition against literal text and against gunzip. That any names and numbers come back as they were is shown
-//! by `tests/blackbox/exposition_roundtrip.rs`.
+//! Tests of the exposition against literal text and gunzip. The round trip of arbitrary names and
+//! numbers is tested in `tests/blackbox/exposition_roundtrip.rs`.
 
 mod compressed;
 mod golden;
@@ -73,7 +73,7 @@ fn snapshot(repositories: Vec<Shown>) -> Snapshot {
     }
 }
 
-/// Falls from 92 that were seen when the other tests' snapshots are taken.
+/// Returns falls from 92, at the time of [`snapshot`].
 fn falls(of: &[(u64, &str)]) -> Falls {
     let mut falls = Falls::default();
     let from = Completion::new(92.0).unwrap();
@@ -84,7 +84,7 @@ fn falls(of: &[(u64, &str)]) -> Falls {
     falls
 }
 
-/// Before a first poll has ended.
+/// Returns the status before the first poll has ended.
 fn starting() -> PollStatus {
     PollStatus {
         interval: Duration::from_secs(300),
@@ -111,7 +111,7 @@ fn read_failure() -> ReadFailure {
     }
 }
 
-/// After a poll that listed all and read some.
+/// Returns the status after a poll that listed everything and failed to read one repository.
 fn polled() -> PollStatus {
     PollStatus {
         last: Some(PollOutcome {
@@ -135,7 +135,7 @@ fn published(snapshot: Snapshot, status: PollStatus) -> Arc<Published> {
     Arc::new(Published::new(Arc::new(snapshot), status))
 }
 
-/// The whole of an uncompressed scrape.
+/// Returns the body of an uncompressed scrape.
 fn text(published: &Published, format: Format, instruments: &Instruments) -> String {
     String::from_utf8(
         published
@@ -146,7 +146,7 @@ fn text(published: &Published, format: Format, instruments: &Instruments) -> Str
     .unwrap()
 }
 
-/// What a publication fixes, which is all before the first metric of the instruments.
+/// Returns the part of the text that the publication determines: all before the first instrument.
 fn fixed(text: &str) -> &str {
     &text[..text
         .find("# HELP translation_exporter_build_info ")
@@ -162,7 +162,7 @@ fn fixed_text(published: &Published) -> String {
     .to_owned()
 }
 
-/// Only the samples of the families whose names begin with `prefix`.
+/// Returns the samples whose names begin with `prefix`.
 fn samples(text: &str, prefix: &str) -> Vec<String> {
     text.lines()
         .filter(|line| line.starts_with(prefix))
@@ -170,7 +170,7 @@ fn samples(text: &str, prefix: &str) -> Vec<String> {
         .collect()
 }
 
-/// A snapshot whose text has many chunks.
+/// Returns a snapshot whose text fills many chunks.
 fn large() -> Snapshot {
     let repositories = (1..=300).map(|id| {
         let readings = (0..30).map(|n| {

@@ -1,17 +1,18 @@
-//! OpenMetrics to text 0.0.4, for what prometheus-client writes.
+//! Converts prometheus-client's OpenMetrics to the text format 0.0.4.
 //!
-//! Text 0.0.4 has no units, and a counter's HELP and TYPE have the name of its samples, including `_total`. See
+//! Text 0.0.4 has no units, and its HELP and TYPE lines name a counter like its samples, with
+//! `_total`. See
 //! <https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format>.
 
-/// `open_metrics`, without its `# EOF`, as text 0.0.4.
+/// Converts `open_metrics`, which comes without `# EOF`, to text 0.0.4.
 ///
-/// Its HELP texts hold no escapes, and no family is of a type that 0.0.4 lacks.
+/// HELP texts must not contain escapes, and all families must be of types that 0.0.4 has.
 pub fn from_open_metrics(open_metrics: &str) -> String {
     let mut out = String::with_capacity(open_metrics.len() + 1024);
     let mut help = "";
     for line in open_metrics.split_inclusive('\n') {
         if let Some(described) = line.strip_prefix("# HELP ") {
-            // Written with the type, which determines how the name ends.
+            // The TYPE line decides on the suffix of the name, so HELP is written with it.
             help = described.split_once(' ').map_or("\n", |(_, help)| help);
         } else if let Some((name, kind)) = line
             .strip_prefix("# TYPE ")

@@ -1,7 +1,7 @@
-//! The domain metrics: what a snapshot says of the translations, for prometheus-client to encode.
+//! The domain metrics: the translations of a snapshot, as a collector for prometheus-client.
 //!
-//! All of them are gauges, so that one text is right in OpenMetrics 1.0.0 and in text 0.0.4, where a UNIT line is a
-//! comment.
+//! All of them are gauges, so one text is valid both as OpenMetrics 1.0.0 and as text 0.0.4, where
+//! a UNIT line is a comment.
 
 use crate::{
     domain::{
@@ -18,12 +18,12 @@ use prometheus_client::{
 };
 use std::{fmt, sync::Arc};
 
-/// Samples come in the order of the repositories' names, then of the languages' codes.
+/// The collector of the domain metrics. It orders samples by repository name, then language code.
 #[derive(Debug)]
 pub struct Translations(pub Arc<Snapshot>);
 
 impl Translations {
-    /// Each repository with its labels.
+    /// Returns each repository with its labels.
     fn repositories(&self) -> impl Iterator<Item = ([(&str, &str); 1], &Shown)> {
         self.0
             .repositories
@@ -31,7 +31,7 @@ impl Translations {
             .map(|shown| ([("repo", &*shown.repository.name)], shown))
     }
 
-    /// Each language with its labels.
+    /// Returns each language with its labels.
     fn readings(&self) -> impl Iterator<Item = ([(&str, &str); 2], &Reading)> {
         self.repositories().flat_map(|([repo], shown)| {
             let readings = shown.readings().iter();
@@ -39,7 +39,7 @@ impl Translations {
         })
     }
 
-    /// The target of each language that has one, with its labels.
+    /// Returns the labels and the target of each language with a target.
     fn targets(&self) -> impl Iterator<Item = ([(&str, &str); 2], Target)> {
         self.repositories().flat_map(|([repo], shown)| {
             let targets = self.0.targets.of_repository(&shown.repository.name);
@@ -50,7 +50,7 @@ impl Translations {
         })
     }
 
-    /// The completion from which each language fell that has not reached it again, with its labels.
+    /// Returns the labels of each fallen language and the completion before its fall.
     fn falls(&self) -> impl Iterator<Item = ([(&str, &str); 2], Completion)> {
         let snapshot = &*self.0;
         self.repositories().flat_map(move |([repo], shown)| {
@@ -78,35 +78,36 @@ impl Translations {
         family(
             encoder,
             "translation_last_progress_timestamp_seconds",
-            "When completion was last seen to rise, or first seen, or seen to fall from complete, whichever was last",
+            "When completion last rose, was first seen, or fell from complete, whichever came last",
             self.readings(),
             |reading| Some(reading.progress()?.at.as_seconds()),
         )?;
         family(
             encoder,
             "translation_fallen_from_ratio",
-            "Completion ratio before a fall, of several the highest; present until it is reached again, or for 7 days after the last fall",
+            "Completion ratio before a fall, the highest of several; absent once it is reached \
+             again, or 7 days after the last fall",
             self.falls(),
             |from| Some(from.ratio(self.0.completion_scale)),
         )?;
         family(
             encoder,
             "translation_target_ratio",
-            "Completion ratio at which a language is ready, from the entry of targets that matches it",
+            "Completion ratio at which a language is ready, from its entry of targets",
             self.targets(),
             |target| Some(target.ratio),
         )?;
         family(
             encoder,
             "translation_target_due_timestamp_seconds",
-            "When a language must be ready, from the entry of targets that matches it",
+            "When a language must be ready, from its entry of targets",
             self.targets(),
             |target| Some(target.due?.as_seconds()),
         )?;
         family(
             encoder,
             "translation_language_info",
-            "Name of a language, the one that most repositories give it, empty if it has none; always 1",
+            "Most frequent name of a language, empty if it has none; always 1",
             self.0
                 .language_names()
                 .into_iter()
@@ -119,7 +120,8 @@ impl Translations {
         family(
             encoder,
             "translation_repository_info",
-            "Id of a repository, whether it is private: true, false or unknown, and its url if links.repository is set; always 1",
+            "Id of a repository, private (true, false or unknown) and, with links.repository, url; \
+             always 1",
             self.repositories().map(|([(_, repo)], shown)| {
                 let private = match shown.repository.private {
                     Some(is_private) => is_private.to_string(),
@@ -167,7 +169,8 @@ impl Collector for Translations {
     }
 }
 
-/// Encodes a sample of each item that has a value, with its labels; a family without samples is left out.
+/// Encodes a gauge family with a sample for each item that has a value. A family without samples is
+/// omitted.
 fn family<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,

@@ -1,4 +1,5 @@
-//! What the exporter knows about itself: its configuration, state file, clock and certificate.
+//! The exporter's own facts, which polls do not determine: configuration, state file, clock and
+//! certificate.
 
 use super::gauge;
 use crate::{
@@ -16,28 +17,28 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// What may need attention and is not shown by polls. Each failure lasts until the same thing succeeds.
+/// The facts that may need attention. A failure lasts until the same operation succeeds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Why the last configuration that was read is not in force.
+    /// The failure of the last reload; the active configuration is older.
     pub reload_refused: Option<Lasting>,
-    /// Why the state file could not be written.
+    /// The failure of the last write of the state file.
     pub state_not_saved: Option<Lasting>,
-    /// Why the state file was set aside at the start; lasts until the next start.
+    /// The reason why the state file was set aside at the start. It lasts until the next start.
     pub state_discarded: Option<Lasting>,
-    /// That the machine's clock is behind what is known.
+    /// The wall clock is behind a recorded timestamp.
     pub clock_behind: Option<Lasting>,
-    /// How many lines of the log were dropped because nobody read stderr.
+    /// The log lines that were dropped because stderr was not read.
     pub log_lines_dropped: u64,
-    /// `None` if no certificate is served.
+    /// The expiry of the served certificate; `None` without one.
     pub certificate_expires_at: Option<Timestamp>,
-    /// When more than half of the repositories last left the listing.
+    /// The last listing that lacked more than half of the repositories.
     pub repositories_dropped: Option<Dropped>,
-    /// How often each way of deviating from the specification was seen.
+    /// A count for each deviation of the API from its specification.
     pub shapes: BTreeMap<Shape, u64>,
-    /// What the last judgement remembered.
+    /// The history that the last diagnosis left for the next one.
     pub history: History,
-    /// When the configuration in force was loaded.
+    /// The time at which the active configuration was loaded.
     pub(super) loaded_at: Option<Timestamp>,
 }
 
@@ -45,15 +46,15 @@ pub struct Facts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped {
     pub at: Timestamp,
-    /// How many repositories were listed before.
+    /// The number of repositories in the listing before.
     pub before: usize,
 }
 
-/// Encodes what the facts are at the scrape.
+/// The collector of the facts. It reads them at each scrape.
 #[derive(Debug)]
 pub struct FactsCollector(pub Arc<Mutex<Facts>>);
 
-/// The facts of this moment.
+/// Returns a copy of the facts, with the current count of dropped log lines.
 pub fn current(facts: &Mutex<Facts>) -> Facts {
     Facts {
         log_lines_dropped: logging::lines_dropped(),
@@ -61,12 +62,12 @@ pub fn current(facts: &Mutex<Facts>) -> Facts {
     }
 }
 
-/// Notes whether something fails at `now`; `since` stays if it failed before.
+/// Records the outcome of an operation at `now`. A repeated failure keeps the time of the first.
 pub fn note(known: &mut Option<Lasting>, failure: Option<Failure>, now: Timestamp) {
     *known = failure.map(|failure| failure.lasting(known.as_ref(), now));
 }
 
-/// What is not known is absent.
+/// Omits unknown values.
 impl Collector for FactsCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let facts = current(&self.0);
@@ -74,12 +75,13 @@ impl Collector for FactsCollector {
         gauge(
             &mut encoder,
             "translation_exporter_state_discarded",
-            "1 if the state file was damaged, or of another API, at the start and was set aside, 0 if not.",
+            "1 if the state file was set aside at the start, because it was damaged or of another \
+             API; 0 if not.",
             Some(u64::from(facts.state_discarded.is_some())),
         )?;
         let dropped = encoder.encode_descriptor(
             "translation_exporter_log_lines_dropped",
-            "Lines of the log that were dropped because nobody read stderr.",
+            "Log lines that were dropped because stderr was not read.",
             None,
             MetricType::Counter,
         )?;
@@ -87,13 +89,13 @@ impl Collector for FactsCollector {
         gauge(
             &mut encoder,
             "translation_exporter_config_last_reload_successful",
-            "1 if the last configuration that was read is in force, 0 if it was refused.",
+            "1 if the last configuration that was read is active, 0 if it was refused.",
             facts.loaded_at.map(|_| u64::from(!refused)),
         )?;
         gauge(
             &mut encoder,
             "translation_exporter_config_last_reload_success_timestamp_seconds",
-            "When the configuration in force was loaded.",
+            "When the active configuration was loaded.",
             facts.loaded_at.map(Timestamp::as_seconds),
         )?;
         gauge(

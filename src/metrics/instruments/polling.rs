@@ -1,7 +1,7 @@
-//! The state of polling and how much is known: the exporter's own gauges that a publication fixes.
+//! The exporter's own gauges that change only with a publication: the state of polling and totals.
 //!
-//! What is not known is absent: before the first poll has ended there is no `translation_up`, and nothing is counted
-//! before anything is known.
+//! Unknown values are absent. `translation_up` appears with the end of the first poll, and the
+//! totals with the first data.
 
 use super::gauge;
 use crate::{
@@ -15,7 +15,7 @@ use prometheus_client::{
 };
 use std::{fmt, sync::Arc};
 
-/// What is published about polls besides the translations.
+/// The collector of a publication's poll status and totals.
 #[derive(Debug)]
 pub struct Polling {
     pub snapshot: Arc<Snapshot>,
@@ -49,7 +49,7 @@ impl Collector for Polling {
         gauge(
             &mut encoder,
             "translation_exporter_api_held_until_timestamp_seconds",
-            "Until when Retry-After holds all requests; absent while it does not.",
+            "When the hold that Retry-After demanded ends; absent without a hold.",
             status.held_until.map(Timestamp::as_seconds),
         )?;
         gauge(
@@ -93,7 +93,7 @@ fn encode_last(last: &PollOutcome, encoder: &mut DescriptorEncoder<'_>) -> fmt::
     )
 }
 
-/// What is counted over all repositories.
+/// Encodes the totals over all repositories.
 fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fmt::Result {
     let help = "Repositories of the listing, each in one state.";
     let mut family = encoder.encode_descriptor(
@@ -120,7 +120,7 @@ fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fm
     gauge(
         encoder,
         "translation_exporter_languages",
-        "Languages that are served, over all repositories.",
+        "Languages over all repositories.",
         Some(languages.sum::<usize>()),
     )?;
     gauge(
@@ -135,7 +135,8 @@ fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fm
     gauge(
         encoder,
         "translation_exporter_completion_scale_suspect",
-        "1 while a reported completion is above 0 and none is above 1, though api.completion_scale is: the API may report 0 to 1.",
+        "1 while a reported completion is above 0 and none is above 1, though \
+         api.completion_scale is: the API may report 0 to 1.",
         Some(u64::from(is_scale_suspect(
             snapshot.completion_scale,
             snapshot.completions(),

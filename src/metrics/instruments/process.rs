@@ -1,7 +1,7 @@
 //! The process metrics that the official client libraries expose on Linux, under their names.
 //!
-//! See <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. What the system does not say is
-//! left out.
+//! See <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. Values that
+//! the system does not provide are omitted.
 
 use super::gauge;
 use procfs::process::{Process, Stat};
@@ -14,10 +14,11 @@ use prometheus_client::{
 use rustix::process::{Resource, getrlimit};
 use std::fmt;
 
-/// Reads what the system knows about this process at each scrape.
+/// The collector of the process metrics. It reads /proc at each scrape.
 #[derive(Debug)]
 pub struct ProcessCollector {
-    /// When the system was started, in seconds since the Unix epoch: it never changes, and is slow to read.
+    /// The boot time, in seconds since the Unix epoch. It is read once: it never changes and is
+    /// slow to read.
     booted_at: Option<u64>,
 }
 
@@ -71,7 +72,7 @@ impl Collector for ProcessCollector {
             &mut encoder,
             "process_open_fds",
             "Number of open file descriptors.",
-            // Without the descriptor that lists them.
+            // Listing the descriptors opened one more.
             open.map(|open| open.count().saturating_sub(1)),
         )?;
         gauge(
@@ -97,7 +98,7 @@ fn seconds(ticks: u64) -> f64 {
     ticks as f64 / procfs::ticks_per_second() as f64
 }
 
-/// No limit is the largest number, as in the Go client.
+/// Returns a limit; as in the Go client, the largest number stands for none.
 fn limit(resource: Resource) -> u64 {
     getrlimit(resource).current.unwrap_or(u64::MAX)
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The samples whose names begin so, in alphabetical order.
+/// Returns the samples whose names begin with `name`, in alphabetical order.
 fn samples(instruments: &Instruments, name: &str) -> Vec<String> {
     let mut samples: Vec<_> = instruments
         .encode()
@@ -24,7 +24,7 @@ fn assert_samples(instruments: &Instruments, expected: &[&str]) {
 }
 
 #[test]
-fn polls_are_counted_with_why_they_failed() {
+fn polls_are_counted_by_failure() {
     let instruments = Instruments::new("/metrics");
     instruments.poll_ended(None);
     instruments.poll_ended(Some(PollFailure::Unauthorized));
@@ -39,7 +39,7 @@ fn polls_are_counted_with_why_they_failed() {
 }
 
 #[test]
-fn requests_are_counted_by_what_became_of_them() {
+fn requests_are_counted_by_outcome() {
     let instruments = Instruments::new("/metrics");
     instruments.api_request(
         Operation::ListLanguages,
@@ -112,7 +112,7 @@ fn the_expiry_of_a_certificate_shows_while_one_is_served() {
 }
 
 #[test]
-fn the_process_shows_as_the_official_clients_show_it() {
+fn process_metrics_are_named_as_in_the_official_clients() {
     let text = Instruments::new("/metrics").encode();
     for (name, kind) in [
         ("process_cpu_seconds", "counter"),
@@ -144,7 +144,7 @@ fn the_process_shows_as_the_official_clients_show_it() {
 }
 
 #[test]
-fn the_cpu_time_is_that_of_the_process_and_of_the_system_for_it() {
+fn the_cpu_time_includes_user_and_system_time() {
     let used = || {
         let stat = procfs::process::Process::myself().unwrap().stat().unwrap();
         let seconds = |ticks: u64| {
@@ -189,7 +189,7 @@ fn help_texts_hold_no_quote_and_no_backslash() {
 }
 
 #[test]
-fn what_is_printed_of_one_poll_says_nothing_of_process_or_web() {
+fn the_metrics_of_one_poll_omit_process_and_web() {
     let printed = Instruments::of_one_poll().encode();
     assert!(
         !["process_", "http_requests", "tls_"]

@@ -1,11 +1,10 @@
-//! Writes lines from a thread of its own.
+//! A writer that hands lines to a thread, so that a stalled stderr blocks no other thread.
 //!
-//! Whoever reads stderr may stall: a hung log driver, `less`, Ctrl-S. A write then blocks for as long
-//! as that lasts, so that only the writer's thread may do it. Lines wait in a queue meanwhile; those
-//! for which the queue has no room are dropped and counted.
+//! A hung log driver, `less` or Ctrl-S can stall stderr, and writes then block. Meanwhile lines
+//! wait in a queue; lines that find it full are dropped and counted.
 //!
-//! The thread is our own rather than that of `tracing-appender`, which panics where there is no thread
-//! to be had, and prints on stdout where the queue is full at the end.
+//! `tracing-appender` does not fit: it panics if the system has no thread left, and prints on
+//! stdout if the queue is full at the end.
 
 use std::{
     io,
@@ -20,10 +19,10 @@ use std::{
 /// The capacity of the queue, in lines: about a megabyte.
 const CAPACITY: usize = 4096;
 
-/// How often [`LineWriter::flush`] looks for room in a full queue.
+/// The interval at which [`LineWriter::flush`] looks for room in a full queue.
 const RETRY: Duration = Duration::from_millis(10);
 
-/// Hands lines over to the writer's thread, without waiting for it.
+/// A queue of lines with the thread that writes them.
 #[derive(Debug)]
 pub struct LineWriter {
     queue: SyncSender<Entry>,
@@ -33,7 +32,7 @@ pub struct LineWriter {
 #[derive(Debug)]
 enum Entry {
     Line(String),
-    /// Everything before it is written once the sender is dropped.
+    /// A marker. Its sender is dropped once all lines before it are written.
     Flush(SyncSender<()>),
 }
 
@@ -41,7 +40,7 @@ impl LineWriter {
     /// Starts the thread, which calls `write` for each line.
     ///
     /// # Errors
-    /// The system has no thread left.
+    /// Returns an error if the system has no thread left.
     pub fn start(write: impl Fn(&str) + Send + 'static) -> io::Result<Self> {
         let (queue, entries) = mpsc::sync_channel(CAPACITY);
         thread::Builder::new()
@@ -53,19 +52,19 @@ impl LineWriter {
         })
     }
 
-    /// Queues a line, or drops it if there is no room.
+    /// Queues a line, or drops it if the queue is full.
     pub fn write(&self, line: String) {
         if self.queue.try_send(Entry::Line(line)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// How many lines were dropped.
+    /// Returns the number of dropped lines.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Waits until all lines that are queued are written, for `limit` at most.
+    /// Waits until all queued lines are written, but no longer than `limit`.
     pub fn flush(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
         let (flushed, is_flushed) = mpsc::sync_channel(0);
@@ -77,7 +76,7 @@ impl LineWriter {
             entry = refused;
             thread::sleep(RETRY);
         }
-        // It fails as soon as the sender is dropped.
+        // The call returns an error as soon as the sender is dropped.
         let left = deadline.saturating_duration_since(Instant::now());
         let _ = is_flushed.recv_timeout(left);
     }
@@ -98,12 +97,12 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     #[test]
-    fn a_reader_that_stalls_blocks_nobody_and_lines_without_room_are_counted() {
+    fn a_stalled_reader_blocks_no_writer_and_dropped_lines_are_counted() {
         let (resume, stalled) = mpsc::channel::<()>();
         let written = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&written);
         let writer = LineWriter::start(move |line| {
-            // It fails, and so blocks no longer, once the sender is dropped.
+            // Blocks until the sender is dropped.
             let _ = stalled.recv();
             seen.lock().unwrap().push(line.to_owned());
         })

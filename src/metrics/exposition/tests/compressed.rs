@@ -1,4 +1,4 @@
-//! The compressed text against several decompressors, and inflated again.
+//! Tests of the compressed text with several decompressors, and of its inflation.
 
 use super::*;
 use flate2::read::{GzDecoder, MultiGzDecoder};
@@ -7,7 +7,8 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// That this is the body of a scrape, as far as a publication fixes it, and its end.
+/// Asserts that this is the body of an OpenMetrics scrape, apart from the values of the
+/// instruments.
 fn assert_is_the_body(decompressed: &[u8], published: &Published) {
     let decompressed = std::str::from_utf8(decompressed).unwrap();
     assert_eq!(fixed(decompressed), fixed_text(published));
@@ -47,7 +48,7 @@ fn the_body_is_one_gzip_member() {
     }
 }
 
-/// Runs `program` with `input` as its input, and returns what it prints.
+/// Runs `program` with `input` on stdin and returns its stdout.
 fn filter(program: &str, arguments: &[&str], input: &[u8]) -> Vec<u8> {
     let mut child = Command::new(program)
         .args(arguments)
@@ -65,7 +66,7 @@ fn filter(program: &str, arguments: &[&str], input: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn gnu_gzip_finds_the_body_whole() {
+fn gnu_gzip_accepts_the_body() {
     for published in bodies() {
         let body = gzip(&published);
         filter("gzip", &["--test"], &body);
@@ -77,7 +78,7 @@ fn gnu_gzip_finds_the_body_whole() {
 }
 
 #[test]
-fn python_reads_one_member_with_nothing_behind_it() {
+fn python_reads_one_member_and_no_trailing_data() {
     const SCRIPT: &str = "import sys, zlib
 d = zlib.decompressobj(wbits=31)
 out = d.decompress(sys.stdin.buffer.read())
@@ -92,7 +93,7 @@ sys.stdout.buffer.write(out)";
 }
 
 #[test]
-fn scrapes_share_what_a_publication_fixes() {
+fn scrapes_share_the_bytes_of_a_publication() {
     let published = published(large(), polled());
     let instruments = Instruments::new("/metrics");
     let first = published.gzip(Format::Text, &instruments);
@@ -101,7 +102,7 @@ fn scrapes_share_what_a_publication_fixes() {
 }
 
 #[test]
-fn each_scrape_of_one_publication_counts_anew() {
+fn each_scrape_of_one_publication_reads_the_counters() {
     let published = published(large(), polled());
     let instruments = Instruments::new("/metrics");
     let overruns = || {
@@ -125,7 +126,7 @@ fn each_scrape_of_one_publication_counts_anew() {
 }
 
 #[test]
-fn an_uncompressed_body_comes_in_chunks_and_says_its_length() {
+fn an_uncompressed_body_has_chunks_and_a_known_length() {
     for (published, at_least) in bodies().into_iter().zip([10, 2]) {
         let body = published.uncompressed(Format::OpenMetrics, &Instruments::new("/metrics"));
         let length = body.remaining();
@@ -153,7 +154,7 @@ fn an_uncompressed_body_outlives_its_publication() {
 }
 
 #[test]
-fn the_body_is_whole_whatever_its_length() {
+fn bodies_of_any_length_are_complete() {
     let mut random = fastrand::Rng::with_seed(1);
     let text: String = std::iter::repeat_with(|| random.alphanumeric())
         .take(60_000)

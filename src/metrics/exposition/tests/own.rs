@@ -1,9 +1,9 @@
-//! What the exporter counts, in both formats.
+//! The instruments in both text formats.
 
 use super::*;
 use crate::domain::PollFailure;
 
-/// The lines about the metric family `name`, its metadata included.
+/// Returns the lines of the metric family `name`, metadata included.
 fn family(exposition: &str, name: &str) -> String {
     let about = |line: &&str| {
         let name_on = |start| {
@@ -50,7 +50,7 @@ translation_exporter_polls_total 2
 }
 
 #[test]
-fn openmetrics_says_the_unit_of_a_histogram_and_text_does_not() {
+fn only_openmetrics_has_the_unit_of_a_histogram() {
     let instruments = Instruments::new("/metrics");
     let name = "translation_exporter_api_request_duration_seconds";
     let head = |format| {
@@ -63,7 +63,7 @@ fn openmetrics_says_the_unit_of_a_histogram_and_text_does_not() {
     assert_eq!(
         head(Format::Text),
         "\
-# HELP translation_exporter_api_request_duration_seconds Time that one request to the API took, including its body.
+# HELP translation_exporter_api_request_duration_seconds Duration of API requests, bodies included.
 # TYPE translation_exporter_api_request_duration_seconds histogram
 "
     );
