@@ -184,6 +184,13 @@ impl Snapshot {
             .count()
     }
 
+    /// Returns the repository with this name.
+    pub fn repository(&self, name: &str) -> Option<&Repository> {
+        let of_name = |shown: &Shown| (*shown.repository.name).cmp(name);
+        let index = self.repositories.binary_search_by(of_name).ok()?;
+        Some(&self.repositories[index].repository)
+    }
+
     fn readings(&self) -> impl Iterator<Item = &Reading> + Clone {
         self.repositories.iter().flat_map(Shown::readings)
     }

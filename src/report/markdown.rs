@@ -2,7 +2,7 @@
 
 use super::cell;
 use crate::domain::{
-    Lasting,
+    Lasting, Repository,
     readiness::{self, Deadline, Row, Translation, day, days, percent},
     snapshot::{PollOutcome, Snapshot},
 };
@@ -15,6 +15,9 @@ const MOST_BYTES: usize = 1_000_000;
 
 /// The maximum number of languages named for a repository, and of translations for a date.
 const MOST_NAMED: usize = 12;
+
+/// The legend of [`figure`].
+const LEGEND: &str = "\n? no completion reported\n";
 
 /// Returns the totals, a table of the repositories, the furthest behind first, and the dates.
 /// Counts the repositories that do not fit into [`MOST_BYTES`].
@@ -38,7 +41,7 @@ pub fn markdown(snapshot: &Snapshot, poll: &PollOutcome) -> String {
     let mut left_out = 0;
     for row in rows.iter().filter(|row| row.totals.all > 0) {
         let line = line(snapshot, row);
-        // 200 bytes leave room for the sentence about the rows left out.
+        // 200 bytes leave room for the legend and the sentence about the rows left out.
         if text.len() + line.len() + due.len() + 200 > MOST_BYTES {
             left_out += 1;
         } else {
@@ -51,6 +54,10 @@ pub fn markdown(snapshot: &Snapshot, poll: &PollOutcome) -> String {
             "\n{} left out: the table ends here.",
             repositories(left_out)
         );
+    }
+    let mut translations = rows.iter().flat_map(Row::translations);
+    if translations.any(|translation| translation.ratio.is_none()) {
+        text += LEGEND;
     }
     text + &due
 }
@@ -83,17 +90,14 @@ fn line(snapshot: &Snapshot, row: &Row<'_>) -> String {
     let mean = totals
         .mean
         .get()
-        .map_or("?".to_owned(), |mean| format!("{} %", percent(mean)));
+        .map_or("?".to_owned(), |mean| format!("{}%", percent(mean)));
     let (ready, all) = (grouped(totals.ready), grouped(totals.all));
     let mut behind: Vec<_> = row.translations().filter(|one| !one.is_ready()).collect();
     readiness::furthest_first(&mut behind, Translation::missing);
     let mut named: Vec<_> = behind
         .iter()
         .take(MOST_NAMED)
-        .map(|translation| {
-            let url = snapshot.links.language_url(repository, translation.code());
-            figure(translation, url)
-        })
+        .map(|translation| figure(snapshot, repository, translation))
         .collect();
     if behind.len() > MOST_NAMED {
         named.push(format!("and {} more", grouped(behind.len() - MOST_NAMED)));
@@ -104,10 +108,12 @@ fn line(snapshot: &Snapshot, row: &Row<'_>) -> String {
     )
 }
 
-fn figure(translation: &Translation<'_>, url: Option<String>) -> String {
+/// Returns a code, which leads to the work, with its ratio.
+fn figure(snapshot: &Snapshot, repository: &Repository, translation: &Translation<'_>) -> String {
+    let url = snapshot.links.language_url(repository, translation.code());
     let ratio = translation
         .ratio
-        .map_or("?".to_owned(), |ratio| format!("{} %", percent(ratio)));
+        .map_or("?".to_owned(), |ratio| format!("{}%", percent(ratio)));
     format!("{} {ratio}", linked(translation.code(), url))
 }
 
@@ -127,12 +133,11 @@ fn due(snapshot: &Snapshot, rows: &[Row<'_>]) -> String {
         let named: Vec<_> = due
             .furthest
             .iter()
-            .map(|translation| {
-                format!(
-                    "{} of {}",
-                    figure(translation, None),
-                    escaped(translation.repository)
-                )
+            .filter_map(|translation| {
+                let repository = snapshot.repository(translation.repository)?;
+                let url = snapshot.links.repository_url(repository);
+                let figure = figure(snapshot, repository, translation);
+                Some(format!("{figure} of {}", linked(&repository.name, url)))
             })
             .collect();
         let _ = write!(

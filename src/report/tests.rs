@@ -3,6 +3,7 @@ use crate::{
     domain::{
         Failure, PollFailure, Stop,
         excerpt::Excerpt,
+        links::{Links, Template},
         snapshot::{Condition, PollOutcome, Shown, Snapshot},
         targets::{Targets, tests::entry},
     },
@@ -269,12 +270,12 @@ below their targets:
 fn markdown_lists_the_furthest_behind_first_and_the_dates_last() {
     let mut snapshot = snapshot(vec![
         read(1, "acme/done", &[("de", Some(100.0))]),
+        failed(3, "acme/gone", "status 404", "wait"),
         read(
             2,
             "acme/half_way",
-            &[("de", Some(25.5)), ("fr", Some(75.0))],
+            &[("de", Some(25.5)), ("fr", Some(75.0)), ("it", None)],
         ),
-        failed(3, "acme/gone", "status 404", "wait"),
     ]);
     snapshot.targets = Arc::new(Targets(vec![entry(
         &["acme/half*"],
@@ -282,19 +283,26 @@ fn markdown_lists_the_furthest_behind_first_and_the_dates_last() {
         0.8,
         "2023-11-20",
     )]));
+    let template = "https://t.example.com/{id}/{language}";
+    snapshot.links = Arc::new(Links {
+        language: Template::of_language(template).ok(),
+        ..Links::default()
+    });
     let expected = "\
-**1 of 3 translations ready**, 66 % on average.
+**1 of 4 translations ready**, 66 % on average.
 
 **Not everything could be read.** 1 repository could not be read.
 
 | Repository | Completion | Ready | Not ready |
 |:--|--:|--:|:--|
-| acme/half\\_way | 50 % | 0/2 | de 25 %, fr 75 % |
-| acme/done | 100 % | 1/1 |  |
+| acme/half\\_way | 50% | 0/3 | [de](<https://t.example.com/2/de>) 25%, [fr](<https://t.example.com/2/fr>) 75%, [it](<https://t.example.com/2/it>) ? |
+| acme/done | 100% | 1/1 |  |
+
+? no completion reported
 
 ### Due
 
-- **2023-11-20** (6 days left, due soon): 0 of 1 ready; fr 75 % of acme/half\\_way
+- **2023-11-20** (6 days left, due soon): 0 of 1 ready; [fr](<https://t.example.com/2/fr>) 75% of acme/half\\_way
 ";
     assert_eq!(markdown(&snapshot, &poll(1)), expected);
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     diagnosis::{self, Finding, Symptom},
     domain::{
-        ReadFailure, Repository,
+        ReadFailure,
         readiness::{self, Cause, Deadline, Due, Row, Totals, Translation},
         snapshot::{Activity, Condition, PollStatus, Snapshot},
     },
@@ -200,27 +200,17 @@ impl<'a> Page<'a> {
         (urgent, later)
     }
 
-    fn repository(&self, name: &str) -> Option<&Repository> {
-        let all = &self.view.snapshot.repositories;
-        let index = all.binary_search_by(|shown| (*shown.repository.name).cmp(name));
-        Some(&*all.get(index.ok()?)?.repository)
-    }
-
     /// Where the repository is translated, if `links` says so.
     fn repository_url(&self, name: &str) -> Option<String> {
-        self.view
-            .snapshot
-            .links
-            .repository_url(self.repository(name)?)
+        let snapshot = self.view.snapshot;
+        snapshot.links.repository_url(snapshot.repository(name)?)
     }
 
     /// Where the translation is done, if `links` says so.
     fn language_url(&self, translation: &Translation<'_>) -> Option<String> {
-        let repository = self.repository(translation.repository)?;
-        self.view
-            .snapshot
-            .links
-            .language_url(repository, translation.code())
+        let snapshot = self.view.snapshot;
+        let repository = snapshot.repository(translation.repository)?;
+        snapshot.links.language_url(repository, translation.code())
     }
 
     /// Since when progress is known, if that is too short for anything to have stalled: without a state, a start forgets it.
