@@ -103,10 +103,12 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Running, RunErr
     let server = new_server(web_file, &state, &instruments, &stop);
     let web_file_changed = Arc::new(Notify::new());
     tasks.spawn(server::serve(listeners, server.clone()));
-    tasks.spawn(server::follow(
-        server.clone(),
-        Arc::clone(&web_file_changed),
-    ));
+    let follow = server::follow(server.clone(), Arc::clone(&web_file_changed));
+    let stopped = stop.clone();
+    tasks.spawn(async move {
+        // It never returns by itself.
+        stopped.run_until_cancelled(follow).await;
+    });
     tasks.spawn(notify::feed_watchdog(alive));
     let reloader = Reloader {
         options,
