@@ -8,6 +8,8 @@
 //! | command | effect |
 //! |---|---|
 //! | `{"put": [{"id": 1, "name": "a/b", "languages": {"de": 40}}]}` | adds repositories, or replaces those with these ids; a language may have `null` |
+//! | `{"put": [{"id": 1, "name": "a/b", "answer": "[]"}]}` | the same, with that text as the answer for its languages |
+//! | `{"remove": [1]}` | removes these repositories |
 //! | `{"rise": {"id": 1, "code": "de", "by": 0.1}}` | that repository has this language alone, higher at each read |
 //! | `{"lose": [1]}` | answers 404 to requests for their languages |
 //! | `{"key": "…"}` | the only key that is accepted from now on; `null` refuses every key |
@@ -42,6 +44,7 @@ use std::{
 #[serde(rename_all = "lowercase")]
 enum Command {
     Put(Vec<Repository>),
+    Remove(Vec<u64>),
     Rise { id: u64, code: String, by: f64 },
     Lose(Vec<u64>),
     Key(Option<String>),
@@ -53,7 +56,9 @@ enum Command {
 struct Repository {
     id: u64,
     name: String,
+    #[serde(default)]
     languages: BTreeMap<String, Option<f64>>,
+    answer: Option<String>,
 }
 
 impl From<Repository> for Repo {
@@ -62,17 +67,13 @@ impl From<Repository> for Repo {
             id,
             name,
             languages,
+            answer,
         }: Repository,
     ) -> Self {
         let entry =
             |(code, completion)| json!({"code": code, "name": code, "completion": completion});
-        Repo::new(id, &name).languages_json(
-            &languages
-                .into_iter()
-                .map(entry)
-                .collect::<Value>()
-                .to_string(),
-        )
+        let languages = || languages.into_iter().map(entry).collect::<Value>();
+        Repo::new(id, &name).languages_json(&answer.unwrap_or_else(|| languages().to_string()))
     }
 }
 
@@ -119,6 +120,7 @@ fn say(line: &str) {
 fn obey(api: &Api, status: &Arc<Mutex<Option<u16>>>, command: Command) -> String {
     match command {
         Command::Put(repositories) => api.put(repositories.into_iter().map(Repo::from)),
+        Command::Remove(ids) => ids.into_iter().for_each(|id| api.remove(id)),
         Command::Rise { id, code, by } => {
             let (completion, status) = (Mutex::new(0.0), status.clone());
             api.script(Target::Languages(id), move |_| {
