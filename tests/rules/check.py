@@ -13,7 +13,7 @@ import cases
 import yaml
 
 README = (cases.RULES / "README.md").read_text()
-SECTIONS = ("**Means**", "**See**", "**Do**", "**If nobody reacts**")
+SECTIONS = ("**Means**", "**Impact**", "**See**", "**Do**", "**If nobody reacts**")
 # What the exporter exposes, as against what rules record, which has a colon.
 EXPOSED = re.compile(r"(?<![\w:])(?:up|process_start_time_seconds|translation_\w+)(?![\w:])")
 
