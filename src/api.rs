@@ -73,6 +73,9 @@ pub trait Api: Send + Sync + 'static {
 
     /// The pace of requests, while the API allows less than the configured rate.
     fn pace(&self) -> Option<Pace>;
+
+    /// Forgets the pace: the API was unavailable, so its refusals say nothing of a rate.
+    fn forget_pace(&self);
 }
 
 /// How often something is requested in one poll.
@@ -298,6 +301,10 @@ impl Api for Client {
 
     fn pace(&self) -> Option<Pace> {
         self.pacer.pace()
+    }
+
+    fn forget_pace(&self) {
+        self.pacer.forget();
     }
 }
 

@@ -20,7 +20,10 @@ use crate::{
         snapshot::{PollOutcome, PollStatus, Snapshot},
     },
     metrics::instruments::Facts,
-    support::{clock::Timestamp, humanize::Rough},
+    support::{
+        clock::Timestamp,
+        humanize::{Rough, grouped},
+    },
 };
 use std::{sync::Arc, time::Duration};
 
@@ -30,9 +33,11 @@ pub const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60)
 /// How long a single event counts as a problem.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// How long after a line of the log was dropped that is a problem: until several scrapes have seen it.
+const AFTER_DROPPED_LINE: Duration = Duration::from_secs(15 * 60);
+
 /// What can be wrong, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(dead_code, reason = "not all facts are there yet")]
 pub enum Symptom {
     /// The API refuses the key, or its file cannot be read.
     KeyUnusable,
@@ -108,7 +113,7 @@ impl Symptom {
             Self::PollHangs => (Problem::PollsFailing, Error, Outage, "the poll goes on, or has ended"),
             Self::DataStale => (Problem::DataStale, Error, Poll, "no data are stale any more"),
             Self::CertificateExpired => (Problem::Certificate, Error, Exporter, "the TLS certificate is valid again"),
-            Self::Held => (Problem::PollsFailing, Warning, Outage, "Retry-After no longer holds requests"),
+            Self::Held => (Problem::PollsFailing, Warning, Outage, "the API takes requests again"),
             Self::RepositoriesFailing => (Problem::PollsFailing, Warning, Poll, "no repository fails any more"),
             Self::NoRepositories => (Problem::NoRepositories, Warning, Poll, "there are repositories to show again"),
             Self::RepositoriesDropped => (Problem::RepositoriesDropped, Warning, Poll, ""),
@@ -205,6 +210,7 @@ pub fn findings(
         data::omitted_zeros(status.zeros),
         data::rate_limited(status),
         certificate(facts, now),
+        log_lines_dropped(facts, now),
     ]
     .into_iter()
     .flatten()
@@ -224,6 +230,8 @@ pub fn findings(
         if finding.since.is_none() && kind != ProblemKind::PollsFailing {
             finding.since = facts.history.since.get(&kind).copied();
         }
+        // It may have been recorded while the wall clock was ahead.
+        finding.since = finding.since.map(|since| since.min(now));
     }
     findings.sort_by_key(|finding| finding.symptom);
     findings
@@ -306,6 +314,20 @@ pub fn is_named(failure: &ReadFailure, findings: &[Finding]) -> bool {
 
 fn is_outage(finding: &Finding) -> bool {
     finding.symptom.traits().origin == Origin::Outage
+}
+
+fn log_lines_dropped(facts: &Facts, now: Timestamp) -> Option<Finding> {
+    let at = facts.history.log_lines_dropped_at?;
+    let lines = usize::try_from(facts.log_lines_dropped).unwrap_or(usize::MAX);
+    let what = match lines {
+        1 => "1 line of the log was dropped, because nobody read stderr".to_owned(),
+        _ => format!(
+            "{} lines of the log were dropped, because nobody read stderr",
+            grouped(lines)
+        ),
+    };
+    let hint = "see what reads stderr, such as a log driver that hangs";
+    (now.since(at) < AFTER_DROPPED_LINE).then(|| Finding::new(Symptom::LogLinesDropped, what, hint))
 }
 
 fn certificate(facts: &Facts, now: Timestamp) -> Option<Finding> {

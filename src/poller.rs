@@ -17,7 +17,7 @@ pub use save::Saver;
 use crate::{
     api::{Api, PollEnd},
     domain::{
-        Failure, Stop,
+        Failure, PollFailure, Stop,
         filter::{Filter, LanguageFilter},
         links::Links,
         snapshot::{Activity, PollOutcome, PollStatus, Running, Snapshot, Step},
@@ -126,6 +126,7 @@ impl<A: Api> Poller<A> {
         // The filters may differ from those of the process that wrote it.
         ledger.reselect(&poll_settings.filter, now.wall);
         ledger.exclude(&poll_settings.excluded_languages, now.wall);
+        ledger.follow_scale(poll_settings.completion_scale);
         Self {
             settings,
             poll_settings,
@@ -155,6 +156,7 @@ impl<A: Api> Poller<A> {
     pub async fn poll(&mut self) -> PollOutcome {
         let settings = Arc::clone(&self.settings.borrow_and_update());
         self.poll_settings = Arc::clone(&settings);
+        self.ledger.follow_scale(settings.completion_scale);
         let began = self.clock.moment();
         self.began = Some(began);
         self.progress.send_replace(Step::Listing { shown: 0 });
@@ -201,6 +203,9 @@ impl<A: Api> Poller<A> {
             lasting: failure.lasting(stop_before, now.wall),
         });
         self.instruments.poll_ended(outcome.failure());
+        if outcome.failure() == Some(PollFailure::Unavailable) {
+            self.poll_settings.api.forget_pace();
+        }
         if duration > self.settings.borrow().interval {
             self.instruments.poll_overran();
         }

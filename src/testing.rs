@@ -49,6 +49,7 @@ pub fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
         .collect();
     let languages = Languages {
         read_at: NOW,
+        scale: 100.0,
         readings,
     };
     in_condition(repository(id, name), Condition::Fresh(Arc::new(languages)))

@@ -192,6 +192,11 @@ impl Pacer {
         self.change(Rates::answer);
     }
 
+    /// Returns to the configured rate.
+    pub fn forget(&self) {
+        self.change(|rates| rates.slowed = None);
+    }
+
     fn change<T>(&self, change: impl FnOnce(&mut Rates) -> T) -> T {
         let mut rates = lock(&self.rates);
         let result = change(&mut rates);
@@ -357,6 +362,17 @@ mod tests {
             pacer.answered();
         }
         assert_eq!(rate(&pacer), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pace_that_is_forgotten_is_the_configured_one() {
+        let pacer = Pacer::new(Some(10.0));
+        let sent_at = pacer.permit().await;
+        pacer.refused(sent_at, 503);
+        pacer.forget();
+        assert_eq!(rate(&pacer), None);
+        let start = pacer.permit().await;
+        assert_eq!(pacer.permit().await - start, Duration::from_millis(100));
     }
 
     #[tokio::test(start_paused = true)]

@@ -107,6 +107,10 @@ impl Api for LimitedApi {
     fn pace(&self) -> Option<Pace> {
         self.client.pace()
     }
+
+    fn forget_pace(&self) {
+        self.client.forget_pace();
+    }
 }
 
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `polls_failing` | since no poll has read everything for three intervals, at least 15 minutes |
 //! | `api_shape`, `repositories_dropped`, `state_discarded` | for a day |
+//! | `log_lines_dropped` | for 15 minutes after the last line was dropped |
 //! | all others | as long as they are found |
 //!
 //! A [`History`] in the state keeps since when, so that a restart neither ends a problem nor begins it anew.
@@ -36,6 +37,8 @@ pub struct Judge {
     started_at: Timestamp,
     /// How often each shape had been seen at the last judgement.
     shapes: BTreeMap<Shape, u64>,
+    /// How many lines of the log had been dropped at the last judgement.
+    log_lines_dropped: u64,
 }
 
 impl Judge {
@@ -44,6 +47,7 @@ impl Judge {
         Self {
             started_at: now,
             shapes: BTreeMap::new(),
+            log_lines_dropped: 0,
         }
     }
 
@@ -57,6 +61,7 @@ impl Judge {
     ) -> Vec<Finding> {
         let mut facts = instruments.facts();
         self.see_shapes(&mut facts, now);
+        self.see_log(&mut facts, now);
         let findings = findings(snapshot, status, &facts, now);
         let unread = self.unread_since(status, &facts);
         let problems = problems(snapshot, status, &findings, unread, now);
@@ -69,8 +74,11 @@ impl Judge {
             };
             since.entry(kind).or_insert(began);
         }
-        let shapes = facts.history.shapes;
-        instruments.judged(&problems, History { since, shapes });
+        let history = History {
+            since,
+            ..facts.history
+        };
+        instruments.judged(&problems, history);
         findings
     }
 
@@ -84,6 +92,14 @@ impl Judge {
             {
                 facts.history.since.insert(ProblemKind::ApiShape, now);
             }
+        }
+    }
+
+    /// Dates the lines of the log that were dropped since the last judgement.
+    fn see_log(&mut self, facts: &mut Facts, now: Timestamp) {
+        if facts.log_lines_dropped > self.log_lines_dropped {
+            self.log_lines_dropped = facts.log_lines_dropped;
+            facts.history.log_lines_dropped_at = Some(now);
         }
     }
 

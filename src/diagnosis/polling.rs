@@ -37,7 +37,7 @@ pub fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Opti
         (_, Some(held)) => (Symptom::Held, held.as_str()),
         (Some(PollFailure::Held), None) => (
             Symptom::Held,
-            "The API asked for no requests (Retry-After), and the time is over",
+            "The API refused requests until the last poll ended",
         ),
         (Some(PollFailure::Unavailable), None) => {
             (Symptom::ApiUnavailable, "The API is unavailable")

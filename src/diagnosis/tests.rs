@@ -64,6 +64,7 @@ fn read_at(at: Timestamp, completion: f64) -> Arc<Languages> {
     };
     Arc::new(Languages {
         read_at: at,
+        scale: 100.0,
         readings: [Reading {
             language,
             reported: Reported::Now(progress),
@@ -318,6 +319,7 @@ fn each_symptom() -> Vec<(Symptom, Known, &'static [&'static str])> {
                 known.facts.history = History {
                     since: [(ProblemKind::ApiShape, ago(23))].into(),
                     shapes: [(shape, ago(1))].into(),
+                    ..History::default()
                 };
             }),
             &["a new way: completion (list_languages)"],
@@ -527,7 +529,11 @@ fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
         known.status.held_until = Some(ago(1));
     });
     assert_eq!(over.findings()[0].symptom, Symptom::Held);
-    assert!(headline(&over.findings(), &over.status).contains("the time is over"));
+    let headline = headline(&over.findings(), &over.status);
+    assert!(
+        headline.contains("refused requests until the last poll ended"),
+        "{headline}: a poll may end like this without Retry-After"
+    );
 }
 
 #[test]
@@ -768,3 +774,31 @@ fn a_loss_of_repositories_is_over_when_most_are_back_or_after_a_day() {
 }
 
 mod problems;
+
+#[test]
+fn dropped_lines_of_the_log_are_found_for_15_minutes() {
+    let dropped = |minutes_ago: u32| {
+        let known = Known::with(|known| {
+            let at = Timestamp::from_millis(NOW.as_millis() - i64::from(minutes_ago) * 60_000);
+            known.facts.log_lines_dropped = 1234;
+            known.facts.history.log_lines_dropped_at = Some(at);
+        });
+        known.findings().first().map(|finding| finding.what.clone())
+    };
+    let what = "1,234 lines of the log were dropped, because nobody read stderr";
+    assert_eq!(dropped(14).as_deref(), Some(what));
+    assert_eq!(dropped(15), None);
+}
+
+#[test]
+fn nothing_began_in_the_future() {
+    let later = NOW.saturating_add(HOUR);
+    let known = Known::with(|known| {
+        known.snapshot.unconfirmed = 1;
+        let since = &mut known.facts.history.since;
+        since.insert(ProblemKind::RemovalUnconfirmed, later);
+        since.insert(ProblemKind::StateDiscarded, later);
+    });
+    let found: Vec<_> = known.findings().into_iter().map(|one| one.since).collect();
+    assert_eq!(found, [Some(NOW), Some(NOW)]);
+}

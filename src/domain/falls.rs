@@ -73,6 +73,10 @@ impl Falls {
         Arc::make_mut(self.0.entry(id).or_default()).insert(code, fall);
     }
 
+    pub fn forget_repository(&mut self, id: RepositoryId) {
+        self.0.remove(&id);
+    }
+
     pub fn forget(&mut self, id: RepositoryId, code: &str) {
         if let Some(falls) = self.0.get_mut(&id)
             && falls.contains_key(code)

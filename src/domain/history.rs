@@ -11,6 +11,8 @@ pub struct History {
     pub since: BTreeMap<ProblemKind, Timestamp>,
     /// The time at which each known shape was last seen.
     pub shapes: BTreeMap<Shape, Timestamp>,
+    /// When this process last dropped lines of the log; the state does not keep it.
+    pub log_lines_dropped_at: Option<Timestamp>,
 }
 
 impl History {
@@ -87,6 +89,7 @@ mod tests {
         let history = History {
             since: [(ProblemKind::ApiShape, one)].into(),
             shapes: [(shape, two), (cursor, one)].into(),
+            log_lines_dropped_at: None,
         };
         let mut named = history.to_named();
         assert_eq!(named.get("list_languages.completion"), Some(&two));

@@ -65,6 +65,8 @@ pub fn find<'a>(readings: &'a [Reading], code: &str) -> Option<&'a Reading> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Languages {
     pub read_at: Timestamp,
+    /// `api.completion_scale` when they were read.
+    pub scale: f64,
     /// Sorted by code, each code once.
     pub readings: Arc<[Reading]>,
 }

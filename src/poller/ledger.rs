@@ -245,6 +245,8 @@ impl Ledger {
         known.last_attempt = self.attempts;
         self.languages = self.languages - known.languages() + languages.len();
         let before = known.languages.take();
+        let before_scale = before.as_ref().map_or(scale, |before| before.scale);
+        let is_comparable = before_scale.total_cmp(&scale).is_eq();
         let previous: &[Reading] = before.as_ref().map_or(&[], |languages| &languages.readings);
         let mut readings = Vec::with_capacity(languages.len());
         for TargetLanguage {
@@ -264,6 +266,7 @@ impl Ledger {
                     if let Some(Progress {
                         completion: before, ..
                     }) = progress
+                        && is_comparable
                     {
                         let code = &language.code;
                         self.falls.observe(id, code, before, completion, at);
@@ -286,6 +289,7 @@ impl Ledger {
         };
         known.languages = Some(Arc::new(Languages {
             read_at: at,
+            scale,
             readings,
         }));
         known.read_at = Some(now.monotonic);
@@ -326,6 +330,18 @@ impl Ledger {
             reason,
             fault,
         });
+    }
+
+    /// Forgets the falls of repositories that were last read with another `api.completion_scale`: the
+    /// API may report other numbers since.
+    pub fn follow_scale(&mut self, scale: f64) {
+        for (id, known) in &self.polled {
+            if let Some(languages) = &known.languages
+                && languages.scale.total_cmp(&scale).is_ne()
+            {
+                self.falls.forget_repository(*id);
+            }
+        }
     }
 
     /// When, after `now`, the next data become stale.

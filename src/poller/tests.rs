@@ -103,6 +103,8 @@ impl Api for FakeApi {
     fn pace(&self) -> Option<Pace> {
         None
     }
+
+    fn forget_pace(&self) {}
 }
 
 impl Session for FakeSession {
@@ -189,7 +191,7 @@ fn discard(_: Arc<Snapshot>, _: PollStatus) {}
 struct Bench {
     api: FakeApi,
     poller: Poller<FakeApi>,
-    _settings: watch::Sender<Arc<Settings<FakeApi>>>,
+    settings: watch::Sender<Arc<Settings<FakeApi>>>,
 }
 
 fn settings(api: &FakeApi) -> Settings<FakeApi> {
@@ -225,7 +227,7 @@ fn bench() -> Bench {
     Bench {
         api,
         poller,
-        _settings: sender,
+        settings: sender,
     }
 }
 

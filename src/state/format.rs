@@ -6,7 +6,7 @@
 //! {"format":"translation-exporter state","version":2,"base_url":"https://api.example.com/","last_full_poll_ns":900,
 //!  "repositories":[
 //!   {"id":7,"name":"owner/repo","private":true,"created_at":1700000000000,"attempt":5,"failures":0,
-//!    "read":{"at":1700000000000,"languages":[
+//!    "read":{"at":1700000000000,"scale":100.0,"languages":[
 //!     {"code":"de","name":"German","completion":50.5,"clock":1700000000000}]}}],
 //!  "missed":[7],
 //!  "departed":[{"id":7,"code":"fr","completion":12.0,"clock":1700000000000,"left_at":1700000000000}],
@@ -23,6 +23,7 @@
 //! | `attempt` | rises with each attempt to read a repository, so that the oldest comes first; 0 before the first |
 //! | `failures` | how many attempts in a row have failed since the last success, as the ledger counts them |
 //! | `read` | when all languages of the repository were last read, and what they were; null before the first time |
+//! | `scale` | `api.completion_scale` when they were read; absent in files of earlier programs |
 //! | `code` | of the language; languages are in the order of the bytes of their codes, each once in a repository |
 //! | `completion` | as the API reports it; absent where not known |
 //! | `clock` | the time of the language's progress clock; absent where it has none |
@@ -100,6 +101,8 @@ struct RepositoryEntry {
 #[derive(Serialize, Deserialize)]
 struct ReadEntry {
     at: i64,
+    #[serde(default = "default_scale")]
+    scale: f64,
     languages: Vec<LanguageEntry>,
 }
 
@@ -131,6 +134,11 @@ struct FallEntry {
     code: Arc<str>,
     from: f64,
     at: i64,
+}
+
+/// The scale of files that name none: it matters to falls only, and there were none then.
+fn default_scale() -> f64 {
+    100.0
 }
 
 /// Serializes what an iterator yields as an array, one after the other.
@@ -191,6 +199,7 @@ impl From<&Remembered> for RepositoryEntry {
             failures: remembered.failures,
             read: remembered.languages.as_deref().map(|languages| ReadEntry {
                 at: languages.read_at.as_millis(),
+                scale: languages.scale,
                 languages: languages.readings.iter().map(LanguageEntry::from).collect(),
             }),
         }
@@ -325,6 +334,7 @@ impl ReadEntry {
         }
         Ok(Languages {
             read_at: Timestamp::from_millis(self.at),
+            scale: self.scale,
             readings: readings.into(),
         })
     }

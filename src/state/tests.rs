@@ -45,6 +45,7 @@ fn remembered(id: u64, name: &str, languages: Option<Vec<Reading>>) -> Remembere
     let languages = languages.map(|readings| {
         Arc::new(Languages {
             read_at: time(1_700_000_000_000),
+            scale: 100.0,
             readings: readings.into(),
         })
     });

@@ -587,3 +587,23 @@ fn a_full_disk_is_counted_and_logged_once_and_leaves_the_last_good_state() {
     assert!(fs::read_to_string(&kept.path).unwrap().contains("German"));
     kept.wait_until_nothing_else_is_there();
 }
+
+/// A large file must not be written again and again while nothing of it changes.
+#[test]
+fn a_poll_that_learns_nothing_does_not_write_the_state() {
+    let api = Api::of(3);
+    let kept = Kept::new();
+    let exporter = kept.setup(&api).start();
+    exporter.wait_until_fresh(3);
+    api.fault(Target::Everything, Reply::status(401));
+    exporter.wait_until_up_is(0.0);
+    // The beginning of the problem is saved.
+    exporter.wait_for_polls(2.0);
+    let writes = |metrics: &Exposition| metrics.value(WRITES, &[]);
+    let before = writes(&exporter.metrics());
+    assert_eq!(writes(&exporter.wait_for_polls(3.0)), before);
+    api.heal();
+    exporter.wait_for("what was read is written", |metrics| {
+        writes(metrics) > before
+    });
+}

@@ -42,6 +42,7 @@ fn reading(code: &str, name: &str, completion: Option<f64>, progress_at: i64) ->
 fn languages(read_at: i64, readings: Vec<Reading>) -> Arc<Languages> {
     Arc::new(Languages {
         read_at: at(read_at),
+        scale: 100.0,
         readings: readings.into(),
     })
 }

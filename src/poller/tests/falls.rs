@@ -12,6 +12,14 @@ impl Bench {
             .collect()
     }
 
+    /// Puts another `api.completion_scale` into force from the next poll.
+    fn rescale(&self, scale: f64) {
+        self.settings.send_replace(Arc::new(Settings {
+            completion_scale: scale,
+            ..settings(&self.api)
+        }));
+    }
+
     async fn poll_with(&mut self, completions: &[(u64, f64)]) {
         self.change(|answers| answers.completions = completions.to_vec());
         self.poll().await;
@@ -47,4 +55,27 @@ async fn a_language_that_comes_back_with_less_has_fallen() {
     bench.change(|answers| answers.pages = vec![vec![(1, "o/a"), (2, "o/b"), (3, "o/c")]]);
     bench.poll_with(&[(1, 10.0), (2, 0.0), (3, 30.0)]).await;
     assert_eq!(bench.fallen(), [(2, 80.0)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_the_scale_ends_all_falls_and_begins_none() {
+    let mut bench = bench();
+    bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;
+    bench.poll_with(&[(1, 10.0), (2, 20.0), (3, 30.0)]).await;
+    bench.restart(START);
+    assert_eq!(bench.fallen(), [(2, 80.0)], "the scale is the same");
+    // The API reports 0 to 1 from now on. Repository 3 cannot be read at first.
+    bench.rescale(1.0);
+    bench.poll_with(&[(1, 0.1), (2, 0.2)]).await;
+    assert_eq!(bench.fallen(), []);
+    bench.poll_with(&[(1, 0.1), (2, 0.1), (3, 0.3)]).await;
+    assert_eq!(bench.fallen(), [(2, 0.2)]);
+    bench.restart(START);
+    bench.poll_with(&[(1, 0.1), (2, 0.1), (3, 0.2)]).await;
+    assert_eq!(bench.fallen(), [(2, 0.2), (3, 0.3)]);
+    bench.rescale(100.0);
+    bench.restart(START);
+    assert_eq!(bench.fallen(), [], "the scale changed with a restart");
+    bench.poll_with(&[(1, 0.1), (2, 0.0), (3, 0.1)]).await;
+    assert_eq!(bench.fallen(), []);
 }

@@ -354,11 +354,7 @@ async fn at_most_ten_repositories_that_appear_are_logged_one_by_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hold_shows_until_it_is_over() {
-    let Bench {
-        api,
-        poller,
-        _settings,
-    } = account(1);
+    let api = account(1).api;
     let published = Arc::new(Mutex::new(Vec::new()));
     let (_sender, receiver) = watch::channel(Arc::new(settings(&api)));
     let log_of_holds = Arc::clone(&published);
@@ -372,7 +368,6 @@ async fn a_hold_shows_until_it_is_over() {
             published.push(change);
         }
     };
-    drop(poller);
     let clock = Clock::following_tokio(START);
     let poller = Poller::new(
         receiver,

@@ -107,6 +107,8 @@ impl Api for Account {
     fn pace(&self) -> Option<super::Pace> {
         None
     }
+
+    fn forget_pace(&self) {}
 }
 
 impl Session for Account {

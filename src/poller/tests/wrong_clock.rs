@@ -18,7 +18,7 @@ impl Bench {
 
     /// The next process, with the state of this one.
     pub(super) fn restart(&mut self, now: Timestamp) {
-        let (_, receiver) = watch::channel(Arc::new(settings(&self.api)));
+        let receiver = self.settings.subscribe();
         let memory = Some(self.poller.memory());
         let (clock, instruments) = (
             Clock::following_tokio(now),

@@ -37,7 +37,8 @@ fn a_file_is_written_as_the_documentation_says_and_read_again() {
         r#"{"format":"translation-exporter state","version":2,"base_url":"https://api.example.com/","#,
         r#""last_full_poll_ns":900,"repositories":["#,
         r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"failures":3,"#,
-        r#""read":{"at":1700000000000,"languages":[{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
+        r#""read":{"at":1700000000000,"scale":100.0,"languages":["#,
+        r#"{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
         r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000,"attempt":0,"failures":0,"read":null}],"#,
         r#""missed":[8],"departed":[{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}],"#,
         r#""falls":[{"id":7,"code":"de","from":80.0,"at":5}],"problems":{"polls_failing":17}}"#,
@@ -251,6 +252,7 @@ fn any_languages() -> impl Strategy<Value = Arc<Languages>> {
             .map(|(code, (name, reported))| super::reading(&code, &name, reported));
         Arc::new(Languages {
             read_at,
+            scale: 100.0,
             readings: readings.collect(),
         })
     })

@@ -54,6 +54,7 @@ fn reading(code: &str, completion: impl Into<Option<f64>>, days: i64) -> Reading
 fn fresh(readings: Vec<Reading>) -> Condition {
     Condition::Fresh(Arc::new(Languages {
         read_at: NOW,
+        scale: 100.0,
         readings: readings.into(),
     }))
 }
@@ -240,6 +241,7 @@ fn outcome() -> PollOutcome {
 fn failing(id: u64, what: &str, days: i64) -> Shown {
     let languages = Arc::new(Languages {
         read_at: NOW,
+        scale: 100.0,
         readings: Arc::new([]),
     });
     let failure = failure(what, days);
