@@ -140,7 +140,7 @@ fn a_torn_file_without_client_certificates_takes_effect_only_at_a_reload() {
     let protected = Protected::start(&format!("{TLS}{CLIENTS}"));
     protected
         .exporter
-        .wait_for_line(&["in force", "client certificates required and verified"]);
+        .wait_for_line(&["is active", "client certificates required and verified"]);
     assert!(protected.get("/-/healthy", true).is_some());
     assert_eq!(protected.get("/-/healthy", false), None);
     protected.write("web.yml", TLS);
