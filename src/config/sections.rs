@@ -10,7 +10,7 @@ use super::{
 use crate::domain::{
     filter::{Filter, LanguageFilter},
     links::{Links, Template, TemplateError},
-    targets::{Entry, Target, Targets, parse_due},
+    targets::{Entry, Target, Targets, globs_in_words, parse_due},
     twelve_decimals,
 };
 use std::{
@@ -301,6 +301,10 @@ fn targets(read: &mut Reader) -> Targets {
         }
         targets.push(Entry {
             source: source.to_string(),
+            globs: globs_in_words(
+                &entry.list("targets.repositories"),
+                &entry.list("targets.languages"),
+            ),
             repositories: entry.globs("targets.repositories"),
             languages: entry.globs("targets.languages"),
             target: Target {

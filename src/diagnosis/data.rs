@@ -229,9 +229,9 @@ pub(super) fn unused_targets(snapshot: &Snapshot) -> Option<Finding> {
         return None;
     }
     let entries = counted(unused.len(), "entry", "entries");
-    let sources: Vec<_> = unused.iter().map(|entry| entry.source.as_str()).collect();
-    let sources = sources.join(", ");
-    let what = format!("{entries} of targets without any language to apply to: {sources}");
-    let hint = "correct the repositories and languages there, or put it before the entries that match first";
+    let globs: Vec<_> = unused.iter().map(|entry| entry.globs.as_str()).collect();
+    let globs = globs.join("; ");
+    let what = format!("{entries} of targets without any language to apply to: {globs}");
+    let hint = "correct its repositories and languages in the configuration file, or put it before the entries that match first";
     Some(Finding::new(Symptom::TargetUnused, what, hint))
 }

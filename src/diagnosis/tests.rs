@@ -408,7 +408,7 @@ fn each_symptom() -> Vec<(Symptom, Known, &'static [&'static str])> {
                 ];
                 known.snapshot.targets = Arc::new(Targets(entries));
             }),
-            &["2 entries of targets", "config.yml:7, config.yml:7"],
+            &["2 entries of targets", "no-such; de"],
         ),
         (
             Symptom::RemovalUnconfirmed,

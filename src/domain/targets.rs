@@ -60,6 +60,8 @@ pub fn parse_due(text: &str) -> Option<Timestamp> {
 pub struct Entry {
     /// The file and line of the entry, for messages.
     pub source: String,
+    /// The globs of the entry, for people.
+    pub globs: String,
     /// Globs on `owner/repo`; an empty set matches every repository.
     pub repositories: GlobSet,
     /// Globs on codes; an empty set matches every language.
@@ -76,6 +78,7 @@ impl Targets {
     pub fn everything_at(ratio: f64) -> Self {
         Self(vec![Entry {
             source: String::new(),
+            globs: globs_in_words(&[], &[]),
             repositories: GlobSet::empty(),
             languages: GlobSet::empty(),
             target: Target { ratio, due: None },
@@ -113,6 +116,18 @@ impl<'a> RepositoryTargets<'a> {
     /// Returns the target of a language, or `None` if no entry applies to it.
     pub fn of(&self, code: &str) -> Option<Target> {
         self.entry(code).map(|entry| entry.target)
+    }
+}
+
+/// Names the languages that the globs of an entry match, such as "de, fr of acme/webshop".
+pub fn globs_in_words(repositories: &[String], languages: &[String]) -> String {
+    let languages = match languages {
+        [] => "all languages".to_owned(),
+        languages => languages.join(", "),
+    };
+    match repositories {
+        [] => languages,
+        repositories => format!("{languages} of {}", repositories.join(", ")),
     }
 }
 

@@ -215,8 +215,8 @@ fn an_entry_that_applies_to_nothing_is_said_on_the_page_in_the_log_and_by_once()
     let api = shop();
     let text = "targets:\n  - {languages: [xx], ratio: 0.5}\n";
     let (exporter, file) = reloadable(&api, text);
-    let what = "entry of targets without any language to apply to";
-    exporter.wait_for_line(&["level=warn", what, "config.yaml:3"]);
+    let what = "1 entry of targets without any language to apply to: xx";
+    exporter.wait_for_line(&["level=warn", what]);
     assert!(exporter.get("/").text().contains(what));
     assert!(once(&api, text).stderr.contains(what));
     reload(&exporter, &file, "");

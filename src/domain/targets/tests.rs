@@ -14,8 +14,13 @@ pub fn globs(patterns: &[&str]) -> GlobSet {
 
 /// Makes an entry from globs on repositories and on languages; no glob matches everything.
 pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> Entry {
+    let owned = |patterns: &[&str]| -> Vec<String> {
+        let patterns = patterns.iter();
+        patterns.map(|pattern| (*pattern).to_owned()).collect()
+    };
     Entry {
         source: "config.yml:7".to_owned(),
+        globs: globs_in_words(&owned(repositories), &owned(languages)),
         repositories: globs(repositories),
         languages: globs(languages),
         target: Target {
@@ -44,6 +49,22 @@ fn the_first_entry_that_matches_counts() {
         let target = targets.of_repository(repository).of(language);
         let ratio = target.map(|target| target.ratio);
         assert_eq!(ratio, expected, "{language} of {repository}");
+    }
+}
+
+#[test]
+fn an_entry_is_named_by_its_globs() {
+    for (repositories, languages, expected) in [
+        (
+            &["acme/web*", "acme/docs"][..],
+            &["de", "pt-*"][..],
+            "de, pt-* of acme/web*, acme/docs",
+        ),
+        (&["acme/*"], &[], "all languages of acme/*"),
+        (&[], &["eo"], "eo"),
+        (&[], &[], "all languages"),
+    ] {
+        assert_eq!(entry(repositories, languages, 1.0, "").globs, expected);
     }
 }
 
