@@ -14,7 +14,7 @@ const tests = {
         const click = (link) => page.getByRole("link", { name: link }).first().click();
         await page.goto(url);
         assert.match(await page.locator("h2#answer").innerText(), /^Not ready to ship yet: /);
-        assert.equal(await page.locator("h2#state").innerText(), "Nothing is wrong");
+        assert.equal(await page.locator("h2#state").innerText(), "Nothing is wrong with the exporter");
         assert.equal(await page.locator(".found").innerText(), "450 repositories, 1 to 200 shown");
         assert.deepEqual((await names()).slice(0, 2), ["other/001", "other/002"], "the least complete first");
 

@@ -30,6 +30,9 @@ pub const WRAPPED: &str = include_str!("wrapped.css");
 /// How many translations are named for each date.
 const MOST_NAMED: usize = 60;
 
+/// How many repositories of each date are shown without unfolding the rest.
+const MOST_UNFOLDED: usize = 10;
+
 /// How many repositories are named among those that have stalled.
 const MOST_STALLED: usize = 6;
 
