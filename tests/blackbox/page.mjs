@@ -51,6 +51,65 @@ const tests = {
         assert.notEqual(await background(), "rgb(250, 248, 245)");
     },
 
+    async distances(page) {
+        const box = (selector) => page.locator(selector).first().boundingBox();
+        for (const [width, height] of [
+            [1280, 800],
+            [390, 844],
+        ]) {
+            const bottoms = {};
+            const seen = async (what, selector) => {
+                const { y, height: high } = await box(selector);
+                bottoms[what] = Math.round(y + high);
+                assert.ok(y >= 0 && y + high <= height, `${what} is on the screen of ${width} by ${height}: ${y}`);
+            };
+            await page.setViewportSize({ width, height });
+            await page.goto(url);
+            await seen("the answer", ".answer");
+            await page.locator("#q").fill("opal");
+            await page.locator("#q").press("Enter");
+            await page.getByRole("link", { name: "Show all" }).waitFor();
+            await seen("the count of a search", ".found");
+            await seen("the first repository of a search", "tbody th");
+
+            await page.goto(`${url}/?language=DE`);
+            assert.equal(await page.locator("h1").innerText(), "German (de)");
+            await seen("the name of the language", "h1");
+            await seen("the way back", "header a");
+            await seen("the answer for the language", ".answer");
+            assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, "nothing lies beside the screen");
+            console.log(width, height, JSON.stringify(bottoms));
+        }
+    },
+
+    async keyboard(page) {
+        const focus = () =>
+            page.evaluate(() => {
+                const { id, innerText } = document.activeElement;
+                return id || innerText;
+            });
+        await page.goto(url);
+        await page.keyboard.press("Tab");
+        assert.equal(await focus(), "Skip to the repositories");
+        await page.keyboard.press("Enter");
+        const order = [];
+        for (let at = 0; at < 9; at++) {
+            await page.keyboard.press("Tab");
+            order.push(await focus());
+        }
+        const headings = ["Repository", "Ready", "All", "Last progress"];
+        assert.deepEqual(order, ["q", "language", "sort", "", "Show", ...headings], "the controls, then the table");
+
+        await page.goto(url);
+        const positions = [];
+        for (let at = 0; at < 40; at++) {
+            await page.keyboard.press("Tab");
+            positions.push(await page.evaluate(() => [...document.querySelectorAll("*")].indexOf(document.activeElement)));
+        }
+        const sorted = positions.toSorted((one, other) => one - other);
+        assert.deepEqual(positions, sorted, "the keyboard goes through the page from top to bottom");
+    },
+
     async scrolling(page) {
         const scrollers = () =>
             [...document.querySelectorAll("body *")].filter(

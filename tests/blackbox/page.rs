@@ -1,5 +1,6 @@
 //! The status page in a browser: it opens, searches, sorts and turns pages without a script, has its colours under
-//! its strict policy in light and dark, and nothing of it is cut off on any screen.
+//! its strict policy in light and dark, its answers are on the first screen, the keyboard reaches everything in order, and
+//! nothing of it is cut off on any screen.
 
 use crate::support::{Api, Exporter, Repo, Setup};
 use std::{path::Path, process::Command};
@@ -20,6 +21,15 @@ fn browse(test: &str, exporter: &Exporter) {
     );
 }
 
+/// The demo, which has overdue and stalled translations above its table.
+fn demo() -> Exporter {
+    let exporter = Setup::new(&["demo"])
+        .set("web.listen_addresses", "127.0.0.1:0")
+        .start();
+    exporter.wait_for("a poll has ended", |metrics| metrics.polls() > 0.0);
+    exporter
+}
+
 #[test]
 #[ignore = "needs Chromium and playwright-core: tests/run.sh installs them"]
 fn a_person_searches_sorts_turns_pages_and_switches_refreshing_without_scripts() {
@@ -38,11 +48,19 @@ fn a_person_searches_sorts_turns_pages_and_switches_refreshing_without_scripts()
 #[test]
 #[ignore = "needs Chromium and playwright-core: tests/run.sh installs them"]
 fn the_demo_has_its_colours_in_light_and_in_dark() {
-    let exporter = Setup::new(&["demo"])
-        .set("web.listen_addresses", "127.0.0.1:0")
-        .start();
-    exporter.wait_for("a poll has ended", |metrics| metrics.polls() > 0.0);
-    browse("colours", &exporter);
+    browse("colours", &demo());
+}
+
+#[test]
+#[ignore = "needs Chromium and playwright-core: tests/run.sh installs them"]
+fn the_answers_to_a_search_and_for_a_language_are_on_the_first_screen() {
+    browse("distances", &demo());
+}
+
+#[test]
+#[ignore = "needs Chromium and playwright-core: tests/run.sh installs them"]
+fn the_keyboard_goes_through_the_page_from_top_to_bottom() {
+    browse("keyboard", &demo());
 }
 
 #[test]
