@@ -200,7 +200,10 @@ def ratio_columns(name: str, without: str = "unknown") -> list[Column]:
 
 
 # What tells two accounts apart comes last. Who has no such labels, has no such columns.
-ACCOUNT_COLUMNS = [column("job", "Job", custom__minWidth=130), column("namespace", "Namespace", 110), column("cluster", "Cluster", 100)]
+ACCOUNT_COLUMNS = [
+    column(name, title, custom__minWidth=width)
+    for name, title, width in (("job", "Job", 130), ("namespace", "Namespace", 110), ("cluster", "Cluster", 100))
+]
 OPEN = {"type": "regex", "options": {"pattern": ".+", "result": {"index": 0, "text": "open"}}}
 TO_WORK = link("Open where it is translated", "${__value.raw}", away=True)
 WORK = column("url", "Work", 60, mappings=[OPEN], links=[TO_WORK])

@@ -20,7 +20,7 @@ def last_full_poll() -> Panel:
     oldest = f"topk(1, {late(READ, INTERVAL)} * 1e9 + {READ})"
     return age(
         "Last full poll",
-        "How long ago a poll last read everything, for the instance that is furthest from doing so. One of which none ever did "
+        "The time since a poll last read everything, of the instance where that is longest. An instance that never read everything "
         "counts from its start.",
         f"max({READ} and {oldest})",
         f"max({late(READ, INTERVAL)})",
@@ -30,15 +30,15 @@ def last_full_poll() -> Panel:
 def figures() -> list[Panel]:
     instances = stat(
         "Instances",
-        "How many of the chosen exporters Prometheus could scrape, and how many there are or were within a day.",
+        "The chosen exporters that Prometheus could scrape, and all that it scraped within a day.",
         Query(f"sum({UP})", "up"),
         Query(f"count({UP})", "in total"),
         **COUNT,
     )
     api = stat(
         "API",
-        "Whether the last poll of every chosen instance could list the repositories, and whether that list reached its end. "
-        "If it did not, nothing is removed.",
+        "Reachable: the last poll of every chosen instance could list the repositories. Complete: that list reached its end; "
+        "otherwise no repository is removed.",
         Query(f"min({REACHABLE})", "it is"),
         Query(f"min({own('listing_complete')})", "its list was"),
         unit="none",
@@ -47,8 +47,8 @@ def figures() -> list[Panel]:
     )
     repositories = stat(
         "Repositories",
-        "How many are served although their last read failed, and how many are not served, because their data are older than "
-        "poll.stale_after or were not read yet.",
+        "Repositories that are served although their last read failed; and repositories that are not served, because their data "
+        "are older than poll.stale_after or were not read yet.",
         Query(f"sum({in_state('failing')})", "failing"),
         Query(f"sum({WITHOUT_DATA})", "no data"),
         **COUNT,
@@ -71,8 +71,8 @@ def problems() -> Panel:
     alerted = 'severity="warning"'
     return timeline(
         "Problems",
-        "What the exporter itself found wrong, and when: all kinds that it found within the time range. Its page says in words "
-        "what each is and what to do; those that are only for information have no alert.",
+        "The problems that the exporter itself found within the time range. Its page says what each is and what to do; problems for "
+        "information have no alert.",
         Query(f"max({found(alerted)})", "any with an alert"),
         shown(alerted, 1),
         shown('severity!="warning"', 2),
@@ -130,7 +130,7 @@ def polls() -> list[Panel]:
     )
     ended = lines(
         "Polls per hour",
-        "How many polls ended in the hour before, how many of them did not read everything, by reason, and how many took longer "
+        "Polls that ended in the hour before, polls of these that did not read everything, by reason, and polls that took longer "
         "than the interval.",
         Query(per_hour("translation_exporter_polls_total"), "ended"),
         Query(per_hour("translation_exporter_poll_failures_total", "reason"), "failed: {{reason}}"),
@@ -171,7 +171,7 @@ def api() -> list[Panel]:
     buckets = f"sum by (operation, le) (rate({bucket}{{{EXPORTER}}}[$__rate_interval]))"
     duration = lines(
         "Request duration",
-        "How long a request to the API takes, its body included: half of them, and 99 % of them, take no longer.",
+        "The duration of a request to the API, its body included: half of the requests, and 99 % of them, take no longer.",
         *(
             Query(f"histogram_quantile({quantile}, {buckets})", f"{{{{operation}}}} {name}")
             for quantile, name in (("0.5", "50 %"), ("0.99", "99 %"))
@@ -203,8 +203,8 @@ def served() -> list[Panel]:
     )
     own_failures = lines(
         "State, TLS and log per hour",
-        "How often the state file was written, and what failed: writing it, TLS handshakes with clients, by reason, and writing "
-        "lines of the log.",
+        "Writes of the state file; and failures to write it, TLS handshakes that failed, by reason, and lines of the log that could "
+        "not be written.",
         Query(per_hour("translation_exporter_state_writes_total"), "state written"),
         Query(per_hour("translation_exporter_state_write_failures_total"), "state not written"),
         Query(per_hour("translation_exporter_log_lines_dropped_total"), "log lines dropped"),

@@ -32,7 +32,7 @@ def repositories() -> Panel:
     counted = f'* on () group_left (all) count_values("all", count({OF.served}))'
     return stat(
         "Repositories",
-        "How many have all selected languages ready, and no language without a completion; and how many are not shown, because "
+        "Repositories of which every selected language is ready and has a completion; and repositories that are not shown, because "
         f"their data are older than poll.stale_after or were not read yet. {BLANK}",
         Query(OF.whole(f"(count({ready}) or 0 * count({OF.served})) {counted}"), "ready of {{all}}"),
         Query(f"sum({WITHOUT_DATA})", "no data"),
@@ -47,7 +47,8 @@ def due() -> Panel:
         "What is due",
         "Translations whose target has a date and that are not ready, the most urgent first. The estimate assumes the rate of "
         "the last 14 days. At risk: it is later than the date, or the alert for what is at risk says so. One that does not rise "
-        "has no estimate, nor is there one where the recording rules are not loaded.",
+        "has no estimate, nor is there one where the recording rules are not loaded. Empty: nothing with a date is open, or data "
+        "are missing.",
         [
             f"({first} - time()) / {DAYS} {OF.with_url}",
             outlook(OF, first),
@@ -77,11 +78,11 @@ def burn_down() -> Panel:
     none = f"0 * count({dated})"
     return counts(
         OF,
-        "Left of what has a date",
-        "How many of the translations that have a date now were not ready, and how many had missed it: the line has to reach 0 by "
-        "the date.",
+        "Due and not ready, over time",
+        "The translations that have a date now: how many were not ready, and how many of these were overdue. The line has to reach "
+        "0 by the date.",
         (f"count({OF.recorded_missing} and {dated}) or {none}", "not ready", GOOD),
-        (f"count({OF.recorded_missed}) or {none}", "missed", BAD),
+        (f"count({OF.recorded_missed}) or {none}", "overdue", BAD),
         points=POINTS_OF_ALL_LANGUAGES,
     )
 
@@ -93,7 +94,8 @@ def matrix() -> Panel:
     almost = {"from": 0.995, "to": 1 - 1e-12, "result": {"index": 1, "text": "< 100%"}}
     return grid(
         "Repositories by languages: $job",
-        "Completion of what is not ready, and ✓ where it is; the 200 repositories that are furthest behind, the worst on top. "
+        "Completion of each translation that is not ready, and ✓ for each that is; the 200 repositories that are furthest behind, "
+        "the worst on top. "
         "An empty cell: the repository does not have the language, or it has no completion. A click opens the repository.",
         [Query(f"{shown} and on (repo) bottomk(200, min by (repo) ({shown}))")],
         {
@@ -137,7 +139,7 @@ def languages() -> Panel:
     of_each = f"by (language) ({OF.ratio})"
     return table(
         "Languages",
-        "In how many of the selected repositories each language is behind, of how many that have it, and its mean completion. "
+        "The selected repositories in which a language is behind, those that have it, and its mean completion. "
         f"{BLANK}",
         [
             f"{OF.names} and on (language) {OF.ratio}",
@@ -162,7 +164,7 @@ def stopped() -> Panel:
     return table(
         "Without progress for the longest time",
         "The 100 translations that are not ready and whose completion has not risen for the longest time. The clock starts when "
-        "the exporter first sees a language, or sees it fall from complete.",
+        "the exporter first sees a language, or sees it fall from complete. Empty: everything is ready, or data are missing.",
         [f"{longest} {OF.with_url}", f"{longest} > bool $stalled_after", f"{OF.ratio} and {longest}"],
         [
             REPOSITORY,
@@ -188,9 +190,9 @@ def accounts() -> Panel:
 
     return table(
         "Accounts",
-        "Whether the last poll could list the repositories, when a poll last read everything, how many repositories have fresh "
-        "data, how many are shown although their last read failed, and how many are not shown. Scale: suspect if nothing is above "
-        "1 although api.completion_scale is above 1, so that all ratios here may be too small.",
+        "API: reachable if the last poll could list the repositories. Read in full: the time since a poll last read everything. "
+        "Failing: repositories that are shown although their last read failed; without data: repositories that are not shown. "
+        "Scale: suspect if no completion is above 1 although api.completion_scale is, so that all ratios here may be too small.",
         [
             f"{REACHABLE} or {GAPS} * 0 + 2",
             f"time() - ({own('last_success_timestamp_seconds', ACCOUNT)} > 0)",
@@ -219,7 +221,7 @@ def read_longest_ago() -> Panel:
     oldest = f"topk(20, time() - {OF.read_at})"
     return table(
         "Repositories read longest ago",
-        "The 20 whose languages were last read in full the longest time ago, and whether these data are still shown.",
+        "The 20 repositories whose languages were last read in full the longest time ago. Gone: these data are not shown any more.",
         [f"{oldest} {OF.with_url}", f"{oldest} * 0 + 1 and {OF.served} or {oldest} * 0"],
         [
             REPOSITORY,

@@ -21,7 +21,7 @@ def languages() -> Panel:
     state = f"2 * {OF.ready} + {OF.stalled} or 3 - ({unknown} == bool 0)"
     return table(
         "Languages",
-        "All that is known of each language, the one furthest behind first. The estimate assumes the rate of the last 14 days; "
+        "Completion, target, clock and outlook of each language, the one furthest behind first. The estimate assumes the rate of the last 14 days; "
         "a language that does not rise has none. One without a completion is listed if it has a target.",
         [
             named,
@@ -57,7 +57,7 @@ def forecast() -> Panel:
     instead = f"1 + ({none} == bool 0)"
     return stat(
         "Forecast",
-        "When the last of those that rise will be ready if they continue as in the last 14 days, and how many of those "
+        "The day on which the last rising language will be ready at the rate of the last 14 days, and how many languages that are "
         f"behind do not rise. Missing where the recording rules are not loaded. {BLANK}",
         Query(OF.whole_recorded(f"max({OF.estimate}) * 1000 or {instead}"), "last one ready"),
         Query(OF.whole_recorded(f"{none} - (count({OF.estimate}) or 0 * {none})"), "not rising"),
@@ -71,8 +71,8 @@ def idle() -> Panel:
     longest = f"bottomk(5, {at_the_end(clock)})"
     return lines(
         "Time since the last progress",
-        "How long each language that was not ready had not risen; the five for which it is longest at the end of the time range. "
-        f"A line that only climbs is a language that nobody works on. {BLANK}",
+        "The time for which a language that was not ready had not risen: the five longest at the end of the time range. A line "
+        f"that only climbs is a language that nobody works on. {BLANK}",
         Query(OF.whole_recorded(f"max by (language) (time() - ({clock}) and {longest})"), "{{language}}"),
         legend=LEGEND_WITH_LAST,
         **SECONDS,
@@ -84,7 +84,7 @@ def about() -> Panel:
     labels = f"{OF.by_repository}, id, private, url"
     return table(
         "The repository",
-        "What the API says about the repository itself, and when its languages were last read in full.",
+        "The API's entry of the repository itself, and the time since its languages were last read in full.",
         [
             fold("max", "translation_repository_info", labels, OF.repository),
             f"{fold('max', 'translation_repository_created_timestamp_seconds', OF.by_repository, OF.repository)} * 1000",

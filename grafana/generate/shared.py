@@ -33,9 +33,9 @@ def attention() -> Panel:
     ]
     return table(
         "What needs attention",
-        "The alerts that are firing, with how many translations or exporters each is about; and what is not installed yet. Where "
-        "data of an account are missing, totals are blank, as they would be wrong without them: choose other jobs to see theirs. "
-        "A click opens the runbook.",
+        "The alerts that are firing, with the number of translations or exporters that each is about; and parts that are not "
+        "installed yet. While data of an account are missing, totals are blank, as they would be wrong without these: choose other "
+        "jobs to see theirs. A click opens the runbook.",
         [" or ".join(messages)],
         [
             column("alertname", "What", links=[link("Open the runbook", f"{RUNBOOK}#${{__value.raw:percentencode}}", away=True)]),
@@ -83,9 +83,9 @@ def readiness(of: Scope) -> list[Panel]:
             "Behind: below its target. Stalled, a part of these: without progress for as long as the rules say, or else for 7 "
             f"days. Unknown: without a completion; these count whichever languages are selected. {BLANK}",
             Query(of.whole(f"sum(1 - {of.ready})"), "behind"),
-            Query(of.whole(f"sum({of.stalled})"), "stalled of these"),
+            Query(of.whole(f"sum({of.stalled})"), "incl. stalled"),
             Query(of.whole(unknown), "unknown"),
-            overrides=[bad_if_any("stalled of these")],
+            overrides=[bad_if_any("incl. stalled")],
             **COUNT,
         ),
     ]
@@ -108,12 +108,12 @@ def dates(of: Scope) -> Panel:
 
     return stat(
         "Due and not ready",
-        "Translations whose target has a date and that are not ready: the date was missed; it is within as many days as the "
-        f"alert for what is at risk looks ahead, or else 14; or it is later. {BLANK}",
-        due("missed", "< time()"),
+        "Translations whose target has a date and that are not ready. Overdue: the date has passed. Soon: it is within as many days as the "
+        f"alert for what is at risk looks ahead, or else 14. Later: all others. {BLANK}",
+        due("overdue", "< time()"),
         due("soon", ">= time() < time() + $at_risk_within"),
         due("later", ">= time() + $at_risk_within"),
-        overrides=[bad_if_any("missed")],
+        overrides=[bad_if_any("overdue")],
         **COUNT,
     )
 
@@ -161,14 +161,14 @@ def ready_and_stalled(of: Scope) -> Panel:
     return counts(
         of,
         "Ready and stalled",
-        "How many translations were ready, and how many had stalled. All languages count, whichever are selected.",
+        "Translations that were ready, and translations that had stalled. All languages count, whichever are selected.",
         (f"sum({of.recorded_ready})", "ready", GOOD),
         (f"sum({of.recorded_stalled})", "stalled", BAD),
     )
 
 
 def outlook_column(name: str) -> Column:
-    return word_column(name, "Outlook", 105, ("in time", GOOD), ("at risk", BAD), ("no estimate", NEUTRAL), ("missed", BAD))
+    return word_column(name, "Outlook", 105, ("in time", GOOD), ("at risk", BAD), ("no estimate", NEUTRAL), ("overdue", BAD))
 
 
 def outlook(of: Scope, dated: str) -> str:

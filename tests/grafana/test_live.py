@@ -28,12 +28,7 @@ AT_TIMES = {
     "translation_exporter_tls_certificate_expiry_timestamp_seconds",
     "translation_exporter_poll_started_timestamp_seconds",
 }
-# Metrics and labels that the program does not have yet.
-TO_COME: dict[str, set[str]] = {
-    "translation_exporter_problem": {"kind", "severity"},
-    "translation_exporter_log_lines_dropped_total": set(),
-    "translation_repository_info": {"url"},
-}
+LINK = "TRANSLATION_EXPORTER_LINKS__REPOSITORY"
 TARGET_LABELS = {"cluster", "namespace", "job", "instance", "pod"}
 # What Prometheus itself adds.
 PROMETHEUS_METRICS = {"up": TARGET_LABELS, "ALERTS": TARGET_LABELS | {"alertname", "alertstate"}}
@@ -45,15 +40,15 @@ def exposed_by_the_demo() -> dict[str, set[str]]:
     """The labels of each metric."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
-        with running([os.environ["PROGRAM"], "demo", "--web.listen-address=127.0.0.1:0"], log) as process:
+        # Without links, no repository has a url.
+        demo = ["env", f"{LINK}=https://example.com/{{repo}}", os.environ["PROGRAM"], "demo", "--web.listen-address=127.0.0.1:0"]
+        with running(demo, log) as process:
             url = f"http://{address(process, log)}/metrics"
             text = wait_for("a whole poll", lambda: (found := get(url)) and "exporter_last_success" in found and found)
     found: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             found.setdefault(sample.name, set(TARGET_LABELS)).update(sample.labels)
-    for name, labels in TO_COME.items():
-        found.setdefault(name, set(TARGET_LABELS)).update(labels)
     return found
 
 

@@ -116,11 +116,11 @@ class Figures(Shown):
     ALL = {
         "Translations: 4 of 10 ready": "40.0%",
         "Not ready: behind": "5",
-        "Not ready: stalled of these": "1",
+        "Not ready: incl. stalled": "1",
         "Not ready: unknown": "1",
         "Repositories: ready of 4": "1",
         "Repositories: no data": "1",
-        "Due and not ready: missed": "1",
+        "Due and not ready: overdue": "1",
         "Due and not ready: soon": "2",
         "Due and not ready: later": "1",
         "Mean completion: now": "65.1%",
@@ -130,9 +130,9 @@ class Figures(Shown):
     WEB = {
         "Translations: 2 of 4 ready": "50.0%",
         "Not ready: behind": "1",
-        "Not ready: stalled of these": "0",
+        "Not ready: incl. stalled": "0",
         "Not ready: unknown": "1",
-        "Due and not ready: missed": "1",
+        "Due and not ready: overdue": "1",
         "Due and not ready: soon": "1",
         "Due and not ready: later": "0",
         "Oldest data: that is": "on time",
@@ -143,7 +143,7 @@ class Figures(Shown):
 
     def test_current_figures_are_the_same_without_rules_but_for_their_threshold(self):
         # Seven days instead of the eight that are recorded: another language has stalled.
-        self.assertEqual(figures(PROGRESS, "without rules"), self.ALL | {"Not ready: stalled of these": "2"})
+        self.assertEqual(figures(PROGRESS, "without rules"), self.ALL | {"Not ready: incl. stalled": "2"})
 
     def test_a_dot_in_the_name_of_a_repository_is_no_wildcard(self):
         self.assertLessEqual(self.WEB.items(), figures(REPOSITORY, address="var-repo=acme/app.web").items())
@@ -191,7 +191,7 @@ class Tables(Shown):
         self.assertEqual(
             rows(panels(PROGRESS)["What is due"], *columns),
             [
-                ("acme/app.web", "es", "-2.0", "missed", "50.0%", "90%"),
+                ("acme/app.web", "es", "-2.0", "overdue", "50.0%", "90%"),
                 ("acme/app.web", "ja", "3.0", "no estimate", "unknown", "90%"),
                 ("acme/c++", "it", "10.0", "at risk", "40.0%", "80%"),
                 ("acme/c++", "de", "20.0", "in time", "70.0%", "100%"),
@@ -273,8 +273,8 @@ class Charts(Shown):
 
     def test_what_is_left_of_what_has_a_date_is_counted(self):
         # French was ready an hour ago; Japanese has no completion that could be recorded.
-        left = {line["name"]: (line["max"], line["last"]) for line in panels(PROGRESS)["Left of what has a date"]["lines"]}
-        self.assertEqual(left, {"not ready": (4, "3"), "missed": (1, "1")})
+        left = {line["name"]: (line["max"], line["last"]) for line in panels(PROGRESS)["Due and not ready, over time"]["lines"]}
+        self.assertEqual(left, {"not ready": (4, "3"), "overdue": (1, "1")})
 
     def test_the_languages_furthest_behind_are_drawn_beside_the_mean(self):
         lines = panels(PROGRESS)["Completion of the five languages furthest behind"]["lines"]
@@ -326,7 +326,7 @@ class Attention(Shown):
     def test_no_chart_of_totals_looks_better_in_an_outage(self):
         # All stands still: a line of a day that is neither blank nor as it was has left out an account.
         day = f"from={(world.NOW - 23 * world.HOUR) * 1000}&to={(world.NOW - 2 * world.HOUR) * 1000}"
-        titles = ["Ready and stalled", "Left of what has a date", "Completion of the five languages furthest behind"]
+        titles = ["Ready and stalled", "Due and not ready, over time", "Completion of the five languages furthest behind"]
         for where in ("outage", "down"):
             shown = panels(PROGRESS, where, address=day)
             for title in titles:

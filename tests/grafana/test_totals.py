@@ -16,7 +16,7 @@ CHOICES = {
     **{"$cluster": ".*", "$namespace": ".*", "$job": ".+", "$instance": ".+", "$repository": "acme/app-web", "$repo": ".+"},
     **{"$language": ".+", "$stalled_after": str(5 * world.DAY), "$at_risk_within": str(14 * world.DAY), "$__interval": "1m"},
 }
-CHARTS = {"Ready and stalled", "Left of what has a date", "Completion of the five languages furthest behind"}
+CHARTS = {"Ready and stalled", "Due and not ready, over time", "Completion of the five languages furthest behind"}
 # How many repositories have no data is not blank when they are lost, and an age grows.
 OTHERS = {"Repositories / B", "Oldest data / A", "Oldest data / B"}
 
