@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The alert and recording rules, the example configurations, the runbook, and one alert on its whole way to a webhook.
+# The alert and recording rules, the example configurations, the runbook, one alert on its whole way to a webhook, and each kind of problem
+# from the built program to its alert.
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source=tests/lib.sh
 source ../lib.sh
 
 need_debian promtool=prometheus prometheus=prometheus amtool=prometheus-alertmanager \
-    prometheus-alertmanager=prometheus-alertmanager
+    prometheus-alertmanager=prometheus-alertmanager faketime=faketime openssl=openssl
 need_python python
 need_npm
 need_programs
@@ -44,3 +45,7 @@ mkdir "$work/scrape"
 say "Prometheus and Alertmanager deliver a stalled translation, and its resolution, from a running exporter"
 mkdir "$work/delivery"
 "$tools/python/bin/python" delivery.py "$program" "$fake_api" "$work/delivery"
+
+say "each kind of problem of the built program reaches Prometheus, and its alert fires and ends"
+mkdir "$work/kinds"
+"$tools/python/bin/python" kinds.py "$program" "$fake_api" "$work/kinds"
