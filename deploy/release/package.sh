@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the archive and the Debian package from a static program that was built for a target, and lays it out for the image:
+# Builds the archive and the Debian package from a static program for a target, and lays the program out for the image:
 #
 #     package.sh TARGET FOLDER [OPTION…]
 #
-# such as package.sh x86_64-unknown-linux-gnu dist. Needs cargo-deb, which gets the options. FOLDER/image is what the Dockerfile takes
-# for its build stage.
+# such as package.sh x86_64-unknown-linux-gnu dist. Needs cargo-deb, which gets the options. FOLDER/image replaces the build
+# stage of the Dockerfile.
 set -euo pipefail
 
 target=$1 folder=$(realpath --canonicalize-missing "$2")

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Lists the crates that the program for a target is made of, with versions, checksums and licences, as CycloneDX:
+# Lists the crates of the program for a target, with versions, checksums and licences, as CycloneDX:
 #
 #     sbom.sh TARGET FOLDER
 #
-# such as sbom.sh x86_64-unknown-linux-gnu dist. Needs cargo-cyclonedx. Neither crates of tests nor of build scripts are listed.
+# such as sbom.sh x86_64-unknown-linux-gnu dist. Needs cargo-cyclonedx. Crates of tests and build scripts are not listed.
 set -euo pipefail
 
 target=$1 folder=$(realpath --canonicalize-missing "$2")

@@ -222,6 +222,45 @@ def measure_memory():
     return results
 
 
+def download(url, encoding):
+    """Seconds and bytes of a response, as it is on the wire."""
+    began = time.monotonic()
+    with urllib.request.urlopen(urllib.request.Request(url, headers={"Accept-Encoding": encoding})) as response:
+        size = sum(map(len, iter(lambda: response.read(1 << 20), b"")))
+    return time.monotonic() - began, size
+
+
+def stream_translations():
+    readers = 16
+    with api(series=1_000_000) as root, exporter(root) as (process, url):
+        stream = url.removesuffix("metrics") + "translations.json"
+        polled = memory(process.pid)[1]
+        table("response at 1,000,000 series", "seconds", "MB", "memory now", "at peak")
+        took = {}
+        for name, address, encoding in (
+            ("/metrics, gzip", url, "gzip"),
+            ("/metrics", url, "identity"),
+            ("/translations.json, gzip", stream, "gzip"),
+            ("/translations.json", stream, "identity"),
+        ):
+            say(f"downloading {name} at 1,000,000 series")
+            took[name], size = download(address, encoding)
+            row(name, f"{took[name]:.2f}", f"{size / 1e6:.1f}", *(f"{mib:.1f} MiB" for mib in memory(process.pid)))
+        say(f"{readers} readers of /translations.json at 1,000,000 series pause")
+        with contextlib.ExitStack() as stack:
+            pausing = [stack.enter_context(urllib.request.urlopen(stream)) for _ in range(readers)]
+            for reader in pausing:
+                reader.read(1 << 16)
+            # By then, the buffers of the sockets are full.
+            time.sleep(3)
+            now, peak = memory(process.pid)
+            row(f"{readers} readers that pause", "", "", f"{now:.1f} MiB", f"{peak:.1f} MiB")
+    return [
+        ("growth of peak memory by these downloads and by readers that pause, MiB", peak - polled, "at most 16"),
+        ("/translations.json of 1,000,000 series, s", took["/translations.json"], "below 5"),
+    ]
+
+
 def status_page():
     say("status page of 10,000 repositories by 30 languages")
     with api(repositories=10_000) as root, exporter(root) as (_, url):
@@ -258,6 +297,7 @@ def main():
         "during-polls": scrape_during_polls,
         "polls": compare_polls,
         "memory": measure_memory,
+        "translations": stream_translations,
         "page": status_page,
         "start": first_answer,
     }
