@@ -339,7 +339,7 @@ impl Instruments {
         at(&self.tls_handshake_failures, [("reason", reason)]).inc();
     }
 
-    /// Records the expiry of the certificate that is served from now on; `None` without one.
+    /// Records the expiry of the served certificate; `None` without one.
     pub fn certificate_expires(&self, at: Option<Timestamp>) {
         lock(&self.facts).certificate_expires_at = at;
     }

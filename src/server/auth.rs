@@ -230,8 +230,8 @@ impl Verifier {
         }
     }
 
-    /// Computes the digest of hash and password. A changed hash makes the digest of the old one
-    /// useless.
+    /// Computes the digest of hash and password. Since it covers the hash, a changed hash
+    /// invalidates a verified password.
     fn digest(&self, hash: &str, password: &str) -> Vec<u8> {
         // No hash has a colon, so the two parts are unambiguous.
         let both = format!("{hash}:{password}");

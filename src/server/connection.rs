@@ -41,7 +41,7 @@ const PIECE: usize = 128 * 1024;
 /// connection.
 const MAX_DISCARDED: usize = 1 << 20;
 
-/// The time that a request body has to arrive before it is no longer read.
+/// The time limit for reading a discarded request body.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serves a connection until it ends or is evicted.

@@ -8,7 +8,7 @@ pub trait Events: Debug + Send + Sync {
     /// Takes a failed TLS handshake with a client.
     fn handshake_failed(&self, failure: HandshakeFailure);
 
-    /// Takes the expiry of the certificate that is served from now on; `None` without one.
+    /// Takes the expiry of the newly served certificate; `None` without one.
     fn certificate_expires(&self, at: Option<Timestamp>);
 }
 

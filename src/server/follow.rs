@@ -2,7 +2,7 @@
 //! each second.
 //!
 //! If the content on disk differs from the active content, the follower notifies the owner of the
-//! active configuration, who reads the files again and decides. That read can fail by chance, so
+//! active configuration, which reads the files again and decides. Its read can fail by chance, so
 //! the follower repeats the notification each minute until the contents agree.
 
 use crate::server::{

@@ -19,7 +19,7 @@ pub struct BindError {
     error: io::Error,
 }
 
-/// Listens on all `addresses`. An address that an earlier listener covers adds none.
+/// Listens on all `addresses`. An address that an earlier listener covers adds no listener.
 ///
 /// An address without a host (`:10018`) stands for all addresses, IPv6 and IPv4, or only IPv4 on a
 /// machine without IPv6. A name stands for all its addresses; addresses that this machine lacks are

@@ -59,7 +59,7 @@ pub struct Supervisor {
     connections: Mutex<Vec<Weak<Connection>>>,
 }
 
-/// The state of a connection that decides about its end.
+/// A connection, as the supervisor sees it.
 #[derive(Debug)]
 pub struct Connection {
     pub peer: SocketAddr,
@@ -107,8 +107,7 @@ impl Default for Supervisor {
     }
 }
 
-/// Raises the soft limit of open files, which many systems keep low for old programs, to the hard
-/// one.
+/// Raises the soft limit of open files to the hard one: many systems keep it low for old programs.
 fn raise_limit_of_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -257,7 +256,7 @@ impl Connection {
 #[derive(Debug)]
 pub struct UnderWay {
     connection: Arc<Connection>,
-    /// The deadline that no progress can move.
+    /// The latest possible deadline.
     last: Instant,
 }
 

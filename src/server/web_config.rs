@@ -37,10 +37,10 @@ pub struct WebConfigError {
 }
 
 /// A valid web configuration file with the contents of the files that it names. The default stands
-/// for a missing file and protects nothing.
+/// for no file and protects nothing.
 #[derive(Default)]
 pub struct WebConfigFile {
-    /// The files that were read, to notice changes.
+    /// The files as they were read, to notice changes.
     pub(crate) files: Files,
     /// `None` serves without TLS.
     pub(crate) tls: Option<Tls>,

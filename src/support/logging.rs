@@ -170,7 +170,7 @@ impl Entries {
         self.0[name] = value.into();
     }
 
-    /// Formats the entries as logfmt. A value that is not a plain word is quoted as in JSON.
+    /// Formats the entries as logfmt. Values other than plain words are quoted as in JSON.
     fn logfmt(&self) -> String {
         let is_plain =
             |c: char| c.is_alphanumeric() || c.is_ascii_graphic() && !"\"=\\".contains(c);
@@ -280,7 +280,8 @@ mod tests {
             );
         });
         let expected = "level=info target=translation_exporter::support::logging::tests \
-                        msg=\"x\\ny\" repo=\"a\\nts=1 level=error\\r\\u001b]0;x\\u0007\\u009b1m\\u202e\"\n";
+                        msg=\"x\\ny\" \
+                        repo=\"a\\nts=1 level=error\\r\\u001b]0;x\\u0007\\u009b1m\\u202e\"\n";
         assert_eq!(lines, [expected]);
     }
 

@@ -1,4 +1,4 @@
-//! The tables of the docs list exactly what the program exposes, accepts and serves.
+//! The tables in the docs, compared with the metrics, keys and paths of the program.
 
 use crate::support::{Api, Exporter, Exposition, Setup, http};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ const README: &str = include_str!("../../README.md");
 const CONFIGURATION: &str = include_str!("../../deploy/configuration.md");
 const METRICS: &str = include_str!("../../deploy/metrics.md");
 
-/// The rows of all tables of `page` whose header begins with `head`; cells without backquotes.
+/// Returns the rows of all tables of `page` whose header begins with `head`, without backquotes.
 fn rows(page: &str, head: &str) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut within = false;
@@ -28,7 +28,7 @@ fn rows(page: &str, head: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// An exporter in whose metrics each family has samples.
+/// Starts an exporter that exposes at least one sample of each family.
 fn exporter_that_shows_everything(api: &Api) -> Exporter {
     let setup = Setup::for_api(api)
         .set("web.enable_lifecycle", "true")
@@ -60,7 +60,8 @@ fn the_table_of_metrics_is_what_is_exposed() {
     let needs_tls =
         documented.remove("translation_exporter_tls_certificate_expiry_timestamp_seconds");
     assert_eq!(needs_tls, Some(("gauge".to_owned(), BTreeSet::new())));
-    // Each needs a situation of its own: a hold, a poll under way, a fall, an entry of `targets`.
+    // Each of these needs another situation: a hold, a poll under way, a fall, an entry of
+    // `targets`.
     for name in [
         "translation_exporter_api_held_until_timestamp_seconds",
         "translation_exporter_poll_started_timestamp_seconds",
@@ -75,7 +76,7 @@ fn the_table_of_metrics_is_what_is_exposed() {
     assert_eq!(documented, exposed);
 }
 
-/// Names as they are stored, with the type and all labels, the exporter's and the domain's.
+/// Returns each metric as stored by Prometheus: name, type and all labels, of exporter and domain.
 fn exposed(metrics: &Exposition) -> BTreeMap<String, (String, BTreeSet<String>)> {
     let mut exposed = BTreeMap::new();
     for family in metrics

@@ -1,4 +1,4 @@
-//! What the API reports is what every official reader of the exposition reads, byte for byte.
+//! Round trips: every official parser reads the API's names and numbers byte for byte.
 
 use crate::support::{
     Api, Exporter, Exposition, Repo, Setup, eventually,
@@ -13,7 +13,7 @@ use std::{
     thread,
 };
 
-/// Names that reveal wrong escaping; each has the form owner/repo.
+/// Names that expose wrong escaping, all of the form owner/repo.
 const NAMES: [&str; 13] = [
     "quotes/\"double\" 'single'",
     "backslash/at the end\\",
@@ -30,7 +30,7 @@ const NAMES: [&str; 13] = [
     "spaces/  two at both ends  ",
 ];
 
-/// An exporter of repositories with these names.
+/// Starts an exporter for repositories with these names.
 fn odd_names() -> Exporter {
     let repo =
         |(id, name): (u64, &str)| Repo::new(id, name).languages(&[(name, 12.5), ("de", 100.0)]);
@@ -40,7 +40,7 @@ fn odd_names() -> Exporter {
     exporter
 }
 
-/// The scrape as the official Python parser of this format reads it.
+/// Parses the scrape with the official Python parser of its format.
 fn read_by_python(text: &str, format: &str) -> Exposition {
     let script = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -77,7 +77,7 @@ fn assert_has_the_odd_names(metrics: &Exposition) {
     assert_eq!(metrics.count(RATIO), 2 * NAMES.len());
 }
 
-/// Runs a program with this on its stdin; it must succeed.
+/// Runs a program with this stdin and asserts that it succeeds.
 fn piped(command: &mut Command, input: &[u8]) -> String {
     let command = command
         .stdin(Stdio::piped())
@@ -128,7 +128,7 @@ fn the_official_python_parsers_read_what_the_api_reports() {
 
 #[test]
 #[ignore = "needs promtool and curl: tests/run.sh installs them"]
-fn promtool_accepts_the_text_format_and_curl_reads_the_whole_of_a_compressed_scrape() {
+fn promtool_accepts_the_text_and_curl_reads_a_compressed_scrape() {
     let exporter = odd_names();
     let text = exporter.scrape_text(Format::Text);
     assert_eq!(

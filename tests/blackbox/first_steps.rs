@@ -1,5 +1,5 @@
-//! What fails in the first ten minutes is reported with a hint by every command: in the terminal, in the log, on the status
-//! page and in the answer of `/-/ready`.
+//! The failures of the first ten minutes: each command reports them with a hint, and so do the log,
+//! the status page and `/-/ready`.
 
 use crate::support::{Api, Reply, Repo, Setup, Target, eventually, http, tls::Certificate, until};
 use std::{
@@ -9,7 +9,8 @@ use std::{
     thread,
 };
 
-/// The address of a proxy that answers each CONNECT with `status`, and then connects to `api`, whatever the host was.
+/// Returns the address of a proxy that answers each CONNECT with `status` and then connects to
+/// `api`, for any requested host.
 fn proxy(status: &'static str, api: Option<SocketAddr>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -38,7 +39,7 @@ fn tunnel(mut client: TcpStream, status: &str, api: Option<SocketAddr>) -> io::R
     server.shutdown(Shutdown::Both)
 }
 
-/// Each command that cannot go on says each of `words`.
+/// Asserts that each failing command mentions all `words`.
 fn each_command_says(setup: impl Fn() -> Setup, words: &[&str]) {
     let setup = || {
         setup()
@@ -101,7 +102,8 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
     api.accept_key("another");
     let words = [
         "status 401 Unauthorized",
-        "check the key that api.key_file or api.key gives, or create a new one in the account's settings",
+        "check the key that api.key_file or api.key gives, or create a new one in the account's \
+         settings",
     ];
     each_command_says(|| Setup::for_api(&api), &words);
 }
@@ -166,7 +168,7 @@ fn an_account_without_repositories_is_reported() {
 }
 
 #[test]
-fn filters_and_a_scale_that_cannot_be_meant_are_pointed_out_before_the_start() {
+fn implausible_filters_and_scales_are_reported_before_the_start() {
     let api = Api::start([Repo::new(1, "owner/repo").languages(&[("de", 0.5)])]);
     let online = |setup: Setup| {
         let output = setup.arguments(&["check-config", "--online"]).run();
@@ -230,7 +232,7 @@ fn the_web_configuration_is_described_where_there_is_one() {
 fn a_proxy_that_works_is_used() {
     let api = Api::start_tls(Certificate::Good);
     let proxy = proxy("200 OK", Some(api.address));
-    // Only the proxy knows what to connect to.
+    // The host has no address: only the proxy can reach the API.
     let setup = || {
         Setup::for_api(&api)
             .set("api.base_url", "https://api.example.com:1")

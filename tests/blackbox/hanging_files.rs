@@ -1,5 +1,6 @@
-//! A file that never responds, such as a pipe without a writer or a lost network disk: signals end the program all the
-//! same, at the start and in a reload, and a reload that hangs is refused.
+//! Files that never respond, such as a pipe without a writer or a file on a lost network disk.
+//! Signals still end the program, both at the start and during a reload, and a reload that hangs is
+//! refused.
 
 use crate::support::{Api, Setup, api::KEY, eventually, http};
 use std::{
@@ -17,9 +18,10 @@ fn make_pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Waits until the exporter reads from a pipe. Until what this returns is dropped, nothing is written and the pipe has no end.
+/// Waits until the exporter reads from a pipe. The pipe has no end until the returned writer is
+/// dropped.
 fn wait_until_it_hangs(pipe: &Path) -> File {
-    // With this flag, opening a pipe without a reader is an error.
+    // With this flag, opening fails as long as the pipe has no reader.
     let opened = || {
         File::options()
             .write(true)
@@ -92,7 +94,7 @@ fn a_reload_that_hangs_is_refused_and_later_ones_are_not() {
     let successful = "translation_exporter_config_last_reload_successful";
     assert_eq!(exporter.metrics().value(successful, &[]), Some(0.0));
 
-    // The one that was given up reads no longer, so that the next one to read is waited for.
+    // The abandoned reload no longer reads, so the next reader belongs to the next reload.
     drop(wait_until_it_hangs(&path));
     let web_file = exporter.folder.path().join("web.yaml");
     fs::write(web_file, "rate_limit: {interval: 1ms, burst: 2000}\n").unwrap();
@@ -105,7 +107,7 @@ fn a_reload_that_hangs_is_refused_and_later_ones_are_not() {
     drop(pipe);
     assert_eq!(reload().status, 200);
     assert_eq!(exporter.metrics().value(successful, &[]), Some(1.0));
-    // The log is written beside the work that it tells of.
+    // The log is written by another thread, so the line may come later.
     let log = eventually("both reloads are logged", || {
         let log = exporter.log();
         (log.matches(RELOADED).count() >= 2).then_some(log)
@@ -135,7 +137,8 @@ fn a_key_file_that_hangs_does_not_delay_the_end() {
     let file = setup.file("key", KEY);
     let mut exporter = setup.set("api.key_file", &file).start();
     exporter.wait_until_fresh(1);
-    // Opening the file hangs while this script holds a lease on it, which Linux allows for 45 s. It ends with its input.
+    // Opening the file hangs while this script holds a lease on it, for which Linux allows 45 s.
+    // The script ends with its stdin.
     let lease = "import fcntl, signal, sys\n\
         signal.signal(signal.SIGIO, signal.SIG_IGN)\n\
         file = open(sys.argv[1], 'r+')\n\

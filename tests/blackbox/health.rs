@@ -1,4 +1,5 @@
-//! `health` asks the exporter with the same configuration whether it is healthy, and reports that by its exit code.
+//! `health` requests `/-/healthy` from the exporter with the same configuration. Its exit code
+//! reports the response.
 
 use crate::support::{
     Api, Exporter, Setup,
@@ -16,7 +17,7 @@ use std::{
     thread,
 };
 
-/// Runs `health` with nothing of the API in its configuration; it must end with this code.
+/// Runs `health` without any key of the API section and asserts its exit code.
 fn health(listen_address: &str, web_file: Option<&Path>, code: i32) -> Finished {
     let web_file = web_file.map_or("", |file| file.to_str().unwrap());
     let setup = Setup::new(&["health"])
@@ -32,7 +33,7 @@ fn health(listen_address: &str, web_file: Option<&Path>, code: i32) -> Finished 
     output
 }
 
-/// An exporter with this web configuration file and, beside it, a certificate and its key.
+/// Starts an exporter with this web configuration file, beside a certificate and its key.
 fn protected(web_file: &str) -> Exporter {
     let setup = Setup::for_url("http://127.0.0.1:1");
     let certified = rcgen::generate_simple_self_signed(["elsewhere.test".to_owned()]).unwrap();
@@ -71,7 +72,7 @@ fn no_answer_no_listener_and_another_answer_than_200_are_not_healthy() {
     let address = silent.local_addr().unwrap().to_string();
     health(&address, None, 1);
     let exporter = Setup::for_url("http://127.0.0.1:1").start();
-    // The first never answers, the second does.
+    // The first server never responds, the second does.
     health(&format!("{address},{}", exporter.address), None, 0);
     let refusing = http::refusing_address().to_string();
     health(&refusing, None, 1).assert_failed(1, &[&refusing, "refused"]);
@@ -89,20 +90,21 @@ fn no_answer_no_listener_and_another_answer_than_200_are_not_healthy() {
 fn passwords_and_a_certificate_for_another_name_do_not_matter() {
     let hash = bcrypt::hash("secret", 4).unwrap();
     let exporter = protected(&format!(
-        "tls_server_config: {{cert_file: cert.pem, key_file: key.pem}}\nbasic_auth_users: {{someone: {hash}}}\n"
+        "tls_server_config: {{cert_file: cert.pem, key_file: key.pem}}\n\
+         basic_auth_users: {{someone: {hash}}}\n"
     ));
     let file = exporter.folder.path().join("web.yaml");
     health(&exporter.address.to_string(), Some(&file), 0);
-    // The file is read while it is being written.
+    // Imitates a file that is still being written.
     fs::write(&file, "torn: [").unwrap();
     health(&exporter.address.to_string(), Some(&file), 0);
-    // Among many.
+    // A dozen listen addresses work like one.
     let address = exporter.address.to_string();
     health(&[&*address; 12].join(","), Some(&file), 0);
 }
 
 #[test]
-fn a_web_configuration_file_that_is_not_in_force_yet_or_no_longer_does_not_matter() {
+fn health_works_while_the_web_configuration_file_is_not_active() {
     let tls = "tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n";
     for (in_force, file) in [(tls, ""), ("", tls), ("", "torn: [")] {
         let exporter = protected(in_force);
@@ -112,7 +114,8 @@ fn a_web_configuration_file_that_is_not_in_force_yet_or_no_longer_does_not_matte
     }
 }
 
-/// A server that does this with each connection, and a web configuration file that says that the exporter speaks TLS.
+/// Runs `health` with a web configuration file that promises TLS, against a server that passes each
+/// connection to `serve`. Returns the exit code.
 fn other_program(serve: impl Fn(TcpStream) + Send + 'static) -> i32 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -146,7 +149,7 @@ fn a_port_of_another_program_is_not_taken_for_an_exporter_with_tls() {
     };
     let plain = answer(b"HTTP/1.1 404 Not Found\r\n\r\n");
     assert_eq!(other_program(plain), 1, "speaks no TLS");
-    // RFC 8446, 6: a record of an alert, fatal, protocol_version.
+    // An alert record (RFC 8446, 6): fatal, protocol_version.
     let alert = answer(&[21, 3, 3, 0, 2, 2, 70]);
     assert_eq!(other_program(alert), 1, "speaks another TLS");
     let handshake = |then: fn(&mut StreamOwned<ServerConnection, TcpStream>)| {
@@ -176,12 +179,12 @@ fn a_port_of_another_program_is_not_taken_for_an_exporter_with_tls() {
 fn where_client_certificates_are_mandatory_the_alert_is_enough() {
     for versions in ["", ", max_version: TLS12"] {
         let exporter = protected(&format!(
-            "tls_server_config: {{cert_file: cert.pem, key_file: key.pem, client_ca_file: cert.pem, client_auth_type: \
-             RequireAndVerifyClientCert{versions}}}\n"
+            "tls_server_config: {{cert_file: cert.pem, key_file: key.pem, \
+             client_ca_file: cert.pem, client_auth_type: RequireAndVerifyClientCert{versions}}}\n"
         ));
         let file = exporter.folder.path().join("web.yaml");
         health(&exporter.address.to_string(), Some(&file), 0);
-        // What weakens the protection is not in force.
+        // A change that weakens the protection is not active yet.
         fs::write(
             &file,
             "tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n",

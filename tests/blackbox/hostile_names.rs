@@ -1,5 +1,5 @@
-//! Names from the API that a terminal, a browser, a spreadsheet or a forge would interpret reach every
-//! output as text.
+//! Hostile names: every output shows names as text, even if a terminal, browser, spreadsheet or
+//! forge would interpret them.
 
 use crate::support::{
     Api, Repo, Setup,
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 const COUNT: u32 = 11;
 
-/// Each of these names a repository and, in every repository, a language.
+/// Each of these is the name of a repository and, in every repository, of a language.
 const NAMES: [&str; COUNT as usize] = [
     "pipe|`code`/<script>alert(1)</script>",
     "=cmd|' /C calc'!A0/x",
@@ -25,7 +25,7 @@ const NAMES: [&str; COUNT as usize] = [
     "::add-mask::x/@octocat #12 <!-- ![](//example.com/x.png)",
 ];
 
-/// An account of repositories with these names, and of one whose name has 10 kB.
+/// Returns an API with repositories of these names, and one with a name of 10 kB.
 fn hostile() -> Api {
     let languages: Vec<_> = NAMES.iter().map(|name| (*name, 12.5)).collect();
     let repositories = (1..).zip(NAMES);
@@ -36,7 +36,7 @@ fn hostile() -> Api {
     Api::start(repositories)
 }
 
-/// What `once --output FORMAT` prints, and its gate says on stderr, which fails.
+/// Returns the stdout of `once --output FORMAT` and the stderr of its failing gate.
 fn once(api: &Api, format: &str) -> String {
     let output = Setup::for_api(api)
         .set("api.max_attempts", "1")
@@ -49,7 +49,7 @@ fn once(api: &Api, format: &str) -> String {
     output.stdout
 }
 
-/// Asserts that nothing in a text for people steers the program that shows it, or hides.
+/// Asserts that a text for people contains no control sequence and no invisible character.
 fn assert_shows_text_alone(output: &str, text: &str) {
     let is_hidden = |c: &char| {
         (c.is_control() && *c != '\n')
@@ -119,7 +119,7 @@ fn the_page_and_its_file_show_names_as_text() {
     }
 }
 
-/// The values of a member that is text.
+/// Returns the values of a text member.
 fn names<'a>(objects: &'a [Value], member: &str) -> BTreeSet<&'a str> {
     let texts = objects
         .iter()

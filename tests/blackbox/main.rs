@@ -1,7 +1,8 @@
-//! The black-box tests: the built program against an API over real sockets, one file for each promise.
+//! The black-box tests: the built program against an API over real sockets, a file for each
+//! promise.
 //!
-//! One binary for all of them, so that they are linked once and run beside each other. Those marked `#[ignore]` need
-//! something installed; `tests/run.sh` installs it and runs them too.
+//! All tests are in one binary: they are linked once and run in parallel. Tests marked `#[ignore]`
+//! need installed programs; `tests/run.sh` installs these and runs them too.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! `once` polls once, prints what was read, and reports by its exit code whether that is everything.
+//! `once` polls once and prints the result. Its exit code says if the result is complete.
 
 use crate::support::{
     Api, Exposition, Reply, Repo, Setup, Target,
@@ -21,7 +21,7 @@ fn once(api: &Api, output: &str) -> Setup {
         .arguments(&["once", "--output", output])
 }
 
-/// What was printed.
+/// Returns the stdout.
 fn printed(output: &Finished, format: Format) -> Exposition {
     exposition::parse(&output.stdout, format)
         .unwrap_or_else(|error| panic!("{error}\n\n{}", output.stdout))
@@ -66,7 +66,7 @@ fn the_table_is_coloured_only_on_a_terminal_and_without_no_color() {
         "{in_a_file}"
     );
     assert!(!in_a_file.contains('\u{1b}'), "{in_a_file}");
-    // script(1) gives it a terminal.
+    // script(1) provides a terminal.
     let in_script = "exec script --quiet --return --command \"$0 $* 2>/dev/null\" /dev/null";
     for (no_color, is_coloured) in [("", true), ("1", false)] {
         let setup = once(&api, "table")
@@ -151,7 +151,7 @@ fn a_bad_command_line_or_configuration_ends_with_2_and_nothing_is_printed() {
 }
 
 #[test]
-fn the_progress_clock_and_the_last_good_data_outlive_a_run_with_a_state_file() {
+fn a_state_file_keeps_clocks_and_last_good_data_between_runs() {
     let api = two();
     let setup = once(&api, "text").set("state.file", "state.json");
     let clock = |setup: &Setup| {
@@ -173,7 +173,7 @@ fn the_progress_clock_and_the_last_good_data_outlive_a_run_with_a_state_file() {
 }
 
 #[test]
-fn beside_a_daemon_that_uses_the_state_file_it_says_how_to_run_without_one() {
+fn once_beside_a_daemon_says_how_to_run_without_a_state_file() {
     let api = two();
     let daemon = Setup::for_api(&api)
         .set("state.file", "state.json")
@@ -207,11 +207,11 @@ fn beside_a_daemon_that_uses_the_state_file_it_says_how_to_run_without_one() {
 }
 
 #[test]
-fn on_a_terminal_the_bar_begins_at_0_and_is_drawn_once_after_a_line_of_the_log() {
+fn the_bar_begins_at_0_and_is_redrawn_once_after_a_log_line() {
     let api = Api::of(4);
     api.fault(Target::Languages(2), Reply::status(500));
     let terminal = "exec script -qfec \"$0 $* >/dev/null\" /dev/null";
-    // Slow enough for each step to be drawn.
+    // The API is slow enough for each step to be drawn.
     let setup = once(&api, "json")
         .set("api.requests_per_second", "10")
         .set("api.concurrency", "1");
@@ -222,7 +222,7 @@ fn on_a_terminal_the_bar_begins_at_0_and_is_drawn_once_after_a_line_of_the_log()
     let mut positions: Vec<_> = frames
         .filter_map(|frame| frame.split_once("/4")?.0.split(' ').next_back())
         .collect();
-    // A third line, at the end of the poll, may come before the bar is cleared or after.
+    // A third log line, at the end of the poll, may precede or follow the clearing of the bar.
     assert!(
         (7..=8).contains(&positions.len()),
         "each line of the log makes room, and the bar comes back: {positions:?}"
@@ -273,7 +273,7 @@ fn what_is_wrong_besides_the_poll_is_said_once_on_stderr() {
     assert!(!first.stderr.contains("level=warn"), "{}", first.stderr);
     let state = setup.folder.path().join("state.json");
     let text = fs::read_to_string(&state).unwrap();
-    // As if a clock that was years ahead had been in force.
+    // Imitates a state that was written while the clock was years ahead.
     fs::write(&state, text.replace("\"clock\":1", "\"clock\":4")).unwrap();
     let second = setup.run();
     assert_eq!(second.code, Some(0), "{}", second.stderr);

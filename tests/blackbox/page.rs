@@ -1,6 +1,6 @@
-//! The status page in a browser: it opens, searches, sorts and turns pages without a script, has its colours under
-//! its strict policy in light and dark, its answers are on the first screen, the keyboard reaches everything in order, and
-//! nothing of it is cut off on any screen.
+//! The status page in a browser. Search, sorting and paging work without scripts, the colours apply
+//! under the strict policy in light and dark mode, the answers are on the first screen, the
+//! keyboard reaches all controls in order, and no content is cut off on any screen.
 
 use crate::support::{Api, Exporter, Repo, Setup};
 use std::{path::Path, process::Command};
@@ -21,7 +21,7 @@ fn browse(test: &str, exporter: &Exporter) {
     );
 }
 
-/// The demo, which has overdue and stalled translations above its table.
+/// Starts the demo, which has overdue and stalled translations above its table.
 fn demo() -> Exporter {
     let exporter = Setup::new(&["demo"])
         .set("web.listen_addresses", "127.0.0.1:0")
@@ -32,7 +32,7 @@ fn demo() -> Exporter {
 
 #[test]
 #[ignore = "needs Chromium and playwright-core: tests/run.sh installs them"]
-fn a_person_searches_sorts_turns_pages_and_switches_refreshing_without_scripts() {
+fn search_sorting_paging_and_refreshing_work_without_scripts() {
     let repositories = (1..=450u32).map(|number| {
         let owner = if number % 3 == 0 { "acme" } else { "other" };
         Repo::new(number.into(), &format!("{owner}/{number:03}"))

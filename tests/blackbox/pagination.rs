@@ -1,4 +1,4 @@
-//! The listing is read to its end, whatever the server does to the size of its pages and however ids are spelled.
+//! Pagination: the listing is read to its end at any page size, with ids in any spelling.
 
 use crate::support::{Api, Reply, Repo, Setup, Target, exposition::INFO};
 
@@ -17,7 +17,7 @@ fn reads_every_page_of_a_server_that_caps_them_below_the_limit() {
         .iter()
         .map(|request| request.query("after"))
         .collect();
-    // One more request gets the empty page.
+    // The last request gets the empty page.
     assert_eq!(
         cursors,
         [
@@ -39,7 +39,7 @@ fn reads_every_page_of_a_server_that_caps_them_below_the_limit() {
 }
 
 #[test]
-fn the_page_size_is_as_configured_and_ids_are_exact_however_they_are_spelled() {
+fn the_page_size_is_obeyed_and_ids_of_any_spelling_are_exact() {
     let spelled = |id: u64, json: &str| {
         let entry =
             format!(r#"{{"id":{json},"name":"ids/{id}","created_at":"2024-05-06T07:08:09Z"}}"#);

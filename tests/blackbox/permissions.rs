@@ -7,12 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Root may read and write anything. If the test runs as root, the program runs as the user nobody, from a copy that this
-/// user can execute.
+/// Root may read and write any file. If the test runs as root, the program runs as the user nobody,
+/// from a copy that this user can execute.
 const AS_NOBODY: &str = "[ $(id -u) -ne 0 ] || { cp \"$0\" program; chmod 755 .; \
                          exec setpriv --reuid=65534 --regid=65534 --clear-groups ./program \"$@\"; }";
 
-/// Runs `once` with a state file that it has written before and a folder that belongs to its user.
+/// A runner of `once` with an existing state file, in a folder that belongs to its user.
 struct Once {
     setup: Setup,
     folder: PathBuf,
@@ -49,7 +49,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn a_folder_or_file_without_permission_is_refused_with_a_hint_and_nothing_is_changed() {
+fn missing_permissions_are_refused_with_a_hint_and_no_change() {
     let api = Api::of(1);
     for (folder, file, lock, action, hint) in [
         (
@@ -100,11 +100,12 @@ fn a_folder_or_file_without_permission_is_refused_with_a_hint_and_nothing_is_cha
 }
 
 #[test]
-fn a_folder_that_cannot_be_synced_is_not_reported_as_if_the_previous_state_were_still_there() {
+fn a_failed_sync_of_the_folder_does_not_claim_the_previous_state() {
     let api = Api::of(1);
     let once = Once::new(&api);
     api.put([repo(1).languages(&[("new", 60.0)])]);
-    // Without the permission to read it, the program can replace a file in the folder, but cannot open the folder to sync it.
+    // Without read permission, the program can replace a file in the folder, but cannot open the
+    // folder to sync it.
     set_mode(&once.folder, 0o333);
     let output = once.setup.run();
     set_mode(&once.folder, 0o755);

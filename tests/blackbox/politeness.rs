@@ -1,4 +1,4 @@
-//! An API that fails, or that refuses the key, gets no more requests than it should, and each request is counted.
+//! Politeness: an API that fails or refuses the key gets few requests, and each request is counted.
 
 use crate::support::{
     Api, Exposition, Reply, Setup, Target, api::KEY, eventually, exposition::RATIO,
@@ -102,7 +102,8 @@ fn twenty_broken_repositories_do_not_starve_twenty_good_ones() {
         "the broken ones were never read"
     );
     let requests = metrics.sum("translation_exporter_api_requests_total", &[]);
-    // A poll makes 42 requests at most, and the retries of its budget; one more poll may be under way.
+    // A poll makes at most 42 requests and the retries of its budget. One more poll may be under
+    // way.
     let most = (metrics.polls() + 1.0) * (42.0 * 1.25 + 10.0);
     assert!(
         requests <= most,
@@ -133,7 +134,7 @@ fn no_more_requests_are_in_flight_than_allowed() {
 }
 
 #[test]
-fn each_request_carries_the_key_is_counted_and_has_one_debug_line_without_the_key() {
+fn each_request_has_the_key_a_count_and_a_debug_line_without_the_key() {
     let api = Api::of(7);
     api.script(Target::Languages(3), |request| {
         (request.nth == 0).then(|| Reply::status(503))

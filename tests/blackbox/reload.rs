@@ -1,4 +1,4 @@
-//! A configuration that is read again while the exporter runs: a good change takes effect as a whole, a bad one not at all.
+//! Reloads: a valid configuration takes effect as a whole, an invalid one changes nothing.
 
 use crate::support::{
     Api, Exporter, Setup, Target,
@@ -12,13 +12,13 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 const SUCCESSFUL: &str = "translation_exporter_config_last_reload_successful";
 const SUCCESS_TIME: &str = "translation_exporter_config_last_reload_success_timestamp_seconds";
 
-/// A web configuration file that refuses nothing.
+/// A web configuration file whose limit no test reaches.
 const RATE_LIMIT: &str = "rate_limit: {interval: 1ms, burst: 1000}\n";
 
 /// Keys of the configuration and their values as YAML.
 type Keys<'a> = &'a [(&'a str, &'a str)];
 
-/// An exporter whose whole configuration is a file.
+/// An exporter that is configured by a file alone.
 struct Reloadable {
     exporter: Exporter,
     file: PathBuf,
@@ -46,7 +46,7 @@ impl Reloadable {
         http::request(method, self.exporter.address, "/-/reload", &[]).unwrap()
     }
 
-    /// Changes the file to these keys, which has to succeed.
+    /// Writes these keys and asserts that the reload succeeds.
     fn change(&self, keys: Keys) {
         self.write(keys);
         let response = self.reload("POST");
@@ -57,7 +57,7 @@ impl Reloadable {
         );
     }
 
-    /// Whether the last reload was a success, and when the last successful one was.
+    /// Returns the success of the last reload and the time of the last successful one.
     fn reported(&self) -> (f64, f64) {
         let metrics = self.exporter.metrics();
         (
@@ -67,7 +67,7 @@ impl Reloadable {
     }
 }
 
-/// A configuration file with these keys, besides those that every test here needs.
+/// Returns a configuration file with these keys and the keys that every test here needs.
 fn yaml(base_url: &str, keys: Keys) -> String {
     let base = [
         ("api.base_url", base_url),
@@ -92,7 +92,7 @@ fn yaml(base_url: &str, keys: Keys) -> String {
     sections.into_iter().map(section).collect()
 }
 
-/// The page size of the newest request for the listing.
+/// Returns the page size in the newest request for the listing.
 fn newest_limit(api: &Api) -> String {
     api.requests(Target::Listing)
         .last()
@@ -103,7 +103,7 @@ fn newest_limit(api: &Api) -> String {
 }
 
 #[test]
-fn sighup_puts_a_good_change_in_force_without_a_lost_series_or_a_failed_scrape() {
+fn sighup_activates_a_valid_change_without_a_lost_series_or_scrape() {
     let api = Api::of(3);
     let daemon = Reloadable::start(&api, &[]);
     let exporter = &daemon.exporter;
@@ -122,7 +122,7 @@ fn sighup_puts_a_good_change_in_force_without_a_lost_series_or_a_failed_scrape()
         ]);
         exporter.signal("HUP");
         let filtered = f64::from(change % 2);
-        let metrics = exporter.wait_for("the filter is in force", |metrics| {
+        let metrics = exporter.wait_for("the filter is active", |metrics| {
             for kept in ["owner/repo-1", "owner/repo-3"] {
                 assert_eq!(metrics.ratio(kept, "de"), Some(0.5), "{kept}");
                 assert!(metrics.clock(kept, "de").is_some(), "{kept}");
@@ -167,7 +167,7 @@ fn a_faster_rate_a_shorter_interval_and_a_new_key_take_effect_at_once() {
 }
 
 #[test]
-fn a_reload_changes_the_log_the_scale_and_the_path_of_the_metrics_and_logs_the_changes() {
+fn a_reload_changes_log_scale_and_metrics_path_and_logs_the_changes() {
     let api = Api::of(3);
     let daemon = Reloadable::start(&api, &[]);
     daemon.exporter.wait_until_fresh(3);
@@ -191,11 +191,9 @@ fn a_reload_changes_the_log_the_scale_and_the_path_of_the_metrics_and_logs_the_c
             .unwrap()
             .starts_with('{')
     });
-    daemon
-        .exporter
-        .wait_for("the scale is in force", |metrics| {
-            metrics.ratio("owner/repo-1", "de") == Some(0.25)
-        });
+    daemon.exporter.wait_for("the scale is active", |metrics| {
+        metrics.ratio("owner/repo-1", "de") == Some(0.25)
+    });
     daemon.change(&[("web.telemetry_path", "/elsewhere")]);
     assert_eq!(daemon.exporter.status("/metrics"), 404);
     assert_eq!(daemon.exporter.status("/elsewhere"), 200);
@@ -288,12 +286,12 @@ fn a_bad_change_changes_nothing_and_shows_in_answer_log_and_metrics() {
         successful == 1.0 && reloaded_at > loaded_at,
         "{reloaded_at} after {loaded_at}"
     );
-    until("it is in force", || newest_limit(&api) == "9");
+    until("the change is active", || newest_limit(&api) == "9");
     assert_eq!(daemon.exporter.metrics().repositories("fresh"), 3.0);
 }
 
 #[test]
-fn a_refused_reload_is_made_up_for_once_the_web_configuration_file_is_right() {
+fn a_refused_reload_is_repeated_once_its_web_configuration_is_valid() {
     let api = Api::of(3);
     let web = ("web.config_file", "web.yml");
     let daemon = Reloadable::start(&api, &[web]);
@@ -306,10 +304,10 @@ fn a_refused_reload_is_made_up_for_once_the_web_configuration_file_is_right() {
     assert_ne!(newest_limit(&api), "9");
     fs::write(&web_file, RATE_LIMIT.replace("1000", "2000")).unwrap();
     until("nothing is refused any more", || daemon.reported().0 == 1.0);
-    until("all of it is in force", || newest_limit(&api) == "9");
+    until("the whole change is active", || newest_limit(&api) == "9");
     assert!(!daemon.exporter.get("/").text().contains("refused"));
 
-    // Without a signal in between, too; but what nobody asked for is not read.
+    // The reload also works without another signal. Changes that no signal announced stay unread.
     daemon.write(&[web, ("api.page_size", "10")]);
     fs::write(&web_file, "rate_limit: {").unwrap();
     until("it is refused", || daemon.reported().0 == 0.0);
@@ -320,7 +318,7 @@ fn a_refused_reload_is_made_up_for_once_the_web_configuration_file_is_right() {
 }
 
 #[test]
-fn a_refused_reload_does_not_hold_back_a_change_of_the_web_configuration_file() {
+fn a_refused_reload_does_not_delay_a_web_configuration_change() {
     let api = Api::of(1);
     let web = ("web.config_file", "web.yml");
     let daemon = Reloadable::start(&api, &[web]);
@@ -336,7 +334,7 @@ fn a_refused_reload_does_not_hold_back_a_change_of_the_web_configuration_file() 
         assert!(page.contains(bad) && page.contains("then reload"), "{page}");
         assert_eq!(daemon.reported().0, 0.0);
     }
-    // And what is wrong with the web configuration file itself is said.
+    // Mistakes in the web configuration file itself are reported too.
     fs::write(&web_file, "rate_limit: {bust: 1}\n").unwrap();
     daemon
         .exporter

@@ -1,10 +1,11 @@
-//! Many scrapers at once, while a large account is polled: each gets a whole answer, or the 503 of `web.max_requests`.
+//! Many concurrent scrapers during the poll of a large account. Each gets a complete response or
+//! the 503 of `web.max_requests`.
 
 use crate::support::{Api, Setup, Target, exporter::OPENMETRICS, http, until};
 use std::thread;
 
 #[test]
-fn a_hundred_scrapers_get_whole_answers_while_2000_repositories_are_polled() {
+fn a_hundred_scrapers_get_complete_responses_during_a_large_poll() {
     let api = Api::of(2000);
     let exporter = Setup::for_api(&api).set("api.concurrency", "32").start();
     let polled = || api.requests(Target::AllLanguages).len();
@@ -18,7 +19,8 @@ fn a_hundred_scrapers_get_whole_answers_while_2000_repositories_are_polled() {
                     let response =
                         http::get(exporter.address, "/metrics", &headers).expect("an answer");
                     match response.status {
-                        // `text` requires one whole gzip member, and whole OpenMetrics ends like this.
+                        // `text` requires a single complete gzip member. Complete OpenMetrics ends
+                        // with this line.
                         200 => assert!(response.text().ends_with("# EOF\n")),
                         503 => assert!(response.text().contains("web.max_requests")),
                         other => panic!("status {other}"),

@@ -1,8 +1,8 @@
-//! The key goes to the API's own origin and nowhere else.
+//! Secrecy: the API key reaches the API's own origin and no other place.
 
 use crate::support::{Api, Exporter, Reply, Setup, Target, api::KEY, exposition::Format};
 
-/// Everything that the exporter shows, in one text.
+/// Returns every output of the exporter in one text.
 fn everything_shown(exporter: &Exporter) -> String {
     let pages = [
         "/",
@@ -115,7 +115,7 @@ fn a_key_in_place_of_its_file_is_shown_nowhere() {
     let output = setup.run();
     output.assert_failed(2, &["api.key_file", "not shown"]);
     assert!(!output.stderr.contains("pasted"), "{}", output.stderr);
-    // A file of that name may be there at the start, and be gone at the next poll.
+    // A file of that name may exist at the start and be gone at the next poll.
     let file = setup.file("sk-live.a-key-that-was-pasted", KEY);
     let exporter = setup.start();
     std::fs::remove_file(file).unwrap();

@@ -1,4 +1,4 @@
-//! Slow clients: they delay neither scrapes nor the shutdown, and cannot pile up.
+//! Slow clients delay neither scrapes nor the shutdown, and their number is bounded.
 
 use crate::support::{Api, Exporter, Setup, http, until};
 use std::{
@@ -23,7 +23,7 @@ fn slow_client(exporter: &Exporter, begin: &[u8]) -> TcpStream {
 }
 
 #[test]
-fn clients_that_never_finish_a_request_or_never_take_an_answer_delay_neither_scrapes_nor_the_end() {
+fn clients_that_stall_delay_neither_scrapes_nor_the_shutdown() {
     let mut exporter = started();
     let begins: [&[u8]; 4] = [
         b"",
@@ -42,10 +42,10 @@ fn clients_that_never_finish_a_request_or_never_take_an_answer_delay_neither_scr
 }
 
 #[test]
-fn when_all_places_are_taken_the_connection_that_was_idle_for_longest_makes_room() {
+fn at_full_capacity_the_longest_idle_connection_is_evicted() {
     let exporter = started();
     let mut held = vec![slow_client(&exporter, b"GET ")];
-    // After these requests its bytes have been read, before those of all others.
+    // The exporter has read its bytes before the bytes of all later clients.
     for _ in 0..20 {
         assert_eq!(exporter.status("/-/healthy"), 200);
     }
@@ -57,7 +57,7 @@ fn when_all_places_are_taken_the_connection_that_was_idle_for_longest_makes_room
         stream
             .set_read_timeout(Some(Duration::from_millis(100)))
             .unwrap();
-        // Whether it was closed or reset, the read returns immediately.
+        // The read returns at once for both a closed and a reset connection.
         stream
             .read(&mut [0])
             .is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
@@ -67,7 +67,7 @@ fn when_all_places_are_taken_the_connection_that_was_idle_for_longest_makes_room
 }
 
 #[test]
-fn with_few_open_files_silent_clients_stop_neither_scrapes_nor_polls_nor_the_state() {
+fn silent_clients_with_few_open_files_stop_no_scrape_poll_or_save() {
     const WRITES: &str = "translation_exporter_state_writes_total";
     for (limit, clients) in [(64, 60), (128, 130)] {
         let api = Api::of(4);
@@ -93,7 +93,7 @@ fn with_few_open_files_silent_clients_stop_neither_scrapes_nor_polls_nor_the_sta
 }
 
 #[test]
-fn a_shortage_of_file_descriptors_is_logged_when_it_begins_and_when_it_ends() {
+fn a_shortage_of_file_descriptors_is_logged_at_its_begin_and_end() {
     let api = Api::of(1);
     let setup = Setup::for_api(&api)
         .set("poll.interval", "1h")

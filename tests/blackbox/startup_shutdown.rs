@@ -1,4 +1,4 @@
-//! What the probes say while the program starts and while the API is down, and why it does not start.
+//! Start and shutdown: the probes while the API is down, and failures to start.
 
 use crate::support::{Api, Reply, Setup, Target, until};
 use std::os::unix::net::UnixDatagram;
@@ -68,7 +68,7 @@ fn systemd_is_notified_and_its_watchdog_is_fed_only_where_there_is_one() {
         };
         if fed {
             notified("WATCHDOG=1");
-            // Again and again.
+            // The watchdog is fed repeatedly.
             notified("WATCHDOG=1");
         } else {
             notified("READY=1");
@@ -85,7 +85,7 @@ fn systemd_is_notified_and_its_watchdog_is_fed_only_where_there_is_one() {
     }
 }
 
-/// As with a hung log driver, `less`, or Ctrl-S.
+/// Imitates a hung log driver, `less` or Ctrl-S.
 #[test]
 fn a_stderr_that_nobody_reads_stops_neither_polls_nor_the_end() {
     const DROPPED: &str = "translation_exporter_log_lines_dropped_total";
@@ -112,7 +112,7 @@ fn a_stderr_that_nobody_reads_stops_neither_polls_nor_the_end() {
 #[test]
 fn where_no_thread_can_be_had_the_message_names_the_limits() {
     for command in ["serve", "once", "health"] {
-        // No thread can have a stack as large as all addresses.
+        // No address space has room for a stack of this size.
         let setup = Setup::for_url("http://127.0.0.1:1")
             .arguments(&[command])
             .variable("RUST_MIN_STACK", "140737488355328");

@@ -1,4 +1,4 @@
-//! What outlives the process: the progress clock and the last good data, whatever ended it.
+//! The state file: progress clock and last good data survive every kind of end.
 
 use crate::support::{
     Api, Exporter, Exposition, Reply, Repo, Setup, Target,
@@ -23,7 +23,7 @@ const DISCARDED: &str = "translation_exporter_state_discarded";
 const FALLEN: &str = "translation_fallen_from_ratio";
 const LAST_SUCCESS: &str = "translation_repository_last_success_timestamp_seconds";
 
-/// A folder for a state file, which outlives the exporters that use it.
+/// A folder for a state file. It outlives the exporters that use it.
 struct Kept {
     folder: TempDir,
     path: PathBuf,
@@ -40,7 +40,7 @@ impl Kept {
         Setup::for_api(api).set("state.file", self.path.to_str().unwrap())
     }
 
-    /// The names in the folder, in order.
+    /// Returns the sorted names of the files in the folder.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.folder).unwrap();
         let mut names: Vec<_> = entries
@@ -50,14 +50,15 @@ impl Kept {
         names
     }
 
-    /// Only the state and its lock are there, except while the next state is written.
+    /// Waits until the folder holds only the state and its lock: a write of the next state can be
+    /// under way.
     fn wait_until_nothing_else_is_there(&self) {
         until("the state and its lock are alone", || {
             self.names() == ["state.json", "state.json.lock"]
         });
     }
 
-    /// Waits for the state that is written after a whole poll.
+    /// Waits for the state that follows a complete poll.
     fn wait_until_a_poll_is_saved(&self) {
         until("a poll is saved", || {
             fs::read_to_string(&self.path)
@@ -65,14 +66,14 @@ impl Kept {
         });
     }
 
-    /// Runs an exporter until it has written its state, and ends it.
+    /// Runs an exporter until it has written its state, then ends it.
     fn fill(&self, api: &Api) {
         let mut exporter = self.setup(api).start();
         self.wait_until_a_poll_is_saved();
         exporter.end("TERM");
     }
 
-    /// Changes the time at which the languages were read.
+    /// Changes the time at which languages were read.
     fn set_read_at(&self, seconds: f64) {
         let text = fs::read_to_string(&self.path).unwrap();
         let (before, after) = text.split_once("\"read\":{\"at\":").unwrap();
@@ -83,7 +84,7 @@ impl Kept {
     }
 }
 
-/// Holds back every answer of the API until it is opened.
+/// A gate that holds all responses of the API until it opens.
 struct Gate(Arc<AtomicBool>);
 
 impl Gate {
@@ -104,7 +105,7 @@ impl Gate {
     }
 }
 
-/// A test that fails leaves no thread waiting.
+/// Opens the gate even if the test fails, so that no thread stays blocked.
 impl Drop for Gate {
     fn drop(&mut self) {
         self.open();
@@ -140,7 +141,7 @@ fn errors(exporter: &Exporter) -> Vec<String> {
 
 const REPOSITORIES: u64 = 300;
 
-/// What the API reports in a session: every completion rises in every third.
+/// Returns the reported completion in a session: in every third, all completions rise.
 fn completion(session: u64, id: u64) -> f64 {
     f64::from(u32::try_from((session + id % 3) / 3).unwrap())
 }
@@ -149,7 +150,7 @@ fn repositories(session: u64) -> impl Iterator<Item = Repo> {
     (1..=REPOSITORIES).map(move |id| repo(id).languages(&[("de", completion(session, id))]))
 }
 
-/// Completion and clock of each repository, in the order of their ids.
+/// Returns completion and clock of each repository, by id.
 fn clocks(metrics: &Exposition) -> Vec<(f64, f64)> {
     let clock = |id| {
         let repo = format!("owner/repo-{id}");
@@ -161,7 +162,7 @@ fn clocks(metrics: &Exposition) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn a_kill_at_any_instant_leaves_a_whole_state_and_every_clock_that_did_not_move() {
+fn a_kill_at_any_instant_leaves_a_complete_state_and_keeps_clocks() {
     let mut random = fastrand::Rng::new();
     let seed = random.get_seed();
     let kept = Kept::new();
@@ -215,7 +216,7 @@ fn a_kill_at_any_instant_leaves_a_whole_state_and_every_clock_that_did_not_move(
 }
 
 #[test]
-fn a_signal_during_a_poll_saves_what_was_read_and_a_restart_serves_it_before_the_api_answers() {
+fn a_signal_during_a_poll_saves_its_reads_for_the_restart() {
     for signal in ["TERM", "INT"] {
         let api = Api::of(2);
         let kept = Kept::new();
@@ -263,7 +264,7 @@ fn an_exporter_killed_early_in_a_long_first_poll_leaves_a_state() {
         0.0,
         "the poll is still under way"
     );
-    // With SIGKILL.
+    // Dropping it sends SIGKILL.
     drop(exporter);
     let _gate = Gate::closed(&api);
     let exporter = kept.setup(&api).start();
@@ -535,7 +536,7 @@ fn the_state_of_a_newer_version_is_left_alone() {
     assert_eq!(kept.names(), ["state.json", "state.json.lock"]);
 }
 
-/// The one file that was set aside.
+/// Returns the only file that was set aside.
 fn set_aside(kept: &Kept) -> String {
     let names: Vec<_> = kept
         .names()
@@ -552,7 +553,7 @@ fn set_aside(kept: &Kept) -> String {
 fn a_full_disk_is_counted_and_logged_once_and_leaves_the_last_good_state() {
     let api = Api::start([Repo::new(1, "owner/one")]);
     let kept = Kept::new();
-    // No file may grow beyond so many blocks: 64 KiB, or 128 KiB in some shells. Unlike a disk that is full, this limit
+    // Limits the size of files to 64 KiB, or 128 KiB in some shells. Unlike a full disk, this limit
     // (LimitFSIZE of systemd) also sends SIGXFSZ, which must not end the exporter.
     let exporter = kept.setup(&api).after("ulimit -f 128").start();
     wait_until_written(&exporter);

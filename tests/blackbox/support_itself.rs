@@ -1,4 +1,4 @@
-//! The API for tests does what the other tests rely on.
+//! Tests of the fake API that the other tests rely on.
 
 use crate::support::{Api, Reply, Target};
 use std::{

@@ -1,5 +1,5 @@
-//! `targets` and `filter.exclude_languages`: what ships when, what `once --require-targets` says of it, and what a reload of
-//! them changes at once.
+//! `targets` and `filter.exclude_languages`: the gate `once --require-targets`, and reloads that
+//! take effect at once.
 
 use crate::support::{
     Api, Exporter, Reply, Repo, Setup, Target,
@@ -18,7 +18,9 @@ fn shop() -> Api {
     ])
 }
 
-const MET: &str = "targets:\n  - languages: [fr]\n    ratio: 0.7\n  - {languages: [eo], ratio: 0}\n  - {repositories: [acme/shop], ratio: 0.95}\n";
+const MET: &str = "targets:\n  - languages: [fr]\n    ratio: 0.7\n\
+    \x20 - {languages: [eo], ratio: 0}\n\
+    \x20 - {repositories: [acme/shop], ratio: 0.95}\n";
 
 fn once(api: &Api, targets: &str) -> Finished {
     let setup = Setup::for_api(api)
@@ -29,7 +31,7 @@ fn once(api: &Api, targets: &str) -> Finished {
 }
 
 #[test]
-fn a_release_goes_on_where_every_target_is_met_and_ends_with_3_where_one_is_not() {
+fn the_gate_ends_with_0_if_all_targets_are_met_and_otherwise_with_3() {
     let api = shop();
     let met = once(&api, MET);
     assert_eq!(met.code, Some(0), "{}", met.stderr);
@@ -54,7 +56,7 @@ fn a_release_goes_on_where_every_target_is_met_and_ends_with_3_where_one_is_not(
 }
 
 #[test]
-fn a_language_without_a_completion_is_below_its_target_and_said_to_be_unknown() {
+fn a_language_without_a_completion_is_unknown_and_below_its_target() {
     let api = Api::start([Repo::new(1, "acme/shop").languages_json(r#"[{"code":"de"}]"#)]);
     let unknown = once(&api, "");
     unknown.assert_failed(3, &["de of acme/shop: unknown", "target 1"]);
@@ -71,7 +73,7 @@ fn each_language_below_its_target_is_named() {
     assert!(output.stderr.ends_with(verdict), "{}", output.stderr);
 }
 
-/// Judges with one target for everything, as a pipeline without a file would.
+/// Runs the gate with one target for all languages, like a pipeline without a file.
 fn gate(api: &Api, arguments: &[&str]) -> Finished {
     let words = [&["once", "--output=csv"], arguments].concat();
     Setup::for_api(api)
@@ -156,7 +158,7 @@ fn what_was_not_read_and_an_account_without_a_language_end_with_1() {
 
 const HOURLY: &str = "poll: {interval: 1h}\n";
 
-/// An exporter that polls once an hour, with this at the end of its file.
+/// Starts an exporter that polls once an hour, with these lines at the end of its file.
 fn reloadable(api: &Api, text: &str) -> (Exporter, String) {
     let setup = Setup::for_api(api)
         .set("poll.interval", "")
@@ -211,7 +213,7 @@ fn links_of_a_reload_are_published_at_once() {
 }
 
 #[test]
-fn an_entry_that_applies_to_nothing_is_said_on_the_page_in_the_log_and_by_once() {
+fn an_entry_that_matches_nothing_is_reported_by_page_log_and_once() {
     let api = shop();
     let text = "targets:\n  - {languages: [xx], ratio: 0.5}\n";
     let (exporter, file) = reloadable(&api, text);

@@ -1,4 +1,4 @@
-//! Clients of the web side that behave badly, with and without TLS: Prometheus gets its scrape all the same, and memory stays
+//! Clients that misbehave, with and without TLS. Prometheus still gets its scrape, and memory stays
 //! flat.
 
 use crate::support::{
@@ -20,7 +20,7 @@ struct Web {
 }
 
 impl Web {
-    /// Serves what is read of this API, with this web configuration file.
+    /// Starts an exporter of this API with this web configuration file.
     fn start(api: &Api, web_config: &str) -> Self {
         let (identity, [certificate, key]) = tls::identity(Certificate::Good, "localhost");
         let Identity {
@@ -58,14 +58,14 @@ fn authorization(user: &str, password: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
 }
 
-/// All that is sent until the other side closes.
+/// Reads until the other side closes.
 fn read_all(mut stream: impl Read) -> String {
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).ok();
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// A scrape by HTTP/1.1 on a connection of its own.
+/// Scrapes over HTTP/1.1 on a new connection.
 fn scrape(mut stream: impl Read + Write) -> bool {
     let request = get("/metrics", "connection: close\r\n");
     stream.write_all(request.as_bytes()).unwrap();
@@ -74,7 +74,8 @@ fn scrape(mut stream: impl Read + Write) -> bool {
         && answer.contains("\ntranslation_exporter_config_last_reload_successful 1\n")
 }
 
-/// Has asked for more than the buffers of both ends can take, and reads no more than the beginning of it.
+/// Requests more than the buffers of both ends can hold, and reads only the beginning of the
+/// responses.
 fn pipeline<S: Read + Write>(mut stream: S) -> S {
     let requests = get("/metrics", "").repeat(50);
     stream.write_all(requests.as_bytes()).unwrap();
@@ -110,7 +111,7 @@ fn http_2_is_not_offered() {
     assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
     assert!(read_all(stream).starts_with("HTTP/1.1 200 "));
     web.exporter.wait_for_line(&["http2: true has no effect"]);
-    // One that speaks nothing else is refused.
+    // A client that speaks only HTTP/2 is refused.
     let mut stream = tls::connect(web.exporter.address, &web.root, &["h2"]);
     assert!(
         stream
@@ -213,7 +214,7 @@ fn a_body_that_nobody_reads_costs_no_answer() {
 }
 
 #[test]
-fn a_flood_of_wrong_passwords_with_bodies_takes_little_memory_and_one_line_of_the_log() {
+fn a_flood_of_wrong_passwords_takes_little_memory_and_one_log_line() {
     let hash = bcrypt::hash("correct", 8).unwrap();
     let users = format!("{TLS}basic_auth_users: {{alice: \"{hash}\"}}\n");
     let web = Web::start(&Api::of(1), &users);
@@ -265,7 +266,7 @@ fn a_scrape_that_waits_for_its_password_outlives_520_idle_connections() {
             .unwrap();
         stream
     };
-    // The first keeps the second waiting.
+    // The first verification delays the second one.
     let _wrong = ask("wrong");
     let mut waiting = ask("correct");
     let _idle: Vec<_> = (0..520).map(|_| connect(web.exporter.address)).collect();

@@ -1,5 +1,5 @@
-//! The web configuration file of a running exporter: what weakens its protection waits for a reload, and connections
-//! end when their certificate was replaced.
+//! The web configuration file of a running exporter. Changes that weaken the protection wait for a
+//! reload, and connections end when their certificate is replaced.
 
 use crate::support::{
     Exporter, Setup, eventually,
@@ -23,7 +23,7 @@ use std::{
 const TLS: &str = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n";
 const CLIENTS: &str = "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.pem\n";
 
-/// An exporter with a certificate, which its clients show too.
+/// An exporter with a certificate, which its clients present too.
 struct Protected {
     exporter: Exporter,
     root: String,
@@ -57,7 +57,7 @@ impl Protected {
         self.exporter.folder.path().join(name)
     }
 
-    /// Replaces a file in one step, as tools that manage configurations do.
+    /// Replaces a file in one step, like configuration management does.
     fn write(&self, name: &str, text: &str) {
         fs::write(self.path("new"), text).unwrap();
         fs::rename(self.path("new"), self.path(name)).unwrap();
@@ -69,7 +69,8 @@ impl Protected {
             .wait_for_line(&["the configuration was read again"]);
     }
 
-    /// A TLS connection that may show its certificate and trust the exporter's; the handshake follows with its first use.
+    /// Opens a TLS connection that may present the certificate and trust the exporter's. The
+    /// handshake follows with its first use.
     fn connect(
         &self,
         with_certificate: bool,
@@ -102,7 +103,7 @@ impl Protected {
         StreamOwned::new(ClientConnection::new(Arc::new(config), name).unwrap(), tcp)
     }
 
-    /// The body of a GET on a connection of its own; `None` if it is refused.
+    /// Returns the body of a GET on a new connection; `None` if it is refused.
     fn get(&self, path: &str, with_certificate: bool) -> Option<String> {
         let mut stream = self.connect(with_certificate, true);
         stream
@@ -118,7 +119,7 @@ impl Protected {
             .map(|(_, body)| body.to_owned())
     }
 
-    /// The value of a metric, by its name and labels as they are written.
+    /// Returns the value of a metric, by its name and labels as written.
     fn metric(&self, name: &str) -> Option<String> {
         let text = self.get("/metrics", true)?;
         text.lines()
@@ -150,7 +151,7 @@ fn a_torn_file_without_client_certificates_takes_effect_only_at_a_reload() {
         .exporter
         .wait_for_line(&["level=error", "client_auth_type", "reload"]);
     protected.reload();
-    until("it is in force", || {
+    until("the change is active", || {
         protected.get("/metrics", false).is_some()
     });
     protected.wait_for_metric(SUCCESSFUL, "1");
@@ -230,7 +231,7 @@ fn failed_handshakes_are_counted_by_reason_and_start_at_0() {
     torn.write_all(b"\x16\x03\x01\x02\x00\x01").unwrap();
     drop(torn);
     protected.wait_for_metric(&counter("closed"), "1");
-    // It says so, as a client does that is stopped while it waits.
+    // The client sends a close alert, like one that is stopped while it waits.
     let mut stopped = protected.connect(true, true);
     stopped.conn.write_tls(&mut stopped.sock).unwrap();
     stopped.conn.send_close_notify();

@@ -1,7 +1,8 @@
-//! An API over raw sockets, each answer of which a test can choose.
+//! A fake API over raw sockets. Each test chooses its responses.
 //!
-//! By default it does what the specification says, with the repositories it was given. A rule may do anything else
-//! ([`Reply`]) to the requests it picks. All requests are kept, in the order of arrival.
+//! By default the API follows the specification and serves the repositories it was given. A rule
+//! can replace the response ([`Reply`]) to chosen requests. All requests are recorded in order of
+//! arrival.
 
 use super::{
     Reply,
@@ -20,21 +21,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The key that the API accepts at first; no real key looks like it.
+/// The key that the API accepts at first. No real key looks like it.
 pub const KEY: &str = "key-of-the-black-box-tests";
 
 /// A repository of the API.
 #[derive(Debug, Clone)]
 pub struct Repo {
     pub id: u64,
-    /// Its entry in the listing: any bytes.
+    /// The entry in the listing, as arbitrary bytes.
     pub entry: String,
-    /// The answer to a request for its languages: any bytes.
+    /// The response to a request for languages, as arbitrary bytes.
     pub languages: String,
 }
 
 impl Repo {
-    /// A public repository with one language, `de` at 50.
+    /// Returns a public repository with one language, `de` at 50.
     pub fn new(id: u64, name: &str) -> Self {
         let entry =
             json!({"id": id, "name": name, "private": false, "created_at": "2024-05-06T07:08:09Z"});
@@ -46,9 +47,11 @@ impl Repo {
         .languages(&[("de", 50.0)])
     }
 
-    /// Codes and their completion; each is named as its code.
+    /// Replaces the languages by these codes and completions. Codes serve as names.
     pub fn languages(mut self, languages: &[(&str, f64)]) -> Self {
-        let entry = |(code, completion): &(&str, f64)| json!({"code": code, "name": code, "completion": completion});
+        let entry = |&(code, completion): &(&str, f64)| -> serde_json::Value {
+            json!({"code": code, "name": code, "completion": completion})
+        };
         self.languages = languages
             .iter()
             .map(entry)
@@ -57,20 +60,20 @@ impl Repo {
         self
     }
 
-    /// The entry of the listing as it is on the wire.
+    /// Replaces the entry of the listing, as it is on the wire.
     pub fn entry(mut self, json: &str) -> Self {
         json.clone_into(&mut self.entry);
         self
     }
 
-    /// The answer for its languages as it is on the wire.
+    /// Replaces the response for its languages, as it is on the wire.
     pub fn languages_json(mut self, json: &str) -> Self {
         json.clone_into(&mut self.languages);
         self
     }
 }
 
-/// The public repository `owner/repo-{id}` with one language, `de` at 50.
+/// Returns the public repository `owner/repo-{id}` with one language, `de` at 50.
 pub fn repo(id: u64) -> Repo {
     Repo::new(id, &format!("owner/repo-{id}"))
 }
@@ -80,10 +83,10 @@ pub fn repo(id: u64) -> Repo {
 pub struct Request {
     pub at: Instant,
     pub method: String,
-    /// Path and query as they were sent.
+    /// The path with the query, as sent.
     pub target: String,
     pub authorization: Option<String>,
-    /// How many requests for the same endpoint of the same repository came before it.
+    /// The number of earlier requests for the same endpoint of the same repository.
     pub nth: usize,
 }
 
@@ -101,7 +104,7 @@ impl Request {
             .map(|(_, value)| value)
     }
 
-    /// The id in a path that asks for languages.
+    /// Returns the id in a path that requests languages.
     pub fn repository(&self) -> Option<&str> {
         self.path()
             .strip_prefix("/v1/repositories/")?
@@ -113,7 +116,7 @@ impl Request {
     }
 }
 
-/// A choice of requests.
+/// A filter for requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Listing,
@@ -135,11 +138,11 @@ impl Target {
 
 type Rule = Arc<dyn Fn(&Request) -> Option<Reply> + Send + Sync>;
 
-/// A running API; it runs until the process ends.
+/// A running API. It runs until the process ends.
 pub struct Api {
     pub address: SocketAddr,
     shared: Arc<Shared>,
-    /// The root to trust, in PEM, if it speaks TLS.
+    /// The trusted root in PEM, with TLS.
     pub authority: Option<String>,
 }
 
@@ -154,7 +157,7 @@ struct World {
     repositories: BTreeMap<u64, Repo>,
     page_cap: usize,
     key: String,
-    /// The header Date, if it is not empty.
+    /// The Date header; empty for none.
     date: String,
 }
 
@@ -165,7 +168,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Api {
-    /// With repositories of the ids 1 to `count`, named `owner/repo-1` and so on.
+    /// Returns an API with the repositories 1 to `count`, named `owner/repo-1` and so on.
     pub fn of(count: u64) -> Self {
         Self::start((1..=count).map(repo))
     }
@@ -231,17 +234,17 @@ impl Api {
         format!("{scheme}://{}", self.address)
     }
 
-    /// Shows this certificate to new connections.
+    /// Presents this certificate to new connections.
     pub fn show(&self, server: Arc<rustls::ServerConfig>) {
         *lock(&self.shared.tls) = Some(server);
     }
 
-    /// The most repositories on a page, whatever the limit of a request.
+    /// Limits the size of a page, whatever limit a request has.
     pub fn cap_pages(&self, cap: usize) {
         lock(&self.shared.world).page_cap = cap;
     }
 
-    /// The only key that is accepted from now on.
+    /// Accepts only this key from now on.
     pub fn accept_key(&self, key: &str) {
         key.clone_into(&mut lock(&self.shared.world).key);
     }
@@ -253,7 +256,8 @@ impl Api {
             .extend(repositories.into_iter().map(|repo| (repo.id, repo)));
     }
 
-    /// The clock of the API, as an HTTP date in each answer; without this there is none.
+    /// Sets the clock of the API, an HTTP date in each response. Without it there is no Date
+    /// header.
     pub fn set_clock(&self, date: &str) {
         date.clone_into(&mut lock(&self.shared.world).date);
     }
@@ -262,13 +266,13 @@ impl Api {
         lock(&self.shared.world).repositories.remove(&id);
     }
 
-    /// Does this to the chosen requests until [`Self::heal`].
+    /// Replies like this to the chosen requests until [`Self::heal`].
     pub fn fault(&self, target: Target, reply: Reply) {
         self.script(target, move |_| Some(reply.clone()));
     }
 
-    /// Asks `rule` what to do to the chosen requests; if it returns `None`, earlier rules decide, and in the end the
-    /// specification.
+    /// Lets `rule` choose the reply to the chosen requests. On `None`, earlier rules decide, and
+    /// finally the specification.
     pub fn script(
         &self,
         target: Target,
@@ -282,7 +286,7 @@ impl Api {
         lock(&self.shared.rules).clear();
     }
 
-    /// The requests received so far.
+    /// Returns the requests received so far.
     pub fn requests(&self, target: Target) -> Vec<Request> {
         lock(&self.shared.log)
             .iter()
@@ -298,7 +302,7 @@ impl Api {
 }
 
 impl Shared {
-    /// Serves one connection; errors show on the other side.
+    /// Serves one connection. The client notices errors.
     fn serve(&self, stream: &TcpStream) {
         let _ = stream.set_nodelay(true);
         let mut plain = stream;
@@ -310,12 +314,12 @@ impl Shared {
                 .and_then(|connection| self.answer_all(&mut StreamOwned::new(connection, plain))),
         };
         if let Ok(End::Reset) = end {
-            // A socket that does not linger is closed with a reset.
+            // A socket without lingering is closed with a reset.
             let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
         }
     }
 
-    /// Answers requests until one of the peers ends the connection, and returns how.
+    /// Answers requests until one peer ends the connection, and returns how it ends.
     fn answer_all(&self, stream: &mut (impl Read + Write)) -> io::Result<End> {
         loop {
             let Some(head) = read_head(stream)? else {
@@ -337,7 +341,7 @@ impl Shared {
         }
     }
 
-    /// Logs the request and decides what is done to it.
+    /// Records the request and chooses its reply.
     fn reply_to(&self, head: &str) -> Reply {
         let mut request = Request::parse(head);
         {
@@ -434,7 +438,7 @@ impl Request {
     }
 }
 
-/// The head of the next request; `None` if what comes is not HTTP.
+/// Reads the head of the next request; `None` if the bytes are not HTTP.
 fn read_head(stream: &mut impl Read) -> io::Result<Option<String>> {
     let mut bytes = Vec::<u8>::new();
     loop {

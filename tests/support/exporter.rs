@@ -1,4 +1,4 @@
-//! The built program: started in an environment of its own, watched, and ended. Programs that it is tested with, too.
+//! The built program in an isolated environment, and other programs that it is tested with.
 
 use super::{
     Api, Exposition,
@@ -19,18 +19,18 @@ use tempfile::TempDir;
 pub const OPENMETRICS: &str =
     "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
 
-/// The file in the folder of the program that takes what it writes to stdout and stderr.
+/// The file in the program's folder that collects its stdout and stderr.
 const LOG: &str = "log";
 
-/// How to start the program: nothing of the test's own environment reaches it.
+/// A command that starts the program. The program sees nothing of the test's environment.
 #[derive(Debug)]
 pub struct Setup {
     program: &'static str,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
-    /// Shell commands that run before it, in its process.
+    /// Shell commands that run first, in the same process.
     prelude: Option<String>,
-    /// A folder of its own, which is its working directory.
+    /// The program's working directory, a new folder.
     pub folder: TempDir,
 }
 
@@ -39,7 +39,7 @@ impl Setup {
         Self::of(env!("CARGO_BIN_EXE_translation-exporter")).arguments(arguments)
     }
 
-    /// Another program that logs its address as the exporter does.
+    /// Returns the command of another program that logs its address like the exporter.
     pub fn of(program: &'static str) -> Self {
         let folder = TempDir::new().unwrap();
         Self {
@@ -51,7 +51,7 @@ impl Setup {
         }
     }
 
-    /// Polls this API every second, as fast as it answers.
+    /// Returns a command that polls this API every second, as fast as it responds.
     pub fn for_api(api: &Api) -> Self {
         let setup = Self::for_url(&api.base_url());
         match &api.authority {
@@ -72,7 +72,7 @@ impl Setup {
             .set("web.listen_addresses", "127.0.0.1:0")
     }
 
-    /// Sets a key of the configuration, by its variable; an empty value counts as not set.
+    /// Sets a key of the configuration by its variable. An empty value counts as not set.
     pub fn set(self, key: &str, value: &str) -> Self {
         let name = format!(
             "TRANSLATION_EXPORTER_{}",
@@ -106,7 +106,7 @@ impl Setup {
         path.to_str().unwrap().into()
     }
 
-    /// The program with its arguments; `wrapper` is a command that starts it, if there is one.
+    /// Returns the program with its arguments, started by `wrapper` if there is one.
     fn command(&self, wrapper: &[&str]) -> Command {
         let prelude = self
             .prelude
@@ -124,7 +124,7 @@ impl Setup {
         command
     }
 
-    /// Runs it to its end; it is killed if that does not come.
+    /// Runs the program to its end, and kills it if it does not end in time.
     pub fn run(&self) -> Finished {
         let patience = super::PATIENCE.as_secs().to_string();
         let output = self
@@ -139,7 +139,7 @@ impl Setup {
         }
     }
 
-    /// Starts it and waits until it listens.
+    /// Starts the program and waits until it listens.
     pub fn start(self) -> Exporter {
         let mut exporter = self.spawn();
         exporter.address = eventually("the exporter listens", || {
@@ -152,7 +152,7 @@ impl Setup {
         exporter
     }
 
-    /// Starts it, whether or not it will ever listen: its address is not known.
+    /// Starts the program without waiting for its address.
     pub fn spawn(self) -> Exporter {
         let log = File::create(self.folder.path().join(LOG)).unwrap();
         let child = self
@@ -169,7 +169,7 @@ impl Setup {
     }
 }
 
-/// What a program that has ended left behind.
+/// The exit status and output of a program that has ended.
 #[derive(Debug)]
 pub struct Finished {
     pub code: Option<i32>,
@@ -178,7 +178,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Asserts that it failed with this code and a message that contains each of these parts.
+    /// Asserts a failure with this code and a message that contains all parts.
     pub fn assert_failed(&self, code: i32, parts: &[&str]) {
         assert_eq!(self.code, Some(code), "{}", self.stderr);
         for part in parts {
@@ -191,7 +191,7 @@ impl Finished {
     }
 }
 
-/// The address in a line that shows it, in either log format.
+/// Returns the address in a log line, in either format.
 fn listening_address(line: &str) -> Option<SocketAddr> {
     let (_, after) = line
         .to_lowercase()
@@ -206,7 +206,7 @@ fn listening_address(line: &str) -> Option<SocketAddr> {
         .filter(|address: &SocketAddr| address.port() != 0)
 }
 
-/// Sends a signal; every system has the shell's own `kill`.
+/// Sends a signal with the shell's own `kill`, which every system has.
 fn signal(pid: u32, name: &str) {
     let status = Command::new("sh")
         .args(["-c", &format!("kill -{name} {pid}")])
@@ -215,7 +215,7 @@ fn signal(pid: u32, name: &str) {
     status.expect("a shell to send signals with");
 }
 
-/// The running program; killed when this is dropped.
+/// The running program. Dropping it kills the program.
 #[derive(Debug)]
 pub struct Exporter {
     child: Child,
@@ -224,12 +224,12 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// All that it has written to stdout and stderr.
+    /// Returns all stdout and stderr so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join(LOG)).unwrap()
     }
 
-    /// Waits for a line of the log that contains all these parts, and returns it.
+    /// Waits for a log line that contains all parts, and returns it.
     pub fn wait_for_line(&self, parts: &[&str]) -> String {
         let is_it = |line: &&str| parts.iter().all(|part| line.contains(part));
         eventually(&format!("a line of the log contains {parts:?}"), || {
@@ -245,7 +245,7 @@ impl Exporter {
         self.get(path).status
     }
 
-    /// A scrape in OpenMetrics.
+    /// Scrapes OpenMetrics.
     pub fn metrics(&self) -> Exposition {
         self.scrape(Format::OpenMetrics)
     }
@@ -267,12 +267,12 @@ impl Exporter {
         response.text()
     }
 
-    /// Waits until a scrape fulfils the condition, and returns that scrape.
+    /// Waits until a scrape fulfils the condition, and returns the scrape.
     pub fn wait_for(&self, what: &str, condition: impl Fn(&Exposition) -> bool) -> Exposition {
         eventually(what, || Some(self.metrics()).filter(&condition))
     }
 
-    /// Waits until so many repositories are fresh, and returns the scrape that shows it.
+    /// Waits until this number of repositories is fresh, and returns the scrape that shows it.
     pub fn wait_until_fresh(&self, count: u32) -> Exposition {
         self.wait_for("the repositories are read", |metrics| {
             metrics.repositories("fresh") >= f64::from(count)
@@ -284,10 +284,10 @@ impl Exporter {
         self.wait_for("translation_up changes", |metrics| metrics.up() == Some(up))
     }
 
-    /// Waits until so many more polls have ended than now, and returns the scrape that shows it.
+    /// Waits until this number of further polls has ended, and returns the scrape that shows it.
     pub fn wait_for_polls(&self, more: f64) -> Exposition {
         let before = self.metrics();
-        // A poll is counted when it ends; what it read is published just after.
+        // A poll is counted at its end, and its data are published just after.
         let published = |metrics: &Exposition| {
             metrics.value("translation_exporter_last_poll_timestamp_seconds", &[])
         };
@@ -300,12 +300,12 @@ impl Exporter {
         signal(self.child.id(), name);
     }
 
-    /// Sends a signal that must end it in time and with code 0.
+    /// Sends a signal that must end the program in time with code 0.
     pub fn end(&mut self, signal: &str) {
         self.end_with(signal, 0);
     }
 
-    /// Sends a signal that must end it in time and with this code.
+    /// Sends a signal that must end the program in time with this code.
     pub fn end_with(&mut self, signal: &str, code: i32) {
         let begin = Instant::now();
         self.signal(signal);
@@ -318,7 +318,7 @@ impl Exporter {
         );
     }
 
-    /// A figure of `/proc/PID/status` in KiB: `VmRSS` or `VmHWM`.
+    /// Returns a value of `/proc/PID/status` in KiB: `VmRSS` or `VmHWM`.
     pub fn memory(&self, field: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status

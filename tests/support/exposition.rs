@@ -1,8 +1,8 @@
-//! A reader of both exposition formats, written from their specifications and from nothing of the exporter's.
+//! A parser of both exposition formats, written from their specifications alone.
 //!
-//! It refuses what could go wrong in one scrape and not in another: a scrape cut short, a family in two places, a series
-//! twice, escapes that do not exist, NaN and infinity, timestamps. The rest of the formats is left to their official
-//! parsers, which `exposition_roundtrip` runs.
+//! It rejects faults that can appear in a single scrape: a truncated body, a family in two places,
+//! a duplicate series, unknown escapes, NaN and infinity, timestamps. `exposition_roundtrip` runs
+//! the official parsers for the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,20 +23,20 @@ pub struct Sample {
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Family {
-    /// As in its TYPE line: without `_total` in OpenMetrics.
+    /// The name in its TYPE line: without `_total` in OpenMetrics.
     pub name: String,
     pub kind: String,
     pub samples: Vec<Sample>,
 }
 
-/// A scrape, read.
+/// A parsed scrape.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Exposition {
     pub families: Vec<Family>,
 }
 
 impl Exposition {
-    /// The value of the one series with this name and exactly these labels.
+    /// Returns the value of the only series with this name and exactly these labels.
     pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let mut samples = self.samples(name).filter(|sample| {
             sample.labels.len() == labels.len() && labels.iter().all(|label| sample.has(*label))
@@ -44,7 +44,7 @@ impl Exposition {
         samples.next().map(|sample| sample.value)
     }
 
-    /// The samples of this name.
+    /// Returns the samples of this name.
     pub fn samples<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> {
         self.families
             .iter()
@@ -52,12 +52,12 @@ impl Exposition {
             .filter(move |sample| sample.name == name)
     }
 
-    /// How many samples have this name.
+    /// Returns the number of samples of this name.
     pub fn count(&self, name: &str) -> usize {
         self.samples(name).count()
     }
 
-    /// The sum over the samples of this name that have these labels among theirs.
+    /// Sums up the samples of this name whose labels include these.
     pub fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let samples = self
             .samples(name)
@@ -65,7 +65,7 @@ impl Exposition {
         samples.map(|sample| sample.value).sum()
     }
 
-    /// The values of one label of the samples of this name, in order.
+    /// Returns the values of one label of the samples of this name, in order.
     pub fn label_values(&self, name: &str, label: &str) -> Vec<String> {
         let mut values: Vec<_> = self
             .samples(name)
@@ -75,7 +75,7 @@ impl Exposition {
         values
     }
 
-    /// How many repositories are in this state.
+    /// Returns the number of repositories in this state.
     pub fn repositories(&self, state: &str) -> f64 {
         self.value("translation_exporter_repositories", &[("state", state)])
             .unwrap_or(f64::NAN)
@@ -85,23 +85,23 @@ impl Exposition {
         self.value(RATIO, &[("repo", repo), ("language", language)])
     }
 
-    /// When the completion was last seen to rise.
+    /// Returns the time of the last progress.
     pub fn clock(&self, repo: &str, language: &str) -> Option<f64> {
         self.value(CLOCK, &[("repo", repo), ("language", language)])
     }
 
-    /// Whether the last poll could list all repositories; `None` before the first poll has ended.
+    /// Returns `translation_up` as a boolean; `None` before the first poll has ended.
     pub fn up(&self) -> Option<f64> {
         self.value("translation_up", &[])
     }
 
-    /// How many polls have ended.
+    /// Returns the number of polls that have ended.
     pub fn polls(&self) -> f64 {
         self.value("translation_exporter_polls_total", &[])
             .expect("it starts at 0")
     }
 
-    /// How many requests failed for this reason.
+    /// Returns the number of requests that failed for this reason.
     pub fn failures(&self, operation: &str, reason: &str) -> f64 {
         let labels = [("operation", operation), ("reason", reason)];
         self.value("translation_exporter_api_request_failures_total", &labels)
@@ -119,7 +119,7 @@ impl Sample {
     }
 }
 
-/// Reads a whole scrape; the error names the line.
+/// Parses a whole scrape. The error names the line.
 pub fn parse(text: &str, format: Format) -> Result<Exposition, String> {
     let (mut exposition, mut series) = (Exposition::default(), BTreeSet::new());
     let body = match format {
@@ -187,7 +187,7 @@ fn read_line(
     Ok(())
 }
 
-/// The labels up to the closing brace, and what follows it.
+/// Parses the labels up to the closing brace, and returns them with the rest.
 fn labels(mut rest: &str) -> Result<(Labels, &str), &'static str> {
     let mut labels = Labels::new();
     loop {
@@ -203,7 +203,7 @@ fn labels(mut rest: &str) -> Result<(Labels, &str), &'static str> {
     }
 }
 
-/// The text up to the closing quote without its escapes, and what follows the quote.
+/// Parses the text up to the closing quote, resolves its escapes, and returns it with the rest.
 fn label_value(text: &str) -> Result<(String, &str), &'static str> {
     let (mut chars, mut value) = (text.chars(), String::new());
     loop {

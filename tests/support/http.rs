@@ -1,4 +1,4 @@
-//! A minimal HTTP/1.0 client: one request a connection, and every byte of the answer as it came.
+//! A minimal HTTP/1.0 client: one request per connection, with every byte of the response.
 
 use flate2::read::GzDecoder;
 use socket2::{Domain, Socket, Type};
@@ -8,11 +8,11 @@ use std::{
     time::Duration,
 };
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone)]
 pub struct Response {
     pub status: u16,
-    /// Names in lower case.
+    /// The headers in order, with names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
@@ -25,7 +25,7 @@ impl Response {
             .map(|(_, value)| &**value)
     }
 
-    /// The body, decompressed if need be: one gzip member and nothing after it.
+    /// Returns the body, decompressed if needed from exactly one gzip member.
     pub fn text(&self) -> String {
         let bytes = match self.header("content-encoding") {
             None => self.body.clone(),
@@ -46,7 +46,7 @@ impl Response {
     }
 }
 
-/// An address of this machine that is taken until the process ends, but where nothing listens.
+/// Returns a local address that stays reserved but refuses connections.
 pub fn refusing_address() -> SocketAddr {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket
@@ -57,12 +57,12 @@ pub fn refusing_address() -> SocketAddr {
     address
 }
 
-/// GET `path`, with these headers.
+/// Requests `path` with GET and these headers.
 pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> io::Result<Response> {
     request("GET", address, path, headers)
 }
 
-/// A request without a body.
+/// Sends a request without a body.
 pub fn request(
     method: &str,
     address: SocketAddr,

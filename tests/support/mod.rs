@@ -1,7 +1,7 @@
-//! What the black-box tests use: an API that can do anything, the built program, and readers of what it serves.
+//! The helpers of the black-box tests: a fake API, the built program, and parsers of its output.
 //!
-//! Everything here uses blocking sockets and threads of its own, so that nothing of the program under test, its
-//! runtime and HTTP library included, is used to judge it.
+//! They use blocking sockets and threads, so that the program's own runtime and HTTP library do not
+//! judge it.
 
 pub mod api;
 pub mod exporter;

@@ -1,4 +1,4 @@
-//! What a peer can do to a request, from a well-formed answer to an endless body.
+//! The replies of a peer, from a well-formed response to an endless body.
 
 use flate2::{Compress, Compression, FlushCompress, write::GzEncoder};
 use std::{
@@ -8,29 +8,29 @@ use std::{
     time::Duration,
 };
 
-/// What is done to one request.
+/// The reply to one request.
 #[derive(Clone)]
 pub enum Reply {
-    /// A response with a right `Content-Length`, after which the connection is kept.
+    /// A response with a correct `Content-Length`, on a connection that is kept alive.
     Answer {
         status: u16,
         headers: Vec<(String, String)>,
         body: Vec<u8>,
     },
-    /// What the function writes, then the end.
+    /// The bytes that the function writes, then the end.
     Wire(Write, End),
 }
 
 type Write = Arc<dyn Fn(&mut dyn io::Write) -> io::Result<()> + Send + Sync>;
 
-/// How the connection ends.
+/// The end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Keep,
     Close,
-    /// Closed with an RST.
+    /// The connection is closed with an RST.
     Reset,
-    /// Nothing more is sent, until the peer gives up.
+    /// The connection stays silent until the peer gives up.
     Hang,
 }
 
@@ -38,7 +38,7 @@ const GIBIBYTE: u64 = 1 << 30;
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 
 impl Reply {
-    /// Status 200 and this JSON text.
+    /// Returns status 200 with this JSON text.
     pub fn json(body: impl Into<Vec<u8>>) -> Self {
         Self::Answer {
             status: 200,
@@ -47,7 +47,7 @@ impl Reply {
         }
     }
 
-    /// This status and a JSON object that contains it.
+    /// Returns this status with a JSON object that contains it.
     pub fn status(status: u16) -> Self {
         Self::json(format!(r#"{{"message":"status {status}"}}"#)).with_status(status)
     }
@@ -84,22 +84,22 @@ impl Reply {
         Self::Wire(Arc::new(write), end)
     }
 
-    /// Closed before a byte of the answer was sent.
+    /// Closes the connection before the first byte of a response.
     pub fn close() -> Self {
         Self::wire(End::Close, |_| Ok(()))
     }
 
-    /// Reset before a byte of the answer was sent.
+    /// Resets the connection before the first byte of a response.
     pub fn reset() -> Self {
         Self::wire(End::Reset, |_| Ok(()))
     }
 
-    /// Accepted and never answered.
+    /// Accepts the request and never responds.
     pub fn never() -> Self {
         Self::wire(End::Hang, |_| Ok(()))
     }
 
-    /// Half of `body` under a `Content-Length` for all of it, then closed.
+    /// Sends half of `body` under the `Content-Length` of the whole, then closes.
     pub fn cut_short(body: &str) -> Self {
         let half = format!(
             "{HEAD}content-length: {}\r\n\r\n{}",
@@ -109,7 +109,7 @@ impl Reply {
         Self::wire(End::Close, move |to| to.write_all(half.as_bytes()))
     }
 
-    /// Half of `body` under a `Content-Length` for all of it, then reset.
+    /// Sends half of `body` under the `Content-Length` of the whole, then resets.
     pub fn reset_in_the_middle(body: &str) -> Self {
         let half = format!(
             "{HEAD}content-length: {}\r\n\r\n{}",
@@ -118,7 +118,7 @@ impl Reply {
         );
         Self::wire(End::Reset, move |to| {
             to.write_all(half.as_bytes())?;
-            // A reset discards what has not arrived yet.
+            // A reset discards bytes that have not arrived yet.
             thread::sleep(Duration::from_millis(20));
             Ok(())
         })
@@ -135,7 +135,7 @@ impl Reply {
         Self::wire(End::Close, move |to| to.write_all(bytes.as_bytes()))
     }
 
-    /// `body`, one byte a second.
+    /// Sends `body`, one byte a second.
     pub fn drip(body: &str) -> Self {
         let (head, body) = (
             format!("{HEAD}content-length: {}\r\n\r\n", body.len()),
@@ -152,7 +152,7 @@ impl Reply {
         })
     }
 
-    /// All of `body` but its last byte, then a pause, then that.
+    /// Sends all of `body` but its last byte, and that byte after a pause.
     pub fn late_end(body: String, pause: Duration) -> Self {
         Self::wire(End::Keep, move |to| {
             let (start, end) = body.split_at(body.len() - 1);
@@ -163,7 +163,7 @@ impl Reply {
         })
     }
 
-    /// `head`, then `part` so many times.
+    /// Sends `head`, then `part` this many times.
     fn repeat(head: String, part: Vec<u8>, times: u64) -> Self {
         Self::wire(End::Close, move |to| {
             to.write_all(head.as_bytes())?;
@@ -179,7 +179,7 @@ impl Reply {
         )
     }
 
-    /// An endless body in chunks, which begins as a JSON array does.
+    /// Sends an endless chunked body that begins like a JSON array.
     pub fn endless_chunks() -> Self {
         let head = format!("{HEAD}transfer-encoding: chunked\r\n\r\n1\r\n[\r\n");
         Self::repeat(
@@ -189,13 +189,13 @@ impl Reply {
         )
     }
 
-    /// The start of an array of 1 GiB, as `Content-Length` says.
+    /// Sends the start of an array, with a `Content-Length` of 1 GiB.
     pub fn gibibyte() -> Self {
         let head = format!("{HEAD}content-length: {}\r\n\r\n[", GIBIBYTE + 1);
         Self::repeat(head, vec![b' '; 1 << 16], GIBIBYTE >> 16)
     }
 
-    /// A gzip of 1 GiB of zeros: about a mebibyte on the wire.
+    /// Sends a gzip of 1 GiB of zeros: about a mebibyte on the wire.
     pub fn gzip_bomb() -> Self {
         let zeros = vec![0; 1 << 20];
         let mut block = Vec::with_capacity(1 << 13);
@@ -210,7 +210,7 @@ impl Reply {
         })
     }
 
-    /// `body`, compressed.
+    /// Sends `body` compressed.
     pub fn gzip(body: &str) -> Self {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(body.as_bytes()).unwrap();

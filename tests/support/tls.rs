@@ -1,4 +1,4 @@
-//! Certificates for the API, good and bad.
+//! The API's certificates, good and bad.
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::{
@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-/// The certificate that the API shows.
+/// The kind of certificate that the API presents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certificate {
     Good,
@@ -21,15 +21,16 @@ pub enum Certificate {
     WrongName,
 }
 
-/// An authority of one test, and the configuration of a server with its certificate.
+/// A certificate authority for one test, with the server configuration for its certificate.
 #[derive(Debug)]
 pub struct Identity {
-    /// The root to trust, in PEM.
+    /// The trusted root in PEM.
     pub authority: String,
     pub server: Arc<ServerConfig>,
 }
 
-/// A certificate of this kind for this host, 127.0.0.1 and api.example.com; it and its key in PEM.
+/// Returns a certificate of this kind for `host`, 127.0.0.1 and api.example.com, and its key, in
+/// PEM.
 pub fn identity(kind: Certificate, host: &str) -> (Identity, [String; 2]) {
     Authority::new().identity(kind, host)
 }
@@ -52,7 +53,7 @@ impl Authority {
         Self { issuer, root }
     }
 
-    /// As [`identity`], all of one authority.
+    /// Works like [`identity`], with the same authority each time.
     pub fn identity(&self, kind: Certificate, host: &str) -> (Identity, [String; 2]) {
         let key = KeyPair::generate().unwrap();
         let names = if kind == Certificate::WrongName {
@@ -91,7 +92,7 @@ impl Authority {
 
 pub type TlsStream = StreamOwned<ClientConnection, TcpStream>;
 
-/// A connection that trusts this root; the handshake follows with its first use.
+/// Opens a TLS connection that trusts this root. The handshake follows with its first use.
 pub fn connect(address: SocketAddr, root: &str, protocols: &[&str]) -> TlsStream {
     let mut roots = RootCertStore::empty();
     let root = CertificateDer::from_pem_slice(root.as_bytes()).unwrap();

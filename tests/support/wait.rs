@@ -1,11 +1,11 @@
-//! Waiting for conditions.
+//! Helpers that wait for conditions.
 
 use std::{
     thread,
     time::{Duration, Instant},
 };
 
-/// How long a test waits for a condition before it fails: far longer than it should take.
+/// The longest wait before a test fails: far longer than any condition should take.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits until `attempt` returns a value; panics with `what` if it does not within [`PATIENCE`].
@@ -23,7 +23,7 @@ pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Waits until the condition holds, as [`eventually`] does.
+/// Waits until the condition holds, like [`eventually`].
 pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     eventually(what, || condition().then_some(()));
 }

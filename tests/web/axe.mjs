@@ -1,4 +1,4 @@
-// Looks for what keeps people from using a page: axe-core in Chromium, on a desk and on a phone, in light and in dark.
+// Checks the accessibility of pages: axe-core in Chromium, at desktop and phone widths, in light and dark mode.
 //
 //     node axe.mjs FOLDER-OF-NODE-MODULES URL…
 import { createRequire } from "node:module";
@@ -10,7 +10,7 @@ const require = createRequire(`${resolve(folder)}/`);
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core"), "utf8");
 
-// A container has no sandbox to give, and little shared memory.
+// Containers have no sandbox for Chromium and little shared memory.
 const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM,
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"],
@@ -22,7 +22,7 @@ for (const url of urls) {
             await page.goto(url);
             await page.evaluate(axe);
             const { passes, violations } = await page.evaluate("axe.run()");
-            if (passes.length === 0) throw new Error(`axe looked at nothing: ${url}`);
+            if (passes.length === 0) throw new Error(`axe found no rule to check: ${url}`);
             for (const { id, nodes } of violations) {
                 console.log(`${url} at ${width} px, ${colorScheme}: ${id}, ${nodes.length} times: ${nodes[0].html}`);
                 console.log(nodes[0].failureSummary);

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# The web side of the built program, asked by curl, openssl and a real Prometheus: TLS, passwords and client certificates, each also
-# refused where it should be; whether the page is valid HTML, whatever the names in it are; and whether axe-core finds anything in it
-# that keeps people out.
+# Tests the web side of the built program with curl, openssl and Prometheus: TLS, passwords and client certificates, accepted
+# and refused. html-validate checks the page with hostile names, and axe-core its accessibility.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=../lib.sh

@@ -1,6 +1,6 @@
-"""The web side of the built program, asked by curl, openssl, a real Prometheus, html-validate and axe-core.
+"""Tests the web side of the built program with curl, openssl, Prometheus, html-validate and axe-core.
 
-The environment gives PROGRAM and FAKE_API, the built programs, and NODE_FOLDER, the folder with the npm packages.
+The variables PROGRAM and FAKE_API name the built programs, NODE_FOLDER the folder with the npm packages.
 """
 
 import json
@@ -27,7 +27,7 @@ HASHES = {
 TLS = "tls_server_config: {cert_file: server.pem, key_file: server.key"
 MUTUAL = f"""{TLS}, client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.pem, client_allowed_sans: [prometheus.example]}}"""
 ALICE, CA, STRANGER = ["--user", "alice:open"], ["--cacert", "ca.pem"], ["--cacert", "stranger.pem"]
-REFUSED = "000"  # curl's word for a connection without an answer
+REFUSED = "000"  # curl prints this for a connection without a response
 NAMES = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "x" * 300, "owner/\u202e\u05e2\u05d1\u05e8\u05d9\u05ea",
     "a/'&amp;`{}\0\b\ufffe", "owner/plain",
@@ -62,7 +62,7 @@ class Web(unittest.TestCase):
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
 
     def certificate(self, name, authority=None, names=None):
-        """Replaces both files as one who renews them would."""
+        """Replaces certificate and key one after the other, like a renewal."""
         signed = ["-CA", f"{authority}.pem", "-CAkey", f"{authority}.key", "-addext", "basicConstraints=CA:FALSE",
                   "-addext", f"subjectAltName={names}"] if authority else []  # fmt: skip
         self.run_here("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -75,7 +75,7 @@ class Web(unittest.TestCase):
         (self.folder / "new").rename(self.folder / file)
 
     def start(self, name, *arguments, web=None, **settings):
-        """The program's address; with `web` it serves what that configuration says."""
+        """Starts the program and returns its URL; `web` is the text of a web configuration file."""
         if web:
             self.replace(f"{name}.yml", web)
             arguments = [*arguments, f"--web.config.file={name}.yml"]
@@ -125,7 +125,7 @@ class Web(unittest.TestCase):
     def test_the_five_policies_for_client_certificates_and_the_alias(self):
         url = self.start("policy", "demo", web=f"{TLS}}}")
         for number, (policy, *expected) in enumerate((
-            # Without one, with one of a stranger, with one of the authority.
+            # The client sends no certificate, a stranger's, and the authority's.
             ("NoClientCert", "200", "200", "200"),
             ("RequestClientCert", "200", "200", "200"),
             ("RequireAnyClientCert", REFUSED, "200", "200"),
@@ -141,7 +141,7 @@ class Web(unittest.TestCase):
             given = ([], certificate_of("burglar"), certificate_of("prometheus"))
             self.assertEqual([self.curl(f"{url}/metrics", *CA, *one) for one in given], expected, policy)
 
-    def test_prometheus_scrapes_what_it_may_while_certificate_and_password_change(self):
+    def test_prometheus_scrapes_while_certificate_and_password_change(self):
         password = self.start("password", "demo", web=with_users(alice="open", bob="sesame"))
         mutual = self.start("mutual", "demo", web=MUTUAL)
         self.assert_answers([
@@ -174,7 +174,7 @@ class Web(unittest.TestCase):
         def by_job(expr):
             return {labels["job"]: value for labels, value in prometheus.now(expr)}
 
-        wait_for("who may scrape does, and nobody else", lambda: by_job("up") == may)
+        wait_for("the two permitted jobs scrape", lambda: by_job("up") == may)
         wait_for("series arrive", lambda: by_job("count by (job) (translation_up)") == {"password": 1, "certificate": 1})
         changing, old = time.time(), self.curl(f"{password}/metrics", *CA, show="certs")
         self.certificate("server", "ca", "DNS:localhost,IP:127.0.0.1")
@@ -207,7 +207,7 @@ class Web(unittest.TestCase):
         self.assertNotRegex(log, r"\$2b\$|BEGIN")
 
     def reading(self, *repositories, lose=()):
-        """An exporter that has read these repositories."""
+        """Starts an exporter, waits until it has read these repositories, and returns its URL."""
         api = self.stack.enter_context(FakeApi(os.environ["FAKE_API"]))
         api.put(*repositories)
         api.command("lose", list(lose))
@@ -215,7 +215,7 @@ class Web(unittest.TestCase):
         wait_for("a whole poll", lambda: "\ntranslation_exporter_polls_total 1\n" in get(f"{url}/metrics"))
         return url
 
-    def test_the_page_is_valid_html_whatever_the_names(self):
+    def test_the_page_is_valid_html_with_hostile_names(self):
         names = enumerate(NAMES, 1)
         hostile = self.reading(*((id, name, {code: 12.5 * at for at, code in enumerate(NAMES)}) for id, name in names))
         demo = self.start("demo", "demo")
@@ -224,7 +224,7 @@ class Web(unittest.TestCase):
         }  # fmt: skip
         for file, url in pages.items():
             html = get(url)
-            # What a browser would get from this is text alone.
+            # No name may become a script or an image.
             self.assertNotRegex(html, "(?i)<script|<img")
             (self.folder / file).write_text(html)
         (self.folder / ".htmlvalidate.json").write_text(json.dumps(HTML_RULES))
@@ -232,7 +232,7 @@ class Web(unittest.TestCase):
         done = self.run_here(validate, "--config", ".htmlvalidate.json", *pages)
         self.assertEqual(done.returncode, 0, done.stdout)
 
-    def test_axe_core_finds_nothing_in_the_page_that_keeps_people_out(self):
+    def test_axe_core_finds_no_barrier_in_the_page(self):
         # 220 repositories by 25 languages, some of which fail, and a language that reports no completion.
         many = self.reading(*(
             (id, f"owner/repository-{id}", {

@@ -1,4 +1,4 @@
-//! A bad entry, or a bad field, affects what is made of it and nothing else.
+//! Bad entries: a bad entry or field affects only its own series.
 
 use crate::support::{
     Api, Exposition, Reply, Repo, Setup, Target,
@@ -6,7 +6,7 @@ use crate::support::{
     repo,
 };
 
-/// How many entries were counted as invalid, by reason.
+/// Returns the number of invalid entries by reason.
 fn invalid(metrics: &Exposition, operation: &str) -> String {
     let samples = metrics.samples("translation_exporter_invalid_entries_total");
     let samples =
@@ -27,10 +27,12 @@ fn a_bad_repository_affects_nothing_else_and_is_logged_once() {
         {"id": 200, "name": "field/unknown-fields", "created_at": "2024-05-06T07:08:09Z"},
         {"id": 201, "name": "field/no-private", "created_at": "2024-05-06T07:08:09Z"},
         {"id": 201, "name": "field/second-of-its-id", "created_at": "2024-05-06T07:08:09Z"},
-        {"id": 202, "name": "field/bad-private", "private": "yes", "created_at": "2024-05-06T07:08:09Z"},
+        {"id": 202, "name": "field/bad-private", "private": "yes",
+         "created_at": "2024-05-06T07:08:09Z"},
         {"id": 203, "name": "field/no-created", "private": true},
         {"id": 204, "name": "field/bad-created", "private": true, "created_at": "yesterday"},
-        {"id": 205, "name": "field/unknown-fields", "private": true, "created_at": "2024-05-06T07:08:09Z", "x": [{}]}
+        {"id": 205, "name": "field/unknown-fields", "private": true,
+         "created_at": "2024-05-06T07:08:09Z", "x": [{}]}
     ]"#;
     let api = Api::start((200..=205).map(repo));
     api.script(Target::Listing, move |request| {
@@ -79,7 +81,7 @@ fn a_bad_repository_affects_nothing_else_and_is_logged_once() {
 }
 
 #[test]
-fn a_bad_language_affects_nothing_else_and_only_a_number_becomes_a_ratio_and_a_clock() {
+fn a_bad_language_affects_no_other_and_only_numbers_become_ratios() {
     let body = r#"[
         null,
         {"code": 7, "completion": 1},

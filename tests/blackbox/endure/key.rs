@@ -1,4 +1,4 @@
-//! The key is revoked, replaced, or its file cannot be read.
+//! A key that is revoked or replaced, or whose file cannot be read.
 
 use crate::support::{Api, Exporter, Reply, Setup, Target, api::KEY, exposition::RATIO, until};
 use std::fs;
@@ -34,12 +34,12 @@ impl WithKeyFile {
 }
 
 #[test]
-fn a_key_file_that_is_emptied_removed_or_unreadable_stops_the_polls_until_it_is_back() {
+fn polls_stop_while_the_key_file_is_empty_missing_or_unreadable() {
     let run = started();
     let breakages: [fn(&str); 3] = [
         |file| fs::write(file, "\n").unwrap(),
         |file| fs::remove_file(file).unwrap(),
-        // Root can read any file, but not even root can read a folder as a file.
+        // Root can read any file, but even root cannot read a folder as a file.
         |file| {
             fs::remove_file(file)
                 .and_then(|()| fs::create_dir(file))

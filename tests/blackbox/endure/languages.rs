@@ -1,4 +1,4 @@
-//! Faults of the requests for the languages of a repository: a repository for each, all in one process.
+//! Faults of requests for languages, each in another repository of one process.
 
 use super::FAULTS;
 use crate::support::{
@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 #[test]
 fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
-    // Every faulty repository lies between two good ones, so that ten failures never come in a row.
+    // Each faulty repository lies between two good ones, so that ten failures never come in a row.
     let rows = || (2..).step_by(2).zip(FAULTS);
     let good = || {
         (1..=FAULTS.len() as u64 * 2 + 1)
@@ -65,16 +65,16 @@ fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
     for (.., reason) in FAULTS {
         *expected.entry(reason).or_insert(0.0) += 1.0;
     }
-    // A request is sent once more if its connection closes before a response, as an idle one may.
+    // A request is repeated once if its connection closes before a response: idle connections may.
     *expected.entry("connect").or_default() += 2.0;
-    // A 503 while others succeed is about the pace; the third is the repository's own failure.
+    // A 503 among successes slows down the pace; the third counts as a failure of the repository.
     *expected.entry("server_error").or_default() += 2.0;
     let reasons = after.label_values("translation_exporter_api_request_failures_total", "reason");
     let counted = reasons.iter().map(|reason| {
         let labels = [("operation", "list_languages"), ("reason", reason)];
         let failures = |metrics: &Exposition| {
             let name = "translation_exporter_api_request_failures_total";
-            // Not every reason is one of this operation.
+            // Some reasons cannot end this operation.
             metrics.value(name, &labels).unwrap_or(0.0)
         };
         (reason.as_str(), failures(&after) - failures(&before))
@@ -101,7 +101,7 @@ fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
 #[test]
 fn a_body_of_exactly_the_largest_size_is_read_and_one_byte_more_is_not() {
     const LIMIT: usize = 1000;
-    // Another Content-Length would be refused before the body is read.
+    // A larger `Content-Length` would be refused earlier, so one of the bodies is compressed.
     for (size, chunked) in [
         (LIMIT, false),
         (LIMIT, true),
@@ -126,9 +126,9 @@ fn a_body_of_exactly_the_largest_size_is_read_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn a_large_body_that_waits_until_others_are_read_does_not_time_out_meanwhile() {
+fn a_large_body_does_not_time_out_while_it_waits_for_others() {
     let api = Api::of(3);
-    // More than what the system buffers, so that its end is late only once it is its turn.
+    // The body exceeds the system's buffers, so its end is delayed until it is read.
     let spaces = " ".repeat(14_000_000);
     let body = format!(r#"[{{"code":"de","completion":60}}{spaces}]"#);
     let reply = Reply::late_end(body, Duration::from_millis(1500));

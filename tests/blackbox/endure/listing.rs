@@ -7,7 +7,7 @@ use crate::support::{
     repo,
 };
 
-/// Waits until `translation_up` has this value; of the three repositories nothing may be lost at any time.
+/// Waits until `translation_up` has this value, and asserts that the three repositories stay.
 fn wait_until_up_is(up: f64, exporter: &Exporter, name: &str) -> Exposition {
     exporter.wait_for(name, |metrics| {
         assert_eq!(
@@ -24,9 +24,9 @@ fn page(ids: &[u64]) -> Reply {
     Reply::json(format!("[{}]", entries.join(",")))
 }
 
-/// The test of the languages goes through all faults; here there is one for each reason.
+/// Tests one fault for each reason. The test of the languages covers all faults.
 #[test]
-fn a_listing_that_fails_or_has_no_end_loses_nothing_and_is_counted_by_its_reason() {
+fn a_failed_listing_keeps_all_series_and_is_counted_by_reason() {
     let names = [
         "reset",
         "reset in the middle of the body",
@@ -64,7 +64,7 @@ fn a_listing_that_fails_or_has_no_end_loses_nothing_and_is_counted_by_its_reason
         ),
     ];
     let api = Api::of(3);
-    // Even a busy machine inflates more than 1 MiB within the timeout.
+    // The timeout is long enough to inflate more than 1 MiB, even on a busy machine.
     let setup = Setup::for_api(&api)
         .set("api.max_attempts", "1")
         .set("api.timeout", "6s");
@@ -80,7 +80,7 @@ fn a_listing_that_fails_or_has_no_end_loses_nothing_and_is_counted_by_its_reason
         api.forget();
         api.script(Target::Listing, move |request| Some(fault(request)));
         let metrics = wait_until_up_is(0.0, &exporter, name);
-        // Several polls may have ended since, on a machine that is busy.
+        // On a busy machine, several polls may have ended since.
         let polls = metrics.polls() - before.polls();
         let failed = failures(&metrics) - failures(&before);
         assert!(

@@ -1,7 +1,7 @@
-//! What the exporter does when the API, or the network in between, fails in any known way.
+//! Endurance: the exporter under every known fault of the API and of the network between.
 //!
-//! Each row of a table is a fault, and what the metrics must say of it. No series is lost in the meantime, and within one
-//! interval after the end of the fault everything is fresh again.
+//! Each row of a table is a fault and the metrics that report it. No series is lost meanwhile, and
+//! all data are fresh within one interval after the fault.
 
 mod entries;
 mod key;
@@ -14,15 +14,16 @@ mod tls;
 
 use crate::support::{Reply, api::Request};
 
-/// Makes the reply to a request.
+/// A function that makes the reply to a request.
 type Fault = fn(&Request) -> Reply;
 
-/// The name of a fault, the fault, and the reason under which it is counted.
+/// A fault with its name and the reason under which it is counted.
 type Row = (&'static str, Fault, &'static str);
 
-const LIST: &str = r#"[{"id":1,"code":"de","name":"owner/repo","completion":77.0,"created_at":"2024-05-06T07:08:09Z"}]"#;
+const LIST: &str = r#"[{"id":1,"code":"de","name":"owner/repo",
+"completion":77.0,"created_at":"2024-05-06T07:08:09Z"}]"#;
 
-/// The faults that any request can meet and that do not end the poll by themselves.
+/// The faults that any request can meet and that do not end the poll.
 const FAULTS: [Row; 39] = [
     ("reset", |_| Reply::reset(), "connect"),
     ("closed before headers", |_| Reply::close(), "connect"),

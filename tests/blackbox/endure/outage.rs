@@ -1,4 +1,5 @@
-//! What can be read is read, whatever else fails; and where nothing can be read, that is noticed after a few requests.
+//! Outages: readable repositories are read in each poll, and a complete outage costs only a few
+//! requests.
 
 use crate::support::{
     Api, Exposition, Reply, Repo, Setup, Target,
@@ -18,7 +19,7 @@ use std::{
     thread,
 };
 
-/// The requests of each poll that began so far, the one under way included: those for languages, by repository.
+/// Returns the requests for languages of each poll, by repository, including the poll under way.
 fn polls_of(api: &Api) -> Vec<Vec<u64>> {
     let mut polls: Vec<Vec<u64>> = Vec::new();
     for request in api.requests(Target::Everything) {
@@ -50,7 +51,7 @@ fn a_hundred_of_140_fail(broken: RangeInclusive<u64>, reply: &Reply) {
         ids.contains(&id).then(|| reply.clone())
     });
     let exporter = Setup::for_api(&api)
-        // Long enough for a busy machine to answer.
+        // The timeout is long enough for a busy machine.
         .set("api.timeout", "3s")
         .set("api.concurrency", "50")
         .set("api.max_attempts", "1")
@@ -96,7 +97,7 @@ fn a_hundred_of_140_fail(broken: RangeInclusive<u64>, reply: &Reply) {
 }
 
 #[test]
-fn what_can_be_read_is_read_in_every_poll_wherever_others_are_forbidden_broken_or_hang() {
+fn readable_repositories_are_read_in_each_poll_beside_failing_ones() {
     for reply in [Reply::status(403), Reply::status(500), Reply::never()] {
         thread::scope(|scope| {
             for first in [1, 21, 41] {
@@ -107,7 +108,7 @@ fn what_can_be_read_is_read_in_every_poll_wherever_others_are_forbidden_broken_o
     }
 }
 
-/// An outage between `begin` and `end`, of an API with 400 repositories.
+/// Runs an outage between `begin` and `end`, of an API with 400 repositories.
 fn an_outage(kind: &str, api: &Api, begin: impl FnOnce(), end: impl FnOnce()) {
     let exporter = Setup::for_api(api).set("api.max_attempts", "2").start();
     exporter.wait_until_fresh(400);
@@ -115,7 +116,7 @@ fn an_outage(kind: &str, api: &Api, begin: impl FnOnce(), end: impl FnOnce()) {
         let reason = [("reason", "unavailable")];
         metrics.sum("translation_exporter_poll_failures_total", &reason)
     };
-    // Those that reach the API, and those that do not.
+    // Some kinds of outage let requests reach the API, others do not.
     let requests = |metrics: &Exposition| {
         let received = f64::from(u32::try_from(api.requests(Target::Everything).len()).unwrap());
         received.max(metrics.sum("translation_exporter_api_requests_total", &[]))
@@ -146,7 +147,7 @@ fn an_outage(kind: &str, api: &Api, begin: impl FnOnce(), end: impl FnOnce()) {
     assert_eq!(metrics.up(), Some(1.0), "{kind}");
     assert_eq!(metrics.count(RATIO), 400, "{kind}");
     let whole = |poll: &Vec<u64>| poll.iter().collect::<BTreeSet<_>>().len() == 400;
-    // The poll under way when the outage ended may have listed before that.
+    // The poll under way at the end of the outage may have listed before.
     until("one poll reads all", || polls_of(api).iter().any(whole));
 }
 
@@ -175,7 +176,7 @@ fn an_outage_of_any_kind_costs_a_few_requests_a_poll_and_no_data() {
             let api = Api::start_at("127.0.0.1:0", (1..=400).map(repo), Some(good));
             let expire = || {
                 api.show(expired.server);
-                // What was connected before connects anew.
+                // Existing connections are closed, so the client connects again.
                 api.fault(Target::Everything, Reply::close());
             };
             let renew = || {
@@ -188,7 +189,7 @@ fn an_outage_of_any_kind_costs_a_few_requests_a_poll_and_no_data() {
 }
 
 #[test]
-fn with_100_of_140_forbidden_the_others_are_read_in_each_of_fifty_polls_of_as_many_processes() {
+fn with_100_of_140_forbidden_fifty_processes_read_all_others() {
     let api = Api::of(140);
     let poll = Arc::new(AtomicUsize::new(0));
     let now = poll.clone();
@@ -219,7 +220,7 @@ fn with_100_of_140_forbidden_the_others_are_read_in_each_of_fifty_polls_of_as_ma
 }
 
 #[test]
-fn an_api_that_comes_up_seconds_after_the_exporter_is_read_long_before_the_next_interval() {
+fn an_api_that_starts_after_the_exporter_is_read_within_seconds() {
     let address = TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())
         .unwrap();

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 const YEAR: &str = "31536000";
 
-/// Answers the first request with 429 and this Retry-After, and returns how long it took until the next request came.
+/// Answers the first request with 429 and this Retry-After. Returns the time until the next
+/// request.
 fn pause_after(target: Target, retry_after: &str, max_retry_after: &str) -> Duration {
     let api = Api::of(3);
     let retry_after = retry_after.to_owned();
@@ -36,7 +37,7 @@ fn pause_after(target: Target, retry_after: &str, max_retry_after: &str) -> Dura
 
 #[test]
 fn retry_after_in_seconds_or_as_a_date_is_obeyed_up_to_max_retry_after() {
-    // A date has whole seconds: what is written as three seconds from now is between two and three.
+    // A date has whole seconds: three seconds from now are between two and three.
     let date = DateTimePrinter::new()
         .timestamp_to_rfc9110_string(&(Timestamp::now() + Duration::from_secs(3)))
         .unwrap();
@@ -54,7 +55,7 @@ fn retry_after_in_seconds_or_as_a_date_is_obeyed_up_to_max_retry_after() {
 }
 
 #[test]
-fn a_retry_after_of_a_year_ends_the_poll_keeps_what_is_known_and_outlives_a_reload() {
+fn a_retry_after_of_a_year_ends_the_poll_and_outlives_a_reload() {
     let api = Api::of(3);
     let exporter = Setup::for_api(&api)
         .set("api.max_retry_after", "24h")
@@ -70,7 +71,7 @@ fn a_retry_after_of_a_year_ends_the_poll_keeps_what_is_known_and_outlives_a_relo
         "the poll that was asked to wait has ended"
     );
     assert_eq!(metrics.count(RATIO), 3);
-    // It waits for api.max_retry_after; the page shows the rest of that time in whole hours.
+    // The hold lasts for api.max_retry_after; the page shows the rest in whole hours.
     let page = exporter.get("/").text();
     assert!(
         page.contains(">in 23 h<") || page.contains(">in 24 h<"),
@@ -81,7 +82,8 @@ fn a_retry_after_of_a_year_ends_the_poll_keeps_what_is_known_and_outlives_a_relo
     api.forget();
     exporter.signal("HUP");
     exporter.wait_for_line(&["was read again"]);
-    // Only time can show that nothing is sent: without the hold, the next poll begins within the interval of 1 s.
+    // Only time can prove that no request is sent: without the hold, the next poll begins within
+    // the interval of 1 s.
     std::thread::sleep(Duration::from_millis(1200));
     assert_eq!(api.requests(Target::Everything).len(), 0);
 }

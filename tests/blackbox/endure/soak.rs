@@ -1,4 +1,4 @@
-//! Under random faults, nothing grows in the long run.
+//! Soak: memory and open files stay flat under random faults.
 
 use crate::support::{Api, Reply, Setup, Target, exposition::RATIO};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What happens to a request: most of the time nothing.
+/// Returns a fault for a request; most of the time none.
 fn fault(random: &mut fastrand::Rng) -> Option<Reply> {
     Some(match random.u32(0..400) {
         0..4 => Reply::reset(),
@@ -18,7 +18,7 @@ fn fault(random: &mut fastrand::Rng) -> Option<Reply> {
         30..32 => Reply::html(),
         32..34 => Reply::redirect("/"),
         34 => Reply::never(),
-        // Takes longer than the timeout; a complete list would be an answer.
+        // The body arrives after the timeout. A complete list would be a valid response.
         35 => Reply::drip("[1,2,3]"),
         36 => Reply::gzip_bomb(),
         37 => Reply::status(429).header("retry-after", "1"),
@@ -27,7 +27,7 @@ fn fault(random: &mut fastrand::Rng) -> Option<Reply> {
     })
 }
 
-/// Takes two minutes, or as many seconds as `TRANSLATION_EXPORTER_SOAK_SECONDS` says.
+/// Runs for two minutes, or for `TRANSLATION_EXPORTER_SOAK_SECONDS`.
 ///
 /// Prints its figures: `cargo test soak -- --include-ignored --nocapture`.
 #[test]
@@ -58,7 +58,7 @@ fn memory_and_open_files_stay_flat_under_random_faults() {
         api.forget();
         thread::sleep(Duration::from_millis(500));
     }
-    // The first third warms up.
+    // The first third of the run warms up.
     let (warm, last) = (
         &marks[marks.len() / 3..marks.len() * 2 / 3],
         &marks[marks.len() * 2 / 3..],
