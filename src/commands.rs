@@ -20,7 +20,7 @@ use crate::{
     config::{self, Config, ConfigError, LogConfig, Options},
     domain::Failure,
     metrics::instruments::Instruments,
-    poller::Settings,
+    poller::{LiveSettings, PollSettings, Settings},
     report::NotReady,
     server::web_config::WebConfigError,
     state::{DEMO, Memory, StateError, StateFile},
@@ -193,22 +193,27 @@ fn warnings(config: &Config) -> Vec<String> {
     warnings
 }
 
-fn poll_settings(config: &Config, api: Client) -> Settings<Client> {
+/// Returns the poller's settings. `only` selects the repositories to read; an empty set selects all.
+fn poller_settings(config: &Config, api: Client, only: GlobSet) -> Settings<Client> {
     for warning in warnings(config) {
         tracing::warn!("{warning}");
     }
     Settings {
-        api,
-        concurrency: config.api.concurrency,
-        interval: config.poll.interval,
-        stale_after: config.poll.stale_after,
-        max_repositories: config.api.max_repositories,
-        filter: config.filter.clone(),
-        excluded_languages: config.excluded_languages.clone(),
-        completion_scale: config.api.completion_scale,
-        targets: Arc::clone(&config.targets),
-        links: Arc::clone(&config.links),
-        only: GlobSet::empty(),
+        live: Arc::new(LiveSettings {
+            interval: config.poll.interval,
+            targets: Arc::clone(&config.targets),
+            excluded_languages: config.excluded_languages.clone(),
+            links: Arc::clone(&config.links),
+        }),
+        poll: Arc::new(PollSettings {
+            api,
+            concurrency: config.api.concurrency,
+            stale_after: config.poll.stale_after,
+            max_repositories: config.api.max_repositories,
+            filter: config.filter.clone(),
+            completion_scale: config.api.completion_scale,
+            only,
+        }),
     }
 }
 

@@ -51,7 +51,7 @@
 //!
 //! An operation of the API: [`domain::Operation`] and `domain/response.rs`; `api/wire.rs` for its
 //! JSON; `api/session.rs` for the request ([`api::Session`], which the tests of `poller` implement
-//! too); `poller/steps.rs` and `poller/ledger.rs` to request it and to keep the response;
+//! too); `poller/poll.rs` and `poller/ledger.rs` to request it and to keep the response;
 //! `domain/snapshot.rs` to show it; then its metric as above. `demo.rs`, `tests/support/api.rs` and
 //! `tests/bench/tool/api.rs` have to serve it. `state/format.rs` preserves it across restarts.
 #![forbid(unsafe_code)]

@@ -2,7 +2,7 @@
 //! targets that are not met.
 
 use super::{
-    RunError, load, off_the_runtime, open_state, output::output, poll_settings, start_logging,
+    RunError, load, off_the_runtime, open_state, output::output, poller_settings, start_logging,
     stdio::print_on_stderr, stop::StopSignals,
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
         targets::Targets,
     },
     metrics::{exposition::Published, instruments::Instruments},
-    poller::{Poller, Saver, Settings},
+    poller::{Poller, Saver},
     report,
     support::clock::Clock,
 };
@@ -46,7 +46,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     instruments.config_loaded(Ok(()), Clock::system().now());
     let (mut poller, saving) = new_poller(&config, &excerpt, &instruments)?;
     // A stalled terminal (Ctrl-S) blocks drawing, so that the bar has a separate thread.
-    let (runtime, progress) = (runtime::Handle::current(), poller.progress.subscribe());
+    let (runtime, progress) = (runtime::Handle::current(), poller.progress());
     let drawn = spawn_blocking(move || runtime.block_on(draw(bar, progress)));
     let mut signals = StopSignals::listen()?;
     let result = poll(&mut poller, &instruments, &mut signals).await;
@@ -96,10 +96,8 @@ fn new_poller(
         None => (None, None),
     };
     // The sender can be dropped, because settings do not change during a single poll.
-    let (_, settings) = watch::channel(Arc::new(Settings {
-        only: excerpt.repositories.clone(),
-        ..poll_settings(config, client)
-    }));
+    let only = excerpt.repositories.clone();
+    let (_, settings) = watch::channel(poller_settings(config, client, only));
     let poller = Poller::new(
         settings,
         memory,
@@ -126,7 +124,7 @@ async fn poll(
     signals: &mut StopSignals,
 ) -> PollResult {
     let began = Clock::system().now();
-    instruments.remember(History::of_named(&poller.problems.borrow()));
+    instruments.remember(History::of_named(&poller.problems().borrow()));
     let (outcome, signal) = tokio::select! {
         biased;
         outcome = poller.poll() => (outcome, None),
@@ -138,7 +136,7 @@ async fn poll(
         let (snapshot, status) = (poller.snapshot(), poller.status());
         findings = Judge::new(began).judge(&snapshot, &status, instruments, outcome.ended_at);
         let problems = instruments.facts().history.to_named();
-        poller.problems.send_replace(problems);
+        poller.problems().send_replace(problems);
     }
     poller.save();
     PollResult {

@@ -9,7 +9,7 @@ use crate::{
         snapshot::{PollStatus, Snapshot},
     },
     metrics::{exposition::Published, instruments::Instruments},
-    poller::{Poller, Saver, Settings},
+    poller::{PollLoop, Poller, Saver, Settings},
     state::{Memory, Problems, StateFile},
     support::clock::Clock,
 };
@@ -29,7 +29,7 @@ const JUDGE_EVERY: Duration = Duration::from_secs(5);
 /// Starts the tasks that poll, save, encode, publish and judge; `stop` ends them. Returns the
 /// publications and the poll loop's signs of life.
 pub fn start(
-    settings: watch::Receiver<Arc<Settings<Client>>>,
+    settings: watch::Receiver<Settings<Client>>,
     (file, memory): (Option<StateFile>, Option<Memory>),
     instruments: &Arc<Instruments>,
     stop: CancellationToken,
@@ -52,9 +52,10 @@ pub fn start(
     );
     let first = Published::new(Arc::new(poller.snapshot()), poller.status());
     let (publish, published) = watch::channel(Arc::new(first));
-    let alive = poller.alive.subscribe();
-    let problems = poller.problems.clone();
+    let problems = poller.problems();
     instruments.remember(History::of_named(&problems.borrow()));
+    let poll_loop = PollLoop::new(poller);
+    let alive = poll_loop.alive();
     // Polls have a dedicated thread, so that scrapes do not wait for them. Their tasks wake each
     // other hundreds of times a second, which takes twice the CPU across threads.
     let runtime = Builder::new_current_thread()
@@ -62,7 +63,7 @@ pub fn start(
         .build()
         .context("cannot start the runtime of polls")?;
     tasks.spawn_blocking(move || {
-        runtime.block_on(poller.run(stop.cancelled_owned()));
+        runtime.block_on(poll_loop.run(stop.cancelled_owned()));
         // A thread that waits for a resolver or a disk must not delay the exit.
         runtime.shutdown_background();
     });

@@ -4,7 +4,7 @@
 //! Triggers are handled one after the other. A reload replaces everything or nothing. A changed web
 //! configuration file becomes active even while a mistake elsewhere refuses reloads.
 
-use super::{load, notify, off_the_runtime, poll_settings};
+use super::{load, notify, off_the_runtime, poller_settings};
 use crate::{
     api::{BuildError, Client},
     config::{Config, ConfigError, Options},
@@ -18,6 +18,7 @@ use crate::{
     support::{clock::Clock, logging},
     web::{self, AppState, ReloadRequest},
 };
+use globset::GlobSet;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::{
     signal::unix::Signal,
@@ -68,7 +69,7 @@ pub struct Reloader {
     pub options: Options,
     pub config: Config,
     pub client: Client,
-    pub polling: watch::Sender<Arc<Settings<Client>>>,
+    pub polling: watch::Sender<Settings<Client>>,
     pub server: Server,
     pub state: Arc<AppState>,
     /// Signals a change of the web configuration file or of a file that it names.
@@ -186,8 +187,8 @@ impl Reloader {
             } else {
                 tracing::info!(changed, "the configuration was read again");
             }
-            let settings = poll_settings(&config, self.client.clone());
-            self.polling.send_replace(Arc::new(settings));
+            let settings = poller_settings(&config, self.client.clone(), GlobSet::empty());
+            self.polling.send_replace(settings);
             self.config = config;
         } else {
             let description = &web_file.description;

@@ -1,7 +1,7 @@
 //! `serve`: polls on an interval and serves the result until a signal stops the process.
 
 use super::{
-    RunError, load, notify, off_the_runtime, open_state, poll_settings, publish,
+    RunError, load, notify, off_the_runtime, open_state, poller_settings, publish,
     reload::Reloader,
     start_logging,
     stop::{self, StopSignals},
@@ -15,6 +15,7 @@ use crate::{
     web::{self, AppState},
 };
 use anyhow::anyhow;
+use globset::GlobSet;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     net::TcpListener,
@@ -88,7 +89,8 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Running, RunErr
     }
 
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
-    let (polling, settings) = watch::channel(Arc::new(poll_settings(&config, client.clone())));
+    let (polling, settings) =
+        watch::channel(poller_settings(&config, client.clone(), GlobSet::empty()));
     let (published, alive) =
         publish::start(settings, state, &instruments, stop.clone(), &mut tasks)?;
     let (reload, requests) = mpsc::channel(1);

@@ -1,180 +1,172 @@
-//! What the poller remembers: what is listed, what was last read of it, and the progress clocks of what left.
+//! The ledger: the listed repositories, the last reading of each one, and the progress clocks.
 //!
-//! Nothing here waits or sends requests: answers come in, snapshots go out. A repository leaves when a complete listing
-//! lacks it or the filters leave it out, and for no other reason.
+//! The ledger does no I/O. The poll passes listings and languages to it, and takes snapshots of
+//! it. A repository leaves when a complete listing lacks it or the filters leave it out, and for
+//! no other reason.
 
 mod clocks;
 mod listing;
 
-use clocks::RecordedTime;
+pub use listing::{NAME_BYTES, is_too_large};
 
 use super::log::PollLog;
 use crate::{
     domain::{
-        Failure, Fault, LanguageList, ReadFailure, Reason, Repository, RepositoryId,
-        TargetLanguage, ZeroCount, Zeros,
-        falls::Falls,
+        Failure, Fault, LanguageList, ReadFailure, Reason, Repository, RepositoryId, ZeroCount,
+        Zeros,
         links::Links,
-        progress::{Progress, advance},
-        snapshot::{Condition, Languages, Reading, Reported, Shown, Snapshot, find},
+        snapshot::{Condition, Shown, Snapshot},
         targets::Targets,
     },
     state::{Memory, Remembered},
     support::clock::{Moment, Timestamp},
 };
+use clocks::Clocks;
 use globset::GlobSet;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
 use tokio::time::Instant;
 
-/// Failures in a row are counted up to this: what fails like this long enough takes turns, so that each is tried again.
+/// The ledger counts consecutive failures up to this number. All repositories that have reached
+/// it take turns.
 const MOST_FAILURES: u32 = 10;
 
-/// How many languages all repositories may have in all: two million series, or four with targets.
+/// The number of languages that the ledger has room for: two million series, or four with targets.
 pub const MOST_LANGUAGES: usize = 1_000_000;
 
-/// A repository whose languages could not be read.
+/// A failed read of a repository's languages.
 #[derive(Debug)]
 pub struct FailedRead {
     pub id: RepositoryId,
     pub failure: Failure,
+    /// The kind of the failure; `None` if it ended the poll.
     pub reason: Option<Reason>,
-    pub fault: Fault,
+}
+
+/// The order in which a poll reads the repositories.
+#[derive(Debug, Default)]
+pub struct ReadOrder {
+    /// The repositories whose last read did not fail, the oldest attempt first.
+    pub first: VecDeque<RepositoryId>,
+    /// The repositories whose last read failed, the fewest failures in a row first.
+    pub failed_before: VecDeque<RepositoryId>,
 }
 
 /// A repository that is polled.
 #[derive(Debug)]
 struct Polled {
-    repository: Arc<Repository>,
-    languages: Option<Arc<Languages>>,
-    /// When this process read them, so that their age does not depend on jumps of the wall clock.
+    /// The part that the state file keeps.
+    kept: Remembered,
+    /// The time at which this process read the languages. It gives them an age that does not depend
+    /// on jumps of the wall clock.
     read_at: Option<Instant>,
-    /// Why the last read failed, if it did.
+    /// The failure of the last read, if it failed.
     failure: Option<ReadFailure>,
-    /// Larger is later; 0 is never.
-    last_attempt: u64,
-    /// How many reads in a row failed, up to [`MOST_FAILURES`]; those of polls in which nothing could be read for an outage do not
-    /// count.
-    failures: u32,
-    /// Digest of the bad entries of the last answer, so that they are logged once per change.
+    /// The digest of the bad entries of the last response, so that they are logged once per change.
     bad_entries: u64,
-    /// How many languages of the last answer had no field for their completion.
+    /// The number of languages in the last response that had no field for their completion.
     absent_completions: usize,
 }
 
-type Departed = BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>;
+/// The findings of the last complete listing.
+#[derive(Debug, Default)]
+struct LastListing {
+    /// The missing repositories, if they are more than half: the next listing must confirm them.
+    missed: BTreeSet<RepositoryId>,
+    /// The number of ids without a readable name.
+    unnamed: usize,
+    /// The zeros of the field `private`: absent in this listing, spelled out in any.
+    private: ZeroCount,
+    /// The digest of its bad entries, so that they are logged once per change.
+    bad_entries: u64,
+}
 
-/// Everything that is remembered.
-///
-/// A repository is in `listed` from the first listing that shows it until a complete one lacks it. While it also passes the
-/// filters, and no other of the same name has a higher id, it is in `polled`.
+/// Everything that the poller knows of the account.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// How long the last poll took that was not ended early.
-    pub last_full_poll: Option<Duration>,
+    /// The repositories from the first listing that shows them until a complete one lacks them.
     listed: BTreeMap<RepositoryId, Arc<Repository>>,
+    /// The listed repositories that pass the filters, without the lower id of two with one name.
     polled: BTreeMap<RepositoryId, Polled>,
-    /// The clocks of languages that are in `polled` no longer, and when they left.
-    departed: Departed,
-    /// The falls of languages in `polled` or `departed`.
-    falls: Falls,
-    /// Those in `listed` that the last complete listing lacked, so many that the next must confirm it.
-    missed: BTreeSet<RepositoryId>,
-    /// How many repositories were listed before the last complete listing took away more than half of them, if it did.
-    pub dropped_of: Option<usize>,
-    /// The zeros of the field `private`: absent in the last complete listing, spelled out ever.
-    private: ZeroCount,
-    /// How many completions of 0 were ever spelled out.
+    listing: LastListing,
+    clocks: Clocks,
+    /// The number of completions of 0 that this process has read.
     zero_completions: usize,
-    /// How many ids of the last complete listing have no name that can be read.
-    unnamed: usize,
-    /// How many languages the repositories in `polled` have at the most: exact when a poll begins to read them.
+    /// An upper bound of the languages in `polled`: exact when a poll begins to read them.
     languages: usize,
+    /// The number of the last attempt to read a repository.
     attempts: u64,
-    /// Which time counts as now in all of this.
-    time: RecordedTime,
-    /// Whether it was logged that too many clocks departed.
-    has_logged_excess: bool,
+    /// A listing was complete, or repositories were restored.
+    has_data: bool,
 }
 
 impl Ledger {
+    /// Restores the ledger from the content of the state file.
     pub fn restore(memory: Memory, now: Timestamp) -> Self {
         let mut ledger = Self {
-            last_full_poll: memory.last_full_poll,
-            departed: memory.departed,
-            falls: memory.falls,
-            missed: memory.missed,
+            // `once` saves a state even where it could list nothing.
+            has_data: !memory.repositories.is_empty(),
+            clocks: Clocks::restore(memory.departed, memory.falls),
             ..Self::default()
         };
-        for (_, _, fall) in ledger.falls.iter() {
-            ledger.time.record(fall.at);
-        }
-        for (progress, left_at) in ledger.departed.values() {
-            ledger.time.record(progress.at.max(*left_at));
-        }
-        for Remembered {
-            repository,
-            last_attempt,
-            failures,
-            languages,
-        } in memory.repositories
-        {
-            ledger.attempts = ledger.attempts.max(last_attempt);
-            ledger.listed.insert(repository.id, Arc::clone(&repository));
-            if let Some(languages) = &languages {
-                ledger.time.record(languages.newest_time());
+        ledger.listing.missed = memory.missed;
+        for kept in memory.repositories {
+            let repository = Arc::clone(&kept.repository);
+            ledger.attempts = ledger.attempts.max(kept.last_attempt);
+            if let Some(languages) = &kept.languages {
+                ledger.clocks.record(languages.newest_time());
             }
-            let what = "its last read before the restart failed";
-            let hint = "nothing to do: it is read again soon";
-            let failure = || ReadFailure {
-                lasting: Failure::new(what, hint).since(now),
-                reason: None,
-                fault: Fault::Repository,
+            let failure = (kept.failures > 0).then(|| {
+                let what = "its last read before the restart failed";
+                let hint = "nothing to do: it is read again soon";
+                ReadFailure {
+                    lasting: Failure::new(what, hint).since(now),
+                    reason: None,
+                    fault: Fault::Repository,
+                }
+            });
+            let polled = Polled {
+                kept,
+                failure,
+                ..Polled::new(Arc::clone(&repository))
             };
-            let known = Polled {
-                languages,
-                failure: (failures > 0).then(failure),
-                last_attempt,
-                failures,
-                ..Polled::new(repository)
-            };
-            ledger.polled.insert(known.repository.id, known);
+            ledger.polled.insert(repository.id, polled);
+            ledger.listed.insert(repository.id, repository);
         }
         ledger
     }
 
+    /// Returns the part of the ledger that survives a restart.
     pub fn memory(&self) -> Memory {
-        let remember = |known: &Polled| Remembered {
-            repository: Arc::clone(&known.repository),
-            last_attempt: known.last_attempt,
-            failures: known.failures,
-            languages: known.languages.clone(),
-        };
-        let repositories = self.polled.values().map(remember).collect();
+        let polled = self.polled.values();
         Memory {
-            last_full_poll: self.last_full_poll,
-            repositories,
-            missed: self.missed.clone(),
-            departed: self.departed.clone(),
-            falls: self.falls.clone(),
+            repositories: polled.map(|known| known.kept.clone()).collect(),
+            missed: self.listing.missed.clone(),
+            departed: self.clocks.departed.clone(),
+            falls: self.clocks.falls.clone(),
             ..Memory::default()
         }
     }
 
-    /// How many repositories are polled.
+    /// Returns the number of repositories that are polled.
     pub fn polled(&self) -> usize {
         self.polled.len()
     }
 
-    /// How many repositories are listed, but not polled.
+    /// Returns the number of listed repositories that are not polled.
     pub fn filtered(&self) -> usize {
         self.listed.len() - self.polled.len()
     }
 
-    /// Whether languages of any repository are shown, or were ever read by this process.
+    /// Tells whether a listing was complete, or repositories were restored.
+    pub fn has_data(&self) -> bool {
+        self.has_data
+    }
+
+    /// Tells whether languages of any repository are shown, or were ever read by this process.
     pub fn has_shown(&self, limit: Duration, now: Moment) -> bool {
         self.polled.values().any(|known| {
             known.read_at.is_some() || self.age(known, now).is_some_and(|age| age <= limit)
@@ -189,43 +181,51 @@ impl Ledger {
                 absent: absent.sum(),
                 spelled_out: self.zero_completions,
             },
-            private: self.private,
+            private: self.listing.private,
         }
     }
 
-    /// Returns the repositories to read, the oldest attempt first; and those that failed before, to
-    /// be read after them, the fewest failures in a row first. `only` chooses by name; an empty set
-    /// chooses all.
-    pub fn order(&mut self, only: &GlobSet) -> (Vec<RepositoryId>, Vec<RepositoryId>) {
-        self.languages = self.polled.values().map(Polled::languages).sum();
-        let mut order: Vec<_> = self
-            .polled
-            .iter()
-            .filter(|(_, known)| only.is_empty() || only.is_match(&*known.repository.name))
-            .map(|(id, known)| (known.failures, known.last_attempt, *id))
+    /// Returns the order in which to read the repositories. `only` selects them by name, and an
+    /// empty set selects all.
+    pub fn order(&mut self, only: &GlobSet) -> ReadOrder {
+        self.languages = self.count_languages();
+        let polled = self.polled.values().map(|known| &known.kept);
+        let mut chosen: Vec<_> = polled
+            .filter(|kept| only.is_empty() || only.is_match(&*kept.repository.name))
+            .map(|kept| (kept.failures, kept.last_attempt, kept.repository.id))
             .collect();
-        order.sort_unstable();
-        let never_failed = order.partition_point(|(failures, ..)| *failures == 0);
-        let mut first: Vec<_> = order.into_iter().map(|(.., id)| id).collect();
-        let failed_before = first.split_off(never_failed);
-        (first, failed_before)
+        chosen.sort_unstable();
+        let mut order = ReadOrder::default();
+        for (failures, _, id) in chosen {
+            if failures == 0 {
+                order.first.push_back(id);
+            } else {
+                order.failed_before.push_back(id);
+            }
+        }
+        order
     }
 
-    /// Whether a repository may have so many languages: what is kept of all is bounded.
+    /// Tells whether the ledger has room for this number of languages of a repository.
     pub fn has_room(&self, id: RepositoryId, languages: usize) -> bool {
         let before = self.polled.get(&id).map_or(0, Polled::languages);
         self.languages - before + languages <= MOST_LANGUAGES
     }
 
-    /// The languages of a repository were read.
+    fn count_languages(&self) -> usize {
+        self.polled.values().map(Polled::languages).sum()
+    }
+
+    /// Forgets the oldest clocks of departed languages, if there are too many.
+    pub fn forget_excess(&mut self) {
+        self.clocks.forget_excess(self.count_languages());
+    }
+
+    /// Notes the languages of a repository that was read. Logs that its failure ended.
     pub fn succeeded(
         &mut self,
         id: RepositoryId,
-        LanguageList {
-            languages,
-            completion: zeros,
-            bad,
-        }: LanguageList,
+        list: LanguageList,
         scale: f64,
         now: Moment,
         log: &mut PollLog,
@@ -233,79 +233,39 @@ impl Ledger {
         let Some(known) = self.polled.get_mut(&id) else {
             return;
         };
-        let repo = &known.repository.name;
+        let LanguageList {
+            languages,
+            completion: zeros,
+            bad,
+        } = list;
+        let repo = &known.kept.repository.name;
         log.bad_entries(repo, &bad.described, &mut known.bad_entries);
         if matches!(known.failure.take(), Some(failure) if failure.fault == Fault::Repository) {
             log.recovered(repo, id);
         }
         known.absent_completions = zeros.absent;
         self.zero_completions = self.zero_completions.saturating_add(zeros.spelled_out);
-        let at = self.time.record(now.wall);
-        self.attempts += 1;
-        known.last_attempt = self.attempts;
         self.languages = self.languages - known.languages() + languages.len();
-        let before = known.languages.take();
-        let before_scale = before.as_ref().map_or(scale, |before| before.scale);
-        let is_comparable = before_scale.total_cmp(&scale).is_eq();
-        let previous: &[Reading] = before.as_ref().map_or(&[], |languages| &languages.readings);
-        let mut readings = Vec::with_capacity(languages.len());
-        for TargetLanguage {
-            language,
-            completion,
-        } in languages
-        {
-            let progress = match find(previous, &language.code) {
-                Some(reading) => reading.progress(),
-                None => self
-                    .departed
-                    .remove(&(id, Arc::clone(&language.code)))
-                    .map(|(progress, _)| progress),
-            };
-            let reported = match (completion, progress) {
-                (Some(completion), progress) => {
-                    if let Some(Progress {
-                        completion: before, ..
-                    }) = progress
-                        && is_comparable
-                    {
-                        let code = &language.code;
-                        self.falls.observe(id, code, before, completion, at);
-                    }
-                    Reported::Now(advance(progress, completion, scale, at))
-                }
-                (None, Some(progress)) => Reported::Before(progress),
-                (None, None) => Reported::Never,
-            };
-            readings.push(Reading { language, reported });
-        }
-        for reading in previous {
-            if find(&readings, &reading.language.code).is_none() {
-                depart(&mut self.departed, &mut self.time, id, reading, at);
-            }
-        }
-        let readings = match &before {
-            Some(before) if *before.readings == *readings => Arc::clone(&before.readings),
-            _ => readings.into(),
-        };
-        known.languages = Some(Arc::new(Languages {
-            read_at: at,
-            scale,
-            readings,
-        }));
+        let before = known.kept.languages.take();
+        let at = self.clocks.record(now.wall);
+        let languages = self.clocks.read(id, before, languages, scale, at);
+        known.kept.languages = Some(Arc::new(languages));
         known.read_at = Some(now.monotonic);
-        known.failures = 0;
+        self.attempts += 1;
+        known.kept.last_attempt = self.attempts;
+        known.kept.failures = 0;
     }
 
-    /// Notes that a repository's languages could not be read. If it `comes_last`, the next poll
-    /// requests it after all others. Logs a failure of its own that was not logged before.
+    /// Notes a failed read. If the repository `comes_last`, the next poll requests it after all
+    /// others. Logs a failure of the repository itself when it begins.
     pub fn failed(
         &mut self,
         FailedRead {
             id,
             failure,
             reason,
-            fault,
         }: FailedRead,
+        fault: Fault,
         comes_last: bool,
         now: Timestamp,
         log: &mut PollLog,
@@ -314,8 +274,8 @@ impl Ledger {
             return;
         };
         self.attempts += 1;
-        known.last_attempt = self.attempts;
-        known.failures = (known.failures + u32::from(comes_last)).min(MOST_FAILURES);
+        known.kept.last_attempt = self.attempts;
+        known.kept.failures = (known.kept.failures + u32::from(comes_last)).min(MOST_FAILURES);
         let before = known.failure.as_ref();
         let own_before = before.filter(|before| before.fault == Fault::Repository);
         if own_before.is_some() && fault == Fault::Api {
@@ -323,7 +283,7 @@ impl Ledger {
         }
         let is_new = own_before.is_none_or(|before| before.reason != reason);
         if is_new && fault == Fault::Repository {
-            log.failing(&known.repository.name, id, &failure);
+            log.failing(&known.kept.repository.name, id, &failure);
         }
         known.failure = Some(ReadFailure {
             lasting: failure.lasting(before.map(|before| &before.lasting), now),
@@ -332,39 +292,48 @@ impl Ledger {
         });
     }
 
-    /// Forgets the falls of repositories that were last read with another `api.completion_scale`: the
-    /// API may report other numbers since.
+    /// Forgets the falls of repositories that were last read with another `api.completion_scale`,
+    /// because the API may report other numbers now.
     pub fn follow_scale(&mut self, scale: f64) {
         for (id, known) in &self.polled {
-            if let Some(languages) = &known.languages
+            if let Some(languages) = &known.kept.languages
                 && languages.scale.total_cmp(&scale).is_ne()
             {
-                self.falls.forget_repository(*id);
+                self.clocks.falls.forget_repository(*id);
             }
         }
     }
 
-    /// When, after `now`, the next data become stale.
-    pub fn next_expiry(&self, limit: Duration, now: Moment) -> Option<Instant> {
-        let ages = self
-            .polled
-            .values()
-            .filter_map(|known| self.age(known, now));
-        let rest = ages.filter_map(|age| limit.checked_sub(age)).min()?;
-        // At the limit itself they are still shown.
-        now.monotonic.checked_add(rest + Duration::from_millis(1))
+    /// Returns how far the wall clock is behind the newest recorded timestamp.
+    pub fn clock_behind(&self, wall: Timestamp) -> Duration {
+        self.clocks.behind(wall)
     }
 
-    /// How old the languages of a repository are. Where an earlier process read them, the clock of the machine, which may be set at any
-    /// time, is all that there is to know it by.
+    /// Follows the wall clock, which the API's clock has confirmed.
+    pub fn follow_clock(&mut self, wall: Timestamp) {
+        let polled = self.polled.values_mut();
+        let known = polled.filter_map(|known| known.kept.languages.as_mut());
+        self.clocks.follow(wall, known);
+    }
+
+    /// Tells whether data of any repository became stale between two moments.
+    pub fn became_stale(&self, limit: Duration, before: Moment, now: Moment) -> bool {
+        let is_stale = |known, at| self.age(known, at) > Some(limit);
+        let mut polled = self.polled.values();
+        polled.any(|known| is_stale(known, now) && !is_stale(known, before))
+    }
+
+    /// Returns the age of a repository's languages. If another process read them, their age depends
+    /// on the wall clock.
     fn age(&self, known: &Polled, now: Moment) -> Option<Duration> {
-        let languages = known.languages.as_ref()?;
+        let languages = known.kept.languages.as_ref()?;
         Some(match known.read_at {
             Some(read_at) => now.monotonic - read_at,
-            None => self.time.now(now.wall).since(languages.read_at),
+            None => self.clocks.now(now.wall).since(languages.read_at),
         })
     }
 
+    /// Returns a snapshot of the ledger, in which data older than `limit` are stale.
     pub fn snapshot(
         &self,
         completion_scale: f64,
@@ -373,19 +342,16 @@ impl Ledger {
         limit: Duration,
         now: Moment,
     ) -> Snapshot {
-        let mut repositories: Vec<_> = self
-            .polled
-            .values()
-            .map(|known| self.show(known, limit, now))
-            .collect();
+        let polled = self.polled.values();
+        let mut repositories: Vec<_> = polled.map(|known| self.show(known, limit, now)).collect();
         repositories.sort_unstable_by(|a, b| a.repository.name.cmp(&b.repository.name));
         Snapshot {
             taken_at: now.wall,
             repositories,
             filtered: self.filtered(),
-            unnamed: self.unnamed,
-            unconfirmed: self.missed.len(),
-            falls: self.falls.clone(),
+            unnamed: self.listing.unnamed,
+            unconfirmed: self.listing.missed.len(),
+            falls: self.clocks.falls.clone(),
             completion_scale,
             targets,
             links,
@@ -394,8 +360,8 @@ impl Ledger {
 
     fn show(&self, known: &Polled, limit: Duration, now: Moment) -> Shown {
         let mut failure = known.failure.clone();
-        let mut languages = known.languages.clone();
-        // Nothing is shown in the future.
+        let mut languages = known.kept.languages.clone();
+        // No timestamp is shown in the future.
         if let Some(failure) = &mut failure {
             let since = &mut failure.lasting.since;
             *since = (*since).min(now.wall);
@@ -415,7 +381,7 @@ impl Ledger {
             (Some(languages), None) => Condition::Fresh(languages),
         };
         Shown {
-            repository: Arc::clone(&known.repository),
+            repository: Arc::clone(&known.kept.repository),
             condition,
         }
     }
@@ -424,34 +390,22 @@ impl Ledger {
 impl Polled {
     fn new(repository: Arc<Repository>) -> Self {
         Self {
-            repository,
-            languages: None,
+            kept: Remembered {
+                repository,
+                last_attempt: 0,
+                failures: 0,
+                languages: None,
+            },
             read_at: None,
             failure: None,
-            last_attempt: 0,
-            failures: 0,
             bad_entries: 0,
             absent_completions: 0,
         }
     }
 
-    /// How many languages it has.
+    /// Returns the number of languages.
     fn languages(&self) -> usize {
-        let languages = self.languages.as_ref();
+        let languages = self.kept.languages.as_ref();
         languages.map_or(0, |languages| languages.readings.len())
-    }
-}
-
-/// Keeps the clock of a language that left, if it has one.
-fn depart(
-    departed: &mut Departed,
-    time: &mut RecordedTime,
-    id: RepositoryId,
-    reading: &Reading,
-    now: Timestamp,
-) {
-    if let Some(progress) = reading.progress() {
-        let key = (id, Arc::clone(&reading.language.code));
-        departed.insert(key, (progress, time.record(now)));
     }
 }

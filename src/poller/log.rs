@@ -1,4 +1,4 @@
-//! What the poller logs: changes only, not once per poll, and at most a few lines of one kind per poll.
+//! The log of a poll: changes only, and at most ten lines of each kind.
 
 use crate::domain::{BadEntry, Failure, RepositoryId, snapshot::PollOutcome};
 use std::{
@@ -7,39 +7,37 @@ use std::{
     sync::Arc,
 };
 
-/// How many lines of one kind a poll logs; the rest is counted.
+/// The number of lines of one kind that a poll logs.
 const AT_MOST: usize = 10;
 
-/// The names of the repositories that are polled.
+/// The names of the polled repositories.
 pub type Names = BTreeMap<RepositoryId, Arc<str>>;
 
-/// How many lines of each kind about single repositories one poll had, logged or not.
+/// The number of lines of each kind that a poll had, logged or not.
 #[derive(Debug, Default)]
 pub struct PollLog(BTreeMap<&'static str, usize>);
 
 impl PollLog {
-    /// Counts one more line of a kind, and returns whether to log it.
+    /// Counts a line of a kind. Returns true for the first ten.
     fn is_logged(&mut self, kind: &'static str) -> bool {
         let count = self.0.entry(kind).or_default();
         *count += 1;
         *count <= AT_MOST
     }
 
-    /// One line for everything that was counted but not logged.
+    /// Logs how many lines of each kind were omitted.
     pub fn end(self) {
-        let more = self.0.iter().filter(|(_, count)| **count > AT_MOST);
-        let more: Vec<_> = more
+        let omitted = self.0.iter().filter(|(_, count)| **count > AT_MOST);
+        let omitted: Vec<_> = omitted
             .map(|(kind, count)| format!("{} {kind}", count - AT_MOST))
             .collect();
-        if !more.is_empty() {
-            tracing::warn!(
-                more = more.join(", "),
-                "more happened than is logged individually"
-            );
+        if !omitted.is_empty() {
+            let omitted = omitted.join(", ");
+            tracing::warn!(omitted, "a poll logs at most {AT_MOST} lines of each kind");
         }
     }
 
-    /// The languages of a repository cannot be read, for a reason that was not logged yet.
+    /// Logs that a read of a repository's languages failed.
     pub fn failing(&mut self, repo: &str, id: RepositoryId, failure: &Failure) {
         if self.is_logged("failing") {
             let (id, error, hint) = (id.get(), &*failure.what, &*failure.hint);
@@ -47,36 +45,36 @@ impl PollLog {
         }
     }
 
-    /// They can be read again.
+    /// Logs that the languages of a failing repository were read.
     pub fn recovered(&mut self, repo: &str, id: RepositoryId) {
         if self.is_logged("recovered") {
             tracing::info!(repo, id = id.get(), "languages can be read again");
         }
     }
 
-    /// The bad entries of an answer, if their digest differs from that of the bad entries that were `logged` last.
+    /// Logs the bad entries of a response, unless their digest is still the one `logged` last.
     pub fn bad_entries(&mut self, of: &str, bad: &[BadEntry], logged: &mut u64) {
         let digest = digest(bad);
         if std::mem::replace(logged, digest) == digest {
             return;
         }
         if bad.is_empty() {
-            if self.is_logged("answers that are good again") {
-                tracing::info!(of, "all entries of the answer are good again");
+            if self.is_logged("responses without bad entries") {
+                tracing::info!(of, "the response has no bad entries any more");
             }
-        } else if self.is_logged("answers with bad entries") {
+        } else if self.is_logged("responses with bad entries") {
             let first: Vec<_> = bad.iter().take(AT_MOST).map(ToString::to_string).collect();
             let (bad, more) = (first.join("; "), bad.len().saturating_sub(AT_MOST));
             tracing::warn!(
                 of,
                 bad,
                 more,
-                "the answer has bad entries or fields; the rest is used"
+                "the response has bad entries or fields; the rest is used"
             );
         }
     }
 
-    /// What a listing changed: the names of the repositories before and after it.
+    /// Logs the repositories that a listing added, renamed or removed.
     pub fn changes(&mut self, mut before: Names, after: Names) {
         for (id, repo) in after {
             match before.remove(&id) {
@@ -97,7 +95,7 @@ impl PollLog {
     }
 }
 
-/// A digest of an answer's defects, wherever in the answer they are; 0 if there are none.
+/// Returns a digest of a response's defects in any order; 0 if there are none.
 fn digest(bad: &[BadEntry]) -> u64 {
     let mut defects: Vec<_> = bad.iter().map(|bad| (&*bad.identity, bad.defect)).collect();
     if defects.is_empty() {
@@ -109,10 +107,10 @@ fn digest(bad: &[BadEntry]) -> u64 {
     hasher.finish().max(1)
 }
 
-/// Logs how a poll ended: at info level if another number failed or was not reached than in the one before, otherwise at debug level. The reason
-/// is logged by `health`.
+/// Logs the end of a poll, at debug level if its counts are the same as in the previous poll. The
+/// diagnosis logs the reason of a failure.
 pub fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
-    // How many were read before a poll was ended is random.
+    // A poll that ended early has read a random number of repositories.
     let unread = |outcome: &PollOutcome| match outcome.stop {
         Some(_) => None,
         None => Some((outcome.listing.is_some(), outcome.failed, outcome.unreached)),

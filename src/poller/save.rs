@@ -1,57 +1,92 @@
-//! Writes the state file beside the polling, so that no poll waits for a disk.
+//! Saving: when the state is saved, and the task that writes the state file, so that no poll waits
+//! for a disk.
 
 use crate::{
     domain::Failure,
     metrics::instruments::Instruments,
-    state::{Memory, StateError, StateFile},
+    state::{Memory, Problems, StateError, StateFile},
     support::clock::Clock,
 };
-use std::{sync::Arc, time::Duration};
-use tokio::{sync::watch, time::Instant};
+use std::{future::pending, sync::Arc, time::Duration};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, sleep_until},
+};
 
-/// How soon a failed write is tried again.
+/// The wait before a failed write is repeated.
 const RETRY: Duration = Duration::from_secs(60);
 
-/// How soon after its first save a process saves again during a poll; from there the waits double up
-/// to the longest. A process that is killed early therefore leaves a state, and a long poll costs few
-/// writes.
+/// The wait between the first two saves of a process during a poll, which doubles up to the
+/// longest: a process leaves a state even if it is killed early, and a long poll costs few writes.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
 
-/// When a poll saves what it has read so far.
+/// The unsaved changes, and the time of the next save.
 #[derive(Debug)]
-pub struct SaveTimes {
-    /// Whether this process has saved anything.
-    pub has_begun: bool,
-    /// When to save next.
-    pub next: Instant,
+pub struct Saving {
+    /// `None` without a state file.
+    pub saver: Option<Saver>,
+    /// The start of each lasting problem. The task that judges replaces them.
+    pub problems: watch::Sender<Problems>,
+    saved_problems: Problems,
+    /// The ledger has changed since the last save.
+    pub is_changed: bool,
+    /// The next save during a poll. The first save follows the first change at once.
+    next: Instant,
     wait: Duration,
 }
 
-impl SaveTimes {
-    pub fn new(now: Instant) -> Self {
+impl Saving {
+    pub fn new(saver: Option<Saver>, problems: Problems) -> Self {
         Self {
-            has_begun: false,
-            next: now,
+            saver,
+            saved_problems: problems.clone(),
+            problems: watch::Sender::new(problems),
+            is_changed: false,
+            next: Instant::now(),
             wait: FIRST_WAIT,
         }
     }
 
-    /// Something was saved at `now`.
-    pub fn saved(&mut self, now: Instant) {
-        self.has_begun = true;
-        self.next = now + self.wait;
+    /// Tells whether the ledger or the problems have changed since the last save. Without changes
+    /// an outage would rewrite a large file again and again.
+    pub fn has_changes(&self) -> bool {
+        self.is_changed || *self.problems.borrow() != self.saved_problems
+    }
+
+    /// Waits until it is time to save during a poll. Cancel safe, because it only sleeps.
+    pub async fn due(&self) {
+        if !self.is_changed {
+            pending::<()>().await;
+        }
+        sleep_until(self.next).await;
+    }
+
+    /// Hands the memory, completed with the problems, to the saver. Calls `memory` only if there
+    /// is a state file, because the memory is large.
+    pub fn save(&mut self, memory: impl FnOnce() -> Memory) {
+        self.is_changed = false;
+        self.next = Instant::now() + self.wait;
         self.wait = LONGEST_WAIT.min(self.wait * 2);
+        self.saved_problems.clone_from(&self.problems.borrow());
+        if let Some(saver) = &self.saver {
+            let problems = self.saved_problems.clone();
+            saver.save(Memory {
+                problems,
+                ..memory()
+            });
+        }
     }
 }
 
-/// Hands over what to write; only the newest is written.
+/// A handle to the task that writes the state file. The task writes only the newest memory.
 #[derive(Debug)]
 pub struct Saver(watch::Sender<Arc<Memory>>);
 
 impl Saver {
-    /// A saver, and the task that writes what it is given. The caller must watch the task: it ends once the saver is
-    /// dropped and its newest memory is written; if it ends earlier, nothing is written any more.
+    /// Returns a saver, and the task that writes its memories. The task ends once the saver is
+    /// dropped and the newest memory is written. The caller must watch it: if it ends earlier,
+    /// nothing is saved any more.
     pub fn new(
         file: StateFile,
         instruments: Arc<Instruments>,
@@ -62,7 +97,7 @@ impl Saver {
         (Self(newest), write_all(write, memories, instruments))
     }
 
-    pub fn save(&self, memory: Memory) {
+    fn save(&self, memory: Memory) {
         self.0.send_replace(Arc::new(memory));
     }
 }
@@ -72,26 +107,26 @@ async fn write_all(
     mut memories: watch::Receiver<Arc<Memory>>,
     instruments: Arc<Instruments>,
 ) {
-    let mut failing = false;
+    let mut is_failing = false;
     let mut is_last = false;
     while !is_last {
         tokio::select! {
             changed = memories.changed() => is_last = changed.is_err(),
-            () = tokio::time::sleep(RETRY), if failing => {}
+            () = sleep(RETRY), if is_failing => {}
         }
-        if is_last && !failing {
+        if is_last && !is_failing {
             return;
         }
         let memory = Arc::clone(&memories.borrow_and_update());
         let write = write.clone();
         let written = tokio::task::spawn_blocking(move || write(&memory)).await;
         let result = written.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-        failing = result.is_err();
+        is_failing = result.is_err();
         if let Err(error) = &result
             && is_last
         {
-            // `health` is no longer logged at the end.
-            tracing::error!(%error, "the state cannot be saved at the end; the last good file stays");
+            // The diagnosis no longer logs at the end.
+            tracing::error!(%error, "cannot save the state at the end; the last good file stays");
         }
         let hint = "it is tried again every minute";
         let result = result.map_err(|error| Failure::new(error.to_string(), hint));
@@ -103,14 +138,16 @@ async fn write_all(
 mod tests {
     use super::*;
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_process_saves_soon_at_first_and_then_less_often() {
         let start = Instant::now();
-        let mut times = SaveTimes::new(start);
+        let mut saving = Saving::new(None, Problems::default());
         let mut at = Vec::new();
         for _ in 0..11 {
-            times.saved(times.next);
-            at.push((times.next - start).as_secs());
+            saving.save(Memory::default);
+            saving.is_changed = true;
+            saving.due().await;
+            at.push(start.elapsed().as_secs());
         }
         assert_eq!(at, [1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1111]);
     }
@@ -119,11 +156,8 @@ mod tests {
     async fn a_panic_while_writing_ends_the_task_that_is_watched() {
         let (newest, memories) = watch::channel(Arc::default());
         let write = |_: &Memory| panic!("a bug");
-        let task = tokio::spawn(write_all(
-            write,
-            memories,
-            Arc::new(Instruments::new("/metrics")),
-        ));
+        let instruments = Arc::new(Instruments::new("/metrics"));
+        let task = tokio::spawn(write_all(write, memories, instruments));
         newest.send_replace(Arc::default());
         assert!(task.await.unwrap_err().is_panic());
         assert!(newest.is_closed());

@@ -1,30 +1,58 @@
-//! When a poll begins: an interval after the start of the previous one, or after its end if it did not get through, and not
-//! while Retry-After holds all requests. An API that is late at the start is asked again sooner.
+//! The poll loop: when a poll begins.
+//!
+//! A poll begins one interval after the start of the previous one, or after its end if that poll
+//! ended early, and never while Retry-After holds all requests. Polls of an API that is late at the
+//! start follow each other sooner.
 
-use super::{PUBLISH_EVERY, Poller};
+use super::Poller;
 use crate::{
     api::Api,
     domain::{PollFailure, snapshot::PollOutcome},
 };
 use std::time::Duration;
-use tokio::time::{Instant, interval, sleep, sleep_until};
+use tokio::{
+    sync::watch,
+    time::{Instant, interval, sleep, sleep_until},
+};
 
-/// How long to wait after a poll that found the API failing as a whole while no languages are shown; from there the waits double up to
-/// the longest.
+/// The wait after a poll that found the API unavailable while no languages are shown, which doubles
+/// up to the longest.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
-/// How often the task of [`Poller::run`] shows that it runs.
+/// The time between two signs of life, and between two checks of the last publication.
 pub const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
-impl<A: Api> Poller<A> {
-    /// Polls until `shutdown`, then hands over the unsaved data.
+/// Polls again and again.
+pub struct PollLoop<A> {
+    poller: Poller<A>,
+    /// The wait after the last poll, if the API is late at the start.
+    retry: Option<Duration>,
+    /// The last sign of life of the task, which shows one every few seconds unless it is blocked.
+    alive: watch::Sender<Instant>,
+}
+
+impl<A: Api> PollLoop<A> {
+    pub fn new(poller: Poller<A>) -> Self {
+        Self {
+            poller,
+            retry: None,
+            alive: watch::Sender::new(Instant::now()),
+        }
+    }
+
+    /// Returns a receiver of the loop's signs of life.
+    pub fn alive(&self) -> watch::Receiver<Instant> {
+        self.alive.subscribe()
+    }
+
+    /// Polls until `shutdown`, then saves the unsaved changes.
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
         let alive = self.alive.clone();
         let polling = async {
             loop {
                 let started = Instant::now();
-                let outcome = self.poll().await;
+                let outcome = self.poller.poll().await;
                 self.wait(started, &outcome).await;
             }
         };
@@ -41,59 +69,55 @@ impl<A: Api> Poller<A> {
             () = signs => {}
             () = polling => {}
         }
-        self.save_changes();
+        self.poller.save_changes();
     }
 
-    /// Waits for the time of the next poll, and publishes again when data become stale in the meantime.
+    /// Waits for the start of the next poll. Publishes its time, and again whenever the
+    /// publication is outdated.
     async fn wait(&mut self, started: Instant, outcome: &PollOutcome) {
         let ended = Instant::now();
-        let limit = self.staleness_limit();
-        let is_late = match outcome.failure() {
-            Some(PollFailure::Unavailable | PollFailure::Held) => {
-                !self.ledger.has_shown(limit, self.clock.moment())
-            }
-            // It came up after the listing had failed. That may also last, so this ends.
-            Some(PollFailure::Listing) => self.retry.is_some_and(|before| before < LONGEST_RETRY),
-            _ => false,
-        };
-        self.retry = is_late.then(|| match self.retry {
-            Some(before) => LONGEST_RETRY.min(before * 2),
-            None => FIRST_RETRY,
-        });
+        self.retry = self.next_retry(outcome);
+        let poller = &mut self.poller;
         loop {
-            let interval = self.settings.borrow().interval;
+            let interval = poller.interval();
             let next = match self.retry {
                 Some(wait) => ended + wait.min(interval),
                 None if outcome.cut_short().is_some() => ended + interval,
                 None => (started + interval).max(ended),
             };
-            let hold_ends = self.poll_settings.api.held_until();
-            let due = hold_ends.map_or(next, |until| until.max(next));
-            if self.next_poll != Some(due) {
-                self.next_poll = Some(due);
-                self.publish();
+            let held_until = poller.poll_settings.api.held_until();
+            let next = held_until.map_or(next, |until| until.max(next));
+            if poller.timeline.next_poll != Some(next) {
+                poller.timeline.next_poll = Some(next);
+                poller.publish();
             }
-            if due <= Instant::now() {
+            if next <= Instant::now() {
                 return;
             }
-            let limit = self.staleness_limit();
-            let expiry = self.ledger.next_expiry(limit, self.published);
-            // Data that become stale one after another are not published one by one.
-            let soonest = self.published.monotonic + PUBLISH_EVERY;
-            let stale_at = expiry.map(|expiry| expiry.max(soonest));
-            let next_change = stale_at
-                .into_iter()
-                .chain(hold_ends)
-                .fold(due, Instant::min);
             tokio::select! {
-                () = sleep_until(next_change) => if next_change < due { self.publish() },
-                () = sleep(SIGN_OF_LIFE) => {
-                    if self.clock_was_set() {
-                        self.publish();
-                    }
-                }
-                Ok(()) = self.settings.changed() => self.follow_settings(),
+                () = sleep_until(next) => {}
+                () = sleep(SIGN_OF_LIFE) => if poller.is_outdated() { poller.publish() },
+                Ok(()) = poller.settings.changed() => poller.follow_settings(),
             }
         }
+    }
+
+    /// Returns the wait before the next try of an API that is late at the start.
+    fn next_retry(&self, outcome: &PollOutcome) -> Option<Duration> {
+        let poller = &self.poller;
+        let is_late = match outcome.failure() {
+            Some(PollFailure::Unavailable | PollFailure::Held) => {
+                let (limit, now) = (poller.staleness_limit(), poller.clock.moment());
+                !poller.ledger.has_shown(limit, now)
+            }
+            // The API came up after the listing had failed. The retries end at the longest wait,
+            // because the listing may keep failing.
+            Some(PollFailure::Listing) => self.retry.is_some_and(|wait| wait < LONGEST_RETRY),
+            _ => false,
+        };
+        is_late.then(|| match self.retry {
+            Some(wait) => LONGEST_RETRY.min(wait * 2),
+            None => FIRST_RETRY,
+        })
     }
 }

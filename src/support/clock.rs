@@ -87,6 +87,13 @@ pub struct Moment {
     pub monotonic: Instant,
 }
 
+impl Moment {
+    /// Returns the wall-clock time of `later`, unless the wall clock is set before it.
+    pub fn wall_at(self, later: Instant) -> Timestamp {
+        self.wall.saturating_add(later - self.monotonic)
+    }
+}
+
 impl Clock {
     /// Returns the system's clock.
     pub fn system() -> Self {

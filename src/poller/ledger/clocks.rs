@@ -1,66 +1,149 @@
-//! The progress clocks of departed languages, and what becomes of timestamps when the wall clock is wrong.
+//! The progress clocks and falls of languages, and the recorded time.
+//!
+//! The wall clock may be wrong for a while, such as before its first synchronisation. Recorded
+//! timestamps therefore never go back until the API's clock confirms the wall clock: no progress
+//! clock is lost.
 
-use super::{Ledger, Polled, depart};
 use crate::{
     domain::{
-        RepositoryId,
-        snapshot::{Languages, Reading, Reported},
+        RepositoryId, TargetLanguage,
+        falls::Falls,
+        progress::{Progress, advance},
+        snapshot::{Languages, Reading, Reported, find},
     },
     support::clock::Timestamp,
 };
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// How long the clocks of departed languages are kept.
+/// The time for which the clock of a departed language is kept.
 const DEPARTED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// The clocks of so many departed languages are kept at most, or as many as languages are known if that is more.
+/// The number of departed clocks that are kept in any case. The limit rises to the number of known
+/// languages.
 const MOST_DEPARTED: usize = 100_000;
 
-/// The timestamp to record as "now": the wall clock, but never earlier than the newest recorded timestamp. A wall clock that is
-/// wrong for a while, such as before it is first synchronised, therefore destroys nothing.
+/// The progress clocks of departed languages, each with the time of its departure.
+pub type Departed = BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>;
+
+/// The clocks of departed languages, the falls, and the recorded time.
 #[derive(Debug, Default)]
-pub struct RecordedTime {
+pub struct Clocks {
+    pub departed: Departed,
+    /// The falls of known and departed languages.
+    pub falls: Falls,
+    /// The newest recorded timestamp.
     newest: Timestamp,
 }
 
-impl RecordedTime {
-    /// The timestamp that counts as now while the wall clock shows `wall`.
+impl Clocks {
+    pub fn restore(departed: Departed, falls: Falls) -> Self {
+        let falls_at = falls.iter().map(|(.., fall)| fall.at);
+        let departed_at = departed
+            .values()
+            .flat_map(|(clock, left)| [clock.at, *left]);
+        let newest = falls_at.chain(departed_at).max().unwrap_or_default();
+        Self {
+            departed,
+            falls,
+            newest,
+        }
+    }
+
+    /// Returns the timestamp to record as "now": the wall clock, but never earlier than the newest
+    /// recorded timestamp.
     pub fn now(&self, wall: Timestamp) -> Timestamp {
         self.newest.max(wall)
     }
 
-    /// The same, to be recorded.
+    /// Returns the timestamp to record as "now", and records it.
     pub fn record(&mut self, wall: Timestamp) -> Timestamp {
         self.newest = self.now(wall);
         self.newest
     }
-}
 
-impl Ledger {
-    /// A repository is no longer polled; its clocks are kept.
-    pub fn leave(&mut self, id: RepositoryId, now: Timestamp) {
-        if let Some(Polled {
-            languages: Some(languages),
-            ..
-        }) = self.polled.remove(&id)
+    /// Returns how far the wall clock is behind the newest recorded timestamp.
+    pub fn behind(&self, wall: Timestamp) -> Duration {
+        self.newest.since(wall)
+    }
+
+    /// Advances the clocks of a repository whose `languages` were read at `at`, and returns the new
+    /// readings. The languages that are no longer among them depart. Completions of another `scale`
+    /// cannot be compared, so that they make no fall.
+    pub fn read(
+        &mut self,
+        id: RepositoryId,
+        before: Option<Arc<Languages>>,
+        languages: Vec<TargetLanguage>,
+        scale: f64,
+        at: Timestamp,
+    ) -> Languages {
+        let before_scale = before.as_ref().map_or(scale, |before| before.scale);
+        let is_comparable = before_scale.total_cmp(&scale).is_eq();
+        let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.readings));
+        let mut readings = Vec::with_capacity(languages.len());
+        for TargetLanguage {
+            language,
+            completion,
+        } in languages
         {
-            for reading in &*languages.readings {
-                depart(&mut self.departed, &mut self.time, id, reading, now);
+            let code = &language.code;
+            let previous = if let Some(reading) = find(&before, code) {
+                reading.progress()
+            } else {
+                let departed = self.departed.remove(&(id, Arc::clone(code)));
+                departed.map(|(clock, _)| clock)
+            };
+            let reported = match (completion, previous) {
+                (Some(completion), _) => {
+                    if let Some(previous) = previous
+                        && is_comparable
+                    {
+                        let before = previous.completion;
+                        self.falls.observe(id, code, before, completion, at);
+                    }
+                    Reported::Now(advance(previous, completion, scale, at))
+                }
+                (None, Some(previous)) => Reported::Before(previous),
+                (None, None) => Reported::Never,
+            };
+            readings.push(Reading { language, reported });
+        }
+        for reading in &*before {
+            if find(&readings, &reading.language.code).is_none() {
+                self.depart(id, reading, at);
             }
+        }
+        // Unchanged readings stay shared with the published snapshots.
+        let readings = if *before == *readings {
+            before
+        } else {
+            readings.into()
+        };
+        Languages {
+            read_at: at,
+            scale,
+            readings,
         }
     }
 
-    /// Forgets the oldest clocks of departed languages if there are too many: an API that invents ids or
-    /// languages must not fill the memory.
-    pub fn forget_excess(&mut self) {
-        let languages: usize = self.polled.values().map(Polled::languages).sum();
+    /// Keeps the clock of a language that departs, if it has one.
+    pub fn depart(&mut self, id: RepositoryId, reading: &Reading, wall: Timestamp) {
+        if let Some(clock) = reading.progress() {
+            let key = (id, Arc::clone(&reading.language.code));
+            let at = self.record(wall);
+            self.departed.insert(key, (clock, at));
+        }
+    }
+
+    /// Forgets the oldest departed clocks beyond the larger of `languages` and [`MOST_DEPARTED`].
+    /// An API that invents ids or codes cannot fill the memory.
+    pub fn forget_excess(&mut self, languages: usize) {
         let limit = languages.max(MOST_DEPARTED);
         let excess = self.departed.len().saturating_sub(limit);
         if excess == 0 {
             return;
         }
-        let mut oldest: Vec<_> = self
-            .departed
-            .iter()
+        let departed = self.departed.iter();
+        let mut oldest: Vec<_> = departed
             .map(|(key, (_, left_at))| (*left_at, key.clone()))
             .collect();
         oldest.sort_unstable();
@@ -68,32 +151,20 @@ impl Ledger {
             self.departed.remove(&key);
             self.falls.forget(key.0, &key.1);
         }
-        if !std::mem::replace(&mut self.has_logged_excess, true) {
-            tracing::warn!(
-                kept = limit,
-                hint = "check whether the API keeps changing the ids of repositories or the codes of languages",
-                "more repositories or languages left than progress clocks are kept for; the oldest are forgotten"
-            );
-        }
     }
 
-    /// The duration by which the wall clock is behind the newest recorded timestamp; zero if it is not.
-    pub fn clock_behind(&self, wall: Timestamp) -> Duration {
-        self.time.newest.since(wall)
-    }
-
-    /// Follows the wall clock, which the API's clock has confirmed: later recorded timestamps are set to it, and clocks
-    /// and falls that are old enough are forgotten.
-    pub fn follow_clock(&mut self, wall: Timestamp) {
-        if self.time.newest > wall {
-            self.time.newest = wall;
-            for known in self.polled.values_mut() {
-                if let Some(languages) = &mut known.languages {
-                    cut_to(languages, wall);
-                }
-            }
-            for (progress, left_at) in self.departed.values_mut() {
-                progress.at = progress.at.min(wall);
+    /// Follows the wall clock, which the API's clock has confirmed. Sets later timestamps to it,
+    /// also in the `known` languages. Forgets expired clocks and falls.
+    pub fn follow<'a>(
+        &mut self,
+        wall: Timestamp,
+        known: impl Iterator<Item = &'a mut Arc<Languages>>,
+    ) {
+        if self.newest > wall {
+            self.newest = wall;
+            known.for_each(|languages| cut_to(languages, wall));
+            for (clock, left_at) in self.departed.values_mut() {
+                clock.at = clock.at.min(wall);
                 *left_at = (*left_at).min(wall);
             }
         }
@@ -104,16 +175,16 @@ impl Ledger {
 }
 
 impl Languages {
-    /// The newest time in it.
+    /// Returns the newest timestamp of the languages.
     pub fn newest_time(&self) -> Timestamp {
         let clocks = self.readings.iter().filter_map(Reading::progress);
         clocks
-            .map(|progress| progress.at)
+            .map(|clock| clock.at)
             .fold(self.read_at, Timestamp::max)
     }
 }
 
-/// Sets times that are later than `now` to it.
+/// Sets timestamps that are later than `now` to it.
 pub fn cut_to(languages: &mut Arc<Languages>, now: Timestamp) {
     if languages.newest_time() <= now {
         return;
@@ -121,8 +192,8 @@ pub fn cut_to(languages: &mut Arc<Languages>, now: Timestamp) {
     let languages = Arc::make_mut(languages);
     languages.read_at = languages.read_at.min(now);
     for Reading { reported, .. } in Arc::make_mut(&mut languages.readings) {
-        if let Reported::Now(progress) | Reported::Before(progress) = reported {
-            progress.at = progress.at.min(now);
+        if let Reported::Now(clock) | Reported::Before(clock) = reported {
+            clock.at = clock.at.min(now);
         }
     }
 }
@@ -130,54 +201,30 @@ pub fn cut_to(languages: &mut Arc<Languages>, now: Timestamp) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        domain::{
-            Completion, Interner, LanguageList, Listing, Repository, TargetLanguage, filter::Filter,
-        },
-        poller::log::PollLog,
-        support::clock::Moment,
-    };
-    use tokio::time::Instant;
+    use crate::domain::{Completion, Interner};
 
     const HOUR: Duration = Duration::from_secs(3600);
     const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
     const BEFORE: Timestamp = Timestamp::from_millis(1_600_000_000_000);
 
-    fn ledger_of(id: RepositoryId) -> Ledger {
-        let repository = Repository {
-            id,
-            name: "o/a".into(),
-            private: Some(false),
-            created_at: None,
-        };
-        let mut ledger = Ledger::default();
-        let mut listing = Listing::default();
-        listing.add(Arc::new(repository));
-        ledger.apply_complete(listing, &Filter::default(), START);
-        ledger
+    #[test]
+    fn recorded_time_stands_while_the_clock_is_behind_it() {
+        let mut clocks = Clocks::default();
+        clocks.record(START);
+        assert_eq!(clocks.now(BEFORE), START);
+        let later = START.saturating_add(HOUR);
+        assert_eq!(clocks.record(later), later);
+        assert_eq!(clocks.now(START), later, "a step back of an hour");
     }
 
     #[test]
-    fn the_newest_time_stands_for_now_while_the_clock_is_behind_it() {
-        let mut time = RecordedTime::default();
-        time.record(START);
-        assert_eq!(time.now(BEFORE), START);
-        let later = START.saturating_add(HOUR);
-        assert_eq!(time.record(later), later);
-        assert_eq!(time.now(START), later, "a step back of an hour");
-    }
-
-    #[tokio::test]
-    async fn an_api_that_invents_languages_fills_neither_the_ledger_nor_the_interner() {
+    fn an_api_that_invents_languages_does_not_fill_the_memory() {
         let id = RepositoryId::new(1).unwrap();
-        let mut ledger = ledger_of(id);
+        let mut clocks = Clocks::default();
         let interner = Interner::default();
-        let mut now = Moment {
-            wall: START,
-            monotonic: Instant::now(),
-        };
+        let (mut now, mut before) = (START, None);
         for poll in 0..6 {
-            now.wall = now.wall.saturating_add(Duration::from_secs(300));
+            now = now.saturating_add(HOUR);
             let target = |n| TargetLanguage {
                 language: interner
                     .language(&format!("{n}-of-{poll}"), "invented")
@@ -186,27 +233,18 @@ mod tests {
             };
             let mut languages: Vec<_> = (0..30_000).map(target).collect();
             languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
-            let list = LanguageList {
-                languages,
-                ..LanguageList::default()
-            };
-            ledger.succeeded(id, list, 100.0, now, &mut PollLog::default());
-            ledger.forget_excess();
+            let read = clocks.read(id, before, languages, 100.0, now);
+            clocks.forget_excess(read.readings.len());
+            before = Some(Arc::new(read));
             interner.forget_unused();
         }
-        assert_eq!(ledger.departed.len(), 100_000);
+        assert_eq!(clocks.departed.len(), 100_000);
         assert_eq!(interner.count(), 30_000);
         let kept = |poll: &str| {
-            ledger
-                .departed
-                .keys()
-                .filter(|(_, code)| code.ends_with(poll))
-                .count()
+            let codes = clocks.departed.keys().map(|(_, code)| code);
+            codes.filter(|code| code.ends_with(poll)).count()
         };
-        assert_eq!(
-            [kept("-of-0"), kept("-of-1"), kept("-of-4")],
-            [0, 10_000, 30_000],
-            "the oldest went first"
-        );
+        let kept = ["-of-0", "-of-1", "-of-4"].map(kept);
+        assert_eq!(kept, [0, 10_000, 30_000], "the oldest went first");
     }
 }

@@ -1,12 +1,12 @@
-//! What a listing changes: which repositories there are, and which of them are polled.
+//! The changes that a listing makes: it adds, renames and removes repositories.
 
 use super::{
-    super::{log::Names, steps::NAME_BYTES},
-    Ledger, Polled, depart,
+    super::log::{Names, PollLog},
+    Ledger, Polled,
 };
 use crate::{
     domain::{
-        Defect, Defects, Listing, Repository,
+        Defect, Listing, Repository, RepositoryId,
         filter::{Filter, LanguageFilter, Selection, select},
         snapshot::Reading,
     },
@@ -17,13 +17,39 @@ use std::{
     sync::Arc,
 };
 
+/// The average length of a name, in bytes, that fits the memory: 16 MiB for all names where
+/// `api.max_repositories` has its default.
+pub const NAME_BYTES: usize = 84;
+
+/// Tells whether a number of repositories, or the bytes of their names, exceed the limit.
+pub fn is_too_large(repositories: usize, name_bytes: usize, max_repositories: usize) -> bool {
+    repositories > max_repositories || name_bytes > max_repositories.saturating_mul(NAME_BYTES)
+}
+
+/// The results of applying a complete listing.
+#[derive(Debug)]
+pub struct Applied {
+    pub defects: Vec<Defect>,
+    /// The number of repositories before the listing, if it removed more than half of them.
+    pub dropped_of: Option<usize>,
+}
+
 impl Ledger {
-    /// Applies a listing that reached its end: what it lacks leaves. Returns what is bad in it.
-    pub fn apply_complete(&mut self, listing: Listing, filter: &Filter, now: Timestamp) -> Defects {
+    /// Applies a complete listing: removes the repositories that it lacks.
+    pub fn apply_complete(
+        &mut self,
+        listing: Listing,
+        filter: &Filter,
+        now: Timestamp,
+        log: &mut PollLog,
+    ) -> Applied {
+        let before = self.listed.len();
         self.remove_missing(&listing, now);
-        self.unnamed = listing.nameless.len();
-        self.private.absent = listing.private.absent;
-        self.private.spelled_out += listing.private.spelled_out;
+        let is_dropped = self.listed.len() * 2 < before;
+        self.has_data = true;
+        self.listing.unnamed = listing.nameless.len();
+        self.listing.private.absent = listing.private.absent;
+        self.listing.private.spelled_out += listing.private.spelled_out;
         for (id, repository) in listing.repositories {
             if self.listed.get(&id) != Some(&repository) {
                 self.listed.insert(id, repository);
@@ -34,12 +60,19 @@ impl Ledger {
         for repository in self.reselect(filter, now) {
             bad.add_duplicate(Defect::DuplicateName, &repository);
         }
-        bad
+        log.bad_entries("the listing", &bad.described, &mut self.listing.bad_entries);
+        Applied {
+            defects: bad.all,
+            dropped_of: is_dropped.then_some(before),
+        }
     }
 
-    /// Takes over what is new in a listing that broke off; what was known stays as it was. A new repository with the name of
-    /// a known one waits for a complete listing, which may show that the known one was renamed or removed. So do those beyond
-    /// `max_repositories`: listings that break off, and show others each time, could go on for ever.
+    /// Adds the new repositories of a listing that broke off, and changes no known repository.
+    ///
+    /// A new repository with the name of a known one waits for a complete listing, because the
+    /// known one may have been renamed or removed. Repositories beyond `max_repositories` wait
+    /// too: broken listings that show different repositories each time could otherwise fill the
+    /// memory.
     pub fn apply_incomplete(
         &mut self,
         listing: Listing,
@@ -47,15 +80,13 @@ impl Ledger {
         filter: &Filter,
         now: Timestamp,
     ) {
-        let known: HashSet<Arc<str>> = self
-            .listed
-            .values()
+        let known = self.listed.values();
+        let known: HashSet<_> = known
             .map(|repository| Arc::clone(&repository.name))
             .collect();
         let mut name_bytes: usize = known.iter().map(|name| name.len()).sum();
         for (id, repository) in listing.repositories {
-            let has_room = self.listed.len() < max_repositories
-                && name_bytes <= max_repositories.saturating_mul(NAME_BYTES);
+            let has_room = !is_too_large(self.listed.len() + 1, name_bytes, max_repositories);
             if has_room && !known.contains(&repository.name) {
                 name_bytes += repository.name.len();
                 self.listed.entry(id).or_insert(repository);
@@ -64,28 +95,28 @@ impl Ledger {
         self.reselect(filter, now);
     }
 
+    /// Removes the repositories that a complete listing lacks. If the listing lacks more than half
+    /// of them, it removes only those that the previous complete listing lacked too.
     fn remove_missing(&mut self, listing: &Listing, now: Timestamp) {
-        let missing: BTreeSet<_> = self
-            .listed
-            .values()
+        let listed = self.listed.values();
+        let missing: BTreeSet<_> = listed
             .filter(|repository| !listing.shows(repository))
             .map(|repository| repository.id)
             .collect();
         let needs_confirmation = missing.len() * 2 > self.listed.len();
-        let missed_before = std::mem::take(&mut self.missed);
-        let before = self.listed.len();
+        let missed_before = std::mem::take(&mut self.listing.missed);
         for id in missing {
             if needs_confirmation && !missed_before.contains(&id) {
-                self.missed.insert(id);
+                self.listing.missed.insert(id);
             } else {
                 self.listed.remove(&id);
                 self.leave(id, now);
             }
         }
-        self.dropped_of = (self.listed.len() * 2 < before).then_some(before);
     }
 
-    /// Applies the filters to all that is listed, and returns those with the same name as another.
+    /// Applies the filters to the listed repositories. Returns the repositories that are left out
+    /// because another one has the same name.
     pub fn reselect(&mut self, filter: &Filter, now: Timestamp) -> Vec<Arc<Repository>> {
         let Selection { polled, duplicates } = select(&self.listed, filter);
         let known: Vec<_> = self.polled.keys().copied().collect();
@@ -97,34 +128,42 @@ impl Ledger {
         for (id, repository) in polled {
             let new = || Polled::new(Arc::clone(&repository));
             let known = self.polled.entry(id).or_insert_with(new);
-            known.repository = repository;
+            known.kept.repository = repository;
         }
         duplicates
     }
 
-    /// Takes languages away; their clocks are kept like those of what left.
-    pub fn exclude(&mut self, excluded: &LanguageFilter, now: Timestamp) {
-        let is_excluded = |reading: &Reading| excluded.matches(&reading.language.code);
-        for (id, known) in &mut self.polled {
-            let Some(read) = &mut known.languages else {
-                continue;
-            };
-            if !read.readings.iter().any(is_excluded) {
-                continue;
-            }
-            let (leaving, kept): (Vec<_>, Vec<_>) =
-                read.readings.iter().cloned().partition(is_excluded);
-            for reading in &leaving {
-                depart(&mut self.departed, &mut self.time, *id, reading, now);
-            }
-            Arc::make_mut(read).readings = kept.into();
+    /// Removes a repository from the polled ones, and keeps its clocks.
+    fn leave(&mut self, id: RepositoryId, now: Timestamp) {
+        let known = self.polled.remove(&id);
+        let languages = known.and_then(|known| known.kept.languages);
+        for reading in languages.iter().flat_map(|languages| &*languages.readings) {
+            self.clocks.depart(id, reading, now);
         }
     }
 
+    /// Removes the excluded languages, and keeps their clocks.
+    pub fn exclude(&mut self, excluded: &LanguageFilter, now: Timestamp) {
+        let is_excluded = |reading: &Reading| excluded.matches(&reading.language.code);
+        for (id, known) in &mut self.polled {
+            if let Some(languages) = &mut known.kept.languages
+                && languages.readings.iter().any(is_excluded)
+            {
+                let readings = languages.readings.iter().cloned();
+                let (leaving, kept): (Vec<_>, Vec<_>) = readings.partition(is_excluded);
+                for reading in &leaving {
+                    self.clocks.depart(*id, reading, now);
+                }
+                Arc::make_mut(languages).readings = kept.into();
+            }
+        }
+    }
+
+    /// Returns the names of the polled repositories.
     pub fn names(&self) -> Names {
-        self.polled
-            .iter()
-            .map(|(id, known)| (*id, Arc::clone(&known.repository.name)))
+        let polled = self.polled.iter();
+        polled
+            .map(|(id, known)| (*id, Arc::clone(&known.kept.repository.name)))
             .collect()
     }
 }

@@ -1,34 +1,36 @@
-//! The completions that languages fell from, in the snapshots that are published.
+//! The completions that languages fell from, in published snapshots.
 
 use super::*;
 
 impl Bench {
-    /// The completion that each repository's language fell from.
+    /// Returns the id and the completion of each fall.
     fn fallen(&self) -> Vec<(u64, f64)> {
         let falls = self.poller.snapshot().falls;
+        let falls = falls.iter();
         falls
-            .iter()
             .map(|(id, _, fall)| (id.get(), fall.from.get()))
             .collect()
     }
 
-    /// Puts another `api.completion_scale` into force from the next poll.
-    fn rescale(&self, scale: f64) {
-        self.settings.send_replace(Arc::new(Settings {
+    /// Changes `api.completion_scale` from the next poll on.
+    fn rescale(&mut self, scale: f64) {
+        self.completion_scale = scale;
+        let setup = Setup {
             completion_scale: scale,
-            ..settings(&self.api)
-        }));
+            ..Setup::of(self.api.clone())
+        };
+        self.poller.settings = setup.build().settings;
     }
 
     async fn poll_with(&mut self, completions: &[(u64, f64)]) {
-        self.change(|answers| answers.completions = completions.to_vec());
+        self.change(|api| api.completions = completions.to_vec());
         self.poll().await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_fall_lasts_through_renames_failures_absence_and_restarts() {
-    let mut bench = bench();
+    let mut bench = Bench::new();
     bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;
     assert_eq!(bench.fallen(), []);
     bench.poll_with(&[(1, 10.0), (2, 20.0), (3, 30.0)]).await;
@@ -37,9 +39,9 @@ async fn a_fall_lasts_through_renames_failures_absence_and_restarts() {
     assert_eq!(bench.fallen(), [(2, 80.0)], "before the first poll");
     bench.poll_with(&[(1, 10.0), (3, 30.0)]).await;
     assert_eq!(bench.fallen(), [(2, 80.0)], "while its reads fail");
-    bench.change(|answers| answers.pages = vec![vec![(1, "o/a"), (3, "o/c")]]);
+    bench.change(|api| api.pages = vec![vec![(1, "o/a"), (3, "o/c")]]);
     bench.poll().await;
-    bench.change(|answers| answers.pages = vec![vec![(1, "o/a"), (2, "o/new"), (3, "o/c")]]);
+    bench.change(|api| api.pages = vec![vec![(1, "o/a"), (2, "o/new"), (3, "o/c")]]);
     bench.poll_with(&[(1, 10.0), (2, 79.0), (3, 30.0)]).await;
     assert_eq!(bench.fallen(), [(2, 80.0)], "after it left and came back");
     bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;
@@ -48,18 +50,18 @@ async fn a_fall_lasts_through_renames_failures_absence_and_restarts() {
 
 #[tokio::test(start_paused = true)]
 async fn a_language_that_comes_back_with_less_has_fallen() {
-    let mut bench = bench();
+    let mut bench = Bench::new();
     bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;
-    bench.change(|answers| answers.pages = vec![vec![(1, "o/a"), (3, "o/c")]]);
+    bench.change(|api| api.pages = vec![vec![(1, "o/a"), (3, "o/c")]]);
     bench.poll().await;
-    bench.change(|answers| answers.pages = vec![vec![(1, "o/a"), (2, "o/b"), (3, "o/c")]]);
+    bench.change(|api| api.pages = vec![vec![(1, "o/a"), (2, "o/b"), (3, "o/c")]]);
     bench.poll_with(&[(1, 10.0), (2, 0.0), (3, 30.0)]).await;
     assert_eq!(bench.fallen(), [(2, 80.0)]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_change_of_the_scale_ends_all_falls_and_begins_none() {
-    let mut bench = bench();
+    let mut bench = Bench::new();
     bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;
     bench.poll_with(&[(1, 10.0), (2, 20.0), (3, 30.0)]).await;
     bench.restart(START);

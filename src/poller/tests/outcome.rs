@@ -1,70 +1,66 @@
-//! What a poll reports at its end.
+//! The outcome of a poll.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_that_did_not_read_everything_says_why_and_of_several_reasons_the_first() {
-    let failure_after = async |change: fn(&mut Answers)| {
-        let mut bench = bench();
+async fn the_outcome_has_the_first_reason_for_missing_data() {
+    let failure_after = async |change: fn(&mut Responses)| {
+        let mut bench = Bench::new();
         bench.change(change);
         let outcome = bench.poll().await;
         assert_eq!(outcome.is_success(), outcome.failure().is_none());
         outcome.failure()
     };
     assert_eq!(failure_after(|_| {}).await, None);
-    assert_eq!(
-        failure_after(|answers| answers.has_no_key = true).await,
-        Some(PollFailure::KeyFile)
-    );
-    assert_eq!(
-        failure_after(|answers| answers.completions.truncate(1)).await,
-        Some(PollFailure::Repositories)
-    );
-    let listing_and_repositories = failure_after(|answers| {
-        answers.listing_breaks = true;
-        answers.completions.truncate(1);
+    let no_key = failure_after(|api| api.has_no_key = true).await;
+    assert_eq!(no_key, Some(PollFailure::KeyFile));
+    let repositories = failure_after(|api| api.completions.truncate(1)).await;
+    assert_eq!(repositories, Some(PollFailure::Repositories));
+    let listing_and_repositories = failure_after(|api| {
+        api.listing_breaks = true;
+        api.completions.truncate(1);
     });
     assert_eq!(listing_and_repositories.await, Some(PollFailure::Listing));
-    let outage_of_a_small_account = failure_after(|answers| {
-        answers.listing_breaks = true;
-        answers.is_unreachable = true;
-        answers.completions.clear();
+    let outage_of_a_small_account = failure_after(|api| {
+        api.listing_breaks = true;
+        api.is_unreachable = true;
+        api.completions.clear();
     });
-    assert_eq!(
-        outage_of_a_small_account.await,
-        Some(PollFailure::Unavailable)
-    );
-    let outage_of_the_listing_alone = failure_after(|answers| {
-        answers.listing_breaks = true;
-        answers.is_unreachable = true;
+    let unavailable = Some(PollFailure::Unavailable);
+    assert_eq!(outage_of_a_small_account.await, unavailable);
+    let outage_of_the_listing_alone = failure_after(|api| {
+        api.listing_breaks = true;
+        api.is_unreachable = true;
     });
-    assert_eq!(
-        outage_of_the_listing_alone.await,
-        Some(PollFailure::Listing)
-    );
-    let held_and_listing = failure_after(|answers| {
-        answers.listing_breaks = true;
-        answers.stop_after = Some((2, PollFailure::Held));
+    let listing = Some(PollFailure::Listing);
+    assert_eq!(outage_of_the_listing_alone.await, listing);
+    let held_and_listing = failure_after(|api| {
+        api.listing_breaks = true;
+        api.end = Some(EndOfPoll::Number(2, PollFailure::Held));
     });
     assert_eq!(held_and_listing.await, Some(PollFailure::Held));
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_one_id_the_first_entry_counts_on_whatever_page_the_others_are() {
-    let mut bench = bench();
-    bench.change(|answers| {
-        answers.pages = vec![
-            vec![(1, "o/first"), (2, "o/b"), (1, "o/second"), (2, "o/b")],
-            vec![(1, "o/third"), (3, "o/c")],
-        ];
+async fn a_lasting_failure_keeps_the_time_of_its_first_poll() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.change(|api| {
+        api.listing_breaks = true;
+        api.completions.retain(|(id, _)| *id != 2);
+        api.end = Some(EndOfPoll::Number(2, PollFailure::Held));
     });
-    assert!(bench.poll().await.is_success());
-    let names: Vec<_> = bench
-        .poller
-        .snapshot()
-        .repositories
-        .iter()
-        .map(|shown| shown.repository.name.to_string())
-        .collect();
-    assert_eq!(names, ["o/b", "o/c", "o/first"]);
+    let first = bench.poll().await;
+    let since = Some(first.ended_at);
+    pass(60).await;
+    let second = bench.poll().await;
+    assert_eq!(second.ended_at.since(first.ended_at), HOUR);
+    assert_eq!(second.listing.map(|failure| failure.since), since);
+    let stop = second.stop.map(|stop| stop.lasting.since);
+    assert_eq!(stop, since);
+    bench.change(|api| api.end = None);
+    bench.poll().await;
+    let snapshot = bench.poller.snapshot();
+    let failure = snapshot.repositories[1].condition.failure().unwrap();
+    assert_eq!(Some(failure.lasting.since), since);
 }

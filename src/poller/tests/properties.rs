@@ -1,26 +1,21 @@
-//! What holds for any listing and any languages: the way of a datum from the wire to the snapshot, and the way of a cursor
-//! through a listing that changes under it.
+//! Properties of any listing and any languages: every value travels unchanged from the wire to the
+//! snapshot, and a cursor loses no repository of a listing that changes under it.
 
-use super::START;
+use super::api::Setup;
 use crate::{
-    api::{Api, ApiError, Attempts, Session, wire},
+    api::{Api, ApiError, Attempts, PollEnd, Session, wire},
     domain::{
         Interner, LanguageList, Page, RepositoryId,
-        filter::{Filter, LanguageFilter},
-        snapshot::{PollOutcome, Snapshot},
+        snapshot::{Pace, PollOutcome, Snapshot},
     },
-    metrics::instruments::Instruments,
-    poller::{Poller, Settings},
-    support::clock::Clock,
 };
 use proptest::{collection, option, prelude::*};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex},
-    time::Duration,
 };
-use tokio::{sync::watch, time::Instant};
+use tokio::time::Instant;
 
 #[derive(Debug, Clone)]
 struct Repository {
@@ -66,7 +61,7 @@ fn id() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// What happens to the listing before a page of it is read.
+/// A change of the listing between two of its pages.
 #[derive(Debug, Clone)]
 enum Change {
     Insert(u64),
@@ -80,23 +75,23 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// An API in memory that speaks in bytes.
+/// An API in memory whose responses are bytes.
 #[derive(Clone)]
 struct Account(Arc<Mutex<World>>);
 
 struct World {
     repositories: BTreeMap<u64, Repository>,
     page: usize,
-    /// What is done before each page.
+    /// The changes before each page.
     changes: Vec<Vec<Change>>,
-    /// These are never removed.
+    /// The ids that are never removed.
     lasting: BTreeSet<u64>,
 }
 
 impl Api for Account {
     type Session = Self;
 
-    async fn begin(&self) -> Result<Self, super::PollEnd> {
+    async fn begin(&self) -> Result<Self, PollEnd> {
         Ok(self.clone())
     }
 
@@ -104,7 +99,7 @@ impl Api for Account {
         None
     }
 
-    fn pace(&self) -> Option<super::Pace> {
+    fn pace(&self) -> Option<Pace> {
         None
     }
 
@@ -149,7 +144,10 @@ impl Session for Account {
             .get(&id.get())
             .map(|repository| &*repository.languages)
             .unwrap_or_default();
-        let entry = |(code, name, completion): &(String, String, Option<f64>)| json!({"code": code, "name": name, "completion": completion});
+        let entry = |language: &(String, String, Option<f64>)| {
+            let (code, name, completion) = language;
+            json!({"code": code, "name": name, "completion": completion})
+        };
         let body = languages.iter().map(entry).collect::<Value>().to_string();
         Ok(
             wire::decode_languages(body.as_bytes(), &Interner::default(), wire::Absent::Unknown)
@@ -181,7 +179,7 @@ impl World {
     }
 }
 
-/// What one poll of the account ends with.
+/// Polls the account once.
 fn poll(world: World) -> (Snapshot, PollOutcome) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -189,51 +187,37 @@ fn poll(world: World) -> (Snapshot, PollOutcome) {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let settings = Settings {
-            api: Account(Arc::new(Mutex::new(world))),
+        let setup = Setup {
             concurrency: 3,
-            max_repositories: 1000,
-            interval: Duration::from_secs(3600),
-            stale_after: Duration::from_secs(7200),
-            filter: Filter::default(),
-            excluded_languages: LanguageFilter::default(),
-            completion_scale: 100.0,
-            targets: Arc::default(),
-            links: Arc::default(),
-            only: globset::GlobSet::empty(),
+            ..Setup::of(Account(Arc::new(Mutex::new(world))))
         };
-        let (_keep, settings) = watch::channel(Arc::new(settings));
-        let (clock, instruments) = (
-            Clock::following_tokio(START),
-            Arc::new(Instruments::new("/metrics")),
-        );
-        let mut poller = Poller::new(
-            settings,
-            None,
-            None,
-            clock,
-            instruments,
-            Box::new(super::discard),
-        );
+        let mut poller = setup.build();
         let outcome = poller.poll().await;
         (poller.snapshot(), outcome)
     })
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        cases: 96,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_listing_and_any_languages_are_read_back_equal(
         repositories in collection::btree_map(id(), repository(), 0..12),
         page in 1..5_usize,
     ) {
-        // Of one name the highest id is shown; of one code the first entry. No zero has a sign.
+        // The highest id of a name and the first entry of a code count. No zero has a sign.
         let mut expected = BTreeMap::new();
         for (id, repository) in &repositories {
             let languages = repository.languages.iter().rev();
             let languages: BTreeMap<_, _> = languages
-                .map(|(code, name, completion)| (code.clone(), (name.clone(), completion.map(|completion| (completion + 0.0).to_bits()))))
+                .map(|(code, name, completion)| {
+                    let bits = completion.map(|completion| (completion + 0.0).to_bits());
+                    (code.clone(), (name.clone(), bits))
+                })
                 .collect();
             expected.insert(repository.name.clone(), (*id, languages));
         }
@@ -245,8 +229,9 @@ proptest! {
             let readings = shown.condition.languages().unwrap().readings.iter();
             let languages: BTreeMap<_, _> = readings
                 .map(|reading| {
-                    let completion = reading.completion().map(|completion| completion.get().to_bits());
-                    (reading.language.code.to_string(), (reading.language.name.to_string(), completion))
+                    let bits = reading.completion().map(|completion| completion.get().to_bits());
+                    let language = &reading.language;
+                    (language.code.to_string(), (language.name.to_string(), bits))
                 })
                 .collect();
             found.insert(shown.repository.name.to_string(), (shown.repository.id.get(), languages));
@@ -255,17 +240,26 @@ proptest! {
     }
 
     #[test]
-    fn no_listing_that_changes_between_pages_loses_what_was_there_all_along(
+    fn a_listing_that_changes_between_pages_loses_no_lasting_repository(
         lasting in collection::btree_set(1..200_u64, 0..20),
         fleeting in collection::btree_set(1..200_u64, 0..20),
         page in 1..6_usize,
         changes in collection::vec(collection::vec(change(), 0..6), 0..20),
     ) {
-        let named = |id: &u64| (*id, Repository { name: format!("owner/{id}"), languages: Vec::new(), id_as_string: id.is_multiple_of(2) });
+        let named = |id: &u64| {
+            let repository = Repository {
+                name: format!("owner/{id}"),
+                languages: Vec::new(),
+                id_as_string: id.is_multiple_of(2),
+            };
+            (*id, repository)
+        };
         let repositories = lasting.union(&fleeting).map(named).collect();
-        let (snapshot, outcome) = poll(World { repositories, page, changes, lasting: lasting.clone() });
+        let world = World { repositories, page, changes, lasting: lasting.clone() };
+        let (snapshot, outcome) = poll(world);
         prop_assert!(outcome.listing.is_none(), "the listing reached its end");
-        let shown: BTreeSet<_> = snapshot.repositories.iter().map(|shown| shown.repository.id.get()).collect();
+        let shown = snapshot.repositories.iter();
+        let shown: BTreeSet<_> = shown.map(|shown| shown.repository.id.get()).collect();
         prop_assert!(lasting.is_subset(&shown), "lost: {:?}", lasting.difference(&shown));
     }
 }

@@ -1,125 +1,104 @@
-//! When data become stale, and what a wall clock that jumps has to do with it: nothing.
+//! The age at which data become stale, which does not depend on jumps of the wall clock.
 
 use super::*;
-use crate::domain::snapshot::Shown;
+use std::sync::Mutex;
 
 #[tokio::test(start_paused = true)]
-async fn failing_data_are_shown_until_they_are_stale_and_the_clock_goes_on() {
-    let mut bench = bench();
+async fn failing_data_are_shown_until_they_are_stale() {
+    let mut bench = Bench::new();
     bench.poll().await;
-    bench.change(|answers| answers.completions.retain(|(id, _)| *id != 2));
+    bench.change(|api| api.completions.retain(|(id, _)| *id != 2));
     bench.poll().await;
     assert_eq!(bench.shown(), "1:fresh 2:failing 3:fresh");
     pass(60).await;
-    assert_eq!(
-        bench.shown(),
-        "1:fresh 2:failing 3:fresh",
-        "at the limit they are still shown"
-    );
-    tokio::time::sleep(Duration::from_millis(2)).await;
+    let shown = bench.shown();
+    assert_eq!(shown, "1:fresh 2:failing 3:fresh", "at the limit");
+    sleep(Duration::from_millis(2)).await;
     bench.poll().await;
     assert_eq!(bench.shown(), "1:fresh 2:stale 3:fresh");
-    bench.change(|answers| answers.completions.push((2, 20.0)));
+    bench.change(|api| api.completions.push((2, 20.0)));
     bench.poll().await;
     let snapshot = bench.poller.snapshot();
     let Condition::Fresh(languages) = &snapshot.repositories[1].condition else {
         panic!("not fresh")
     };
-    assert_eq!(languages.readings[0].progress().unwrap().at, START);
+    let clock = languages.readings[0].progress().unwrap();
+    assert_eq!(clock.at, START, "the progress clock went on");
 }
 
-/// When was published how many stale repositories, in seconds, while a Retry-After holds all requests for a day
-/// after a poll in which each repository took so long.
-async fn growing_stale(takes: Duration) -> Vec<(u64, usize)> {
-    let published = Arc::new(Mutex::new(Vec::new()));
-    let api = bench().api;
-    let log = Arc::clone(&published);
-    let publish = move |snapshot: Arc<Snapshot>, _| {
-        let stale = snapshot
-            .repositories
-            .iter()
-            .filter(|shown| shown.condition.label() == "stale")
-            .count();
-        if stale > 0 {
-            log.lock()
-                .unwrap()
-                .push((snapshot.taken_at.since(START).as_secs(), stale));
-        }
+/// Returns the publications with stale data: the seconds since the start, and the number of stale
+/// repositories. Retry-After holds all requests for a day after the first poll.
+async fn published_stale(takes: Duration) -> Vec<(u64, usize)> {
+    let api = FakeApi::new();
+    api.responses().held_until = Some(Instant::now() + 24 * HOUR);
+    api.responses().takes = takes;
+    let stale = |snapshot: &Snapshot, _: &PollStatus| {
+        let stale = snapshot.count(|condition| condition.label() == "stale");
+        (stale > 0).then(|| (snapshot.taken_at.since(START).as_secs(), stale))
     };
-    let poller = polling(&api, None, publish);
-    api.0.lock().unwrap().held_until = Some(Instant::now() + Duration::from_secs(86_400));
-    api.0.lock().unwrap().takes = takes;
-    poller.run(pass(90)).await;
-    let published = published.lock().unwrap();
-    published.clone()
+    Setup::of(api).run(90, stale).await
 }
 
 #[tokio::test(start_paused = true)]
-async fn data_turn_stale_while_nothing_is_polled() {
-    assert_eq!(growing_stale(Duration::ZERO).await, [(3600, 3)]);
+async fn data_become_stale_while_nothing_is_polled() {
+    assert_eq!(published_stale(Duration::ZERO).await, [(3605, 3)]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_turns_stale_bit_by_bit_is_not_published_bit_by_bit() {
-    assert_eq!(
-        growing_stale(Duration::from_secs(1)).await,
-        [(3601, 1), (3606, 3)]
-    );
+async fn data_that_become_stale_one_by_one_are_published_together() {
+    let published = published_stale(Duration::from_secs(1)).await;
+    assert_eq!(published, [(3603, 2), (3608, 3)]);
 }
 
-/// The most repositories that were published as stale at once, in polls in which a repository took so long, one after
-/// the other.
+/// Returns the largest number of stale repositories in one publication. A repository takes the
+/// given time in each of the polls.
 async fn most_stale(polls: &[Duration]) -> usize {
     let most = Arc::new(Mutex::new(0));
-    let api = bench().api;
+    let api = FakeApi::new();
     let counter = Arc::clone(&most);
-    let publish = move |snapshot: Arc<Snapshot>, _| {
-        let is_stale = |shown: &&Shown| shown.condition.label() == "stale";
-        let now = snapshot.repositories.iter().filter(is_stale).count();
+    let publish: Publish = Box::new(move |snapshot, _| {
+        let stale = snapshot.count(|condition| condition.label() == "stale");
         let mut most = counter.lock().unwrap();
-        *most = now.max(*most);
-    };
-    let mut poller = polling(&api, None, publish);
+        *most = stale.max(*most);
+    });
+    let mut poller = Setup {
+        publish,
+        ..Setup::of(api.clone())
+    }
+    .build();
     for takes in polls {
-        api.0.lock().unwrap().takes = *takes;
+        api.responses().takes = *takes;
         assert!(poller.poll().await.is_success());
     }
     *most.lock().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_polls_follow_each_other_nothing_becomes_stale_however_long_they_take() {
+async fn slow_polls_that_follow_each_other_make_nothing_stale() {
     const SLOW: Duration = Duration::from_secs(45 * 60);
     assert_eq!(most_stale(&[SLOW]).await, 0, "the first poll");
-    assert_eq!(
-        most_stale(&[Duration::ZERO, SLOW, 4 * SLOW, SLOW, Duration::ZERO]).await,
-        0,
-        "slower than the last"
-    );
+    let polls = [Duration::ZERO, SLOW, 4 * SLOW, SLOW, Duration::ZERO];
+    assert_eq!(most_stale(&polls).await, 0, "slower than the last");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outage_makes_data_stale_as_a_failure_of_a_repository_does() {
-    let mut bench = bench();
+async fn data_become_stale_in_an_outage_too() {
+    let mut bench = Bench::new();
     bench.poll().await;
-    bench.change(|answers| answers.stop_after = Some((1, PollFailure::Unavailable)));
+    bench.change(|api| api.end = Some(EndOfPoll::Number(1, PollFailure::Unavailable)));
     pass(61).await;
-    bench.change(|answers| answers.completions.clear());
+    bench.change(|api| api.completions.clear());
     bench.poll().await;
     assert_eq!(bench.shown(), "1:stale 2:stale 3:stale");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_wall_clock_that_jumps_ahead_makes_nothing_stale() {
-    let mut bench = bench();
+    let mut bench = Bench::new();
     bench.poll().await;
-    bench.poller.clock =
-        Clock::following_tokio(START.saturating_add(Duration::from_secs(10 * 86_400)));
+    bench.poller.clock = Clock::following_tokio(START.saturating_add(240 * HOUR));
     assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
     pass(61).await;
-    assert_eq!(
-        bench.shown(),
-        "1:stale 2:stale 3:stale",
-        "an hour is an hour by any clock"
-    );
+    let shown = bench.shown();
+    assert_eq!(shown, "1:stale 2:stale 3:stale", "an hour by any clock");
 }

@@ -1,0 +1,43 @@
+//! The settings of the poller. A reload replaces them as a whole.
+
+use crate::domain::{
+    filter::{Filter, LanguageFilter},
+    links::Links,
+    targets::Targets,
+};
+use globset::GlobSet;
+use std::{sync::Arc, time::Duration};
+
+/// The settings of the poller, by the time at which a reload changes them.
+#[derive(Debug)]
+pub struct Settings<A> {
+    pub live: Arc<LiveSettings>,
+    pub poll: Arc<PollSettings<A>>,
+}
+
+/// The settings that a reload changes at once, also during a poll.
+#[derive(Debug)]
+pub struct LiveSettings {
+    /// The time from the start of one poll to the start of the next.
+    pub interval: Duration,
+    pub targets: Arc<Targets>,
+    pub excluded_languages: LanguageFilter,
+    pub links: Arc<Links>,
+}
+
+/// The settings that stay fixed during a poll. A reload changes them from the next poll on.
+#[derive(Debug)]
+pub struct PollSettings<A> {
+    pub api: A,
+    /// The number of requests in flight at once, at least 1.
+    pub concurrency: usize,
+    /// The age at which data become stale, unless polls take longer.
+    pub stale_after: Duration,
+    /// The poller does not read a listing any further that shows more repositories.
+    pub max_repositories: usize,
+    pub filter: Filter,
+    /// The completion that means finished.
+    pub completion_scale: f64,
+    /// Globs on the names of the repositories to read; an empty set reads all repositories.
+    pub only: GlobSet,
+}

@@ -1,0 +1,281 @@
+//! An API in memory, and the builder of a poller of any API.
+
+use super::*;
+use crate::{
+    api::{ApiError, Attempts, PollEnd, RequestFailure, Session},
+    domain::{
+        BadEntry, Completion, Defects, Language, LanguageList, Listing, Next, Page, PollFailure,
+        Reason, Repository, RepositoryId, TargetLanguage,
+        filter::{Filter, LanguageFilter},
+        snapshot::Pace,
+    },
+};
+use globset::GlobSet;
+use std::sync::{Mutex, MutexGuard};
+use tokio::time::sleep;
+
+/// The responses of the API in memory, and the requests that it got.
+#[derive(Debug, Default)]
+pub struct Responses {
+    /// Pages of ids and names. The empty page follows, unless `listing_breaks`.
+    pub pages: Vec<Vec<(u64, &'static str)>>,
+    pub listing_breaks: bool,
+    /// The header Date of the pages.
+    pub sent_at: Option<Timestamp>,
+    pub page_takes: Duration,
+    /// The completion of each repository; the API cannot read the others.
+    pub completions: Vec<(u64, f64)>,
+    /// The ids of the repositories whose languages were requested.
+    pub requested: Vec<u64>,
+    /// The bad entries among the languages of repositories.
+    pub bad: Vec<(u64, Vec<BadEntry>)>,
+    /// Failures look like an outage.
+    pub is_unreachable: bool,
+    pub end: Option<EndOfPoll>,
+    pub has_no_key: bool,
+    pub held_until: Option<Instant>,
+    /// The duration of a request for languages.
+    pub takes: Duration,
+}
+
+/// A request for languages that ends the poll.
+#[derive(Debug, Clone, Copy)]
+pub enum EndOfPoll {
+    /// The request with this number in a poll.
+    Number(usize, PollFailure),
+    /// A request for this repository.
+    Repository(u64, PollFailure),
+}
+
+impl Responses {
+    fn error(&self, what: &str) -> ApiError {
+        let failure = RequestFailure {
+            reason: Reason::ServerError,
+            failure: Failure::new(what, "wait"),
+        };
+        if self.is_unreachable {
+            ApiError::Unreachable {
+                failure,
+                requests: 1,
+            }
+        } else {
+            ApiError::Failed(failure)
+        }
+    }
+
+    /// Lists `repositories` named o/001, o/002 and so on, of which some can be read.
+    pub fn list(&mut self, repositories: u64, can_be_read: impl Fn(&u64) -> bool) {
+        let named = |id| (id, &*format!("o/{id:03}").leak());
+        self.pages = vec![(1..=repositories).map(named).collect()];
+        let ids = (1..=repositories).filter(can_be_read);
+        self.completions = ids.map(|id| (id, 50.0)).collect();
+    }
+}
+
+/// An API in memory of the repositories o/a, o/b and o/c.
+#[derive(Debug, Clone)]
+pub struct FakeApi(Arc<Mutex<Responses>>);
+
+impl FakeApi {
+    pub fn new() -> Self {
+        Self(Arc::new(Mutex::new(Responses {
+            pages: vec![vec![(1, "o/a"), (2, "o/b")], vec![(3, "o/c")]],
+            completions: vec![(1, 10.0), (2, 20.0), (3, 30.0)],
+            ..Responses::default()
+        })))
+    }
+
+    pub fn responses(&self) -> MutexGuard<'_, Responses> {
+        self.0.lock().unwrap()
+    }
+}
+
+pub struct FakeSession {
+    api: FakeApi,
+    ended: Mutex<Option<PollEnd>>,
+    requests: Mutex<usize>,
+}
+
+impl Api for FakeApi {
+    type Session = FakeSession;
+
+    async fn begin(&self) -> Result<FakeSession, PollEnd> {
+        if self.responses().has_no_key {
+            return Err(PollEnd {
+                reason: PollFailure::KeyFile,
+                failure: Failure::new("the key file is empty", "fill it"),
+            });
+        }
+        Ok(FakeSession {
+            api: self.clone(),
+            ended: Mutex::default(),
+            requests: Mutex::default(),
+        })
+    }
+
+    fn held_until(&self) -> Option<Instant> {
+        let held_until = self.responses().held_until;
+        held_until.filter(|until| *until > Instant::now())
+    }
+
+    fn pace(&self) -> Option<Pace> {
+        None
+    }
+
+    fn forget_pace(&self) {}
+}
+
+impl Session for FakeSession {
+    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, ApiError> {
+        let page_takes = self.api.responses().page_takes;
+        sleep(page_takes).await;
+        let responses = self.api.responses();
+        let after = after.map_or(0, RepositoryId::get);
+        let mut pages = responses.pages.iter();
+        let page = pages.find(|page| page.last().is_some_and(|(id, _)| *id > after));
+        if page.is_none() && responses.listing_breaks {
+            return Err(responses.error("the listing broke"));
+        }
+        let (mut listing, mut next) = (Listing::default(), Next::End);
+        for (id, name) in page.into_iter().flatten() {
+            let id = RepositoryId::new(*id).unwrap();
+            next = Next::After(id);
+            listing.add(Arc::new(Repository {
+                id,
+                name: (*name).into(),
+                private: Some(false),
+                created_at: None,
+            }));
+        }
+        Ok(Page {
+            listing,
+            next,
+            sent_at: responses.sent_at,
+        })
+    }
+
+    async fn list_languages(
+        &self,
+        id: RepositoryId,
+        _: Attempts,
+    ) -> Result<LanguageList, ApiError> {
+        if let Some(end) = self.ended.lock().unwrap().clone() {
+            return Err(ApiError::PollEnded(end));
+        }
+        let takes = self.api.responses().takes;
+        sleep(takes).await;
+        let mut responses = self.api.responses();
+        responses.requested.push(id.get());
+        let mut requests = self.requests.lock().unwrap();
+        *requests += 1;
+        let reason = match responses.end {
+            Some(EndOfPoll::Number(number, reason)) if number == *requests => Some(reason),
+            Some(EndOfPoll::Repository(ends, reason)) if ends == id.get() => Some(reason),
+            _ => None,
+        };
+        if let Some(reason) = reason {
+            let failure = Failure::new("enough", "wait");
+            let end = PollEnd { reason, failure };
+            *self.ended.lock().unwrap() = Some(end.clone());
+            return Err(ApiError::PollEnded(end));
+        }
+        let mut completions = responses.completions.iter();
+        let Some((_, completion)) = completions.find(|(of, _)| *of == id.get()) else {
+            return Err(responses.error(&format!("repository {id} fails")));
+        };
+        let language = Arc::new(Language {
+            code: "de".into(),
+            name: "German".into(),
+        });
+        let target = TargetLanguage {
+            language,
+            completion: Completion::new(*completion),
+        };
+        let bad = responses.bad.iter().find(|(of, _)| *of == id.get());
+        let bad = Defects {
+            described: bad.map(|(_, bad)| bad.clone()).unwrap_or_default(),
+            ..Defects::default()
+        };
+        Ok(LanguageList {
+            languages: vec![target],
+            bad,
+            ..LanguageList::default()
+        })
+    }
+}
+
+/// The parts of a poller under test, whose settings never change.
+pub struct Setup<A> {
+    pub api: A,
+    pub concurrency: usize,
+    pub interval: Duration,
+    pub filter: Filter,
+    pub completion_scale: f64,
+    pub memory: Option<Memory>,
+    pub saver: Option<Saver>,
+    /// The time of the wall clock at the start.
+    pub start: Timestamp,
+    pub publish: Publish,
+}
+
+impl<A: Api> Setup<A> {
+    pub fn of(api: A) -> Self {
+        Self {
+            api,
+            concurrency: 1,
+            interval: Duration::from_secs(300),
+            filter: Filter::default(),
+            completion_scale: 100.0,
+            memory: None,
+            saver: None,
+            start: START,
+            publish: Box::new(|_, _| {}),
+        }
+    }
+
+    pub fn build(self) -> Poller<A> {
+        let live = LiveSettings {
+            interval: self.interval,
+            targets: Arc::default(),
+            excluded_languages: LanguageFilter::default(),
+            links: Arc::default(),
+        };
+        let poll = PollSettings {
+            api: self.api,
+            concurrency: self.concurrency,
+            stale_after: HOUR,
+            max_repositories: 1000,
+            filter: self.filter,
+            completion_scale: self.completion_scale,
+            only: GlobSet::empty(),
+        };
+        let settings = Settings {
+            live: Arc::new(live),
+            poll: Arc::new(poll),
+        };
+        Poller::new(
+            watch::channel(settings).1,
+            self.memory,
+            self.saver,
+            Clock::following_tokio(self.start),
+            Arc::new(Instruments::new("/metrics")),
+            self.publish,
+        )
+    }
+
+    /// Polls for some minutes, and returns what `pick` finds in each publication.
+    pub async fn run<T: Send + 'static>(
+        self,
+        minutes: u64,
+        pick: impl Fn(&Snapshot, &PollStatus) -> Option<T> + Send + Sync + 'static,
+    ) -> Vec<T> {
+        let picked = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&picked);
+        let publish: Publish = Box::new(move |snapshot, status| {
+            sink.lock().unwrap().extend(pick(&snapshot, &status));
+        });
+        let poller = Self { publish, ..self }.build();
+        PollLoop::new(poller).run(pass(minutes)).await;
+        std::mem::take(&mut *picked.lock().unwrap())
+    }
+}

@@ -1,0 +1,134 @@
+//! The repositories that a listing adds, renames and removes.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_complete_listing_removes_what_it_lacks() {
+    let mut bench = Bench::new();
+    assert!(bench.poll().await.is_success());
+    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
+    bench.change(|api| api.pages = vec![vec![(1, "o/a"), (3, "o/c")]]);
+    bench.poll().await;
+    assert_eq!(bench.shown(), "1:fresh 3:fresh");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_empty_listing_removes_nothing_and_a_second_does() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.change(|api| api.pages.clear());
+    assert!(bench.poll().await.is_success());
+    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
+    bench.poll().await;
+    assert_eq!(bench.shown(), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_thin_listings_remove_only_what_both_lack() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.change(|api| api.pages = vec![vec![(1, "o/a")]]);
+    bench.poll().await;
+    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
+    bench.change(|api| api.pages = vec![vec![(2, "o/b")]]);
+    bench.poll().await;
+    assert_eq!(bench.shown(), "1:fresh 2:fresh");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_incomplete_listing_removes_nothing_and_all_are_polled() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.requested();
+    bench.change(|api| {
+        api.pages = vec![vec![(2, "o/b"), (4, "o/d")]];
+        api.listing_breaks = true;
+    });
+    let listing = bench.poll().await.listing.unwrap();
+    assert_eq!(&*listing.failure.what, "the listing broke");
+    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh 4:pending");
+    assert_eq!(bench.requested(), [4, 1, 2, 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn incomplete_listings_never_add_more_than_max_repositories() {
+    let mut bench = Bench::new();
+    bench.change(|api| api.listing_breaks = true);
+    for poll in 0..4_u64 {
+        bench.change(|api| {
+            let ids = poll * 400 + 1..=poll * 400 + 400;
+            api.pages = vec![ids.map(|id| (id, &*format!("o/{id}").leak())).collect()];
+        });
+        bench.poll().await;
+    }
+    assert_eq!(bench.poller.snapshot().repositories.len(), 1000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
+    for (days, is_kept) in [(29, true), (31, false)] {
+        let mut bench = Bench::new();
+        bench.poll().await;
+        bench.change(|api| api.pages = vec![vec![(1, "o/a"), (2, "o/b")]]);
+        bench.poll().await;
+        for _ in 0..days {
+            pass(24 * 60).await;
+            let now = bench.poller.clock.now();
+            bench.change(|api| api.sent_at = Some(now));
+            bench.poll().await;
+        }
+        bench.change(|api| api.pages.push(vec![(3, "o/renamed")]));
+        bench.poll().await;
+        let snapshot = bench.poller.snapshot();
+        let languages = snapshot.repositories[2].condition.languages().unwrap();
+        let clock = languages.readings[0].progress().unwrap();
+        assert_eq!(clock.at == START, is_kept, "{days} days");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_thin_listing_of_new_repositories_removes_nothing() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.change(|api| {
+        api.pages = vec![vec![(4, "o/d"), (5, "o/e"), (6, "o/f")], vec![(7, "o/g")]];
+        api.page_takes = Duration::from_secs(60);
+    });
+    bench.poll().await;
+    let shown = bench.shown();
+    assert!(shown.starts_with("1:fresh 2:fresh 3:fresh "), "{shown}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_that_wander_during_a_slow_listing_cost_no_data() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.change(|api| {
+        // A new repository has the former name of a renamed one. Both appear long before the rest.
+        api.pages = vec![
+            vec![(1, "o/renamed"), (4, "o/a")],
+            vec![(5, "o/d")],
+            vec![(6, "o/b"), (7, "o/c")],
+        ];
+        api.page_takes = Duration::from_secs(60);
+        api.completions.retain(|(id, _)| *id != 1);
+    });
+    bench.poll().await;
+    assert!(bench.shown().contains("1:failing"), "{}", bench.shown());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_entry_of_an_id_counts_on_any_page() {
+    let mut bench = Bench::new();
+    bench.change(|api| {
+        api.pages = vec![
+            vec![(1, "o/first"), (2, "o/b"), (1, "o/second"), (2, "o/b")],
+            vec![(1, "o/third"), (3, "o/c")],
+        ];
+    });
+    assert!(bench.poll().await.is_success());
+    let snapshot = bench.poller.snapshot();
+    let names = snapshot.repositories.iter();
+    let names: Vec<_> = names.map(|shown| &*shown.repository.name).collect();
+    assert_eq!(names, ["o/b", "o/c", "o/first"]);
+}

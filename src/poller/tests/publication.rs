@@ -1,0 +1,90 @@
+//! The times at which polls begin and the poller publishes.
+
+use super::*;
+use std::collections::BTreeSet;
+
+#[tokio::test(start_paused = true)]
+async fn an_overrun_poll_is_followed_at_once_and_a_broken_one_is_not() {
+    let end = Some(EndOfPoll::Number(2, PollFailure::Unavailable));
+    for (end, starts) in [(None, [0, 600, 1200]), (end, [0, 700, 1400])] {
+        let api = FakeApi::new();
+        api.responses().takes = Duration::from_secs(200);
+        api.responses().end = end;
+        let begun = Setup::of(api).run(35, |_, status| {
+            let running = status.running()?;
+            Some(running.since.since(START).as_secs())
+        });
+        let begun = BTreeSet::from_iter(begun.await);
+        assert!(begun.iter().take(3).eq(&starts), "{begun:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_poll_publishes_at_least_every_five_seconds() {
+    let api = FakeApi::new();
+    api.responses().takes = Duration::from_secs(40);
+    let during_poll = |snapshot: &Snapshot, status: &PollStatus| {
+        status.running().map(|_| snapshot.taken_at.since(START))
+    };
+    let times = Setup::of(api).run(3, during_poll).await;
+    let longest = times
+        .windows(2)
+        .map(|pair| pair[1].saturating_sub(pair[0]))
+        .max();
+    assert_eq!(longest, Some(Duration::from_secs(5)));
+    assert!(times[0] < Duration::from_secs(1));
+    assert!(times.last() >= Some(&Duration::from_secs(115)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_listing_publishes_its_progress_every_five_seconds() {
+    let api = FakeApi::new();
+    api.responses().page_takes = Duration::from_secs(60);
+    let progress = |snapshot: &Snapshot, status: &PollStatus| match status.running()?.step {
+        Step::Listing { shown } => Some((snapshot.taken_at.since(START), shown)),
+        Step::Reading { .. } => None,
+    };
+    let published = Setup::of(api).run(4, progress).await;
+    let longest = published
+        .windows(2)
+        .map(|pair| pair[1].0.saturating_sub(pair[0].0))
+        .max();
+    assert_eq!(longest, Some(Duration::from_secs(5)));
+    let first_with = |count| {
+        let first = published.iter().find(|(_, shown)| *shown == count);
+        first.unwrap().0.as_secs()
+    };
+    assert!((60..=65).contains(&first_with(2)), "{}", first_with(2));
+    assert!((120..=125).contains(&first_with(3)), "{}", first_with(3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_end_of_a_poll_is_published_once_with_the_next_start() {
+    let next_poll = |_: &Snapshot, status: &PollStatus| {
+        let next = status.next_poll_at().map(|at| at.since(START).as_secs());
+        Some(next)
+    };
+    let published = Setup::of(FakeApi::new()).run(9, next_poll).await;
+    assert_eq!(published, [None, Some(300), Some(600)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hold_is_published_until_it_ends() {
+    let api = FakeApi::new();
+    let polling = Setup::of(api.clone()).run(9, |snapshot, status| {
+        let held_until = status.held_until.map(|at| at.since(START).as_secs());
+        Some((snapshot.taken_at.since(START).as_secs(), held_until))
+    });
+    let hold = async {
+        // The hold begins while no poll is under way.
+        pass(4).await;
+        let mut responses = api.responses();
+        responses.held_until = Some(Instant::now() + Duration::from_secs(120));
+        responses.takes = Duration::from_secs(60);
+    };
+    let (mut published, ()) = tokio::join!(polling, hold);
+    published.dedup_by_key(|(_, held_until)| *held_until);
+    let until: Vec<_> = published.iter().map(|(_, until)| *until).collect();
+    assert_eq!(until, [None, Some(360), None], "{published:?}");
+    assert!((360..=365).contains(&published[2].0), "{published:?}");
+}

@@ -1,0 +1,117 @@
+//! Saves during a poll, and the restored state after a restart.
+
+use super::*;
+use crate::state::StateFile;
+use globset::{Glob, GlobSet};
+use std::path::Path;
+
+/// Polls `api` for some minutes, with a state file at `path`.
+async fn poll_and_save(api: &FakeApi, path: &Path, minutes: u64) {
+    let opened = StateFile::open(path, "https://api.example.com/", START).unwrap();
+    let instruments = Arc::new(Instruments::new("/metrics"));
+    let (saver, saving) = Saver::new(opened.file, instruments);
+    let setup = Setup {
+        saver: Some(saver),
+        ..Setup::of(api.clone())
+    };
+    tokio::join!(setup.run(minutes, |_, _| None::<()>), saving);
+}
+
+#[tokio::test(start_paused = true)]
+async fn polls_that_change_nothing_save_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.json");
+    let api = FakeApi::new();
+    api.responses().has_no_key = true;
+    poll_and_save(&api, &path, 60).await;
+    assert!(!path.exists());
+}
+
+/// A process that is killed early must get further than the one before it.
+#[tokio::test(start_paused = true)]
+async fn a_long_poll_saves_after_its_listing_and_after_its_first_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.json");
+    let api = FakeApi::new();
+    api.responses().takes = Duration::from_secs(20 * 60);
+    let looking = async {
+        sleep(Duration::from_secs(1)).await;
+        std::fs::remove_file(&path).expect("saved after the listing");
+        pass(19).await;
+        assert!(!path.exists(), "nothing was read in the meantime");
+        pass(1).await;
+        assert!(path.exists(), "saved after the first read");
+    };
+    tokio::join!(poll_and_save(&api, &path, 22), looking);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_duration_of_a_poll_counts_after_a_restart() {
+    let mut bench = Bench::new();
+    bench.change(|api| api.takes = HOUR);
+    bench.poll().await;
+    let limit = bench.poller.staleness_limit();
+    assert!(limit >= 2 * HOUR, "{limit:?}");
+    bench.restart(START);
+    assert_eq!(bench.poller.staleness_limit(), limit);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_listing_after_a_restart_confirms_removals() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.change(|api| api.pages = vec![vec![(3, "o/c")]]);
+    bench.poll().await;
+    assert_eq!(bench.poller.snapshot().unconfirmed, 2);
+    bench.restart(START);
+    bench.poll().await;
+    assert_eq!(bench.shown(), "3:fresh");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_reads_first_what_the_last_poll_did_not_reach() {
+    let mut bench = Bench::new();
+    bench.change(|api| api.end = Some(EndOfPoll::Number(2, PollFailure::Held)));
+    let outcome = bench.poll().await;
+    assert_eq!((outcome.read, outcome.unreached), (1, 2));
+    bench.poll().await;
+    assert_eq!(bench.requested(), [1, 2, 3, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_oldest_attempt_comes_first_after_a_restart_too() {
+    let mut bench = Bench::new();
+    bench.change(|api| {
+        api.completions.retain(|(id, _)| *id == 3);
+        api.end = Some(EndOfPoll::Number(2, PollFailure::Unavailable));
+    });
+    bench.poll().await;
+    bench.restart(START);
+    bench.poll().await;
+    assert_eq!(bench.requested(), [1, 2, 3, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn restored_repositories_are_failing_or_pending() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.change(|api| api.completions.retain(|(id, _)| *id != 2));
+    bench.poll().await;
+    bench.restart(START);
+    assert_eq!(bench.shown(), "1:pending 2:failing 3:pending");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_filters_apply_to_restored_repositories() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    let mut setup = Setup {
+        memory: Some(bench.memory()),
+        ..Setup::of(bench.api.clone())
+    };
+    let exclude = GlobSet::new([Glob::new("o/b").unwrap()]);
+    setup.filter.exclude = exclude.unwrap();
+    bench.poller = setup.build();
+    assert_eq!(bench.shown(), "1:pending 3:pending");
+    assert_eq!(bench.poller.snapshot().filtered, 1);
+}

@@ -1,0 +1,126 @@
+//! The times and outcomes of polls: the poll under way, the last polls and the next one.
+
+use crate::{
+    api::PollEnd,
+    domain::{
+        Failure, Stop,
+        snapshot::{Activity, PollOutcome, Running, Step},
+    },
+    support::clock::{Moment, Timestamp},
+};
+use std::time::Duration;
+use tokio::{sync::watch, time::Instant};
+
+/// The times and outcomes of polls.
+#[derive(Debug)]
+pub struct Timeline {
+    /// The start of the poll under way.
+    began: Option<Moment>,
+    /// The progress of the poll under way, or of the last one.
+    pub step: watch::Sender<Step>,
+    /// The start of the next poll, while the poller waits for it.
+    pub next_poll: Option<Instant>,
+    /// The outcome of the last poll that has ended.
+    pub last: Option<PollOutcome>,
+    /// The end of the last poll that read everything.
+    pub last_success_at: Option<Timestamp>,
+    /// The duration of the last poll that did not end early.
+    pub last_full_poll: Option<Duration>,
+}
+
+impl Timeline {
+    pub fn new(last_full_poll: Option<Duration>) -> Self {
+        Self {
+            began: None,
+            step: watch::Sender::new(Step::Listing { shown: 0 }),
+            next_poll: None,
+            last: None,
+            last_success_at: None,
+            last_full_poll,
+        }
+    }
+
+    /// Notes that a poll begins.
+    pub fn begin(&mut self, now: Moment) {
+        self.began = Some(now);
+        self.step.send_replace(Step::Listing { shown: 0 });
+    }
+
+    /// Notes that the poll under way has ended. Completes its outcome with the times, and with the
+    /// failure that cut its listing or the poll itself short.
+    pub fn end(
+        &mut self,
+        mut outcome: PollOutcome,
+        listing_failure: Option<Failure>,
+        end: Option<PollEnd>,
+        now: Moment,
+    ) -> PollOutcome {
+        outcome.ended_at = now.wall;
+        outcome.duration = self.duration(now).unwrap_or_default();
+        // A failure lasts since the first of the consecutive polls that failed at this step.
+        let before = self.last.as_ref();
+        let listing_before = before.and_then(|before| before.listing.as_ref());
+        outcome.listing = listing_failure.map(|failure| failure.lasting(listing_before, now.wall));
+        let stop_before = before.and_then(|before| before.stop.as_ref());
+        outcome.stop = end.map(|PollEnd { reason, failure }| Stop {
+            reason,
+            lasting: failure.lasting(stop_before.map(|stop| &stop.lasting), now.wall),
+        });
+        if outcome.cut_short().is_none() {
+            self.last_full_poll = Some(outcome.duration);
+        }
+        if outcome.is_success() {
+            self.last_success_at = Some(now.wall);
+        }
+        self.began = None;
+        self.next_poll = None;
+        self.last = Some(outcome.clone());
+        outcome
+    }
+
+    /// Returns the outcome of a poll whose future was dropped; `polled` repositories are known.
+    pub fn interrupted(&self, polled: usize, now: Moment) -> PollOutcome {
+        let mut outcome = PollOutcome {
+            ended_at: now.wall,
+            duration: self.duration(now).unwrap_or_default(),
+            ..PollOutcome::default()
+        };
+        match *self.step.borrow() {
+            Step::Listing { .. } => {
+                let hint = "poll again, without ending it early";
+                let failure = Failure::new("the poll was stopped", hint);
+                outcome.listing = Some(failure.since(now.wall));
+                outcome.unreached = polled;
+            }
+            Step::Reading {
+                of, tried, read, ..
+            } => {
+                outcome.read = read;
+                outcome.failed = tried - read;
+                outcome.unreached = of - tried;
+            }
+        }
+        outcome
+    }
+
+    /// Returns the duration of the poll under way so far.
+    fn duration(&self, now: Moment) -> Option<Duration> {
+        self.began.map(|began| now.monotonic - began.monotonic)
+    }
+
+    /// Returns the longer duration of the last full poll and the poll under way.
+    pub fn longest_poll(&self, now: Moment) -> Duration {
+        let longest = self.last_full_poll.max(self.duration(now));
+        longest.unwrap_or_default()
+    }
+
+    pub fn activity(&self, now: Moment) -> Activity {
+        match self.began {
+            Some(Moment { wall: since, .. }) => Activity::Polling(Running {
+                since,
+                step: *self.step.borrow(),
+            }),
+            None => Activity::Waiting(self.next_poll.map(|at| now.wall_at(at))),
+        }
+    }
+}
