@@ -15,6 +15,7 @@ pub mod progress;
 pub(crate) mod readiness;
 mod response;
 pub mod snapshot;
+mod tally;
 pub mod targets;
 
 pub use history::{History, Shape};

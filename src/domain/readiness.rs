@@ -3,8 +3,9 @@
 
 use crate::{
     domain::{
-        Lasting, ReadFailure, Reason,
+        Lasting, ReadFailure, Reason, Repository,
         snapshot::{Reading, Shown, Snapshot, find},
+        tally::Tally,
         targets::{RepositoryTargets, Target},
     },
     support::{
@@ -30,7 +31,7 @@ const DAY: u64 = 24 * 3600;
 /// One language of one repository.
 #[derive(Debug, Clone, Copy)]
 pub struct Translation<'a> {
-    pub repository: &'a str,
+    pub repository: &'a Repository,
     pub reading: &'a Reading,
     /// See [`crate::domain::Completion::ratio`]; `None` if the API reports no completion.
     pub ratio: Option<f64>,
@@ -250,7 +251,7 @@ impl<'a> Row<'a> {
         let completion = reading.completion();
         let target = self.targets.of(&reading.language.code);
         Translation {
-            repository: &self.shown.repository.name,
+            repository: &self.shown.repository,
             reading,
             ratio: completion.map(|completion| completion.ratio(self.scale)),
             target: target.unwrap_or_default(),
@@ -295,12 +296,11 @@ pub fn row<'a>(
 
 /// Returns the totals of each language, sorted by code.
 pub fn languages<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<(&'a str, Totals)> {
-    let mut languages: BTreeMap<_, Totals> = BTreeMap::new();
+    let mut languages: Tally<_, Totals> = Tally::new();
     for translation in rows.iter().flat_map(Row::translations) {
-        let totals = languages.entry(translation.code()).or_default();
-        totals.add(&translation, now);
+        languages.entry(translation.code()).add(&translation, now);
     }
-    languages.into_iter().collect()
+    languages.into_sorted()
 }
 
 /// The translations with one date.

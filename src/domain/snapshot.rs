@@ -9,6 +9,7 @@ use crate::{
         falls::Falls,
         links::Links,
         progress::Progress,
+        tally::Tally,
         targets::{Entry, Targets},
     },
     support::clock::Timestamp,
@@ -186,13 +187,6 @@ impl Snapshot {
             .count()
     }
 
-    /// Returns the repository with this name.
-    pub fn repository(&self, name: &str) -> Option<&Repository> {
-        let of_name = |shown: &Shown| (*shown.repository.name).cmp(name);
-        let index = self.repositories.binary_search_by(of_name).ok()?;
-        Some(&self.repositories[index].repository)
-    }
-
     fn readings(&self) -> impl Iterator<Item = &Reading> + Clone {
         self.repositories.iter().flat_map(Shown::readings)
     }
@@ -207,12 +201,12 @@ impl Snapshot {
     /// Returns the code of each language with the name that most repositories give it. On a tie the
     /// name that sorts first counts; the name is empty if no repository has one.
     pub fn language_names(&self) -> BTreeMap<&str, &str> {
-        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let mut counts: Tally<(&str, &str), usize> = Tally::new();
         for Reading { language, .. } in self.readings() {
-            *counts.entry((&language.code, &language.name)).or_default() += 1;
+            *counts.entry((&language.code, &language.name)) += 1;
         }
         let mut names = BTreeMap::new();
-        for ((code, name), count) in counts {
+        for ((code, name), count) in counts.into_sorted() {
             let most_frequent = names.entry(code).or_insert((0, ""));
             if !name.is_empty() && count > most_frequent.0 {
                 *most_frequent = (count, name);

@@ -133,11 +133,11 @@ fn due(snapshot: &Snapshot, rows: &[Row<'_>]) -> String {
         let named: Vec<_> = due
             .furthest
             .iter()
-            .filter_map(|translation| {
-                let repository = snapshot.repository(translation.repository)?;
+            .map(|translation| {
+                let repository = translation.repository;
                 let url = snapshot.links.repository_url(repository);
                 let figure = figure(snapshot, repository, translation);
-                Some(format!("{figure} of {}", linked(&repository.name, url)))
+                format!("{figure} of {}", linked(&repository.name, url))
             })
             .collect();
         let _ = write!(

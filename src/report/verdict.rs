@@ -74,7 +74,7 @@ fn line(translation: &Translation<'_>) -> String {
     let whose = cell(&format!(
         "{} of {}",
         translation.code(),
-        translation.repository
+        translation.repository.name
     ));
     let mut line = format!("    {whose}: {ratio}, target {}", translation.target.ratio);
     if let Some(due) = translation.target.due {

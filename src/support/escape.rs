@@ -34,14 +34,17 @@ pub(crate) fn is_unprintable(c: char) -> bool {
 /// of their formats.
 pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_unprintable(c) && c != '\n' {
-            // Writes to a String cannot fail.
+    let mut rest = text;
+    while let Some(at) = rest.find(|c| is_unprintable(c) && c != '\n') {
+        printable.push_str(&rest[..at]);
+        let mut chars = rest[at..].chars();
+        if let Some(c) = chars.next() {
+            // Writing to a string cannot fail.
             let _ = write!(printable, "\\u{:04x}", u32::from(c));
-        } else {
-            printable.push(c);
         }
+        rest = chars.as_str();
     }
+    printable.push_str(rest);
     printable
 }
 

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     diagnosis::{self, Finding, Symptom},
     domain::{
-        ReadFailure,
+        ReadFailure, Repository,
         readiness::{self, Cause, Deadline, Due, Row, Totals, Translation},
         snapshot::{Activity, Condition, PollStatus, Snapshot},
     },
@@ -75,7 +75,7 @@ type Dates<'b, 'a> = Vec<(&'b Timestamp, &'b Due<'a>)>;
 /// Some translations of one repository, and how many more there are.
 #[derive(Debug)]
 struct Group<'a> {
-    name: &'a str,
+    repository: &'a Repository,
     translations: Vec<Translation<'a>>,
     more: usize,
 }
@@ -119,7 +119,7 @@ fn stalled<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<Group<'a>> {
         translations.sort_by_key(|one| one.reading.progress().map(|progress| progress.at));
         translations.truncate(MOST_TILES);
         Group {
-            name: &row.shown.repository.name,
+            repository: &row.shown.repository,
             more: row.totals.stalled - translations.len(),
             translations,
         }
@@ -131,11 +131,14 @@ fn stalled<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<Group<'a>> {
 fn groups<'a>(due: &Due<'a>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     for translation in &due.furthest {
-        let name = translation.repository;
-        match groups.iter_mut().find(|group| group.name == name) {
+        let repository = translation.repository;
+        match groups
+            .iter_mut()
+            .find(|group| group.repository.id == repository.id)
+        {
             Some(group) => group.translations.push(*translation),
             None => groups.push(Group {
-                name,
+                repository,
                 translations: vec![*translation],
                 more: 0,
             }),
@@ -204,16 +207,14 @@ impl<'a> Page<'a> {
     }
 
     /// Where the repository is translated, if `links` says so.
-    fn repository_url(&self, name: &str) -> Option<String> {
-        let snapshot = self.view.snapshot;
-        snapshot.links.repository_url(snapshot.repository(name)?)
+    fn repository_url(&self, repository: &Repository) -> Option<String> {
+        self.view.snapshot.links.repository_url(repository)
     }
 
     /// Where the translation is done, if `links` says so.
     fn language_url(&self, translation: &Translation<'_>) -> Option<String> {
-        let snapshot = self.view.snapshot;
-        let repository = snapshot.repository(translation.repository)?;
-        snapshot.links.language_url(repository, translation.code())
+        let links = &self.view.snapshot.links;
+        links.language_url(translation.repository, translation.code())
     }
 
     /// Since when progress is known, if that is too short for anything to have stalled: without a state, a start forgets it.
