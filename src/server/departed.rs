@@ -17,6 +17,14 @@ use tokio_util::sync::CancellationToken;
 pub struct Departed(CancellationToken);
 
 impl Departed {
+    /// Returns a client that has closed its half.
+    #[cfg(test)]
+    pub fn left() -> Self {
+        let departed = Self::default();
+        departed.0.cancel();
+        departed
+    }
+
     /// Waits until the client has closed its half. Cancel safe.
     pub async fn wait(&self) {
         self.0.cancelled().await;

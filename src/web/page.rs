@@ -53,7 +53,7 @@ pub fn describe_policy(file: &WebConfigFile) -> Option<&'static str> {
     (!permits_styles(given, &own)).then_some(hint)
 }
 
-/// The threads that render and compress pages: people may wait a moment, scrapes may not. With more
+/// The threads that render and compress pages, and prepare the JSON: people may wait, scrapes may not. With more
 /// threads, each would keep the memory of a page.
 const THREADS: usize = 2;
 
@@ -116,7 +116,7 @@ pub async fn show(
 }
 
 /// Does the work on one of the [`RENDERERS`], unless this is dropped before they get to it.
-async fn off_the_runtime<T: Send + 'static>(
+pub(super) async fn off_the_runtime<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, JoinError> {
     AbortOnDropHandle::new(RENDERERS.spawn_blocking(work)).await

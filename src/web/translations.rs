@@ -2,9 +2,18 @@
 //!
 //! A reader that pauses holds one piece of the text and the snapshot, however long the whole is.
 
-use super::{negotiate, state::AppState};
-use crate::{domain::excerpt::Excerpt, report, support::glob::glob};
+use super::{negotiate, page::off_the_runtime, state::AppState};
+use crate::{
+    domain::{
+        excerpt::Excerpt,
+        snapshot::{Shown, Snapshot},
+    },
+    report,
+    server::{Departed, Memory, Shared},
+    support::glob::glob,
+};
 use axum::{
+    Extension,
     body::Body,
     extract::{Query, State},
     http::{HeaderMap, StatusCode, header},
@@ -14,11 +23,16 @@ use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use futures_util::{StreamExt as _, stream};
 use std::{io::Write as _, sync::Arc};
-use tokio::task::{spawn_blocking, yield_now};
+use tokio::task::yield_now;
+
+/// The bytes that a reader holds of its own: a piece of the text of 64 KiB and the compressor's
+/// 300 KiB, rounded up.
+const MAKING: u64 = 512 * 1024;
 
 /// The handler. `repo` and `language` are globs and may be repeated; other parameters are ignored.
 pub async fn show(
     State(state): State<Arc<AppState>>,
+    Extension(departed): Extension<Departed>,
     Query(parameters): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response {
@@ -37,20 +51,41 @@ pub async fn show(
     if negotiate::has_current(&headers, &tag) {
         return (StatusCode::NOT_MODIFIED, caching).into_response();
     }
-    let making = spawn_blocking(move || {
+    let memory = Extension(held(&published.snapshot));
+    let making = off_the_runtime(move || {
         let poll = published.status.last.as_ref();
         report::json(Arc::clone(&published.snapshot), poll, excerpt)
     });
-    let Ok(pieces) = making.await else {
+    let made = tokio::select! {
+        // In this order, nothing is begun for a client that has left already.
+        biased;
+        // Nobody sees this response.
+        () = departed.wait() => return StatusCode::REQUEST_TIMEOUT.into_response(),
+        made = making => made,
+    };
+    let Ok(pieces) = made else {
         // A panic is logged where it happens.
         let message = "the JSON could not be made; the log says why\n";
         return (StatusCode::INTERNAL_SERVER_ERROR, message).into_response();
     };
     if negotiate::accepts_gzip(&headers) {
         let encoding = [(header::CONTENT_ENCODING, "gzip")];
-        return (caching, encoding, body(Compressed::new(pieces))).into_response();
+        return (caching, encoding, memory, body(Compressed::new(pieces))).into_response();
     }
-    (caching, body(pieces.map(Bytes::from))).into_response()
+    (caching, memory, body(pieces.map(Bytes::from))).into_response()
+}
+
+/// Returns the memory that a reader of this snapshot holds. Its repositories' languages are not
+/// counted: they are shared with the poller and the next snapshots, except those that have changed.
+fn held(snapshot: &Arc<Snapshot>) -> Memory {
+    Memory {
+        own: MAKING,
+        shared: Some(Shared {
+            // While a reader keeps this snapshot, no other has its address.
+            id: Arc::as_ptr(snapshot).addr(),
+            bytes: size_of_val::<[Shown]>(&snapshot.repositories) as u64,
+        }),
+    }
 }
 
 fn excerpt(parameters: &[(String, String)]) -> Result<Excerpt, String> {
@@ -112,8 +147,15 @@ impl<I: Iterator<Item = String>> Iterator for Compressed<I> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Fixture, body, status};
-    use crate::testing::{read, snapshot};
+    use super::MAKING;
+    use crate::{
+        server::{Departed, Memory},
+        testing::{read, snapshot},
+    };
+    use axum::{body::Body, extract::ConnectInfo, http::Request};
     use serde_json::Value;
+    use std::net::SocketAddr;
+    use tower::ServiceExt as _;
 
     fn fixture() -> Fixture {
         let mut fixture = Fixture::new();
@@ -161,6 +203,38 @@ mod tests {
         fixture.show(snapshot(Vec::new()));
         let response = fixture.ask_with(path, &[("if-none-match", &tag)]).await;
         assert_eq!(status(&response), 200);
+    }
+
+    #[tokio::test]
+    async fn readers_of_one_publication_share_its_memory() {
+        let mut fixture = fixture();
+        let held = async |fixture: &Fixture| {
+            let mut response = fixture.ask("GET /translations.json").await;
+            let memory: Memory = response.extensions_mut().remove().unwrap();
+            (response, memory)
+        };
+        // Responses hold what they are made of until they are dropped.
+        let (_first, one) = held(&fixture).await;
+        let (_second, same) = held(&fixture).await;
+        fixture.show(snapshot(Vec::new()));
+        let (_third, other) = held(&fixture).await;
+        assert_eq!(one.own, MAKING);
+        let [one, same, other] = [one, same, other].map(|memory| memory.shared.unwrap());
+        assert!(one.bytes > 0);
+        assert_eq!(one.id, same.id);
+        assert_ne!(one.id, other.id);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_made_for_a_client_that_has_left() {
+        let fixture = fixture();
+        let request = Request::get("/translations.json")
+            .header("host", "localhost")
+            .extension(ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1))))
+            .extension(Departed::left());
+        let request = request.body(Body::empty()).unwrap();
+        let response = fixture.server.router().oneshot(request).await.unwrap();
+        assert_eq!(status(&response), 408);
     }
 
     #[tokio::test]
