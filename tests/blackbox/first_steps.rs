@@ -202,6 +202,33 @@ fn implausible_filters_and_scales_are_reported_before_the_start() {
 }
 
 #[test]
+fn omitted_zeros_are_pointed_out_before_the_start() {
+    let languages = r#"[{"code":"de","completion":50},{"code":"fr"}]"#;
+    let repository = Repo::new(1, "owner/repo").languages_json(languages);
+    let api = Api::start([
+        repository.entry(r#"{"id":1,"name":"owner/repo"}"#),
+        Repo::new(2, "owner/private").entry(r#"{"id":2,"name":"owner/private","private":true}"#),
+        Repo::new(3, "owner/public").entry(r#"{"id":3,"name":"owner/public"}"#),
+    ]);
+    let online = |omits_zeros: &str| {
+        let setup = Setup::for_api(&api).set("api.omits_zeros", omits_zeros);
+        let output = setup.arguments(&["check-config", "--online"]).run();
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        output.stdout
+    };
+    let text = online("false");
+    for part in [
+        "2 entries have no field private, and none is false",
+        "1 entry has no field completion, and none is 0",
+        "set api.omits_zeros to true",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    let text = online("true");
+    assert!(!text.contains("omits_zeros to true"), "{text}");
+}
+
+#[test]
 fn a_listing_without_names_is_pointed_out_before_the_start() {
     let api = Api::of(1);
     api.fault(Target::Listing, Reply::json("[{\"id\": 1}]"));

@@ -141,4 +141,16 @@ fn a_large_body_does_not_time_out_while_it_waits_for_others() {
         assert_eq!(metrics.failures("list_languages", "timeout"), 0.0);
         metrics.repositories("fresh") >= 3.0
     });
+    // The bodies take turns. With their waits, the requests would take twice as long as the poll.
+    let metrics = exporter.wait_for("a poll has ended", |metrics| metrics.polls() >= 1.0);
+    let requests = metrics.sum(
+        "translation_exporter_api_request_duration_seconds_sum",
+        &[("operation", "list_languages")],
+    );
+    let poll = metrics.value("translation_exporter_last_poll_duration_seconds", &[]);
+    let poll = poll.unwrap();
+    assert!(
+        (4.0..poll * 1.5).contains(&requests),
+        "{requests} s in a poll of {poll} s"
+    );
 }

@@ -1,6 +1,16 @@
 //! Certificates that must not be trusted, and systems that trust none.
 
-use crate::support::{Api, Setup, Target, tls::Certificate};
+use crate::support::{
+    Api, Setup, Target,
+    api::repo,
+    tls::{Authority, Certificate, demanding_client_certificates},
+};
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    thread,
+};
 
 #[test]
 fn a_bad_certificate_gets_no_key() {
@@ -34,4 +44,53 @@ fn a_system_without_roots_is_an_error_that_says_why_there_are_none() {
         .arguments(&["check-config"])
         .run()
         .assert_failed(2, &["/no/such/roots.pem", "api.ca_file"]);
+}
+
+#[test]
+fn a_replaced_ca_file_is_trusted_without_a_reload() {
+    let [before, after] = [(); 2].map(|()| Authority::new());
+    let [before, after] = [before, after].map(|one| one.identity(Certificate::Good, "localhost").0);
+    let api = Api::start_at("127.0.0.1:0", [repo(1)], Some(before));
+    let exporter = Setup::for_api(&api).start();
+    exporter.wait_until_up_is(1.0);
+    api.show(after.server);
+    exporter.wait_until_up_is(0.0);
+    let path = exporter.folder.path().join("authority.pem");
+    fs::write(path, after.authority).unwrap();
+    exporter.wait_until_up_is(1.0);
+}
+
+#[test]
+fn a_demand_for_a_client_certificate_is_named() {
+    let identity = demanding_client_certificates("localhost");
+    let api = Api::start_at("127.0.0.1:0", [repo(1)], Some(identity));
+    let check = Setup::for_api(&api).arguments(&["check-config", "--online"]);
+    let words = ["demands a client certificate", "takes the key alone"];
+    check.run().assert_failed(1, &words);
+    assert_eq!(api.requests(Target::Everything).len(), 0);
+}
+
+#[test]
+fn a_server_without_a_common_cipher_or_version_is_named() {
+    // Alerts of level fatal: handshake_failure and protocol_version.
+    for alert in [40, 70] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("https://{}", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(&[0x15, 3, 3, 0, 2, 2, alert]);
+                let _ = stream.read(&mut [0; 64]);
+            }
+        });
+        let setup = Setup::for_url(&url).arguments(&["check-config", "--online"]);
+        let trusted = Authority::new().identity(Certificate::Good, "localhost").0;
+        let file = setup.file("authority.pem", &trusted.authority);
+        let setup = setup.set("api.ca_file", &file);
+        let words = ["no common TLS version or cipher suite", "TLS 1.3"];
+        setup
+            .set("api.max_attempts", "1")
+            .run()
+            .assert_failed(1, &words);
+    }
 }
