@@ -1,12 +1,18 @@
 //! The proxy of the environment: `HTTPS_PROXY`, and `NO_PROXY` as Go reads it.
 
-use super::tls::BuildError;
 use reqwest::Proxy;
 use std::net::IpAddr;
 use url::{Host, Url};
 
+/// A variable that does not hold the address of a proxy.
+#[derive(Debug, thiserror::Error)]
+#[error("{variable}: not the address of a proxy; give one such as http://proxy.example.com:3128")]
+pub struct ProxyError {
+    variable: &'static str,
+}
+
 /// Returns the proxy for `url`, if `HTTPS_PROXY` names one and `NO_PROXY` does not bypass it.
-pub fn https_proxy(url: &Url) -> Result<Option<Proxy>, BuildError> {
+pub fn https_proxy(url: &Url) -> Result<Option<Proxy>, ProxyError> {
     let Some((variable, address)) = variable(["HTTPS_PROXY", "https_proxy"]) else {
         return Ok(None);
     };
@@ -19,7 +25,7 @@ pub fn https_proxy(url: &Url) -> Result<Option<Proxy>, BuildError> {
     };
     let proxy = address.to_str().filter(is_http);
     let proxy = proxy.and_then(|address| Proxy::https(address).ok());
-    let proxy = proxy.ok_or(BuildError::Proxy { variable })?;
+    let proxy = proxy.ok_or(ProxyError { variable })?;
     let bypass = variable_text(["NO_PROXY", "no_proxy"]);
     Ok((!is_bypassed(&bypass, url)).then_some(proxy))
 }

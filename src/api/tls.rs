@@ -4,11 +4,14 @@
 //! roots is trusted without a reload. It speaks HTTP/1.1 only: a request over HTTP/2 shares its
 //! connection with all others, and a connection that went deaf would fail every retry.
 
-use super::proxy::https_proxy;
-use crate::config::ApiConfig;
+use super::proxy::{ProxyError, https_proxy};
+use crate::{
+    config::ApiConfig,
+    support::certificate::{Purpose, verify_trusted},
+};
 use reqwest::{Proxy, redirect::Policy};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     client::{
         WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
@@ -18,7 +21,6 @@ use rustls::{
     server::ParsedCertificate,
 };
 use std::{path::PathBuf, sync::Arc, time::Duration};
-use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// How long a connection is kept idle: less than the 5 s after which some servers close theirs.
 const LONGEST_IDLE: Duration = Duration::from_secs(4);
@@ -33,10 +35,8 @@ pub enum BuildError {
         causes(.0)
     )]
     NoRoots(Vec<rustls_native_certs::Error>),
-    #[error(
-        "{variable}: not the address of a proxy; give one such as http://proxy.example.com:3128"
-    )]
-    Proxy { variable: &'static str },
+    #[error(transparent)]
+    Proxy(#[from] ProxyError),
     #[error("the HTTP client cannot be set up: {0:?}")]
     Http(#[from] reqwest::Error),
     #[error("the certificates cannot be verified: {0}")]
@@ -175,7 +175,7 @@ impl ServerCertVerifier for Verifier {
                 now,
             );
         }
-        check_time_and_use(end_entity, now)?;
+        verify_trusted(end_entity, Purpose::Server, now)?;
         verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
         Ok(ServerCertVerified::assertion())
     }
@@ -203,33 +203,13 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Checks that a certificate is valid now, and for servers if it names its uses.
-fn check_time_and_use(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Error> {
-    let parsed = X509Certificate::from_der(certificate);
-    let (_, parsed) = parsed.map_err(|_| CertificateError::BadEncoding)?;
-    let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-    let validity = parsed.validity();
-    if seconds < validity.not_before.timestamp() {
-        return Err(CertificateError::NotValidYet.into());
-    }
-    if seconds > validity.not_after.timestamp() {
-        return Err(CertificateError::Expired.into());
-    }
-    let uses = parsed.extended_key_usage();
-    match uses.map_err(|_| CertificateError::BadEncoding)? {
-        Some(uses) if !uses.value.any && !uses.value.server_auth => {
-            Err(CertificateError::InvalidPurpose.into())
-        }
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use rcgen::{
         BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
     };
+    use rustls::CertificateError;
 
     /// What the verifier says of a self-signed certificate that is itself in `api.ca_file`.
     fn verify(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Result<(), Error> {
