@@ -108,7 +108,7 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Running, RunErr
     let follow = server::follow(server.clone(), Arc::clone(&web_file_changed));
     let stopped = stop.clone();
     tasks.spawn(async move {
-        // It never returns by itself.
+        // `follow` never returns, so that only the token ends the task.
         stopped.run_until_cancelled(follow).await;
     });
     tasks.spawn(notify::feed_watchdog(alive));

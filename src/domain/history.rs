@@ -11,7 +11,7 @@ pub struct History {
     pub since: BTreeMap<ProblemKind, Timestamp>,
     /// The time at which each known shape was last seen.
     pub shapes: BTreeMap<Shape, Timestamp>,
-    /// When this process last dropped lines of the log; the state does not keep it.
+    /// The time at which this process last dropped lines of the log; the state file omits it.
     pub log_lines_dropped_at: Option<Timestamp>,
 }
 
