@@ -1,22 +1,31 @@
-//! The state file: what survives a restart.
+//! The state file, which carries the exporter's [`Memory`] across restarts.
 //!
-//! It is replaced atomically: a new file is written beside it, synced to the disk and renamed over it, so that a kill at
-//! any instant and a full disk leave the last good one. A file at its path that can be read, but is damaged, not ours or
-//! of another API, is set aside: never overwritten and never removed. One that cannot be read, is larger than any state
-//! can be, or was written by a newer program stays where it is, and the exporter does not start.
+//! # Writing
+//!
+//! Each write is atomic: the exporter writes a new file beside the old one, syncs it to the disk
+//! and renames it over the old one. A full disk, or a kill at any instant, leaves the last good
+//! file.
+//!
+//! # Files that cannot be used
+//!
+//! A damaged file, a foreign file and the state of another API are set aside under another name;
+//! the exporter never overwrites or removes them. An unreadable file, an oversized file and the
+//! file of a newer version stay where they are, and the exporter does not start.
+//!
+//! # Names
 //!
 //! Beside the state file `NAME` these names belong to the exporter:
 //!
-//! | name | what it is |
+//! | name | content |
 //! |---|---|
-//! | `NAME.lock` | locked by the process that uses the state file; stays when it ends, since removing it would race |
-//! | `NAME.tmp` | the next state file while it is written; one left by a killed process is removed |
-//! | `NAME.set-aside-TIME` | a file that could not be used, and when it was found |
+//! | `NAME.lock` | the lock of the running process; never removed, because removal would race |
+//! | `NAME.tmp` | the next state file during a write; a start removes that of a killed process |
+//! | `NAME.set-aside-TIME` | a file that could not be used, and the time of its discovery |
 //!
-//! Where the path is a symbolic link to a file, all of this applies to that file: the link stays, and two processes that use
-//! one file through two links share one lock.
+//! A symbolic link to a state file stays in place, and all names belong to its target. Two
+//! processes that use one file through two links therefore share one lock.
 //!
-//! Everything here blocks.
+//! All functions here block.
 
 mod error;
 mod format;
@@ -39,59 +48,61 @@ use std::{
     time::Duration,
 };
 
-/// Only the user that runs the exporter can read what it writes.
+/// The mode of new files: only the user that runs the exporter can read them.
 const MODE: u32 = 0o600;
 
-/// The largest state that is written, in bytes, and so the largest that can be: a million languages and
+/// The size limit of a state file, in bytes, for writing and for reading: a million languages and
 /// as many departed clocks take about 160 MiB.
-const MOST_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Everything that survives a restart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Memory {
-    /// How long the last poll took that was not ended early.
+    /// The duration of the last poll that was not ended early.
     pub last_full_poll: Option<Duration>,
-    /// Those that are polled, each id once.
+    /// The polled repositories, each id once.
     pub repositories: Vec<Remembered>,
-    /// Those that the last complete listing lacked, and that the next has to confirm are gone.
+    /// Repositories that the last complete listing lacked. The next listing confirms their removal.
     pub missed: BTreeSet<RepositoryId>,
-    /// The clocks of languages that left, or whose repository left, and when they did.
+    /// The progress clocks of departed languages, each with the time of departure. A language
+    /// departs with its repository, too.
     pub departed: BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>,
-    /// The falls of languages that are in `repositories` or left.
+    /// The falls of the languages in `repositories` and of departed ones.
     pub falls: Falls,
     pub problems: Problems,
 }
 
-/// When each problem that lasts began, by the value of the label `kind` that the metrics give it. A
-/// kind that this program does not know, of another version, is kept out of the metrics by the
-/// diagnosis.
+/// The diagnosis' history by the names of [`History::to_named`](crate::domain::History::to_named):
+/// the start of each problem, and the time at which each known shape was last seen.
 pub type Problems = BTreeMap<Box<str>, Timestamp>;
 
 /// A repository, with its languages if they were ever read, even if those are stale.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
     pub repository: Arc<Repository>,
-    /// Which attempt to read it was the last, counted over all repositories: larger is later; 0 where there was none.
+    /// The number of the last attempt to read the repository. Attempts are counted over all
+    /// repositories, so that a larger number is a later attempt; 0 means none.
     pub last_attempt: u64,
-    /// How many attempts in a row have failed since the last success, as the ledger counts them.
+    /// The number of failed attempts since the last success, as the ledger counts them.
     pub failures: u32,
     pub languages: Option<Arc<Languages>>,
 }
 
-/// The state file of this process, and what was found in it.
+/// The result of [`StateFile::open`].
 #[derive(Debug)]
 pub struct Opened {
     pub file: StateFile,
-    /// What the last process saved; `None` if there was no file, or it was set aside.
+    /// The memory of the last process; `None` without a file, or with one that was set aside.
     pub memory: Option<Memory>,
-    /// What was found but cannot be used, to be logged as an error.
+    /// The reason why a file was set aside, for the log.
     pub set_aside: Option<StateError>,
 }
 
-/// Stands for the base URL of the demo, whose port differs at each start. A demo leaves alone what is not its own.
+/// The base URL under which a demo saves its state, because the port of the demo API differs at
+/// each start. A demo never sets a file aside.
 pub const DEMO: &str = "demo";
 
-/// The state file of this process. Dropping it releases it.
+/// The state file of this process. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct StateFile {
     path: PathBuf,
@@ -100,15 +111,20 @@ pub struct StateFile {
 }
 
 impl StateFile {
-    /// Locks the state file at `path` and reads it. What is damaged, or of another API than `base_url`, is set aside under a
-    /// name that contains `now`.
+    /// Locks the state file at `path` and reads it. Sets a damaged file, and the state of another
+    /// API than `base_url`, aside under a name that contains `now`.
     ///
     /// # Errors
     ///
-    /// Another process uses the file, it cannot be locked or read, it is too large, a newer program wrote it, `path` cannot
-    /// name a file, or a [`DEMO`] would have to set it aside. The operator must fix this before the exporter can run. The file is unchanged.
+    /// An error leaves the file unchanged, and the operator must fix it before the exporter can
+    /// run:
+    ///
+    /// - `path` cannot name a file, or the file cannot be locked, read or set aside.
+    /// - Another process holds the lock.
+    /// - The file is too large, or a newer version of the exporter wrote it.
+    /// - The file is not the state of a demo, and `base_url` is [`DEMO`].
     pub fn open(path: &Path, base_url: &str, now: Timestamp) -> Result<Opened, StateError> {
-        // A link stays, and what it names is replaced.
+        // Writes replace the target of a symbolic link, so that the link stays.
         let named = fs::read_link(path).map_or(path.to_owned(), |to| path.with_file_name(to));
         let path = fs::canonicalize(path)
             .or_else(|_| std::path::absolute(named))
@@ -123,10 +139,11 @@ impl StateFile {
             base_url: base_url.into(),
         };
         let path = &file.path;
-        // The lock proves that its writer is gone. If it cannot be removed, the first write reports that.
+        // The lock proves that the writer of a temporary file is gone. The first write reports a
+        // file that cannot be removed.
         let _ = fs::remove_file(sibling(path, ".tmp"));
         if let Ok(found) = fs::metadata(path)
-            && found.len() > MOST_BYTES
+            && found.len() > MAX_BYTES
         {
             let why = DecodeError::TooLarge(found.len());
             let path = file.path;
@@ -155,11 +172,11 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// Nothing half-written is left, and a later call may succeed. The last good file is untouched, except if only its folder
-    /// could not be synced.
+    /// A later call may succeed. A failed write leaves the last good file untouched, unless the
+    /// error is that the folder cannot be synced: the new file is in place by then.
     pub fn write(&self, memory: &Memory) -> Result<(), StateError> {
         let temporary = sibling(&self.path, ".tmp");
-        // Only a new file is sure to have the mode, and not to be a link that somebody put there.
+        // A new file is sure to have the mode, and is no symbolic link that another user left here.
         let _ = fs::remove_file(&temporary);
         let write = || {
             let file = OpenOptions::new()
@@ -168,14 +185,15 @@ impl StateFile {
                 .mode(MODE)
                 .open(&temporary)?;
             format::encode(memory, &self.base_url, &file)?;
-            if file.metadata()?.len() > MOST_BYTES {
+            if file.metadata()?.len() > MAX_BYTES {
                 return Err(ErrorKind::FileTooLarge.into());
             }
             file.sync_all()?;
             fs::rename(&temporary, &self.path)
         };
         write().map_err(|error| {
-            // It is useless, and on a full disk it would take up space. What matters is in the error already.
+            // The rest of a failed write would waste space on a full disk. An error of its removal
+            // adds nothing to the error of the write.
             let _ = fs::remove_file(&temporary);
             StateError::io("write the state file", &self.path, error)
         })?;
@@ -185,8 +203,8 @@ impl StateFile {
     }
 }
 
-/// Moves the file at the path to an unused name, and returns what to log of that. No other process can take that name in between, since this one holds the
-/// lock.
+/// Moves the file at `path` to an unused name, and returns the message for the log. The lock keeps
+/// other processes from taking that name in between.
 fn set_aside(path: &Path, why: DecodeError, now: Timestamp) -> Result<StateError, StateError> {
     let first = format!(".set-aside-{}", now.to_string().replace(['-', ':'], ""));
     let mut to = sibling(path, &first);
@@ -201,7 +219,8 @@ fn set_aside(path: &Path, why: DecodeError, now: Timestamp) -> Result<StateError
     Ok(StateError::SetAside { path, to, why })
 }
 
-/// Takes the lock of the state file at `path`. It is held until the file is closed, however the process ends.
+/// Locks the state file at `path`. The kernel releases the lock with the returned file, however the
+/// process ends.
 fn take_lock(path: &Path) -> Result<File, StateError> {
     let lock = sibling(path, ".lock");
     // Network filesystems grant an exclusive lock only on files opened for writing.
@@ -220,7 +239,7 @@ fn take_lock(path: &Path) -> Result<File, StateError> {
     })
 }
 
-/// The file beside `path` whose name has `suffix` appended.
+/// Returns the path beside `path` whose name has `suffix` appended.
 fn sibling(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);

@@ -1,4 +1,4 @@
-//! What can go wrong with the state file, and what to do about it.
+//! Errors of the state file, each with a hint for the operator.
 
 use super::DecodeError;
 use crate::support::escape::os_hint;
@@ -7,24 +7,29 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Why there is no usable state file, or why it was not written. At the start, the program exits with it; later, the write
-/// is tried again.
+/// A failure to open or write the state file. The program exits with an error of the start, and
+/// repeats a failed write.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     #[error(
-        "state.file {path} is in use by another process, which holds the lock {path}.lock: end that process, or give each its own \
-         state file; `once --state.file=` does without one",
+        "state.file {path} is in use by another process, which holds the lock {path}.lock: end \
+         that process, or set state.file to another file; `once --state.file=` runs without a \
+         state file",
         path = .0.display()
     )]
     Held(PathBuf),
-    #[error("state.file {} is not a file: name a file in a folder that the exporter may write to", path.display())]
+    #[error(
+        "state.file {} is not a file: name a file in a folder that the exporter may write to",
+        path.display()
+    )]
     NotAFile { path: PathBuf },
     /// The exporter does not start.
     #[error("cannot use the state file {}: {why}; {}", path.display(), why.hint())]
     LeftAlone { path: PathBuf, why: DecodeError },
     /// The exporter starts without it.
     #[error(
-        "cannot use the state file {}: {why}; it was set aside as {}, and the exporter starts without it",
+        "cannot use the state file {}: {why}; it was set aside as {}, and the exporter starts \
+         without it",
         path.display(), to.display()
     )]
     SetAside {
@@ -54,7 +59,8 @@ impl DecodeError {
     fn hint(&self) -> &'static str {
         match self {
             Self::Newer(_) => {
-                "run the newer version of the exporter, or move the file away: the progress clocks begin anew then"
+                "run the newer version of the exporter, or move the file away, which restarts all \
+                 progress clocks"
             }
             Self::OtherApi(_) | Self::Damaged(_) | Self::OtherFormat | Self::TooLarge(_) => {
                 "set state.file to another file"
@@ -63,7 +69,7 @@ impl DecodeError {
     }
 }
 
-/// What the operator can do about an error.
+/// Returns what the operator can do about an I/O error.
 fn hint(error: &io::Error) -> &'static str {
     if let Some(hint) = os_hint(error) {
         return hint;
@@ -76,15 +82,19 @@ fn hint(error: &io::Error) -> &'static str {
             "create its folder, or set state.file to a file in another one"
         }
         ErrorKind::ReadOnlyFilesystem => {
-            "its filesystem is read-only: mount it writable, or set state.file to a file on another"
+            "mount its filesystem writable, or set state.file to a file on another filesystem"
         }
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free up space, twice its size",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "free up space: twice the size of the state file"
+        }
         ErrorKind::FileTooLarge => {
-            "raise the limit on the size of files (ulimit -f, LimitFSIZE of the systemd unit); a state may have 256 MiB at most"
+            "raise the limit on file sizes (ulimit -f, LimitFSIZE= of the systemd unit); a state \
+             file has at most 256 MiB"
         }
         ErrorKind::ResourceBusy => "mount the folder of the state file, not the file alone",
         _ => {
-            "check its folder and its filesystem, which must be able to lock files; the log of the kernel may say more"
+            "check its folder and its filesystem, which must support file locks; the kernel's log \
+             may say more"
         }
     }
 }
@@ -100,8 +110,8 @@ mod tests {
             (Errno::ACCESS, "let the user that runs the exporter"),
             (Errno::MFILE, "open files"),
             (Errno::NOENT, "create its folder"),
-            (Errno::ROFS, "read-only"),
-            (Errno::NOLCK, "able to lock files"),
+            (Errno::ROFS, "mount its filesystem writable"),
+            (Errno::NOLCK, "support file locks"),
             (Errno::NOSPC, "free up space"),
             (Errno::FBIG, "LimitFSIZE"),
             (Errno::BUSY, "not the file alone"),

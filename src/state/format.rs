@@ -3,39 +3,44 @@
 //! One JSON document:
 //!
 //! ```json
-//! {"format":"translation-exporter state","version":2,"base_url":"https://api.example.com/","last_full_poll_ns":900,
+//! {"format":"translation-exporter state","version":2,"base_url":"https://api.example.com/",
+//!  "last_full_poll_ns":900,
 //!  "repositories":[
-//!   {"id":7,"name":"owner/repo","private":true,"created_at":1700000000000,"attempt":5,"failures":0,
-//!    "read":{"at":1700000000000,"scale":100.0,"languages":[
+//!   {"id":7,"name":"owner/repo","private":true,"created_at":1700000000000,"attempt":5,
+//!    "failures":0,"read":{"at":1700000000000,"scale":100.0,"languages":[
 //!     {"code":"de","name":"German","completion":50.5,"clock":1700000000000}]}}],
 //!  "missed":[7],
-//!  "departed":[{"id":7,"code":"fr","completion":12.0,"clock":1700000000000,"left_at":1700000000000}],
+//!  "departed":[{"id":7,"code":"fr","completion":12.0,"clock":1700000000000,
+//!    "left_at":1700000000000}],
 //!  "falls":[{"id":7,"code":"de","from":80.0,"at":1700000000000}],
 //!  "problems":{"polls_failing":1700000000000}}
 //! ```
 //!
 //! | field | meaning |
 //! |---|---|
-//! | `base_url` | the API that everything was read from |
-//! | `last_full_poll_ns` | nanoseconds that the last poll took that was not ended early; null before there was one |
-//! | `private`, `created_at` | of the repository; null where the API does not say |
+//! | `base_url` | the API that the data come from |
+//! | `last_full_poll_ns` | duration of the last poll that was not ended early; null without one |
+//! | `private`, `created_at` | properties of the repository; null if the API does not say |
 //! | `created_at`, `at`, `clock`, `left_at` | times, milliseconds since the Unix epoch |
-//! | `attempt` | rises with each attempt to read a repository, so that the oldest comes first; 0 before the first |
-//! | `failures` | how many attempts in a row have failed since the last success, as the ledger counts them |
-//! | `read` | when all languages of the repository were last read, and what they were; null before the first time |
-//! | `scale` | `api.completion_scale` when they were read; absent in files of earlier programs |
-//! | `code` | of the language; languages are in the order of the bytes of their codes, each once in a repository |
-//! | `completion` | as the API reports it; absent where not known |
-//! | `clock` | the time of the language's progress clock; absent where it has none |
-//! | `clock_completion` | the completion of the progress clock, where there is no `completion` any more |
-//! | `missed` | ids of repositories that the last complete listing lacked and the next has to confirm are gone |
-//! | `departed` | the clocks of what left, in the order of id and code |
-//! | `falls` | the completions that languages fell from, and when, in the order of id and code; absent in files of earlier programs |
-//! | `problems` | when each problem that lasts began, by its `kind`; absent in files of earlier programs |
+//! | `attempt` | number of the last attempt, counted over all repositories; 0 without one |
+//! | `failures` | number of failed attempts since the last success, as the ledger counts them |
+//! | `read` | the languages at the last successful read, and its time; null without one |
+//! | `scale` | `api.completion_scale` at that time |
+//! | `code` | code of the language: sorted by its bytes, each once in a repository |
+//! | `completion` | completion as the API reports it; absent if the API reports none |
+//! | `clock` | time of the language's progress clock; absent without one |
+//! | `clock_completion` | completion at that time, if the API no longer reports one |
+//! | `missed` | ids that the last complete listing lacked; the next one confirms their removal |
+//! | `departed` | progress clocks of departed languages, sorted by id and code |
+//! | `falls` | completion before each fall, and time of the fall, sorted by id and code |
+//! | `problems` | start of each problem by `kind`, last sighting of each shape by its name |
 //!
-//! The number of the version rises if a program that knows only the previous one would misunderstand the file. A field that may
-//! be ignored can be added without a new number, since unknown fields are ignored. Version 1, of the release 0.1.0, is read
-//! as well: it had no `failures`, and a checksum at its end.
+//! # Versions
+//!
+//! Readers ignore unknown fields, so that a new field needs no new version. The version number
+//! rises only if a reader of the previous version would misunderstand the file. Early files of
+//! version 2 lack `scale`, `falls` and `problems`. Version 1, of the release 0.1.0, is read as
+//! well: it lacks `failures` too, and ends with a checksum.
 
 use super::{Memory, Remembered};
 use crate::{
@@ -56,19 +61,20 @@ use std::{
     time::Duration,
 };
 
-/// The version that this program writes, and the last that it reads.
+/// The version that this program writes, and the latest that it reads.
 pub const VERSION: u64 = 2;
 
 const FORMAT: &str = "translation-exporter state";
 
-/// What the file of every version has.
+/// The fields that every version of the file has.
 #[derive(Deserialize)]
 struct Header {
     format: String,
     version: u64,
 }
 
-/// Written from iterators and read as raw text, so that only one entry at a time exists in two forms.
+/// The whole file. Iterators write its repositories and raw text reads them, so that only one entry
+/// at a time exists in two forms.
 #[derive(Serialize, Deserialize)]
 struct Document<Repositories, Departed, Falls> {
     format: String,
@@ -136,12 +142,12 @@ struct FallEntry {
     at: i64,
 }
 
-/// The scale of files that name none: it matters to falls only, and there were none then.
+/// Returns the scale of files without `scale`. Only falls depend on it, and such files have none.
 fn default_scale() -> f64 {
     100.0
 }
 
-/// Serializes what an iterator yields as an array, one after the other.
+/// An iterator that serializes as an array, one item at a time.
 struct Each<I>(I);
 
 impl<I: Iterator<Item: Serialize> + Clone> Serialize for Each<I> {
@@ -223,7 +229,7 @@ impl From<&Reading> for LanguageEntry {
     }
 }
 
-/// Why bytes are not the state of an API.
+/// The reason why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     #[error("it is damaged, or not a state file: {0}")]
@@ -287,7 +293,7 @@ pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, DecodeError> {
     Ok(memory)
 }
 
-/// A value that could never have been read from the API.
+/// Returns the error for a value that the API can never have reported.
 fn impossible(what: &str) -> serde_json::Error {
     serde_json::Error::custom(format_args!("impossible {what}"))
 }

@@ -1,4 +1,4 @@
-//! What the state file does on the disk; what it looks like is in [`formatting`].
+//! The state file on the disk. Tests of its format are in [`formatting`].
 
 mod formatting;
 
@@ -72,7 +72,7 @@ fn fallen(id: u64, code: &str) -> Falls {
     falls
 }
 
-/// One of everything.
+/// Returns a memory with every kind of entry.
 fn small() -> Memory {
     let languages = vec![
         reading(
@@ -135,7 +135,7 @@ impl Folder {
 fn a_file_larger_than_any_state_is_left_alone_without_being_read() {
     let folder = Folder::new();
     let path = folder.path("state");
-    // It takes no space on the disk, and a terabyte that is read would take all memory.
+    // A sparse file takes no space on the disk; reading a terabyte would take all memory.
     File::create(&path).unwrap().set_len(1 << 40).unwrap();
     let refused = open(&path).unwrap_err().to_string();
     let part = "it has 1099511627776 bytes, more than any state; set state.file";
@@ -177,7 +177,7 @@ fn only_the_user_of_the_exporter_may_read_its_files() {
 }
 
 #[test]
-fn what_cannot_be_used_is_set_aside_and_never_overwritten() {
+fn an_unusable_file_is_set_aside_and_never_overwritten() {
     let mut other_api = Vec::new();
     format::encode(&small(), "https://other.example.com/", &mut other_api).unwrap();
     for (bytes, reason) in [
@@ -222,7 +222,7 @@ fn a_file_of_a_newer_version_stays_where_it_is() {
 }
 
 #[test]
-fn the_state_of_another_api_can_be_left_alone() {
+fn a_demo_leaves_the_state_of_another_api_alone() {
     let folder = Folder::new();
     fs::write(folder.path("state"), encoded(&small())).unwrap();
     let opened = StateFile::open(&folder.path("state"), DEMO, NOW);
@@ -267,7 +267,7 @@ fn a_damaged_file_that_cannot_be_moved_stays_where_it_is() {
 }
 
 #[test]
-fn a_second_opening_is_refused_and_names_the_file() {
+fn a_second_opening_is_refused_with_the_name_of_the_file() {
     let folder = Folder::new();
     let first = folder.open();
     let error = open(&folder.path("state")).unwrap_err();
@@ -299,7 +299,7 @@ fn a_path_that_cannot_name_a_file_is_refused() {
 }
 
 #[test]
-fn what_a_killed_process_left_half_written_is_removed() {
+fn a_temporary_file_of_a_killed_process_is_removed() {
     let folder = Folder::new();
     fs::write(folder.path("state"), encoded(&small())).unwrap();
     fs::write(folder.path("state.tmp"), "{\"format\":").unwrap();
@@ -309,7 +309,7 @@ fn what_a_killed_process_left_half_written_is_removed() {
 }
 
 #[test]
-fn a_folder_that_is_missing_is_refused() {
+fn a_missing_folder_is_refused() {
     let folder = Folder::new();
     fs::write(folder.path("file"), "").unwrap();
     for path in [folder.path("folder/state"), folder.path("file/state")] {
@@ -338,7 +338,7 @@ fn a_symbolic_link_stays_and_its_target_is_replaced() {
 }
 
 #[test]
-fn a_symbolic_link_to_a_file_that_is_not_there_yet_stays_too() {
+fn a_symbolic_link_to_a_missing_file_stays() {
     let folder = Folder::new();
     fs::create_dir(folder.path("volume")).unwrap();
     for (link, to) in [

@@ -1,14 +1,13 @@
-//! What a state file looks like, and what is none.
+//! The format of the state file, and bytes that are no state file.
 
 use super::*;
 use proptest::{collection, option, prelude::*};
 
-/// What the bytes hold, however late the timestamps are.
 fn decode(bytes: &[u8]) -> Result<Memory, DecodeError> {
     format::decode(bytes, API)
 }
 
-/// A memory, as a file of its version has it, up to what differs from version to version.
+/// Returns a memory with the fields that all versions of the file have.
 fn documented() -> Memory {
     let languages = vec![reading("de", "German", Reported::Now(clock(50.5, 17)))];
     Memory {
@@ -28,19 +27,21 @@ fn documented() -> Memory {
 }
 
 #[test]
-fn a_file_is_written_as_the_documentation_says_and_read_again() {
+fn the_documented_format_is_written_and_read() {
     let mut memory = documented();
     memory.repositories[0].failures = 3;
     memory.falls = fallen(7, "de");
     memory.problems = [("polls_failing".into(), time(17))].into();
     let expected = concat!(
-        r#"{"format":"translation-exporter state","version":2,"base_url":"https://api.example.com/","#,
-        r#""last_full_poll_ns":900,"repositories":["#,
-        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"failures":3,"#,
-        r#""read":{"at":1700000000000,"scale":100.0,"languages":["#,
+        r#"{"format":"translation-exporter state","version":2,"#,
+        r#""base_url":"https://api.example.com/","last_full_poll_ns":900,"repositories":["#,
+        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"#,
+        r#""failures":3,"read":{"at":1700000000000,"scale":100.0,"languages":["#,
         r#"{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
-        r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000,"attempt":0,"failures":0,"read":null}],"#,
-        r#""missed":[8],"departed":[{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}],"#,
+        r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000,"attempt":0,"#,
+        r#""failures":0,"read":null}],"#,
+        r#""missed":[8],"#,
+        r#""departed":[{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}],"#,
         r#""falls":[{"id":7,"code":"de","from":80.0,"at":5}],"problems":{"polls_failing":17}}"#,
     );
     assert_eq!(String::from_utf8(encoded(&memory)).unwrap(), expected);
@@ -50,10 +51,11 @@ fn a_file_is_written_as_the_documentation_says_and_read_again() {
 #[test]
 fn a_file_of_version_1_is_read() {
     let written_by_0_1_0 = concat!(
-        r#"{"format":"translation-exporter state","version":1,"base_url":"https://api.example.com/","#,
-        r#""last_full_poll_ns":900,"#,
+        r#"{"format":"translation-exporter state","version":1,"#,
+        r#""base_url":"https://api.example.com/","last_full_poll_ns":900,"#,
         "\n\"repositories\":[\n",
-        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"read":{"at":1700000000000,"#,
+        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"#,
+        r#""read":{"at":1700000000000,"#,
         r#""languages":[{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
         "\n",
         r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000}"#,
@@ -64,9 +66,9 @@ fn a_file_of_version_1_is_read() {
     assert_eq!(decode(written_by_0_1_0.as_bytes()).unwrap(), documented());
 }
 
-/// Written by the last program that kept neither falls nor problems.
 #[test]
 fn a_file_of_version_2_without_falls_and_problems_is_read() {
+    // The last commit before falls and problems wrote this file.
     let memory = decode(include_bytes!("version_2.json")).unwrap();
     let names: Vec<_> = memory
         .repositories
@@ -92,7 +94,7 @@ fn a_file_of_version_2_without_falls_and_problems_is_read() {
 }
 
 #[test]
-fn as_many_languages_as_were_known_can_be_read_again() {
+fn a_repository_may_have_150_000_languages() {
     let name = "one of more than a client keeps";
     let languages = (0..150_000)
         .map(|n| reading(&format!("{n:06}"), name, Reported::Never))
@@ -105,7 +107,7 @@ fn as_many_languages_as_were_known_can_be_read_again() {
 }
 
 #[test]
-fn nothing_known_is_a_state_too() {
+fn an_empty_memory_is_a_state() {
     let nothing = Memory::default();
     assert_eq!(decode(&encoded(&nothing)).unwrap(), nothing);
 }
@@ -115,7 +117,7 @@ fn is_damaged<T>(decoded: Result<T, DecodeError>) -> bool {
 }
 
 #[test]
-fn a_file_cut_short_anywhere_or_continued_is_damaged() {
+fn a_truncated_or_continued_file_is_damaged() {
     let whole = encoded(&small());
     for length in 0..whole.len() {
         assert!(is_damaged(decode(&whole[..length])), "cut to {length}");
@@ -138,41 +140,38 @@ fn a_file_of_another_format_is_refused() {
     assert!(matches!(refused, Err(DecodeError::OtherFormat)));
 }
 
-/// A file with these entries.
-fn with(repositories: &str, departed: &str) -> Result<Memory, DecodeError> {
+/// Decodes a file with these entries and `more` fields.
+fn with(repositories: &str, departed: &str, more: &str) -> Result<Memory, DecodeError> {
     let text = format!(
-        r#"{{"format":"translation-exporter state","version":2,"base_url":"{API}","new":[{{}}],"repositories":[{repositories}],"departed":[{departed}]}}"#
+        r#"{{"format":"translation-exporter state","version":2,"base_url":"{API}",{more}
+        "repositories":[{repositories}],"departed":[{departed}]}}"#
     );
     decode(text.as_bytes())
 }
 
-#[test]
-fn unknown_fields_are_ignored() {
-    assert_eq!(
-        with(r#"{"id":1,"name":"a/b","new":[[{"id":0}]]}"#, "")
-            .unwrap()
-            .repositories
-            .len(),
-        1
-    );
+fn with_repositories(entries: &str) -> Result<Memory, DecodeError> {
+    with(entries, "", "")
+}
+
+fn with_languages(entries: &str) -> Result<Memory, DecodeError> {
+    with_repositories(&format!(
+        r#"{{"id":1,"name":"a/b","read":{{"at":1,"languages":[{entries}]}}}}"#
+    ))
 }
 
 #[test]
-fn no_impossible_value_gets_in() {
-    let language = |language: &str| {
-        with(
-            &format!(r#"{{"id":1,"name":"a/b","read":{{"at":1,"languages":[{language}]}}}}"#),
-            "",
-        )
-    };
-    assert!(
-        with(
-            r#"{"id":1,"name":"a/b"},{"id":9223372036854775807,"name":"c"}"#,
-            ""
-        )
-        .is_ok()
-    );
-    assert!(language(r#"{"code":"de"},{"code":"fr","completion":1,"clock":1}"#).is_ok());
+fn unknown_fields_are_ignored() {
+    let entry = r#"{"id":1,"name":"a/b","new":[[{"id":0}]]}"#;
+    let memory = with(entry, "", r#""new":[{}],"#).unwrap();
+    assert_eq!(memory.repositories.len(), 1);
+}
+
+#[test]
+fn an_impossible_value_is_damage() {
+    let possible = r#"{"id":1,"name":"a/b"},{"id":9223372036854775807,"name":"c"}"#;
+    assert!(with_repositories(possible).is_ok());
+    let possible = r#"{"code":"de"},{"code":"fr","completion":1,"clock":1}"#;
+    assert!(with_languages(possible).is_ok());
     for entry in [
         r#"{"id":0,"name":"a/b"}"#,
         r#"{"id":9223372036854775808,"name":"a/b"}"#,
@@ -184,7 +183,7 @@ fn no_impossible_value_gets_in() {
         r#"{"id":1,"name":"\ud800"}"#,
         "null",
     ] {
-        assert!(is_damaged(with(entry, "")), "{entry}");
+        assert!(is_damaged(with_repositories(entry)), "{entry}");
     }
     for entry in [
         r#"{"name":"German"}"#,
@@ -197,24 +196,22 @@ fn no_impossible_value_gets_in() {
         r#"{"code":"de","completion":1,"clock_completion":1}"#,
         r#"{"code":"de","completion":1,"clock":1e3}"#,
     ] {
-        assert!(is_damaged(language(entry)), "{entry}");
+        assert!(is_damaged(with_languages(entry)), "{entry}");
     }
     for entry in [
         r#"{"id":0,"code":"de","completion":1,"clock":1,"left_at":1}"#,
         r#"{"id":1,"code":"de","completion":null,"clock":1,"left_at":1}"#,
         r#"{"id":1,"code":"de","completion":1,"clock":1}"#,
     ] {
-        assert!(is_damaged(with("", entry)), "{entry}");
+        assert!(is_damaged(with("", entry, "")), "{entry}");
     }
     for entry in [
         r#"{"id":0,"code":"de","from":1,"at":1}"#,
         r#"{"id":1,"code":"de","from":null,"at":1}"#,
         r#"{"id":1,"code":"de","from":1}"#,
     ] {
-        let text = format!(
-            r#"{{"format":"translation-exporter state","version":2,"base_url":"{API}","repositories":[],"departed":[],"falls":[{entry}]}}"#
-        );
-        assert!(is_damaged(decode(text.as_bytes())), "{entry}");
+        let falls = format!(r#""falls":[{entry}],"#);
+        assert!(is_damaged(with("", "", &falls)), "{entry}");
     }
 }
 
@@ -258,69 +255,53 @@ fn any_languages() -> impl Strategy<Value = Arc<Languages>> {
     })
 }
 
-fn any_memory() -> impl Strategy<Value = Memory> {
+fn any_id() -> impl Strategy<Value = RepositoryId> {
+    (1..=RepositoryId::MAX).prop_map(|id| RepositoryId::new(id).unwrap())
+}
+
+fn any_repository() -> impl Strategy<Value = Remembered> {
     let private = prop_oneof![Just(Some(false)), Just(Some(true)), Just(None)];
-    let repository = (
-        any_text(),
-        private,
-        option::of(any_time()),
-        any::<u64>(),
-        any::<u32>(),
-        option::of(any_languages()),
+    let repository = (any_id(), any_text(), private, option::of(any_time())).prop_map(
+        |(id, name, private, created_at)| Repository {
+            id,
+            name: name.into(),
+            private,
+            created_at,
+        },
     );
-    let repositories = collection::btree_map(1..=RepositoryId::MAX, repository, 0..5);
-    let key = (1..=RepositoryId::MAX, any_text())
-        .prop_map(|(id, code)| (RepositoryId::new(id).unwrap(), code.into()));
-    let departed = collection::btree_map(key, (any_progress(), any_time()), 0..5);
+    let languages = option::of(any_languages());
+    (repository, any::<u64>(), any::<u32>(), languages).prop_map(
+        |(repository, last_attempt, failures, languages)| Remembered {
+            repository: Arc::new(repository),
+            last_attempt,
+            failures,
+            languages,
+        },
+    )
+}
+
+fn any_falls() -> impl Strategy<Value = Falls> {
+    let fall = (any_completion(), any_time()).prop_map(|(from, at)| Fall { from, at });
+    collection::vec((any_id(), any_text(), fall), 0..5).prop_map(|entries| {
+        let mut falls = Falls::default();
+        for (id, code, fall) in entries {
+            falls.insert(id, code.into(), fall);
+        }
+        falls
+    })
+}
+
+fn any_memory() -> impl Strategy<Value = Memory> {
     let took = option::of(any::<u64>().prop_map(Duration::from_nanos));
-    let missed = collection::btree_set(
-        (1..=RepositoryId::MAX).prop_map(|id| RepositoryId::new(id).unwrap()),
-        0..5,
-    );
+    let repositories = collection::vec(any_repository(), 0..5);
+    let missed = collection::btree_set(any_id(), 0..5);
+    let key = (any_id(), any_text()).prop_map(|(id, code)| (id, code.into()));
+    let departed = collection::btree_map(key, (any_progress(), any_time()), 0..5);
     let problems = collection::btree_map(any_text().prop_map(Into::into), any_time(), 0..5);
-    let falls = collection::vec((1..=RepositoryId::MAX, any_text(), any_progress()), 0..5)
-        .prop_map(|entries| {
-            let mut falls = Falls::default();
-            for (
-                id,
-                code,
-                Progress {
-                    completion: from,
-                    at,
-                },
-            ) in entries
-            {
-                falls.insert(
-                    RepositoryId::new(id).unwrap(),
-                    code.into(),
-                    Fall { from, at },
-                );
-            }
-            falls
-        });
-    (took, repositories, missed, departed, falls, problems).prop_map(
+    (took, repositories, missed, departed, any_falls(), problems).prop_map(
         |(last_full_poll, repositories, missed, departed, falls, problems)| Memory {
             last_full_poll,
-            repositories: repositories
-                .into_iter()
-                .map(
-                    |(id, (name, private, created_at, last_attempt, failures, languages))| {
-                        let id = RepositoryId::new(id).unwrap();
-                        let repository = Repository {
-                            id,
-                            name: name.into(),
-                            private,
-                            created_at,
-                        };
-                        Remembered {
-                            repository: Arc::new(repository),
-                            last_attempt,
-                            failures,
-                            languages,
-                        }
-                    },
-                )
-                .collect(),
+            repositories,
             missed,
             departed,
             falls,
@@ -331,17 +312,20 @@ fn any_memory() -> impl Strategy<Value = Memory> {
 
 proptest! {
     #[test]
-    fn whatever_is_remembered_is_read_back_bit_for_bit(memory in any_memory(), base_url in any::<String>()) {
+    fn any_memory_is_read_back_bit_for_bit(
+        memory in any_memory(),
+        base_url in any::<String>(),
+    ) {
         let mut bytes = Vec::new();
         format::encode(&memory, &base_url, &mut bytes).unwrap();
         let decoded = format::decode(&bytes, &base_url).unwrap();
-        // As text, in which 0 and -0 differ.
+        // Debug texts tell 0 from -0.
         prop_assert_eq!(format!("{:?}", decoded), format!("{memory:?}"));
     }
 }
 
 #[test]
-fn a_write_that_fails_for_want_of_room_says_so() {
+fn a_full_disk_fails_the_encoding_with_its_reason() {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     assert_eq!(
         format::encode(&small(), API, full).unwrap_err().kind(),
@@ -350,7 +334,7 @@ fn a_write_that_fails_for_want_of_room_says_so() {
 }
 
 #[test]
-fn languages_that_recur_are_kept_once() {
+fn equal_languages_share_one_allocation() {
     let repositories = (1..=2).map(|id| {
         remembered(
             id,
