@@ -1,9 +1,9 @@
-//! What is wrong now, worst first.
+//! The diagnosis: a list of findings, worst first.
 //!
-//! The only place that decides it. The status page, readiness, `once`, `check-config --online` and the log take their
-//! words from [`findings`], a pure function of what was published, what the exporter knows about itself, and the time.
-//! [`Judge`] decides at intervals which findings have lasted long enough to be reported as
-//! `translation_exporter_problem`, so that all alerts agree with the page.
+//! The status page, readiness, `once`, `check-config --online` and the log take their words from
+//! [`findings`], a pure function of the publication, the exporter's own facts and the time. No
+//! other module decides what is wrong. [`Judge`] decides at intervals which findings have lasted
+//! long enough for `translation_exporter_problem`, so that all alerts agree with the page.
 
 mod data;
 mod judge;
@@ -27,16 +27,16 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// How long before its expiry a certificate is reported.
+/// The time before its expiry at which a certificate becomes a finding.
 pub const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
-/// How long a single event counts as a problem.
+/// The time for which a single event is a problem.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long after a line of the log was dropped that is a problem: until several scrapes have seen it.
+/// The time for which a dropped line of the log is a problem: several scrapes see it.
 const AFTER_DROPPED_LINE: Duration = Duration::from_secs(15 * 60);
 
-/// What can be wrong, worst first.
+/// The ways in which something can be wrong, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Symptom {
     /// The API refuses the key, or its file cannot be read.
@@ -63,7 +63,8 @@ pub enum Symptom {
     StateDiscarded,
     ReloadRefused,
     CertificateExpiring,
-    /// The poll under way decides what is so: it is the first, or the last one failed as a whole.
+    /// The poll under way has to show the state of the API: it is the first, or its predecessor
+    /// failed as a whole.
     Undecided,
     PollsOverrun,
     RateLimited,
@@ -74,23 +75,21 @@ pub enum Symptom {
     LogLinesDropped,
 }
 
-/// What every finding of a symptom has in common.
+/// The properties that all findings of a symptom share.
 #[derive(Debug)]
 pub struct Traits {
     /// The kind of problem that the symptom is part of.
     pub kind: ProblemKind,
     pub severity: Severity,
     pub origin: Origin,
-    /// What the log says when it ends; empty if other messages say enough.
-    end: &'static str,
 }
 
-/// What shows that something is wrong, and so what can show that it is over.
+/// The observation that reveals a symptom, and that can therefore reveal its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// A poll: nothing can be said of single repositories, since the key, the API or the poll under way decides.
+    /// A poll. The key, the API or the poll under way decides, not single repositories.
     Outage,
-    /// A poll: its listing did not reach its end.
+    /// A poll whose listing did not reach its end.
     Listing,
     /// A poll that listed everything.
     Poll,
@@ -101,46 +100,78 @@ pub enum Origin {
 }
 
 impl Symptom {
-    #[rustfmt::skip] // It is a table.
     pub fn traits(self) -> Traits {
         use Origin::{Event, Exporter, Listing, Outage, Poll};
         use ProblemKind as Problem;
         use Severity::{Error, Info, Warning};
-        let (kind, severity, origin, end) = match self {
-            Self::KeyUnusable => (Problem::ApiKey, Error, Outage, "the key can be used again"),
-            Self::ApiUnavailable => (Problem::PollsFailing, Error, Outage, "the API answers again"),
-            Self::ListingIncomplete => (Problem::PollsFailing, Error, Listing, "all repositories can be listed again"),
-            Self::PollHangs => (Problem::PollsFailing, Error, Outage, "the poll goes on, or has ended"),
-            Self::DataStale => (Problem::DataStale, Error, Poll, "no data are stale any more"),
-            Self::CertificateExpired => (Problem::Certificate, Error, Exporter, "the TLS certificate is valid again"),
-            Self::Held => (Problem::PollsFailing, Warning, Outage, "the API takes requests again"),
-            Self::RepositoriesFailing => (Problem::PollsFailing, Warning, Poll, "no repository fails any more"),
-            Self::NoRepositories => (Problem::NoRepositories, Warning, Poll, "there are repositories to show again"),
-            Self::RepositoriesDropped => (Problem::RepositoriesDropped, Warning, Poll, ""),
-            Self::CompletionScale => (Problem::CompletionScale, Warning, Poll, "completions fit api.completion_scale again"),
-            Self::OmittedZeros => (Problem::OmittedZeros, Warning, Poll, "the API no longer seems to leave out zeros"),
-            // The poller logs each change of the bad entries.
-            Self::ApiShape => (Problem::ApiShape, Warning, Event, ""),
-            Self::StateNotSaved => (Problem::StateNotSaved, Warning, Exporter, "the state is saved again"),
-            Self::StateDiscarded => (Problem::StateDiscarded, Warning, Event, ""),
-            Self::ReloadRefused => (Problem::ReloadRefused, Warning, Event, ""),
-            Self::CertificateExpiring => (Problem::Certificate, Warning, Exporter, ""),
-            Self::Undecided => (Problem::PollsFailing, Info, Outage, ""),
-            Self::PollsOverrun => (Problem::PollsOverrun, Info, Poll, "polls fit into poll.interval again"),
-            Self::RateLimited => (Problem::RateLimited, Info, Poll, "the API no longer limits the rate of requests"),
-            Self::TargetUnused => (Problem::TargetUnused, Info, Poll, "every entry of targets applies to a language"),
-            Self::RemovalUnconfirmed => (Problem::RemovalUnconfirmed, Info, Poll, "no removal waits for confirmation"),
-            Self::ClockBehind => (Problem::ClockBehind, Info, Exporter, "the clock of this machine is no longer behind"),
-            Self::LogLinesDropped => (Problem::LogLinesDropped, Info, Exporter, "all lines of the log are written again"),
+        let (kind, severity, origin) = match self {
+            Self::KeyUnusable => (Problem::ApiKey, Error, Outage),
+            Self::ApiUnavailable | Self::PollHangs => (Problem::PollsFailing, Error, Outage),
+            Self::ListingIncomplete => (Problem::PollsFailing, Error, Listing),
+            Self::DataStale => (Problem::DataStale, Error, Poll),
+            Self::CertificateExpired => (Problem::Certificate, Error, Exporter),
+            Self::Held => (Problem::PollsFailing, Warning, Outage),
+            Self::RepositoriesFailing => (Problem::PollsFailing, Warning, Poll),
+            Self::NoRepositories => (Problem::NoRepositories, Warning, Poll),
+            Self::RepositoriesDropped => (Problem::RepositoriesDropped, Warning, Poll),
+            Self::CompletionScale => (Problem::CompletionScale, Warning, Poll),
+            Self::OmittedZeros => (Problem::OmittedZeros, Warning, Poll),
+            Self::ApiShape => (Problem::ApiShape, Warning, Event),
+            Self::StateNotSaved => (Problem::StateNotSaved, Warning, Exporter),
+            Self::StateDiscarded => (Problem::StateDiscarded, Warning, Event),
+            Self::ReloadRefused => (Problem::ReloadRefused, Warning, Event),
+            Self::CertificateExpiring => (Problem::Certificate, Warning, Exporter),
+            Self::Undecided => (Problem::PollsFailing, Info, Outage),
+            Self::PollsOverrun => (Problem::PollsOverrun, Info, Poll),
+            Self::RateLimited => (Problem::RateLimited, Info, Poll),
+            Self::TargetUnused => (Problem::TargetUnused, Info, Poll),
+            Self::RemovalUnconfirmed => (Problem::RemovalUnconfirmed, Info, Poll),
+            Self::ClockBehind => (Problem::ClockBehind, Info, Exporter),
+            Self::LogLinesDropped => (Problem::LogLinesDropped, Info, Exporter),
         };
-        Traits { kind, severity, origin, end }
+        Traits {
+            kind,
+            severity,
+            origin,
+        }
+    }
+
+    /// Returns the message in the log at the end of the symptom, unless other messages say enough.
+    fn end(self) -> Option<&'static str> {
+        let end = match self {
+            Self::KeyUnusable => "the key can be used again",
+            Self::ApiUnavailable => "the API answers again",
+            Self::ListingIncomplete => "all repositories can be listed again",
+            Self::PollHangs => "the poll reads again, or has ended",
+            Self::DataStale => "no data are stale any more",
+            Self::CertificateExpired => "the TLS certificate is valid again",
+            Self::Held => "the API takes requests again",
+            Self::RepositoriesFailing => "no repository fails any more",
+            Self::NoRepositories => "there are repositories to show again",
+            Self::CompletionScale => "completions fit api.completion_scale again",
+            Self::OmittedZeros => "the API no longer seems to leave out zeros",
+            Self::StateNotSaved => "the state is saved again",
+            Self::PollsOverrun => "polls fit into poll.interval again",
+            Self::RateLimited => "the API no longer limits the rate of requests",
+            Self::TargetUnused => "every entry of targets applies to a language",
+            Self::RemovalUnconfirmed => "no removal waits for confirmation",
+            Self::ClockBehind => "the clock of this machine is no longer behind",
+            Self::LogLinesDropped => "all lines of the log are written again",
+            Self::RepositoriesDropped
+            | Self::ApiShape
+            | Self::StateDiscarded
+            | Self::ReloadRefused
+            | Self::CertificateExpiring
+            | Self::Undecided => return None,
+        };
+        Some(end)
     }
 
     pub fn severity(self) -> Severity {
         self.traits().severity
     }
 
-    /// Whether it keeps polls from listing or requesting everything, or may have.
+    /// Returns whether the symptom keeps polls from listing or requesting everything, or may have.
     fn stops_polls(self) -> bool {
         matches!(self.traits().origin, Origin::Outage | Origin::Listing)
     }
@@ -150,13 +181,13 @@ impl Symptom {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub symptom: Symptom,
-    /// `None` if it is not known when it began.
+    /// The beginning; `None` if it is unknown.
     pub since: Option<Timestamp>,
-    /// A sentence without its full stop: what is wrong, and what is read and shown anyway.
+    /// A sentence without its full stop: the trouble, and the data that are shown in spite of it.
     pub what: String,
-    /// What was attempted and how it failed, if anything was.
+    /// The failed attempt and its error, if there was one.
     pub detail: Option<Arc<str>>,
-    /// What to do about it.
+    /// The next step for the operator.
     pub hint: Arc<str>,
 }
 
@@ -180,7 +211,7 @@ impl Finding {
         }
     }
 
-    /// All of it in one line: what, how, and what to do.
+    /// Returns the finding as one line: trouble, error and next step.
     pub fn line(&self) -> String {
         let Self { what, hint, .. } = self;
         match &self.detail {
@@ -190,7 +221,7 @@ impl Finding {
     }
 }
 
-/// What is wrong now, worst first; empty if nothing is.
+/// Returns the findings at `now`, worst first.
 pub fn findings(
     snapshot: &Snapshot,
     status: &PollStatus,
@@ -226,18 +257,19 @@ pub fn findings(
     }
     for finding in &mut findings {
         let kind = finding.symptom.traits().kind;
-        // Polls fail for several reasons, one after another: each has its own beginning, or none that is known.
+        // Polls fail for several reasons, one after another, and each has its own beginning. The
+        // history knows only when the first of them began.
         if finding.since.is_none() && kind != ProblemKind::PollsFailing {
             finding.since = facts.history.since.get(&kind).copied();
         }
-        // It may have been recorded while the wall clock was ahead.
+        // A beginning may have been recorded while the wall clock was ahead.
         finding.since = finding.since.map(|since| since.min(now));
     }
     findings.sort_by_key(|finding| finding.symptom);
     findings
 }
 
-/// What fails in the exporter itself.
+/// Returns the findings about the exporter itself.
 fn of_facts(facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let since = |kind| facts.history.since.get(&kind).copied();
     let is_recent = |since: Timestamp| now.since(since) < DAY;
@@ -245,17 +277,18 @@ fn of_facts(facts: &Facts, now: Timestamp) -> Vec<Finding> {
     for (symptom, what, failure) in [
         (
             Symptom::StateNotSaved,
-            "The state cannot be saved: a restart now would lose what was read since the last save",
+            "The state cannot be saved: a restart now would lose all data read since the last save",
             &facts.state_not_saved,
         ),
         (
             Symptom::ReloadRefused,
-            "The last change of the configuration was refused; the previous one is in force",
+            "The last change of the configuration was refused; the previous one stays active",
             &facts.reload_refused,
         ),
         (
             Symptom::ClockBehind,
-            "The clock of this machine is wrong, or was: nothing is recorded as earlier than what is known",
+            "The clock of this machine is wrong, or was: until it has caught up, new data carry \
+             the newest time on record",
             &facts.clock_behind,
         ),
     ] {
@@ -266,18 +299,18 @@ fn of_facts(facts: &Facts, now: Timestamp) -> Vec<Finding> {
         );
     }
     let discarded =
-        "The state file could not be used at the start, so that the progress clocks began anew";
+        "The state file could not be used at the start, so all progress clocks restarted";
     match (&facts.state_discarded, since(ProblemKind::StateDiscarded)) {
         (Some(failure), _) if is_recent(failure.since) => {
             findings.push(Finding::of(Symptom::StateDiscarded, discarded, failure));
         }
-        // An earlier process discarded it.
+        // An earlier process discarded the state.
         (None, Some(since)) if is_recent(since) => findings.push(Finding {
             since: Some(since),
             ..Finding::new(
                 Symptom::StateDiscarded,
                 discarded,
-                "the log of that start says why",
+                "see the log of that start for the reason",
             )
         }),
         _ => {}
@@ -285,29 +318,31 @@ fn of_facts(facts: &Facts, now: Timestamp) -> Vec<Finding> {
     findings
 }
 
-/// The worst finding, or how the last poll went if nothing is wrong.
+/// Returns the worst finding, or the result of the last poll if there is none.
 pub fn headline(findings: &[Finding], status: &PollStatus) -> String {
     if let Some(worst) = findings.first() {
         return worst.what.clone();
     }
     match &status.last {
         Some(last) if !last.is_success() => {
-            "The last poll could not read every repository; none of those that failed is listed any more"
+            "The last poll could not read every repository; the repositories that failed have left \
+             the listing"
                 .to_owned()
         }
         _ => "All is well: the last poll read every repository".to_owned(),
     }
 }
 
-/// Why there are no data to serve, where there are none: what else is wrong does not keep them away.
+/// Returns the reason why there are no data to serve, if there are none. Other findings do not keep
+/// data away.
 pub fn why_not_ready(findings: &[Finding]) -> Option<&Finding> {
     findings
         .iter()
         .find(|finding| finding.symptom.stops_polls())
 }
 
-/// Whether a repository's failure is named besides these findings: while the API fails as a whole, what fails with it is
-/// not.
+/// Returns whether to name a repository's failure besides these findings. A finding about the whole
+/// API covers the failures that come with it.
 pub fn is_named(failure: &ReadFailure, findings: &[Finding]) -> bool {
     failure.fault == Fault::Repository || !findings.iter().any(is_outage)
 }
@@ -320,13 +355,13 @@ fn log_lines_dropped(facts: &Facts, now: Timestamp) -> Option<Finding> {
     let at = facts.history.log_lines_dropped_at?;
     let lines = usize::try_from(facts.log_lines_dropped).unwrap_or(usize::MAX);
     let what = match lines {
-        1 => "1 line of the log was dropped, because nobody read stderr".to_owned(),
+        1 => "1 line of the log was dropped because stderr was blocked".to_owned(),
         _ => format!(
-            "{} lines of the log were dropped, because nobody read stderr",
+            "{} lines of the log were dropped because stderr was blocked",
             grouped(lines)
         ),
     };
-    let hint = "see what reads stderr, such as a log driver that hangs";
+    let hint = "check the program that reads stderr, such as a log driver that hangs";
     (now.since(at) < AFTER_DROPPED_LINE).then(|| Finding::new(Symptom::LogLinesDropped, what, hint))
 }
 
@@ -343,7 +378,7 @@ fn certificate(facts: &Facts, now: Timestamp) -> Option<Finding> {
     } else {
         return None;
     };
-    let hint = "renew it; the files that web.config_file names are read again when they change";
+    let hint = "renew it; the exporter reloads the files of web.config_file when they change";
     Some(Finding {
         since,
         ..Finding::new(symptom, what, hint)

@@ -1,4 +1,4 @@
-//! What is wrong with the data that are shown.
+//! Findings about the data that are shown.
 
 use super::{DAY, Finding, Symptom};
 use crate::{
@@ -14,10 +14,15 @@ use crate::{
 };
 use std::time::Duration;
 
-/// How long a repository may be listed without having been read, whatever the interval is.
+/// The hint for a listing that has lost most repositories.
+const CHECK_ACCOUNT: &str = "check that the key belongs to the right account; \
+     if the repositories were removed on purpose, there is nothing to do";
+
+/// The minimum time for which a repository may be listed without having been read.
 const UNREAD: Duration = Duration::from_secs(60 * 60);
 
-/// The repositories whose data are stale, or that could not be read for as long as ever.
+/// Returns a finding if the data of repositories are stale, or if repositories have not been read
+/// since they were listed, for [`UNREAD`] or three intervals.
 pub(super) fn stale(
     snapshot: &Snapshot,
     status: &PollStatus,
@@ -27,7 +32,7 @@ pub(super) fn stale(
     let stale = snapshot.count(|condition| matches!(condition, Condition::Stale { .. }));
     let limit = UNREAD.max(status.interval.saturating_mul(3));
     let unread = snapshot.count(|condition| match condition {
-        // While the API fails as a whole, that is what keeps them unread.
+        // The finding about the whole API covers the others.
         Condition::Pending(Some(failure)) if !is_outage || failure.fault == Fault::Repository => {
             now.since(failure.lasting.since) > limit
         }
@@ -46,11 +51,11 @@ pub(super) fn stale(
             grouped(unread)
         ),
     };
-    let hint = "see why their reads fail; they are shown again as soon as they are read";
+    let hint = "fix the errors of these repositories; a successful read brings their data back";
     Some(Finding::new(Symptom::DataStale, what, hint))
 }
 
-/// The repositories that fail, without those that fail with the API as a whole.
+/// Returns a finding if repositories fail, for other reasons than an outage of the whole API.
 pub(super) fn failing(snapshot: &Snapshot, is_outage: bool) -> Option<Finding> {
     let failures: Vec<_> = snapshot
         .repositories
@@ -65,7 +70,7 @@ pub(super) fn failing(snapshot: &Snapshot, is_outage: bool) -> Option<Finding> {
         repositories(snapshot.repositories.len()),
     );
     let reason = if is_outage {
-        ", for reasons of their own"
+        ", independently of the outage"
     } else {
         ""
     };
@@ -73,7 +78,7 @@ pub(super) fn failing(snapshot: &Snapshot, is_outage: bool) -> Option<Finding> {
     Some(Finding::of(Symptom::RepositoriesFailing, what, longest))
 }
 
-/// Why no repository is shown, if none is.
+/// Returns the reason why no repository is shown, if none is.
 pub fn nothing_selected(snapshot: &Snapshot) -> Option<Finding> {
     if !snapshot.repositories.is_empty() {
         return None;
@@ -81,14 +86,14 @@ pub fn nothing_selected(snapshot: &Snapshot) -> Option<Finding> {
     let (what, hint) = match (snapshot.filtered, snapshot.unnamed) {
         (0, 0) => (
             "The account of the key has no repositories".to_owned(),
-            "connect some to it, or use the key of another account",
+            "connect repositories to it, or use the key of another account",
         ),
         (0, all) => (
             format!(
-                "No entry of the listing has a name that can be read, {} in all",
+                "No entry of the listing has a readable name, {} in all",
                 grouped(all)
             ),
-            "report it to the API's operators: the log says what is wrong",
+            "report the bad entries in the log to the API's operators",
         ),
         (all, _) => (
             format!(
@@ -107,39 +112,43 @@ pub(super) fn unconfirmed(snapshot: &Snapshot) -> Option<Finding> {
     }
     let gone = repositories(snapshot.unconfirmed);
     let what = format!(
-        "The last listing lacks {gone}, more than half; they are kept until the next listing confirms it"
+        "The last listing lacks {gone}, more than half; their data stay until the next listing \
+         confirms the removal"
     );
-    let hint = "check that the key belongs to the right account; if they were removed on purpose, there is nothing to do";
-    Some(Finding::new(Symptom::RemovalUnconfirmed, what, hint))
+    Some(Finding::new(
+        Symptom::RemovalUnconfirmed,
+        what,
+        CHECK_ACCOUNT,
+    ))
 }
 
-/// The loss of more than half of the repositories, for a day or until most are back.
+/// Returns a finding if more than half of the repositories were lost, for a day or until most are
+/// back.
 pub(super) fn dropped(snapshot: &Snapshot, facts: &Facts, now: Timestamp) -> Option<Finding> {
     let listed = snapshot.repositories.len() + snapshot.filtered;
     let (since, what) = match facts.repositories_dropped {
         Some(dropped) if listed * 2 < dropped.before => (
             dropped.at,
             format!(
-                "Most repositories have left the listing: of {} there are {} left",
-                grouped(dropped.before),
-                grouped(listed)
+                "Most repositories have left the listing: {} of {} remain",
+                grouped(listed),
+                grouped(dropped.before)
             ),
         ),
         Some(_) => return None,
-        // An earlier process found it.
+        // An earlier process found the loss.
         None => (
             *facts.history.since.get(&ProblemKind::RepositoriesDropped)?,
             "Most repositories have left the listing".to_owned(),
         ),
     };
-    let hint = "check that the key belongs to the right account; if they were removed on purpose, there is nothing to do";
     (now.since(since) < DAY).then(|| Finding {
         since: Some(since),
-        ..Finding::new(Symptom::RepositoriesDropped, what, hint)
+        ..Finding::new(Symptom::RepositoriesDropped, what, CHECK_ACCOUNT)
     })
 }
 
-/// The ways in which responses deviate from the specification, for a day after a new one was first seen.
+/// Returns a finding for a day after responses first deviated from the specification in a new way.
 pub(super) fn shape(facts: &Facts, now: Timestamp) -> Option<Finding> {
     let since = *facts.history.since.get(&ProblemKind::ApiShape)?;
     let shapes = facts.history.shapes.iter();
@@ -152,28 +161,29 @@ pub(super) fn shape(facts: &Facts, now: Timestamp) -> Option<Finding> {
         seen.join(", ")
     );
     let hint =
-        "the log names the entries; report it to the API's operators, or update this exporter";
+        "report the entries that the log names to the API's operators, or update this exporter";
     (now.since(since) < DAY).then(|| Finding {
         since: Some(since),
         ..Finding::new(Symptom::ApiShape, what, hint)
     })
 }
 
-/// Whether the API seems to leave out fields that hold 0 or false, as protobuf's JSON does.
+/// Returns a finding if the API seems to leave out fields that hold 0 or false, as protobuf's JSON
+/// does.
 pub(super) fn omitted_zeros(zeros: Zeros) -> Option<Finding> {
     let (completion, private) = (zeros.completion, zeros.private);
     let what = match (completion.suggests_omission(), private.suggests_omission()) {
         (false, false) => return None,
         (true, false) => format!(
-            "{} have no completion, and none has 0",
+            "completion is missing from {}, and none reports 0",
             translations(completion)
         ),
         (false, true) => format!(
-            "{} do not say whether they are private, and none says false",
+            "private is missing from {}, and none reports false",
             repositories(private.absent)
         ),
         (true, true) => format!(
-            "{} have no completion and {} do not say whether they are private, and nothing is 0 or false",
+            "completion is missing from {}, private from {}, and no value is 0 or false",
             translations(completion),
             repositories(private.absent)
         ),
@@ -187,22 +197,25 @@ fn translations(zeros: ZeroCount) -> String {
     counted(zeros.absent, "translation", "translations")
 }
 
-/// The limit of the API on the rate of requests, with the rate that it seems to allow.
+/// Returns a finding while the API limits the rate of requests, with the rate that it seems to
+/// allow.
 pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
     let pace = status.pace?;
-    // Rounded down, so that what is proposed is not refused again.
+    // The proposed rate is rounded down, so that the API does not refuse it again.
     let allowed = ((pace.allowed * 10.0).floor() / 10.0).max(0.1);
     let what = format!(
         "The API limits the rate of requests ({}); it seems to allow {allowed} a second",
         pace.status
     );
     let hint = format!(
-        "set api.requests_per_second to {allowed} or less, and raise poll.interval if polls then take longer"
+        "set api.requests_per_second to {allowed} or less, and raise poll.interval if polls then \
+         take longer"
     );
     Some(Finding::new(Symptom::RateLimited, what, &hint))
 }
 
-/// What is wrong with the completions: the API does not say whether it reports 0 to 100 or 0 to 1.
+/// Returns a finding if the completions do not fit `scale`. The API does not say whether it reports
+/// 0 to 100 or 0 to 1.
 pub fn scale(scale: f64, completions: impl Iterator<Item = f64> + Clone) -> Option<Finding> {
     let outside = out_of_scale(scale, completions.clone());
     let (what, hint) = if is_scale_suspect(scale, completions) {
@@ -214,7 +227,8 @@ pub fn scale(scale: f64, completions: impl Iterator<Item = f64> + Clone) -> Opti
         let languages = counted(outside, "translation reports", "translations report");
         (
             format!("{languages} a completion below 0 or above api.completion_scale, {scale}"),
-            "set api.completion_scale to the completion that means finished; one below 0 is the API's own mistake",
+            "set api.completion_scale to the completion of a finished translation; a completion \
+             below 0 is a mistake of the API",
         )
     } else {
         return None;
@@ -222,16 +236,22 @@ pub fn scale(scale: f64, completions: impl Iterator<Item = f64> + Clone) -> Opti
     Some(Finding::new(Symptom::CompletionScale, what, hint))
 }
 
-/// What `targets` says of nothing, such as after a rename: otherwise a target would be lost silently.
+/// Returns a finding if entries of `targets` apply to no language. A rename would otherwise lose a
+/// target silently.
 pub(super) fn unused_targets(snapshot: &Snapshot) -> Option<Finding> {
     let unused = snapshot.unused_targets();
     if unused.is_empty() {
         return None;
     }
-    let entries = counted(unused.len(), "entry", "entries");
+    let entries = counted(
+        unused.len(),
+        "entry of targets applies",
+        "entries of targets apply",
+    );
     let globs: Vec<_> = unused.iter().map(|entry| entry.globs.as_str()).collect();
     let globs = globs.join("; ");
-    let what = format!("{entries} of targets without any language to apply to: {globs}");
-    let hint = "correct its repositories and languages in the configuration file, or put it before the entries that match first";
+    let what = format!("{entries} to no language: {globs}");
+    let hint = "correct its repositories and languages in the configuration file, or move it above \
+                the entry that matches first";
     Some(Finding::new(Symptom::TargetUnused, what, hint))
 }

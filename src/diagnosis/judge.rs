@@ -1,15 +1,16 @@
-//! Decides which findings are problems: those that have lasted long enough to alert somebody.
+//! The choice of problems: findings that have lasted long enough for an alert.
 //!
-//! A finding is shown on the page and logged at once. `translation_exporter_problem` reports it when somebody should act:
+//! The page and the log show each finding at once. `translation_exporter_problem` reports it when
+//! somebody should act:
 //!
-//! | problem | lasts |
+//! | problem | reported |
 //! |---|---|
-//! | `polls_failing` | since no poll has read everything for three intervals, at least 15 minutes |
+//! | `polls_failing` | after three intervals, at least 15 minutes, without a complete poll |
 //! | `api_shape`, `repositories_dropped`, `state_discarded` | for a day |
 //! | `log_lines_dropped` | for 15 minutes after the last line was dropped |
 //! | all others | as long as they are found |
 //!
-//! A [`History`] in the state keeps since when, so that a restart neither ends a problem nor begins it anew.
+//! The state file keeps the [`History`] of problems, so that a restart does not end or redate one.
 
 use super::{Finding, Symptom, findings, polling};
 use crate::{
@@ -25,24 +26,25 @@ use std::{
     time::Duration,
 };
 
-/// A shape that was not seen for this long is new when it comes back.
+/// The time after which a shape that returns is new again.
 const KNOWN_SHAPE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// How many repositories must fail, besides a tenth of all, for polls to fail rather than some repositories.
+/// The number of unread repositories, at least a tenth of all, from which on polls count as
+/// failing.
 const MANY: usize = 5;
 
-/// Judges at intervals, and remembers what it needs for the next judgement.
+/// A judge of the findings, called at intervals, with its memory of the previous judgement.
 #[derive(Debug)]
 pub struct Judge {
     started_at: Timestamp,
-    /// How often each shape had been seen at the last judgement.
+    /// The count of each shape at the last judgement.
     shapes: BTreeMap<Shape, u64>,
-    /// How many lines of the log had been dropped at the last judgement.
+    /// The count of dropped lines of the log at the last judgement.
     log_lines_dropped: u64,
 }
 
 impl Judge {
-    /// A judge in a process that started at `now`.
+    /// Creates the judge of a process that started at `now`.
     pub fn new(now: Timestamp) -> Self {
         Self {
             started_at: now,
@@ -51,7 +53,7 @@ impl Judge {
         }
     }
 
-    /// Finds what is wrong at `now`, and records in `instruments` which problems last.
+    /// Returns the findings at `now`, and records the problems among them in `instruments`.
     pub fn judge(
         &mut self,
         snapshot: &Snapshot,
@@ -82,7 +84,7 @@ impl Judge {
         findings
     }
 
-    /// Dates the shapes that were seen since the last judgement: a new one begins a problem.
+    /// Records the time of shapes seen since the last judgement. A new shape begins a problem.
     fn see_shapes(&mut self, facts: &mut Facts, now: Timestamp) {
         let known = &mut facts.history.shapes;
         known.retain(|_, last| now.since(*last) < KNOWN_SHAPE);
@@ -95,7 +97,7 @@ impl Judge {
         }
     }
 
-    /// Dates the lines of the log that were dropped since the last judgement.
+    /// Records the time of lines of the log that were dropped since the last judgement.
     fn see_log(&mut self, facts: &mut Facts, now: Timestamp) {
         if facts.log_lines_dropped > self.log_lines_dropped {
             self.log_lines_dropped = facts.log_lines_dropped;
@@ -103,7 +105,7 @@ impl Judge {
         }
     }
 
-    /// Since when no poll has read everything.
+    /// Returns the beginning of the period in which no poll has read everything.
     fn unread_since(&self, status: &PollStatus, facts: &Facts) -> Unread {
         let remembered = facts.history.since.get(&ProblemKind::PollsFailing);
         let earlier = remembered.filter(|since| **since < self.started_at);
@@ -116,15 +118,16 @@ impl Judge {
     }
 }
 
-/// Since when no poll has read everything.
+/// The period up to now in which no poll has read everything.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unread {
+    /// The beginning of the period.
     pub at: Timestamp,
-    /// Whether an earlier process could not read everything either.
+    /// `true` if the period began in an earlier process.
     pub is_of_earlier_process: bool,
 }
 
-/// The kinds of these findings that last long enough.
+/// Returns the kinds of findings that have lasted long enough to be problems.
 pub(super) fn problems(
     snapshot: &Snapshot,
     status: &PollStatus,
@@ -149,7 +152,8 @@ pub(super) fn problems(
     kinds
 }
 
-/// Whether polls fail, rather than a few repositories: a repository that never works would hide a later outage.
+/// Returns whether polls fail, rather than a few repositories. A repository that never works would
+/// otherwise hide a later outage.
 fn do_polls_fail(
     snapshot: &Snapshot,
     status: &PollStatus,

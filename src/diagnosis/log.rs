@@ -5,12 +5,13 @@ use crate::support::humanize::Rough;
 use std::collections::BTreeMap;
 use tokio::time::Instant;
 
-/// Remembers what is wrong, and when that was first seen, so that only changes are logged.
+/// The current symptoms with the time at which each was first seen, so that only changes are
+/// logged.
 #[derive(Debug, Default)]
 pub struct Watch(BTreeMap<Symptom, Instant>);
 
 impl Watch {
-    /// Logs findings that are new, and those that have ended.
+    /// Logs the beginning of new findings and the end of earlier ones.
     pub fn observe(&mut self, findings: &[Finding]) {
         for finding in findings {
             self.0.entry(finding.symptom).or_insert_with(|| {
@@ -18,15 +19,16 @@ impl Watch {
                 Instant::now()
             });
         }
-        // Only a poll that listed everything ends what polls find: until then it is hidden by another failure, or unknown.
+        // Only a poll that listed everything can end a symptom of polls. Until then another failure
+        // may hide the symptom.
         let polls_fail = findings.iter().any(|finding| finding.symptom.stops_polls());
         self.0.retain(|&symptom, &mut since| {
             let traits = symptom.traits();
             let is_hidden =
                 polls_fail && !matches!(traits.origin, Origin::Exporter | Origin::Event);
             let lasts = is_hidden || findings.iter().any(|finding| finding.symptom == symptom);
-            if !lasts && !traits.end.is_empty() {
-                tracing::info!(after = %Rough(since.elapsed()), "{}", traits.end);
+            if !lasts && let Some(end) = symptom.end() {
+                tracing::info!(after = %Rough(since.elapsed()), "{end}");
             }
             lasts
         });

@@ -1,4 +1,4 @@
-//! What polls show: why not everything could be listed and requested, and what the poll under way decides.
+//! Findings about polls: incomplete, hanging, first and slow polls.
 
 use super::{Finding, Symptom};
 use crate::{
@@ -13,21 +13,21 @@ use crate::{
 };
 use std::time::Duration;
 
-/// How long polls may fail, however short their interval is: a restart of the API is no problem.
+/// The minimum time for which polls may fail, so that a restart of the API is no problem.
 const MAY_FAIL: Duration = Duration::from_secs(15 * 60);
 
-/// How long a poll may read nothing: a listing of 60 pages, each of which takes the default `api.timeout`.
+/// The time for which a poll may read nothing: a listing of 60 pages at the default `api.timeout`.
 const HANG: Duration = Duration::from_secs(30 * 60);
 
-/// The hint where a poll decides.
+/// The hint while the poll under way has to show the state of the API.
 const WAIT: &str = "nothing to do: wait for the poll to end";
 
-/// Why not everything could be listed and requested, if so.
+/// Returns the reason why the last poll could not list and request everything, if it could not.
 pub fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
     let last = status.last.as_ref();
     let held_until = status.held_until.filter(|until| *until > now);
-    let held = held_until
-        .map(|until| format!("The API asked for no requests until {until} (Retry-After)"));
+    let held =
+        held_until.map(|until| format!("The API takes no requests until {until} (Retry-After)"));
     let (symptom, what) = match (last.and_then(PollOutcome::failure), &held) {
         (Some(PollFailure::Unauthorized), _) => (Symptom::KeyUnusable, "The API refuses the key"),
         (Some(PollFailure::KeyFile), _) => (
@@ -57,7 +57,7 @@ pub fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Opti
         return Some(Finding::new(symptom, what, hint));
     };
     match status.running() {
-        // The key is accepted and the API answers, if the poll under way could list everything.
+        // A complete listing shows that the API answers and accepts the key.
         Some(Running {
             step:
                 Step::Reading {
@@ -69,7 +69,8 @@ pub fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Opti
         }) if symptom != Symptom::ListingIncomplete => {
             let (read, all) = (grouped(read), repositories(snapshot.repositories.len()));
             let what = format!(
-                "The last poll failed; the one under way could list everything and has read {read} of {all}"
+                "The last poll failed; the poll under way has listed everything and read {read} of \
+                 {all}"
             );
             Some(Finding {
                 since: Some(failure.since),
@@ -80,7 +81,8 @@ pub fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Opti
     }
 }
 
-/// That the poll under way has read nothing for long, such as when a disk with the key file hangs.
+/// Returns a finding if the poll under way has read nothing for long, such as when the disk with
+/// the key file hangs.
 fn hang(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
     let since = status.running()?.since;
     let reads = snapshot.repositories.iter();
@@ -97,16 +99,15 @@ fn hang(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Find
         Rough(silence),
         shown(snapshot, status.last.as_ref())
     );
-    let hint = "see the log; if it says nothing, restart the exporter, and report it";
+    let hint = "see the log; if it does not name the reason, restart the exporter and report a bug";
     Some(Finding {
         since: Some(since),
         ..Finding::new(Symptom::PollHangs, what, hint)
     })
 }
 
-/// How long polls may fail before it is a problem: three polls, and at least a quarter of an hour.
-///
-/// A poll counts from its start, so that one that takes hours, since the API is slow, has its time too.
+/// Returns the time for which polls may fail before they are a problem: three intervals, at least
+/// [`MAY_FAIL`], and the duration of the last poll, which takes hours if the API is slow.
 pub fn may_fail(status: &PollStatus) -> Duration {
     let took = status
         .last
@@ -117,21 +118,21 @@ pub fn may_fail(status: &PollStatus) -> Duration {
         .saturating_add(took)
 }
 
-/// What is shown while not everything is read.
+/// Returns a clause about the data that are shown after an incomplete poll.
 fn shown(snapshot: &Snapshot, last: Option<&PollOutcome>) -> String {
     if with_languages(snapshot) == 0 {
         return "there are no data to show".to_owned();
     }
     match last.map_or(0, |last| last.read) {
-        0 => "the data shown were read before".to_owned(),
+        0 => "the data shown are from earlier polls".to_owned(),
         read => {
             let read = repositories(read);
-            format!("the last poll read {read}, and the rest is shown as last read")
+            format!("the last poll read {read}, and the others show older data")
         }
     }
 }
 
-/// How many repositories have languages to show.
+/// Returns the number of repositories that have languages to show.
 fn with_languages(snapshot: &Snapshot) -> usize {
     snapshot.count(|condition| condition.languages().is_some())
 }
@@ -139,12 +140,12 @@ fn with_languages(snapshot: &Snapshot) -> usize {
 fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     let all = snapshot.repositories.len();
     let read = with_languages(snapshot);
-    // In a first poll, what fails and has languages was restored too.
+    // A repository that fails in the first poll has languages only from before the restart.
     let is_restored = |condition: &Condition| {
         matches!(condition, Condition::Restored(_) | Condition::Failing(..))
     };
     let progress = if snapshot.count(is_restored) > 0 {
-        ": what it has not read yet is shown as before the restart".to_owned()
+        ": repositories that it has not read yet are shown as before the restart".to_owned()
     } else if all > 0 {
         format!(": {} of {} read", grouped(read), repositories(all))
     } else {
@@ -157,17 +158,17 @@ fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     }
 }
 
-/// That the last poll took longer than the interval.
+/// Returns a finding if the last poll took longer than the interval.
 pub fn overrun(status: &PollStatus) -> Option<Finding> {
     let last = status.last.as_ref()?;
     if last.duration <= status.interval {
         return None;
     }
-    // In whole seconds a poll of 1.4 s would be no longer than an interval of 1s.
+    // Milliseconds, because 1.4 s would otherwise be shown as no longer than an interval of 1s.
     let took = u64::try_from(last.duration.as_millis()).unwrap_or(u64::MAX);
     let took = humantime::format_duration(Duration::from_millis(took));
     let interval = humantime::format_duration(status.interval);
-    let what = format!("The last poll took {took}, longer than poll.interval, {interval}");
+    let what = format!("The last poll took {took}, longer than poll.interval ({interval})");
     let hint = "raise poll.interval, or api.requests_per_second if the API allows it";
     Some(Finding::new(Symptom::PollsOverrun, what, hint))
 }

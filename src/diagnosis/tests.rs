@@ -1,3 +1,6 @@
+mod problems;
+mod symptoms;
+
 use super::*;
 use crate::domain::{
     Completion, Defect, Failure, History, Language, Operation, PollFailure, Reason, Repository,
@@ -9,6 +12,7 @@ use crate::domain::{
     targets::{Targets, tests::entry},
 };
 use crate::metrics::instruments::Dropped;
+use symptoms::each_symptom;
 
 const NOW: Timestamp = Timestamp::from_millis(1_795_224_645_000);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -86,7 +90,7 @@ fn poll() -> PollOutcome {
     }
 }
 
-/// What is known after a poll of two repositories that read everything.
+/// The input of the diagnosis, initially after a complete poll of two repositories.
 struct Known {
     snapshot: Snapshot,
     status: PollStatus,
@@ -136,7 +140,7 @@ impl Known {
         known
     }
 
-    /// After a poll that did not end well.
+    /// Creates the input after a poll with this outcome.
     fn ended(outcome: PollOutcome) -> Self {
         Self::with(|known| known.status.last = Some(outcome))
     }
@@ -182,249 +186,8 @@ fn ended_early(reason: PollFailure) -> PollOutcome {
     }
 }
 
-/// What is known while each kind is the worst, and the words of its headline that matter.
-#[expect(clippy::too_many_lines, reason = "it is a table")]
-fn each_symptom() -> Vec<(Symptom, Known, &'static [&'static str])> {
-    let fails = || Some(failure());
-    let stale = || Condition::Stale {
-        read_at: ago(5),
-        failure: Some(failed_by_itself(2)),
-    };
-    vec![
-        (
-            Symptom::KeyUnusable,
-            Known::ended(refused(PollFailure::Unauthorized)),
-            &["refuses the key", "were read before"],
-        ),
-        (
-            Symptom::KeyUnusable,
-            Known::ended(refused(PollFailure::KeyFile)),
-            &["from its file", "no requests are sent"],
-        ),
-        (
-            Symptom::ApiUnavailable,
-            Known::ended(ended_early(PollFailure::Unavailable)),
-            &["unavailable", "the last poll read 1 repository"],
-        ),
-        (
-            Symptom::ListingIncomplete,
-            Known::ended(PollOutcome {
-                listing: Some(failure()),
-                ..poll()
-            }),
-            &["could not be read to its end", "read 2 repositories"],
-        ),
-        (
-            Symptom::PollHangs,
-            Known::with(|known| {
-                for shown in &mut known.snapshot.repositories {
-                    shown.condition = Condition::Fresh(read_at(ago(1), 50.0));
-                }
-                known.status.activity = running(ago(2), true, 1);
-            }),
-            &["has read nothing for 1 h", "the last poll read 2"],
-        ),
-        (
-            Symptom::DataStale,
-            Known::with(|known| known.snapshot.repositories[0].condition = stale()),
-            &["1 repository", "stale", "no longer shown"],
-        ),
-        (
-            Symptom::CertificateExpired,
-            Known::with(|known| known.facts.certificate_expires_at = Some(ago(1))),
-            &["certificate", "expired"],
-        ),
-        (
-            Symptom::Held,
-            Known::with(|known| {
-                known.status.last = Some(ended_early(PollFailure::Held));
-                known.status.held_until = Some(NOW.saturating_add(HOUR));
-            }),
-            &[
-                "until 2026-11-21T02:30:45Z",
-                "the rest is shown as last read",
-            ],
-        ),
-        (
-            Symptom::RepositoriesFailing,
-            Known::with(|known| {
-                known.snapshot.repositories[0].condition = Condition::Failing(
-                    read_at(ago(3), 50.0),
-                    failed_with_the_api(Reason::ServerError),
-                );
-            }),
-            &["1 of 2 repositories cannot be read"],
-        ),
-        (
-            Symptom::NoRepositories,
-            Known::with(|known| known.snapshot.repositories.clear()),
-            &["account of the key has no repositories"],
-        ),
-        (
-            Symptom::NoRepositories,
-            Known::with(|known| {
-                known.snapshot.repositories.clear();
-                known.snapshot.filtered = 1234;
-            }),
-            &["filters leave out every repository", "1,234"],
-        ),
-        (
-            Symptom::RepositoriesDropped,
-            Known::with(|known| {
-                known.facts.repositories_dropped = Some(Dropped {
-                    at: ago(23),
-                    before: 5,
-                });
-            }),
-            &["of 5 there are 2 left"],
-        ),
-        (
-            Symptom::CompletionScale,
-            Known::with(|known| {
-                let shown = [0.4, 1.0].map(|completion| Condition::Fresh(read_at(NOW, completion)));
-                known.snapshot.repositories = (1..)
-                    .zip(shown)
-                    .map(|(id, shown)| repository(id, shown))
-                    .collect();
-            }),
-            &["No completion is above 1", "100"],
-        ),
-        (
-            Symptom::CompletionScale,
-            Known::with(|known| {
-                known.snapshot.repositories[0].condition = Condition::Fresh(read_at(NOW, 150.0));
-            }),
-            &["1 translation", "above api.completion_scale, 100"],
-        ),
-        (
-            Symptom::OmittedZeros,
-            Known::with(|known| known.status.zeros.completion.absent = 5),
-            &[
-                "leave out zeros",
-                "5 translations have no completion, and none has 0",
-            ],
-        ),
-        (
-            Symptom::OmittedZeros,
-            Known::with(|known| {
-                known.status.zeros.completion.absent = 5;
-                known.status.zeros.private.absent = 1;
-            }),
-            &["1 repository do not say whether they are private"],
-        ),
-        (
-            Symptom::ApiShape,
-            Known::with(|known| {
-                let shape = Shape::of_defect(Operation::ListLanguages, Defect::Completion).unwrap();
-                known.facts.history = History {
-                    since: [(ProblemKind::ApiShape, ago(23))].into(),
-                    shapes: [(shape, ago(1))].into(),
-                    ..History::default()
-                };
-            }),
-            &["a new way: completion (list_languages)"],
-        ),
-        (
-            Symptom::StateNotSaved,
-            Known::with(|known| known.facts.state_not_saved = fails()),
-            &["cannot be saved", "restart"],
-        ),
-        (
-            Symptom::StateDiscarded,
-            Known::with(|known| known.facts.state_discarded = fails()),
-            &["clocks began anew"],
-        ),
-        (
-            Symptom::ReloadRefused,
-            Known::with(|known| known.facts.reload_refused = fails()),
-            &["refused", "previous one"],
-        ),
-        (
-            Symptom::CertificateExpiring,
-            Known::with(|known| {
-                known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * 13));
-            }),
-            &["expires", "in 13 d"],
-        ),
-        (
-            Symptom::Undecided,
-            Known::with(|known| {
-                known.status.last = Some(refused(PollFailure::Unauthorized));
-                known.status.activity = running(NOW, true, 1);
-            }),
-            &[
-                "last poll failed",
-                "could list everything",
-                "read 1 of 2 repositories",
-            ],
-        ),
-        (
-            Symptom::Undecided,
-            Known::with(|known| {
-                known.snapshot.repositories[0].condition =
-                    Condition::Restored(read_at(ago(3), 50.0));
-                (known.status.last, known.status.activity) = (None, running(NOW, false, 0));
-            }),
-            &["as before the restart"],
-        ),
-        (
-            Symptom::Undecided,
-            Known::with(|known| {
-                // The listing is complete, and one of two repositories is read.
-                known.snapshot.repositories[1].condition = Condition::Pending(None);
-                (known.status.last, known.status.activity) = (None, running(NOW, true, 1));
-            }),
-            &["first poll has not ended", "1 of 2 repositories read"],
-        ),
-        (
-            Symptom::PollsOverrun,
-            Known::ended(PollOutcome {
-                duration: Duration::from_secs(301),
-                ..poll()
-            }),
-            &["took 5m 1s", "longer than poll.interval, 5m"],
-        ),
-        (
-            Symptom::RateLimited,
-            Known::with(|known| {
-                known.status.pace = Some(Pace {
-                    requests_per_second: 1.5,
-                    allowed: 2.96,
-                    status: 429,
-                });
-            }),
-            &[
-                "limits the rate of requests (429)",
-                "seems to allow 2.9 a second",
-            ],
-        ),
-        (
-            Symptom::TargetUnused,
-            Known::with(|known| {
-                let entries = vec![
-                    entry(&[], &["no-such"], 0.5, ""),
-                    entry(&[], &[], 0.5, ""),
-                    entry(&[], &["de"], 0.9, ""),
-                ];
-                known.snapshot.targets = Arc::new(Targets(entries));
-            }),
-            &["2 entries of targets", "no-such; de"],
-        ),
-        (
-            Symptom::RemovalUnconfirmed,
-            Known::with(|known| known.snapshot.unconfirmed = 2),
-            &["lacks 2", "kept"],
-        ),
-        (
-            Symptom::ClockBehind,
-            Known::with(|known| known.facts.clock_behind = fails()),
-            &["The clock of this machine is wrong"],
-        ),
-    ]
-}
-
 #[test]
-fn every_kind_has_a_headline_that_says_what_is_so() {
+fn every_symptom_has_its_headline_and_its_rank() {
     let symptoms: Vec<_> = each_symptom()
         .iter()
         .map(|(symptom, ..)| *symptom)
@@ -479,7 +242,7 @@ fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
 }
 
 #[test]
-fn what_fails_is_reported_while_polls_recover() {
+fn a_failing_repository_is_reported_while_polls_recover() {
     let mut known = Known::with(|known| {
         known.status.last = Some(refused(PollFailure::Unauthorized));
         known.status.activity = running(NOW, true, 1);
@@ -492,7 +255,7 @@ fn what_fails_is_reported_while_polls_recover() {
     assert_eq!(
         kinds,
         [Symptom::Undecided],
-        "a repository whose failure was that of the key"
+        "the repository failed because of the key"
     );
     let other = failed_by_itself(1);
     known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
@@ -508,12 +271,12 @@ fn what_fails_is_reported_while_polls_recover() {
     assert_eq!(
         unlisted.findings()[0].symptom,
         Symptom::KeyUnusable,
-        "nothing shows yet that it is over"
+        "the key may still be refused"
     );
 }
 
 #[test]
-fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
+fn a_hold_shows_in_the_first_poll_and_after_its_end() {
     let first = Known::with(|known| {
         (known.status.last, known.status.has_data) = (None, false);
         known.snapshot.repositories.clear();
@@ -524,6 +287,7 @@ fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
         why_not_ready(&first.findings()).unwrap().symptom,
         Symptom::Held
     );
+    // A poll may also end as held without Retry-After.
     let over = Known::with(|known| {
         known.status.last = Some(ended_early(PollFailure::Held));
         known.status.held_until = Some(ago(1));
@@ -532,12 +296,12 @@ fn a_hold_shows_in_the_first_poll_and_is_what_ended_a_poll_when_it_is_over() {
     let headline = headline(&over.findings(), &over.status);
     assert!(
         headline.contains("refused requests until the last poll ended"),
-        "{headline}: a poll may end like this without Retry-After"
+        "{headline}"
     );
 }
 
 #[test]
-fn a_restart_with_nothing_to_show_is_a_first_poll() {
+fn a_first_poll_counts_repositories_unless_data_were_restored() {
     let mut known = Known::with(|known| {
         for shown in &mut known.snapshot.repositories {
             shown.condition = Condition::Restored(read_at(ago(3), 50.0));
@@ -563,7 +327,7 @@ fn a_restart_with_nothing_to_show_is_a_first_poll() {
 }
 
 #[test]
-fn what_does_not_keep_data_away_is_no_reason_for_not_being_ready() {
+fn unreadiness_names_only_findings_that_keep_data_away() {
     let known = Known::with(|known| {
         (known.status.last, known.status.has_data) = (None, false);
         known.snapshot.repositories.clear();
@@ -579,18 +343,17 @@ fn what_does_not_keep_data_away_is_no_reason_for_not_being_ready() {
 }
 
 #[test]
-fn a_listing_without_names_is_no_empty_account() {
+fn a_listing_without_names_is_not_an_empty_account() {
     let known = Known::with(|known| {
         known.snapshot.repositories.clear();
         known.snapshot.unnamed = 3;
     });
-    assert!(
-        headline(&known.findings(), &known.status).contains("No entry of the listing has a name")
-    );
+    let headline = headline(&known.findings(), &known.status);
+    assert!(headline.contains("No entry of the listing has a readable name"));
 }
 
 #[test]
-fn an_outage_with_several_symptoms_is_one() {
+fn an_outage_with_several_reasons_is_one_finding() {
     let mut known = Known::ended(ended_early(PollFailure::Unavailable));
     let timeout = failed_with_the_api(Reason::Timeout);
     let status = failed_with_the_api(Reason::ServerError);
@@ -600,7 +363,7 @@ fn an_outage_with_several_symptoms_is_one() {
 }
 
 #[test]
-fn an_outage_hides_only_what_fails_as_it_does() {
+fn an_outage_hides_only_the_failures_that_it_causes() {
     let mut known = Known::ended(ended_early(PollFailure::Unavailable));
     let other = failed_by_itself(3);
     known.snapshot.repositories[0].condition = Condition::Failing(
@@ -616,12 +379,12 @@ fn an_outage_hides_only_what_fails_as_it_does() {
     );
     assert_eq!(
         findings[1].what,
-        "1 of 2 repositories cannot be read, for reasons of their own"
+        "1 of 2 repositories cannot be read, independently of the outage"
     );
 }
 
 #[test]
-fn a_repository_whose_data_are_stale_cannot_be_read_all_the_same() {
+fn a_stale_repository_also_counts_as_failing() {
     let known = Known::with(|known| {
         known.snapshot.repositories[0].condition = Condition::Stale {
             read_at: ago(5),
@@ -633,7 +396,7 @@ fn a_repository_whose_data_are_stale_cannot_be_read_all_the_same() {
 }
 
 #[test]
-fn a_certificate_is_warned_of_from_14_days_before_it_expires() {
+fn a_certificate_is_reported_14_days_before_its_expiry() {
     for (days, kind) in [
         (15, None),
         (14, Some(Symptom::CertificateExpiring)),
@@ -651,7 +414,7 @@ fn a_certificate_is_warned_of_from_14_days_before_it_expires() {
 }
 
 #[test]
-fn a_scale_is_suspect_only_while_something_is_above_0_and_nothing_above_1() {
+fn a_scale_is_suspect_if_the_highest_completion_is_from_0_to_1() {
     for (completions, is_suspect) in [([0.4, 1.0], true), ([0.4, 1.1], false), ([0.0, 0.0], false)]
     {
         let known = Known::with(|known| {
@@ -671,38 +434,43 @@ fn a_scale_is_suspect_only_while_something_is_above_0_and_nothing_above_1() {
 }
 
 #[test]
-fn a_finding_says_in_one_line_what_is_wrong_how_and_what_to_do() {
+fn a_line_holds_trouble_error_and_next_step() {
     let known = Known::ended(refused(PollFailure::Unauthorized));
     assert_eq!(
         known.findings()[0].line(),
-        "The API refuses the key; the data shown were read before: \
+        "The API refuses the key; the data shown are from earlier polls: \
          GET https://api.test/v1/repositories: it failed; do something"
     );
     let known = Known::with(|known| known.snapshot.repositories.clear());
     assert_eq!(
         known.findings()[0].line(),
-        "The account of the key has no repositories; connect some to it, or use the key of another account"
+        "The account of the key has no repositories; connect repositories to it, or use the key of \
+         another account"
     );
 }
 
 #[test]
-fn a_finding_is_dated_by_what_it_is_about() {
+fn a_finding_begins_with_its_cause() {
     let since = |known: Known| known.findings()[0].since;
     let failed = Known::ended(refused(PollFailure::Unauthorized));
-    assert_eq!(since(failed), Some(ago(2)), "by the failure");
+    assert_eq!(since(failed), Some(ago(2)), "the failure");
     let expired = Known::with(|known| known.facts.certificate_expires_at = Some(ago(1)));
     assert_eq!(since(expired), Some(ago(1)));
     let mut recovering = Known::ended(refused(PollFailure::Unauthorized));
     recovering.status.activity = running(NOW, true, 1);
-    assert_eq!(since(recovering), Some(ago(2)), "by what it recovers from");
+    assert_eq!(
+        since(recovering),
+        Some(ago(2)),
+        "the failure that is ending"
+    );
     let first = Known::with(|known| {
         (known.status.last, known.status.activity) = (None, running(ago(1), false, 0));
     });
-    assert_eq!(since(first), Some(ago(1)), "by the beginning of the poll");
+    assert_eq!(since(first), Some(ago(1)), "the poll");
 }
 
 #[test]
-fn only_what_fails_with_the_whole_api_is_not_named_besides_an_outage() {
+fn an_outage_covers_only_the_failures_of_the_whole_api() {
     let of_the_api = failed_with_the_api(Reason::ServerError);
     let own = failed_by_itself(3);
     let outage = Known::ended(ended_early(PollFailure::Unavailable)).findings();
@@ -718,7 +486,7 @@ fn a_hold_is_over_at_its_end() {
 }
 
 #[test]
-fn a_listing_that_ended_too_soon_stays_incomplete_until_the_next_poll_has_ended() {
+fn a_listing_stays_incomplete_until_the_next_poll_has_ended() {
     let known = Known::with(|known| {
         known.status.last = Some(PollOutcome {
             listing: Some(failure()),
@@ -730,7 +498,7 @@ fn a_listing_that_ended_too_soon_stays_incomplete_until_the_next_poll_has_ended(
 }
 
 #[test]
-fn a_first_poll_counts_nothing_before_something_is_listed() {
+fn a_first_poll_shows_no_count_before_its_listing() {
     let known = Known::with(|known| {
         known.snapshot.repositories.clear();
         known.status.last = None;
@@ -742,7 +510,7 @@ fn a_first_poll_counts_nothing_before_something_is_listed() {
 }
 
 #[test]
-fn a_poll_that_failed_is_not_said_to_have_read_every_repository() {
+fn a_failed_poll_is_never_well() {
     // The repository that failed has left the listing of the poll under way.
     let known = Known::with(|known| {
         known.status.last = Some(PollOutcome {
@@ -760,7 +528,7 @@ fn a_poll_that_failed_is_not_said_to_have_read_every_repository() {
 }
 
 #[test]
-fn a_loss_of_repositories_is_over_when_most_are_back_or_after_a_day() {
+fn a_loss_of_repositories_ends_with_their_return_or_after_a_day() {
     let dropped = |hours, before| {
         let known = Known::with(|known| {
             let at = ago(hours);
@@ -773,10 +541,8 @@ fn a_loss_of_repositories_is_over_when_most_are_back_or_after_a_day() {
     assert_eq!(dropped(24, 5), []);
 }
 
-mod problems;
-
 #[test]
-fn dropped_lines_of_the_log_are_found_for_15_minutes() {
+fn dropped_lines_of_the_log_are_a_finding_for_15_minutes() {
     let dropped = |minutes_ago: u32| {
         let known = Known::with(|known| {
             let at = Timestamp::from_millis(NOW.as_millis() - i64::from(minutes_ago) * 60_000);
@@ -785,13 +551,13 @@ fn dropped_lines_of_the_log_are_found_for_15_minutes() {
         });
         known.findings().first().map(|finding| finding.what.clone())
     };
-    let what = "1,234 lines of the log were dropped, because nobody read stderr";
+    let what = "1,234 lines of the log were dropped because stderr was blocked";
     assert_eq!(dropped(14).as_deref(), Some(what));
     assert_eq!(dropped(15), None);
 }
 
 #[test]
-fn nothing_began_in_the_future() {
+fn no_finding_begins_in_the_future() {
     let later = NOW.saturating_add(HOUR);
     let known = Known::with(|known| {
         known.snapshot.unconfirmed = 1;

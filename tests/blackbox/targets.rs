@@ -217,7 +217,7 @@ fn an_entry_that_matches_nothing_is_reported_by_page_log_and_once() {
     let api = shop();
     let text = "targets:\n  - {languages: [xx], ratio: 0.5}\n";
     let (exporter, file) = reloadable(&api, text);
-    let what = "1 entry of targets without any language to apply to: xx";
+    let what = "1 entry of targets applies to no language: xx";
     exporter.wait_for_line(&["level=warn", what]);
     assert!(exporter.get("/").text().contains(what));
     assert!(once(&api, text).stderr.contains(what));

@@ -1,11 +1,11 @@
-//! Which findings are problems, and for how long.
+//! Problems: findings that last long enough for an alert.
 
 use super::{super::judge, *};
 use crate::metrics::instruments::Instruments;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// An exporter that is judged at intervals.
+/// An exporter and the judge of its findings.
 struct Judged {
     known: Known,
     instruments: Instruments,
@@ -23,7 +23,7 @@ impl Judged {
         }
     }
 
-    /// Starts again with what the state remembers.
+    /// Restarts the process with the history of the state file.
     fn restart(&mut self) {
         let named = self.instruments.facts().history.to_named();
         self.instruments = Instruments::new("/metrics");
@@ -33,7 +33,7 @@ impl Judged {
         self.known.status.activity = running(self.now, false, 0);
     }
 
-    /// The problems after `minutes` more.
+    /// Moves the time by `minutes`, judges, and returns the reported problems.
     fn after(&mut self, minutes: u32) -> Vec<&'static str> {
         self.now = self.now.saturating_add(MINUTE * minutes);
         let Known {
@@ -67,7 +67,7 @@ impl Judged {
 }
 
 #[test]
-fn every_kind_is_always_there_with_its_severity() {
+fn every_kind_is_exposed_with_its_severity() {
     let text = Instruments::of_one_poll().encode();
     let samples: Vec<_> = text
         .lines()
@@ -106,7 +106,7 @@ fn every_symptom_but_a_failing_poll_is_a_problem_at_once() {
 }
 
 #[test]
-fn an_outage_is_a_problem_after_three_intervals_and_until_everything_is_read() {
+fn an_outage_is_a_problem_until_a_poll_reads_everything() {
     let mut judged = Judged::new(Known::new());
     assert_eq!(judged.after(0), [""; 0]);
     judged.polled(ended_early(PollFailure::Unavailable));
@@ -123,7 +123,7 @@ fn an_outage_is_a_problem_after_three_intervals_and_until_everything_is_read() {
 }
 
 #[test]
-fn a_restart_neither_ends_an_outage_nor_begins_it_anew() {
+fn a_restart_neither_ends_nor_restarts_an_outage() {
     let mut judged = Judged::new(Known::new());
     judged.polled(ended_early(PollFailure::Unavailable));
     assert_eq!(judged.after(16), ["polls_failing"]);
@@ -134,11 +134,11 @@ fn a_restart_neither_ends_an_outage_nor_begins_it_anew() {
     judged.polled(poll());
     assert_eq!(judged.after(0), [""; 0]);
     judged.restart();
-    assert_eq!(judged.after(0), [""; 0], "what is over does not come back");
+    assert_eq!(judged.after(0), [""; 0], "the outage is over");
 }
 
 #[test]
-fn a_process_that_never_ends_its_first_poll_is_a_problem_although_it_restarts() {
+fn restarts_do_not_hide_a_first_poll_that_never_ends() {
     let mut judged = Judged::new(Known::new());
     judged.restart();
     for _ in 0..5 {
@@ -149,7 +149,7 @@ fn a_process_that_never_ends_its_first_poll_is_a_problem_although_it_restarts() 
 }
 
 #[test]
-fn a_slow_first_poll_that_reads_is_no_problem_and_one_that_hangs_is() {
+fn a_first_poll_is_a_problem_if_it_hangs_not_if_it_is_slow() {
     let mut judged = Judged::new(Known::new());
     judged.restart();
     for _ in 0..8 {
@@ -161,7 +161,7 @@ fn a_slow_first_poll_that_reads_is_no_problem_and_one_that_hangs_is() {
 }
 
 #[test]
-fn one_repository_of_many_that_fails_is_no_failing_poll() {
+fn five_failing_repositories_of_20_make_polls_fail() {
     for (failing, is_problem) in [(1, false), (4, false), (5, true), (20, true)] {
         let mut judged = Judged::new(Known::with(|known| {
             known.snapshot.repositories = (1..=20)
@@ -195,7 +195,7 @@ fn a_refused_key_is_a_problem_of_its_own() {
 }
 
 #[test]
-fn a_hold_is_a_limit_of_the_rate_and_in_the_end_a_failing_poll() {
+fn a_hold_is_a_rate_limit_and_later_a_failing_poll() {
     let mut judged = Judged::new(Known::new());
     judged.polled(ended_early(PollFailure::Held));
     judged.known.status.held_until = Some(NOW.saturating_add(HOUR));
@@ -204,7 +204,7 @@ fn a_hold_is_a_limit_of_the_rate_and_in_the_end_a_failing_poll() {
 }
 
 #[test]
-fn a_new_shape_is_a_problem_for_a_day_and_again_after_a_week_without_it() {
+fn a_shape_is_a_problem_for_a_day_and_new_after_a_week_without_it() {
     let mut judged = Judged::new(Known::new());
     let see = |judged: &Judged| {
         judged
@@ -223,18 +223,18 @@ fn a_new_shape_is_a_problem_for_a_day_and_again_after_a_week_without_it() {
     assert_eq!(
         judged.after(day - 1),
         ["api_shape"],
-        "it is dated by the first of them"
+        "the day begins with the first sighting"
     );
     see(&judged);
     assert_eq!(judged.after(1), [""; 0]);
     see(&judged);
-    assert_eq!(judged.after(6 * day), [""; 0], "it is known");
+    assert_eq!(judged.after(6 * day), [""; 0], "the shape is known");
     see(&judged);
     assert_eq!(judged.after(8 * day), ["api_shape"]);
 }
 
 #[test]
-fn a_discarded_state_is_a_problem_for_a_day_even_after_a_restart() {
+fn a_discarded_state_is_a_problem_for_a_day_across_restarts() {
     let mut judged = Judged::new(Known::new());
     judged.instruments.state_discarded(failure());
     assert_eq!(judged.after(0), ["state_discarded"]);
@@ -243,7 +243,7 @@ fn a_discarded_state_is_a_problem_for_a_day_even_after_a_restart() {
     assert_eq!(
         judged.after(21 * 60),
         ["state_discarded"],
-        "found two hours before"
+        "the failure is two hours old"
     );
     assert_eq!(judged.after(60), [""; 0]);
 }
@@ -262,7 +262,7 @@ fn a_repository_that_could_never_be_read_is_stale() {
     assert_eq!(judged.after(1), ["data_stale"]);
 }
 
-/// The alert that each kind fires, as documented; kinds of severity info have none.
+/// The alert of each kind of problem. Kinds of severity info have none.
 const ALERTS: [(ProblemKind, &str); 12] = [
     (ProblemKind::ApiKey, "TranslationApiKeyRejected"),
     (ProblemKind::PollsFailing, "TranslationPollFailing"),
@@ -282,7 +282,7 @@ const ALERTS: [(ProblemKind, &str); 12] = [
 ];
 
 #[test]
-fn every_kind_that_warns_has_an_alert_that_is_shipped() {
+fn every_kind_of_severity_warning_has_a_shipped_alert() {
     let rules = include_str!("../../../deploy/prometheus/alerts.yaml");
     let shipped: Vec<_> = rules
         .lines()

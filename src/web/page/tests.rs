@@ -326,7 +326,7 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
     assert_eq!(
         attention(snapshot, outcome).await,
         [
-            "The API is unavailable; the data shown were read before for 24 h\n\
+            "The API is unavailable; the data shown are from earlier polls for 24 h\n\
           GET /v1/repositories: 503\nfix it"
         ]
     );
