@@ -1,9 +1,14 @@
-//! The client of the API: one method for each operation.
+//! The client of the API.
 //!
-//! A [`Client`] lives as long as the configuration does. Each poll opens a [`Session`] on it, which
-//! reads the key and the certificates again, uses connections of its own, and decides when the poll
-//! must end. The rules for requests are enforced here: the key goes only to the origin of
-//! `api.base_url`, no redirect is followed, and every request, including retries, waits for its permit in `pacing`.
+//! A [`Client`] lives as long as its configuration. Each poll opens a [`Session`] on it, which
+//! reads the key and the certificates again, opens its own connections, and decides when the poll
+//! must end.
+//!
+//! # Rules for requests
+//!
+//! - The key goes only to the origin of `api.base_url`.
+//! - Redirects are not followed.
+//! - Every request, including retries, waits for its permit in `pacing`.
 
 mod body;
 mod budget;
@@ -52,49 +57,51 @@ use tokio::{
 };
 use wire::DecodeError;
 
-/// Bodies that are larger, in bytes, are read and decoded one at a time, so that many of them do not fill the memory.
+/// The size in bytes above which bodies are read and decoded one at a time, to bound the memory of
+/// concurrent requests.
 const LARGE_BODY: usize = 1 << 20;
 
-/// How much of an error's body is read, in the pieces in which it arrives, of some 16 KiB each.
+/// The number of chunks, of some 16 KiB each, that are read of the body of an error.
 const DRAINED_CHUNKS: u32 = 16;
 
-/// Something that can be polled; the poller's view of [`Client`], which its tests replace.
+/// The poller's view of [`Client`], which its tests replace.
 pub trait Api: Send + Sync + 'static {
     type Session: Session;
 
     /// Opens a poll.
     ///
     /// # Errors
-    /// The key or the certificates cannot be read, so nothing can be requested.
+    ///
+    /// The key or the certificates cannot be read, so that no request can be sent.
     fn begin(&self) -> impl Future<Output = Result<Self::Session, PollEnd>> + Send;
 
-    /// Until when Retry-After holds all requests; `None` if there is no hold.
+    /// Returns the end of the hold that Retry-After demanded; `None` without a hold.
     fn held_until(&self) -> Option<Instant>;
 
-    /// The pace of requests, while the API allows less than the configured rate.
+    /// Returns the pace of requests while the API allows less than the configured rate.
     fn pace(&self) -> Option<Pace>;
 
-    /// Forgets the pace: the API was unavailable, so its refusals say nothing of a rate.
+    /// Returns to the configured rate, after an outage whose refusals were not about the rate.
     fn forget_pace(&self);
 }
 
-/// How often something is requested in one poll.
+/// The number of attempts for one request in one poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempts {
     One,
-    /// `api.max_attempts`, as far as the retries of the poll suffice.
+    /// Up to `api.max_attempts`, within the retry budget of the poll.
     Several,
 }
 
-/// One poll's requests.
+/// The requests of one poll.
 pub trait Session: Send + Sync {
-    /// A page of the listing: the first, or that after the repository `after`.
+    /// Requests the first page of the listing, or the page after the repository `after`.
     fn list_repositories(
         &self,
         after: Option<RepositoryId>,
     ) -> impl Future<Output = Result<Page, ApiError>> + Send;
 
-    /// The target languages of a repository.
+    /// Requests the target languages of a repository.
     fn list_languages(
         &self,
         id: RepositoryId,
@@ -102,14 +109,14 @@ pub trait Session: Send + Sync {
     ) -> impl Future<Output = Result<LanguageList, ApiError>> + Send;
 }
 
-/// Sends requests to the API.
+/// A client of the API, with the pace and the hold that outlive polls.
 #[derive(Debug, Clone)]
 pub struct Client {
     repositories: Url,
     config: ApiConfig,
     key: Arc<KeyReader>,
     connector: Arc<FileReader<Result<Connector, BuildError>>>,
-    /// Locked while a large body is held.
+    /// Guards the memory: the holder of the lock may hold a body above [`LARGE_BODY`].
     large_bodies: Arc<Mutex<()>>,
     pacer: Arc<Pacer>,
     interner: Arc<Interner>,
@@ -117,7 +124,10 @@ pub struct Client {
 }
 
 impl Client {
+    /// Creates a client, and checks that its certificates and its proxy can be used.
+    ///
     /// # Errors
+    ///
     /// The certificates or the proxy cannot be used.
     pub fn new(config: &ApiConfig, instruments: Arc<Instruments>) -> Result<Self, BuildError> {
         let mut repositories = config.base_url.clone();
@@ -138,28 +148,30 @@ impl Client {
         })
     }
 
-    /// A client of the same API with another configuration. A hold continues, and so does the rate until
-    /// [`Self::put_rate_in_force`].
+    /// Creates a client of the same API with another configuration. The hold and the rate stay, the
+    /// rate until [`Self::activate_rate`].
     ///
     /// # Errors
-    /// As [`Self::new`].
+    ///
+    /// The certificates or the proxy cannot be used.
     pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, BuildError> {
         let mut client = Self::new(config, Arc::clone(&self.instruments))?;
         client.pacer = Arc::clone(&self.pacer);
         client.interner = Arc::clone(&self.interner);
-        // A key file that hangs occupies a thread of its reader: a new reader at each reload would occupy one more.
+        // A key file that hangs blocks a thread of its reader, and each new reader could block one
+        // more.
         if config.key == self.config.key {
             client.key = Arc::clone(&self.key);
         }
         Ok(client)
     }
 
-    /// At once, also for the poll under way.
-    pub fn put_rate_in_force(&self) {
+    /// Activates the configured rate, even for the poll under way.
+    pub fn activate_rate(&self) {
         self.pacer.configure(self.config.requests_per_second);
     }
 
-    /// Sends one request, and reads and decodes its answer.
+    /// Sends one request, and decodes its response.
     async fn send<T>(
         &self,
         operation: Operation,
@@ -183,7 +195,7 @@ impl Client {
             ),
             Err(error) => (None, Err(error)),
         };
-        // The deadline was moved by the time that this process kept the API waiting.
+        // `receive` moved the deadline by the time that the API waited for this process.
         let own_wait = (deadline - started).saturating_sub(self.config.timeout);
         let took = started.elapsed().saturating_sub(own_wait);
         self.instruments.api_request(operation, status, took);
@@ -200,8 +212,11 @@ impl Client {
         answer
     }
 
-    /// Reads and decodes an answer. Decodes on this thread, however large the answer is: polls have their own, so no scrape
-    /// waits. Moves the deadline by the time for which the body waits for other large ones.
+    /// Reads and decodes a response. Moves the deadline by the time for which the body waits for
+    /// other large bodies.
+    ///
+    /// Decoding blocks this thread, even for a large body. Polls have a thread of their own, so
+    /// that no scrape waits.
     async fn receive<T>(
         &self,
         mut response: reqwest::Response,
@@ -223,14 +238,14 @@ impl Client {
             return Err(body::too_large(limit));
         }
         let mut body = Body::new(response.headers(), limit)?;
-        // Held until the body is decoded.
+        // The lock is held until the body is decoded.
         let mut large = None;
         while let Some(chunk) = before(*deadline, response.chunk()).await? {
             body.push(&chunk)?;
             if body.len() > LARGE_BODY && large.is_none() {
                 let waiting = Instant::now();
                 large = Some(self.large_bodies.lock().await);
-                // That wait is not the API's.
+                // The API is not to blame for this wait.
                 *deadline += waiting.elapsed();
             }
         }
@@ -238,7 +253,7 @@ impl Client {
     }
 }
 
-/// Waits for a part of an answer.
+/// Waits for a part of a response until `deadline`.
 async fn before<T>(
     deadline: Instant,
     part: impl Future<Output = reqwest::Result<T>>,
@@ -252,7 +267,8 @@ async fn before<T>(
     }
 }
 
-/// Reads the rest of an unused answer, if it is short, so that the next request can reuse the connection.
+/// Reads the rest of an unused response if it is short, so that the next request can reuse the
+/// connection.
 async fn drain(mut response: reqwest::Response) {
     let rest = async {
         for _ in 0..DRAINED_CHUNKS {
@@ -261,7 +277,7 @@ async fn drain(mut response: reqwest::Response) {
             }
         }
     };
-    // If it does not arrive at once, a new connection is cheaper than waiting.
+    // A new connection is cheaper than a longer wait.
     let _ = timeout(Duration::from_millis(200), rest).await;
 }
 
@@ -280,7 +296,7 @@ impl Api for Client {
         let connector = self.connector.read(load, self.config.timeout).await;
         let connections = match connector {
             Some(connector) => connector.and_then(Connections::new).map_err(|error| {
-                let hint = "correct it: the next poll reads it again";
+                let hint = "correct it; the next poll reads it again";
                 Failure::new(error.to_string(), hint)
             }),
             None => Err(Failure::new(
@@ -325,14 +341,14 @@ mod tests {
         load(&Options::default(), &variables).unwrap().api
     }
 
-    /// A client that may send a request each second.
+    /// Returns a client that may send one request a second.
     pub(super) fn client() -> Client {
         Client::new(&config("k3y"), Arc::new(Instruments::of_one_poll())).unwrap()
     }
 
-    /// A key file that hangs occupies a thread of its reader.
     #[test]
-    fn a_reload_keeps_the_reader_of_a_key_that_did_not_change() {
+    fn a_reload_keeps_the_reader_of_an_unchanged_key() {
+        // A key file that hangs blocks a thread of its reader.
         let client = client();
         let same = client.reconfigured(&config("k3y")).unwrap();
         assert!(Arc::ptr_eq(&client.key, &same.key));

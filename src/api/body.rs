@@ -1,4 +1,4 @@
-//! The body of a response: its Content-Encoding and the limit of its size.
+//! The body of a response, its Content-Encoding and its size limit.
 
 use super::error::RequestError;
 use crate::domain::Reason;
@@ -6,8 +6,8 @@ use flate2::write::MultiGzDecoder;
 use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 use std::io::{self, Write};
 
-/// A body that is being received. It is decompressed as it arrives, so that a body beyond the limit
-/// is refused without being held.
+/// A partly received body. Chunks are decompressed on arrival, so that a body beyond the limit
+/// never fills the memory.
 #[derive(Debug)]
 pub enum Body {
     Plain(Limited),
@@ -23,7 +23,8 @@ pub struct Limited {
 }
 
 impl Body {
-    /// Begins the body of a response with these headers, of at most `limit` bytes decompressed.
+    /// Creates the empty body of a response with these headers, for at most `limit` decompressed
+    /// bytes.
     pub fn new(headers: &HeaderMap, limit: u64) -> Result<Self, RequestError> {
         let bytes = Limited {
             bytes: Vec::new(),
@@ -49,7 +50,7 @@ impl Body {
         }
     }
 
-    /// Adds the next piece, as it was received.
+    /// Adds the next chunk in its original encoding.
     pub fn push(&mut self, piece: &[u8]) -> Result<(), RequestError> {
         let limit = self.limit();
         let written = match self {
@@ -60,7 +61,7 @@ impl Body {
             io::ErrorKind::FileTooLarge => too_large(limit),
             _ => RequestError::new(
                 Reason::Decode,
-                "the body is not the gzip that it says it is",
+                "the body is not valid gzip, although Content-Encoding says gzip",
             ),
         })
     }
@@ -76,17 +77,17 @@ impl Body {
         self.decompressed().limit
     }
 
-    /// Returns how many decompressed bytes there are so far.
+    /// Returns the number of decompressed bytes so far.
     pub fn len(&self) -> usize {
         self.decompressed().bytes.len()
     }
 
-    /// Ends the body, and returns it.
+    /// Returns the complete body, decompressed.
     pub fn finish(self) -> Result<Vec<u8>, RequestError> {
         let limit = self.limit();
         match self {
             Self::Plain(bytes) => Ok(bytes.bytes),
-            // What the decoder still buffers is written now.
+            // The decoder writes its buffered rest, which can exceed the limit too.
             Self::Gzip(gzip) => match gzip.finish() {
                 Ok(bytes) => Ok(bytes.bytes),
                 Err(error) => Err(match error.kind() {
@@ -98,13 +99,13 @@ impl Body {
     }
 }
 
-/// The error of a body that is larger than `limit` bytes.
+/// Returns the error of a body that is larger than `limit` bytes.
 pub fn too_large(limit: u64) -> RequestError {
     let how = format!("the body is larger than {limit} bytes");
     RequestError::new(Reason::TooLarge, how)
 }
 
-/// The error of a body in an encoding that was not asked for.
+/// Returns the error of a body in another encoding than Accept-Encoding allows.
 fn unreadable(encoding: &str) -> RequestError {
     let how = format!("the body is encoded as {encoding}, which was not asked for");
     let mut error = RequestError::new(Reason::Decode, how);
@@ -112,7 +113,7 @@ fn unreadable(encoding: &str) -> RequestError {
     error
 }
 
-/// The name of a registered encoding; a text of the API's own is never shown.
+/// Returns the name of a known encoding. Errors never quote other text of the API.
 fn known(name: &[u8]) -> &'static str {
     ["br", "zstd", "deflate", "compress", "gzip", "x-gzip"]
         .into_iter()
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_read_by_any_of_its_names_and_with_several_members() {
+    fn gzip_is_read_under_both_names_and_with_several_members() {
         let (first, second) = (gzip("[1,"), gzip("2]"));
         let both = [first.clone(), second.clone()].concat();
         for encoding in ["gzip", "GZIP", "x-gzip", "identity, X-Gzip"] {
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encoding_that_was_not_asked_for_is_named() {
+    fn an_unexpected_encoding_is_named() {
         for (encoding, name) in [
             ("br", "br"),
             ("ZSTD", "zstd"),
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compressed_body_is_bounded_whole_and_intact() {
+    fn a_large_truncated_or_corrupt_gzip_body_is_refused() {
         let reason = |pieces: &[&[u8]]| receive("gzip", pieces).unwrap_err().reason;
         assert_eq!(reason(&[&gzip(&" ".repeat(101))]), Reason::TooLarge);
         let whole = gzip("[1, 2]");

@@ -1,4 +1,4 @@
-//! What one poll may still request: the retry budget, and what ends the poll for all of its requests.
+//! The retry budget of a poll, and its early end.
 
 use super::error::{ApiError, PollEnd};
 use crate::{
@@ -8,14 +8,15 @@ use crate::{
 use std::sync::{Arc, Mutex};
 use tokio::sync::SetOnce;
 
-/// Retries that every poll may make in addition to a fifth of its requests.
+/// The retries that every poll may make in addition to a fifth of its requests.
 const FREE_RETRIES: u32 = 10;
 
-/// What one poll may still request.
+/// The retry budget of one poll, and the reason for its early end.
 #[derive(Debug, Default)]
 pub struct Budget {
+    /// Guards the counts; never held across an await.
     counts: Mutex<Counts>,
-    /// Why the poll must end.
+    /// Set once the poll must end.
     end: SetOnce<PollEnd>,
 }
 
@@ -26,7 +27,7 @@ struct Counts {
 }
 
 impl Budget {
-    /// Allows no more requests in this poll; the first reason is kept.
+    /// Ends the poll for all of its requests. Keeps the first reason.
     pub fn end_poll(
         &self,
         reason: PollFailure,
@@ -39,26 +40,28 @@ impl Budget {
         ApiError::PollEnded(end)
     }
 
-    /// Waits, unless the poll must end before that is over.
+    /// Waits for `wait`, unless the poll ends first.
+    ///
+    /// Cancel safe if `wait` is.
     pub async fn unless_ended<T>(&self, wait: impl Future<Output = T>) -> Result<T, ApiError> {
         let end = tokio::select! {
             biased;
             end = self.end.wait() => end,
             waited = wait => match self.end.get() {
                 None => return Ok(waited),
-                // While it waited.
+                // The poll ended in the same moment.
                 Some(end) => end,
             },
         };
         Err(ApiError::PollEnded(end.clone()))
     }
 
-    /// A request is sent for the first time.
+    /// Counts a request that is sent for the first time.
     pub fn count_request(&self) {
         lock(&self.counts).requests += 1;
     }
 
-    /// Whether one more retry may be made; if so, it counts as made.
+    /// Takes one retry from the budget, and returns whether there was one left.
     pub fn take_retry(&self) -> bool {
         let mut counts = lock(&self.counts);
         let allowed = counts.retries < FREE_RETRIES + counts.requests / 5;
@@ -72,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn retries_are_a_fifth_of_the_requests_and_ten() {
+    fn retries_are_limited_to_ten_and_a_fifth_of_the_requests() {
         let budget = Budget::default();
         for _ in 0..50 {
             budget.count_request();
@@ -81,7 +84,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_when_the_poll_ends_learns_why() {
+    async fn a_waiting_request_gets_the_reason_for_the_end_of_the_poll() {
         let budget = Budget::default();
         let end = async { budget.end_poll(PollFailure::Held, "enough", "wait") };
         let waiting = budget.unless_ended(std::future::pending::<()>());

@@ -1,4 +1,4 @@
-//! What can go wrong with a request to the API, by what the caller does next.
+//! Errors of requests to the API, with variants for the next step of the caller.
 
 use super::wire::DecodeError;
 use crate::{
@@ -8,16 +8,17 @@ use crate::{
 use reqwest::{StatusCode, Url};
 use std::{error::Error, io, iter::successors, time::Duration};
 
-/// What to do about a listing that cannot go on.
+/// The hint for a listing with a bad cursor.
 pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's operators";
 
-/// Why a request to the API has no usable answer. No failure holds the key, or anything that the API sent.
+/// The reason why a request to the API has no usable answer. Failures never quote the key or text
+/// of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiError {
-    /// The API works, but this resource cannot be read: keep what was known of it.
+    /// The API works, but this resource cannot be read. The caller keeps its last known data.
     Failed(RequestFailure),
-    /// As many `requests` in a row failed in a way that suggests an outage of the API, or of the way
-    /// to it: the poll's circuit breaker decides whose failure it is.
+    /// The last of `requests` for the resource failed in a way that suggests an outage of the API or
+    /// of the network. The circuit breaker decides whether the API or the resource is to blame.
     Unreachable {
         failure: RequestFailure,
         requests: u32,
@@ -53,26 +54,26 @@ impl ApiError {
     }
 }
 
-/// How one request failed.
+/// The failure of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestError {
     pub reason: Reason,
-    /// How it failed, in words: `the answer has status 503 Service Unavailable`.
+    /// The failure in words, such as `the answer has status 503 Service Unavailable`.
     pub how: String,
-    /// What to do about it.
+    /// The next step for the operator.
     pub hint: &'static str,
-    /// Whether the same request may succeed if it is sent again.
+    /// `true` if a retry may succeed.
     pub retry: bool,
     /// The status of the response, if there was one.
     pub status: Option<StatusCode>,
-    /// Whether the connection was closed before a response began, as an idle one that the server
-    /// had closed already.
+    /// `true` if the connection closed before the response began, as when the server has just
+    /// closed an idle connection.
     pub is_closed_early: bool,
-    /// How long the API asks for no requests.
+    /// The hold that Retry-After demands.
     pub retry_after: Option<Duration>,
 }
 
-/// How hyper-util's error of a proxy begins, whose type is private.
+/// The beginning of hyper-util's message about a proxy. The type of that error is private.
 const TUNNEL: &str = "tunnel error: ";
 
 impl RequestError {
@@ -92,7 +93,7 @@ impl RequestError {
         }
     }
 
-    /// An answer that cannot be decoded.
+    /// Creates the error of a response that cannot be decoded.
     pub fn decode(error: &DecodeError) -> Self {
         let reason = match error {
             DecodeError::Html | DecodeError::NotAnArray(_) => Reason::Decode,
@@ -107,7 +108,7 @@ impl RequestError {
         failed
     }
 
-    /// An answer whose status is not 200.
+    /// Creates the error of a response whose status is not 200.
     pub fn status(status: StatusCode, retry_after: Option<Duration>) -> Self {
         let reason = match status.as_u16() {
             300..400 => Reason::Redirect,
@@ -117,7 +118,7 @@ impl RequestError {
             429 => Reason::RateLimited,
             400..500 => Reason::ClientError,
             500..600 => Reason::ServerError,
-            // The specification knows no other 2xx.
+            // The specification has no other 2xx than 200.
             _ => Reason::Decode,
         };
         let retry = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
@@ -129,15 +130,17 @@ impl RequestError {
         }
     }
 
-    /// The same with the hint for that operation: a failed listing may concern the complete account.
+    /// Returns the error with the hint for `operation`. A failed listing may concern the whole
+    /// account.
     pub fn of(mut self, operation: Operation) -> Self {
         if operation == Operation::ListRepositories {
             self.hint = match self.reason {
                 Reason::NotFound => {
-                    "set api.base_url to what stands before /v1 in the API's addresses"
+                    "set api.base_url to the part before /v1 in the API's addresses"
                 }
                 Reason::Forbidden => {
-                    "give the account of the key access to the API, or use the key of another account"
+                    "give the account of the key access to the API, or use the key of another \
+                     account"
                 }
                 _ => self.hint,
             };
@@ -145,7 +148,7 @@ impl RequestError {
         self
     }
 
-    /// A request that got no answer, or an incomplete body.
+    /// Creates the error of a request without a response, or with an incomplete body.
     pub fn transport(error: &reqwest::Error) -> Self {
         let is_body = error.is_body() || error.is_decode();
         let reason = if find_source::<rustls::Error>(error).is_some() {
@@ -161,7 +164,7 @@ impl RequestError {
             Reason::Connect
         };
         let mut failed = Self::new(reason, innermost(error));
-        // Checked first, since the failed TLS may be that of the proxy.
+        // The proxy comes first, because a TLS failure may be that of the proxy.
         if let Some(tunnel) = causes(error)
             .map(ToString::to_string)
             .find(|cause| cause.starts_with(TUNNEL))
@@ -179,8 +182,8 @@ impl RequestError {
         failed
     }
 
-    /// Whether the failure suggests an outage of the API, or of the way to it. Then it says nothing
-    /// about the requested resource, and further requests would only add to the load.
+    /// Returns whether the failure suggests an outage of the API or of the network. Such a failure
+    /// says nothing about the requested resource, and further requests would only add load.
     fn suggests_outage(&self) -> bool {
         matches!(
             self.reason,
@@ -194,7 +197,7 @@ impl RequestError {
         )
     }
 
-    /// Why so many requests for `url` have no answer.
+    /// Returns the error of `requests` for `url` of which this one was the last.
     pub fn into_api_error(self, url: &Url, requests: u32) -> ApiError {
         let suggests_outage = self.suggests_outage();
         let failure = RequestFailure {
@@ -218,85 +221,97 @@ fn hint(reason: Reason) -> &'static str {
             "set api.base_url to the address that the API redirects to; redirects are not followed"
         }
         Reason::Unauthorized => {
-            "check the key that api.key_file or api.key gives, or create a new one in the account's settings"
+            "check the key in api.key_file or api.key, or create a new key in the account's \
+             settings"
         }
         Reason::Forbidden => {
-            "give the account of the key access, or leave out with filter.exclude what it may not read"
+            "give the account of the key access, or leave the repository out with filter.exclude"
         }
         Reason::NotFound => {
-            "it may just have been removed; if this persists, check whether the API has changed"
+            "the repository may just have been removed; if this persists, check whether the API \
+             has changed"
         }
         Reason::RateLimited => "lower api.requests_per_second or raise poll.interval",
         Reason::ClientError => "check api.base_url and whether the API has changed",
-        Reason::ServerError => "the API itself fails: nothing to do here but wait",
+        Reason::ServerError => "wait, or ask the API's operators: the API itself fails",
         Reason::TooLarge => {
-            "raise api.max_response_size, or lower api.page_size if it is the listing"
+            "raise api.max_response_size, or lower api.page_size if the listing is too large"
         }
         Reason::Truncated => "check what cuts the API's answers short, such as a proxy",
         Reason::Decode => {
-            "check that api.base_url is the API and not a page or proxy; or the API has changed"
+            "check that api.base_url is the address of the API, not of a website or a proxy, and \
+             whether the API has changed"
         }
         Reason::Cursor => CURSOR_HINT,
     }
 }
 
-/// How it failed, and the hint; `innermost` is why there is no connection, if there is none.
+/// Returns the failure in words and the hint for an error of the proxy. `innermost` is the reason
+/// why there is no connection to the proxy.
 fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
     match tunnel {
         "proxy authorization required" => (
-            "the proxy of HTTPS_PROXY asks for a user and a password".to_owned(),
+            "the proxy in HTTPS_PROXY asks for a user and a password".to_owned(),
             "set HTTPS_PROXY to http://user:password@host:port",
         ),
         "unsuccessful" => (
-            "the proxy of HTTPS_PROXY refuses to connect to it".to_owned(),
+            "the proxy in HTTPS_PROXY refuses to connect to the API".to_owned(),
             "allow the host of api.base_url in the proxy, or put it into NO_PROXY to bypass it",
         ),
         _ => (
-            format!("the proxy of HTTPS_PROXY cannot be used ({innermost})"),
-            "check HTTPS_PROXY and that the proxy runs, or put the host of api.base_url into NO_PROXY to bypass it",
+            format!("the proxy in HTTPS_PROXY cannot be used ({innermost})"),
+            "check HTTPS_PROXY and that the proxy runs, or put the host of api.base_url into \
+             NO_PROXY to bypass it",
         ),
     }
 }
 
-/// Sets the hint that fits the failed TLS handshake.
+/// Sets the hint, and sometimes the words, for a failed TLS handshake.
 fn of_tls(failed: &mut RequestError, error: &rustls::Error) {
     use rustls::{AlertDescription as Alert, CertificateError as Bad, Error};
     failed.hint = match error {
         Error::InvalidMessage(_) => {
-            failed.how = "the server there does not speak TLS".into();
+            failed.how = "the server at this address does not speak TLS".into();
             "check the scheme and the port of api.base_url"
         }
         Error::AlertReceived(Alert::CertificateRequired) => {
             failed.how = "the server demands a client certificate".into();
-            "the exporter has none: use an address of the API that takes the key alone"
+            "use an address of the API that accepts the key alone: the exporter has no certificate"
         }
         Error::AlertReceived(Alert::HandshakeFailure | Alert::ProtocolVersion)
         | Error::PeerIncompatible(_) => {
             failed.how = format!(
-                "no common TLS version or cipher suite, or the server demands a client certificate ({error})"
+                "no common TLS version or cipher suite, or the server demands a client certificate \
+                 ({error})"
             );
-            "let the server offer TLS 1.3, or TLS 1.2 with ECDHE and AES-GCM or ChaCha20, and demand no client certificate"
+            "let the server offer TLS 1.3, or TLS 1.2 with ECDHE and AES-GCM or ChaCha20, and \
+             demand no client certificate"
         }
         Error::InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => {
-            "renew the certificate of the API's server; if it is valid, set the clock of this machine"
+            "renew the certificate of the API's server; if it is valid, set the clock of this \
+             machine"
         }
         Error::InvalidCertificate(Bad::NotValidYet | Bad::NotValidYetContext { .. }) => {
-            "set the clock of this machine; if it is right, wait until the certificate of the API's server is valid"
+            "set the clock of this machine; if it is right, wait until the certificate of the \
+             API's server is valid"
         }
         Error::InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
-            "set api.base_url to a name that the certificate is for, or let the API's server present one for this name"
+            "set api.base_url to a name in the certificate, or let the API's server present a \
+             certificate for this name"
         }
         Error::InvalidCertificate(Bad::UnknownIssuer) => {
-            "put the certificate of the authority that issued it into api.ca_file; a self-signed one itself"
+            "put the certificate of its issuer into api.ca_file, or the certificate itself if it \
+             is self-signed"
         }
         Error::InvalidCertificate(Bad::InvalidPurpose | Bad::InvalidPurposeContext { .. }) => {
-            "let the API's server present a certificate for servers (extended key usage serverAuth)"
+            "let the API's server present a certificate for servers (extended key usage \
+             serverAuth)"
         }
         _ => failed.hint,
     };
 }
 
-/// Whether the connection was reset.
+/// Returns whether the connection was reset.
 fn is_reset(error: &hyper::Error) -> bool {
     let error = error
         .source()
@@ -309,7 +324,7 @@ fn is_reset(error: &hyper::Error) -> bool {
     })
 }
 
-/// Whether the body is badly encoded, as opposed to being cut short.
+/// Returns whether the body is corrupt, not just cut short.
 fn is_corrupt(error: &reqwest::Error) -> bool {
     find_source::<io::Error>(error).is_some_and(|error| {
         matches!(
@@ -319,7 +334,8 @@ fn is_corrupt(error: &reqwest::Error) -> bool {
     })
 }
 
-/// Its causes, from the outside in; also those that I/O errors wrap, which they hide.
+/// Returns the causes of an error from the outside in, with the errors that I/O errors wrap and
+/// skip in `source`.
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     successors(error.source(), |&error| {
         let io = error.downcast_ref::<io::Error>();
@@ -330,17 +346,17 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)
     })
 }
 
-/// The first cause of that type.
+/// Returns the outermost cause of type `E`.
 fn find_source<E: Error + 'static>(error: &reqwest::Error) -> Option<&E> {
     causes(error).find_map(<dyn Error>::downcast_ref)
 }
 
-/// The innermost cause; the outer ones only say that a request failed.
+/// Returns the innermost cause. The outer causes only say that a request failed.
 fn innermost(error: &reqwest::Error) -> String {
     if error.is_timeout() && error.is_connect() {
         return "no connection within api.connect_timeout".to_owned();
     }
-    // reqwest's own error would print the URL, which is in the surrounding message already.
+    // reqwest's own error would repeat the URL of the surrounding message.
     let cause = causes(error)
         .last()
         .filter(|cause| !cause.is::<reqwest::Error>());

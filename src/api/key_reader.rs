@@ -1,19 +1,19 @@
-//! Files that are read again for each poll: the API key and the trusted certificates.
+//! The files that each poll reads again: the API key and the trusted certificates.
 
 use crate::config::{KeyError, KeySource, read_key};
 use secrecy::SecretString;
 use std::time::Duration;
 use tokio::{sync::Mutex, task::JoinHandle, time::timeout};
 
-/// Reads files off the runtime: a disk that does not respond blocks only one thread, however often
-/// they are read.
+/// A reader of files off the runtime. A disk that does not respond blocks at most one thread of it.
 #[derive(Debug)]
 pub struct FileReader<T> {
-    /// The read that has not returned yet. Guards against a second thread that waits for the disk.
+    /// The read that timed out and has not returned yet. Held while a read is waited for, so that
+    /// only one thread waits for the disk.
     pending: Mutex<Option<JoinHandle<T>>>,
 }
 
-/// Reads the API key.
+/// A reader of the API key.
 #[derive(Debug)]
 pub struct KeyReader {
     source: KeySource,
@@ -34,7 +34,7 @@ impl KeyReader {
         Self { source, file }
     }
 
-    /// Waits at most `limit` for the key.
+    /// Reads the key, and waits for it at most for `limit`.
     pub async fn read(&self, limit: Duration) -> Result<SecretString, KeyError> {
         let source = self.source.clone();
         let read = self.file.read(move || read_key(&source), limit).await;
@@ -48,15 +48,15 @@ impl KeyReader {
 }
 
 impl<T: Send + 'static> FileReader<T> {
-    /// Waits at most `limit` for `read`, or for one that was begun before and has not returned yet.
-    /// Returns `None` if that takes longer.
+    /// Waits at most `limit` for `read`, or for an earlier read that has not returned yet. Returns
+    /// `None` after `limit`.
     pub async fn read(
         &self,
         read: impl FnOnce() -> T + Send + 'static,
         limit: Duration,
     ) -> Option<T> {
         let mut pending = self.pending.lock().await;
-        // A result that came after its timeout may be out of date.
+        // A read that returned after its timeout may be out of date.
         let unfinished = pending.take().filter(|reading| !reading.is_finished());
         let mut reading = unfinished.unwrap_or_else(|| tokio::task::spawn_blocking(read));
         match timeout(limit, &mut reading).await {
@@ -80,7 +80,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn a_read_that_hangs_is_waited_for_again_and_not_begun_again() {
+    async fn a_read_that_hangs_is_resumed_and_not_repeated() {
         let reader = FileReader::default();
         let begun = Arc::new(AtomicUsize::new(0));
         let (go_on, hangs) = mpsc::channel::<()>();
@@ -97,13 +97,14 @@ mod tests {
         for _ in 0..3 {
             assert!(read(Duration::from_millis(10)).await.is_none());
         }
-        // The read is taken up before it comes back: one that came back in between would count as out of date.
+        // The next call resumes the read while it still hangs; a result from between two calls
+        // would be out of date.
         let (key, ()) = tokio::join!(read(Duration::from_secs(30)), async {
             go_on.send(()).unwrap();
         });
         assert_eq!(key, Some("k3y"));
         assert_eq!(begun.load(Ordering::SeqCst), 1);
         assert_eq!(read(Duration::from_secs(30)).await, Some("k3y"));
-        assert_eq!(begun.load(Ordering::SeqCst), 2, "the next one reads anew");
+        assert_eq!(begun.load(Ordering::SeqCst), 2, "the next call reads again");
     }
 }

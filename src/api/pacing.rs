@@ -1,14 +1,14 @@
 //! The pace of requests: the configured rate, the lower rate that the API allows, and the hold that
 //! Retry-After asks for. All three outlive polls and reloads.
 //!
-//! An exporter that hammers a failing API gets its key revoked, so every request, including retries,
-//! waits here for its permit.
+//! An exporter that hammers a failing API gets its key revoked, so every request, including
+//! retries, waits here for its permit.
 //!
 //! # Additive increase, multiplicative decrease
 //!
-//! The API does not say how many requests it allows. A response that refuses a request for its pace
-//! halves the rate, once for all requests that were in flight then. Each [`ANSWERS_PER_STEP`] requests
-//! that are answered raise it by [`STEP`], up to the configured rate.
+//! The API does not document its rate limit. A response that refuses a request for its pace halves
+//! the rate, once for all requests that were in flight at that time. Every [`ANSWERS_PER_STEP`]
+//! answers raise the rate by [`STEP`], up to the configured rate.
 
 use crate::{domain::snapshot::Pace, support::lock::lock};
 use std::{sync::Mutex, time::Duration};
@@ -17,35 +17,38 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// How much lateness of a permit the next ones may catch up: more than the timer's granularity, but no burst.
+/// The delay of a permit that later permits may catch up: above the timer's granularity of 1 ms,
+/// but too short for a burst.
 const CATCH_UP: Duration = Duration::from_millis(10);
 
-/// The lowest rate that the API can slow requests down to, in requests a second: one in 10 s.
+/// The lowest rate that refusals lead to, in requests a second: one in 10 s.
 const LOWEST_RATE: f64 = 0.1;
-/// By how much the rate rises at once, in requests a second.
+/// The step by which the rate rises, in requests a second.
 const STEP: f64 = 0.1;
-/// How many requests have to be answered before the rate rises: recovery from the lowest rate to the
-/// default of 10 takes about 10 minutes of requests.
+/// The number of answers for a step of the rate. Recovery from the lowest rate to the default of 10
+/// takes about 10 minutes of requests.
 const ANSWERS_PER_STEP: u32 = 10;
-/// The rate, in requests a second, from which on an unlimited one is slowed down, and at which it is
-/// unlimited again.
+/// The rate, in requests a second, that stands for an unlimited rate: the first refusal halves it,
+/// and a rate that reaches it is unlimited again.
 const UNLIMITED: f64 = 100.0;
-/// How many refusals in a row at the lowest rate show that waiting does not help.
+/// The number of 429s in a row at the lowest rate after which waiting is hopeless.
 const MOST_REFUSALS: u32 = 10;
 
-/// Spaces all requests out, and holds them while the API asks for it.
+/// The pacer of all requests: it spaces them out, and holds them while Retry-After asks for it.
 #[derive(Debug)]
 pub struct Pacer {
     /// The time from one request to the next.
     spacing: watch::Sender<Duration>,
     /// Guards the rates; never held across an await.
     rates: Mutex<Rates>,
-    /// When the last request was due. Requests queue for this lock; a cancelled one leaves the queue and takes no permit.
+    /// The due time of the last request. Requests queue for this lock; a cancelled request leaves
+    /// the queue without a permit.
     last_permit: tokio::sync::Mutex<Option<Instant>>,
+    /// Guards the end of the hold; never held across an await.
     held_until: Mutex<Option<Instant>>,
 }
 
-/// The rates of requests, each in requests a second.
+/// The configured and the current rate, in requests a second.
 #[derive(Debug)]
 struct Rates {
     /// `api.requests_per_second`; `None` is unlimited.
@@ -60,29 +63,29 @@ struct Slowed {
     rate: f64,
     /// The highest rate that the API is known to allow.
     allowed: f64,
-    /// When the rate was last halved.
+    /// The time at which the rate was last halved.
     halved_at: Instant,
     /// The status of the last refusal.
     status: u16,
-    /// Requests answered since the rate last changed.
+    /// The number of answers since the last refusal or rise of the rate.
     answered: u32,
-    /// Whether any request was answered since the rate was last halved.
+    /// `true` if a request was answered since the rate was last halved.
     has_answered: bool,
-    /// Refusals in a row since the rate is the lowest.
+    /// The number of 429s in a row at the lowest rate.
     refused_at_lowest: u32,
 }
 
-/// What a refused request means for the poll.
+/// The consequence of a refused request for the poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// The rate is low enough, or was lowered: the request can be sent again.
+    /// The rate was lowered, or is low enough: the request can be sent again.
     Slowed,
     /// Even the lowest rate is refused.
     Hopeless,
 }
 
 impl Rates {
-    /// The rate from which a first refusal slows down.
+    /// Returns the rate that the first refusal halves.
     fn full(&self) -> f64 {
         self.configured.unwrap_or(UNLIMITED)
     }
@@ -91,7 +94,7 @@ impl Rates {
         self.full().min(LOWEST_RATE)
     }
 
-    /// The time from one request to the next.
+    /// Returns the time from one request to the next.
     fn spacing(&self) -> Duration {
         let slowed = self.slowed.map(|slowed| slowed.rate.min(self.full()));
         slowed.or(self.configured).map_or(Duration::ZERO, |rate| {
@@ -100,8 +103,9 @@ impl Rates {
         })
     }
 
-    /// Halves the rate, unless it was halved after the request was sent, or is the lowest. A 503
-    /// may also be an outage: without an answer since the last time, it halves nothing.
+    /// Halves the rate, unless it is the lowest, or was halved after the request was sent. A 503
+    /// may also come from an outage, and therefore halves the rate only if a request was answered
+    /// since the last time.
     fn refuse(&mut self, sent_at: Instant, status: u16) -> Refusal {
         let (full, lowest) = (self.full(), self.lowest());
         let slowed = self.slowed.get_or_insert(Slowed {
@@ -151,7 +155,7 @@ impl Rates {
             slowed.answered = 0;
             slowed.allowed = slowed.allowed.max(slowed.rate);
             slowed.rate += STEP;
-            // Steps are no exact binary numbers.
+            // The sum of steps is not exact in binary.
             if slowed.rate + STEP / 2.0 >= full {
                 self.slowed = None;
             }
@@ -159,11 +163,11 @@ impl Rates {
     }
 }
 
-/// 429.
+/// The status with which an API limits the rate; any other refusal may be an outage.
 const TOO_MANY_REQUESTS: u16 = 429;
 
 impl Pacer {
-    /// A pacer of `configured` requests a second; `None` is unlimited.
+    /// Creates a pacer of `configured` requests a second; `None` is unlimited.
     pub fn new(configured: Option<f64>) -> Self {
         let rates = Rates {
             configured,
@@ -177,17 +181,17 @@ impl Pacer {
         }
     }
 
-    /// Changes the configured rate, also for requests that are already waiting.
+    /// Changes the configured rate, even for requests that already wait.
     pub fn configure(&self, configured: Option<f64>) {
         self.change(|rates| rates.configured = configured);
     }
 
-    /// Notes that the API refused a request for its pace, with this status.
+    /// Records that the API refused a request for its pace, with this status.
     pub fn refused(&self, sent_at: Instant, status: u16) -> Refusal {
         self.change(|rates| rates.refuse(sent_at, status))
     }
 
-    /// Notes that the API answered a request.
+    /// Records that the API answered a request.
     pub fn answered(&self) {
         self.change(Rates::answer);
     }
@@ -217,20 +221,22 @@ impl Pacer {
         })
     }
 
-    /// Until when no request is sent; `None` if there is no hold.
+    /// Returns the end of the hold; `None` without one.
     pub fn held_until(&self) -> Option<Instant> {
         lock(&self.held_until).filter(|until| *until > Instant::now())
     }
 
-    /// Holds all requests for that long. A hold can be extended, not shortened.
+    /// Holds all requests for `duration`. A hold can be extended, not shortened.
     pub fn hold(&self, duration: Duration) {
         let until = Instant::now() + duration;
         let mut held_until = lock(&self.held_until);
         *held_until = held_until.max(Some(until));
     }
 
-    /// Waits until earlier requests have their permits, the spacing has passed, and there is no hold.
-    /// Returns when the request was permitted.
+    /// Waits for the permit of one request: until earlier requests have theirs, the spacing has
+    /// passed, and no hold is left. Returns the time of the permit.
+    ///
+    /// Cancel safe: a cancelled call takes no permit.
     pub async fn permit(&self) -> Instant {
         let mut last_permit = self.last_permit.lock().await;
         let mut spacing = self.spacing.subscribe();
@@ -238,13 +244,14 @@ impl Pacer {
             let due = last_permit
                 .map(|last| last + *spacing.borrow_and_update())
                 .max(self.held_until());
-            // The timer counts milliseconds, and would sleep up to one for a moment that has passed.
+            // The timer counts milliseconds, and would sleep up to 1 ms for a moment that has
+            // passed.
             let Some(due) = due.filter(|due| *due > Instant::now()) else {
                 break;
             };
             tokio::select! {
                 () = sleep_until(due) => {}
-                // A reload; the sender lives as long as this.
+                // The rate changed. The sender lives as long as the pacer.
                 _ = spacing.changed() => {}
             }
         }
@@ -275,7 +282,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_hold_that_begins_while_some_wait_holds_them_all() {
+    async fn a_new_hold_also_holds_requests_that_wait() {
         let pacer = Pacer::new(Some(10.0));
         let start = Instant::now();
         pacer.hold(Duration::from_secs(10));
@@ -291,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_that_is_given_up_takes_no_permit() {
+    async fn a_cancelled_request_takes_no_permit() {
         let pacer = Pacer::new(Some(1.0));
         let start = Instant::now();
         pacer.permit().await;
@@ -306,7 +313,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_a_reload_no_request_waits_for_the_rate_before_it() {
+    async fn a_reload_changes_the_rate_of_waiting_requests() {
         let pacer = Pacer::new(Some(0.001));
         let start = Instant::now();
         pacer.permit().await;
@@ -318,7 +325,7 @@ mod tests {
             pacer.permit().await;
             start.elapsed().as_secs()
         };
-        assert_eq!(tokio::join!(waiting, reload).0, 5, "that which waited");
+        assert_eq!(tokio::join!(waiting, reload).0, 5);
         pacer.permit().await;
         let later = start.elapsed();
         assert!(
@@ -346,7 +353,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_rate_rises_by_a_step_for_ten_answers_up_to_the_configured_one() {
+    async fn ten_answers_raise_the_rate_by_a_step_up_to_the_configured_rate() {
         let pacer = Pacer::new(Some(1.0));
         let sent_at = pacer.permit().await;
         pacer.refused(sent_at, 503);
@@ -365,7 +372,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_pace_that_is_forgotten_is_the_configured_one() {
+    async fn a_forgotten_pace_is_the_configured_one() {
         let pacer = Pacer::new(Some(10.0));
         let sent_at = pacer.permit().await;
         pacer.refused(sent_at, 503);
@@ -376,7 +383,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn ten_429_in_a_row_at_one_request_in_ten_seconds_are_hopeless() {
+    async fn ten_refusals_in_a_row_at_the_lowest_rate_are_hopeless() {
         let pacer = Pacer::new(None);
         let mut refusals = 0;
         loop {

@@ -44,9 +44,11 @@ fn variable_text(names: [&'static str; 2]) -> String {
     })
 }
 
-/// Whether `NO_PROXY` has an entry for `url`: `*`, an address, a block of addresses such as
-/// `10.0.0.0/8`, a domain with its subdomains, or `.domain` or `*.domain` for its subdomains only;
-/// each but a block may name a port. Loopback never goes through a proxy.
+/// Returns whether `url` bypasses the proxy. A loopback address always does.
+///
+/// An entry of `NO_PROXY` is `*`, an address, a block of addresses such as `10.0.0.0/8`, a domain
+/// with its subdomains, or `.domain` or `*.domain` for its subdomains only. Every entry except `*`
+/// and a block may name a port.
 fn is_bypassed(no_proxy: &str, url: &Url) -> bool {
     let port = url.port_or_known_default();
     let address = match url.host() {

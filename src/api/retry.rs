@@ -1,4 +1,4 @@
-//! How long to wait before a request is sent again: what Retry-After asks for, and backoff.
+//! The wait before a request is sent again: Retry-After and exponential backoff.
 
 use crate::support::clock::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
@@ -8,33 +8,34 @@ use std::time::{Duration, SystemTime};
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 
-/// How long to wait before attempt number `attempt` + 1: exponential, with full jitter.
+/// Returns the wait after attempt number `attempt`: exponential backoff with full jitter.
 pub fn backoff(attempt: u32) -> Duration {
     longest_backoff(attempt).mul_f64(fastrand::f64())
 }
 
 fn longest_backoff(attempt: u32) -> Duration {
-    // At most 10 attempts are made.
+    // The power fits: `api.max_attempts` is at most 10.
     (FIRST_BACKOFF * 2_u32.pow(attempt - 1)).min(LONGEST_BACKOFF)
 }
 
-/// The Retry-After of an answer: seconds, or an HTTP date (RFC 9110, 10.2.3); `None` for anything else.
+/// Returns the wait in the Retry-After header: seconds, or an HTTP date (RFC 9110, 10.2.3). Returns
+/// `None` for anything else.
 ///
-/// A date is measured against the answer's own Date, since the clocks of both sides may differ; against `now` only if
-/// there is none.
+/// A date counts from the Date header of the same response, because the clocks of both sides may
+/// differ. It counts from `now` only without such a header.
 pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let date = |value: &HeaderValue| parse_date(value.to_str().ok()?.trim());
     let value = headers.get(RETRY_AFTER)?;
     let text = value.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than fit are a very long time.
+        // A number that does not fit is a very long time.
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
     let sent_at = headers.get(DATE).and_then(date).unwrap_or(now);
     Some(date(value)?.duration_since(sent_at).unwrap_or_default())
 }
 
-/// When the answer was sent, by the clock of the API.
+/// Returns the Date header of a response: the time of sending by the API's clock.
 pub fn date(headers: &HeaderMap) -> Option<Timestamp> {
     let date = parse_date(headers.get(DATE)?.to_str().ok()?.trim())?;
     let since_1970 = date.duration_since(SystemTime::UNIX_EPOCH).ok()?;
@@ -58,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_date_of_an_answer_is_read_as_http_writes_it() {
+    fn the_date_header_is_an_http_date() {
         let date = |text: &str| date(&HeaderMap::from_iter([(DATE, text.parse().unwrap())]));
         let sent_at = Timestamp::from_millis(784_111_777_000);
         assert_eq!(date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(sent_at));
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_is_seconds_or_a_date_and_nothing_else() {
+    fn retry_after_is_seconds_or_an_http_date() {
         assert_eq!(seconds("120", None), Some(120));
         assert_eq!(seconds(" 0 ", None), Some(0));
         assert_eq!(seconds("99999999999999999999999", None), Some(u64::MAX));
@@ -78,8 +79,8 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_measured_against_the_date_of_the_answer() {
-        // The API's clock is a year ahead of ours.
+    fn a_retry_after_date_counts_from_the_date_header() {
+        // The API's clock is a year ahead.
         let date = Some("Mon, 06 Nov 1995 08:49:37 GMT");
         assert_eq!(seconds("Mon, 06 Nov 1995 08:50:37 GMT", date), Some(60));
         assert_eq!(seconds("Sun, 06 Nov 1994 08:50:37 GMT", date), Some(0));
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn backoff_doubles_up_to_its_bound() {
+    fn backoff_doubles_up_to_30_seconds() {
         let waits: Vec<_> = (1..=9)
             .map(|attempt| longest_backoff(attempt).as_millis())
             .collect();

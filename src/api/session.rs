@@ -1,4 +1,5 @@
-//! One poll's requests: each is sent until it is answered, or until that is impossible in this poll.
+//! The session of one poll: it repeats each request until the API answers, or the poll has to give
+//! up.
 
 use crate::api::{
     ApiError, Attempts, Client, Session,
@@ -22,15 +23,16 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// A hold longer than this ends the poll.
+/// The longest hold that a poll waits for. A longer hold ends the poll.
 const LONGEST_HOLD_WITHIN_POLL: Duration = Duration::from_secs(5 * 60);
 
 const REFUSED: &str = "the API refuses the key (status 401 Unauthorized)";
 
-/// How many answers in a row may be no success before a 503 is an outage, and not about the pace.
+/// The number of failures in a row after which a 503 counts as an outage, not as a refusal for the
+/// pace.
 const MOST_FAILURES_IN_ROW: u32 = 10;
 
-/// How many 503s of one request are about the pace.
+/// The number of 503s of one request that count as refusals for the pace.
 const MOST_UNAVAILABLE: u32 = 2;
 
 /// One poll of the API.
@@ -39,15 +41,17 @@ pub struct PollSession {
     client: Client,
     connections: Connections,
     budget: Budget,
-    /// The answers since the last success; `None` before the first. Never locked across an await.
+    /// The number of failures since the last success; `None` before the first success. Never locked
+    /// across an await.
     since_success: Mutex<Option<u32>>,
-    /// Locked for writing while a newer one is read, for which other requests wait. Not a mutex: requests that only look at
-    /// the key must never wait for each other, since `permit` takes a key that is not free for one that is being read.
+    /// The key. A request that reads a newer one holds the lock for writing, and all others wait.
+    /// With a mutex, requests would exclude each other, and `permit` would mistake one that copies
+    /// the key for one that reads a newer key.
     key: RwLock<SecretString>,
 }
 
-/// The HTTP client of a poll with its connections, replaced after a timeout: other idle connections
-/// may be as dead as the one that timed out.
+/// The connections of a poll. A timeout replaces them all, because other idle connections may be as
+/// dead as the one that timed out.
 #[derive(Debug)]
 pub struct Connections {
     connector: Connector,
@@ -55,7 +59,7 @@ pub struct Connections {
     current: Mutex<HttpClient>,
 }
 
-/// An HTTP client, and how many there were before it in this poll.
+/// An HTTP client, with the number of clients before it in this poll.
 #[derive(Debug, Clone)]
 struct HttpClient {
     http: reqwest::Client,
@@ -73,10 +77,10 @@ impl Connections {
         lock(&self.current).clone()
     }
 
-    /// Lets no further request use the connections of client `used`.
+    /// Replaces the client, unless another request has already replaced client number `used`.
     fn renew(&self, used: u32) {
         let mut current = lock(&self.current);
-        // Without a new client, the next request uses the old one.
+        // If no new client can be built, the next request uses the old one.
         if current.number == used
             && let Ok(http) = self.connector.client()
         {
@@ -86,25 +90,25 @@ impl Connections {
     }
 }
 
-/// The permission to send one request now.
+/// The permit to send one request now.
 #[derive(Debug, Clone)]
 pub struct Permit {
     pub key: SecretString,
     pub http: reqwest::Client,
-    /// The number of the client.
+    /// The number of the HTTP client.
     client: u32,
     at: Instant,
 }
 
-/// The requests so far for one page, or for one repository.
+/// The requests so far for one page or one repository.
 #[derive(Debug, Default)]
 struct Tries {
     requests: u32,
-    /// How many of them are none of the attempts that `api.max_attempts` counts.
+    /// The number of requests that `api.max_attempts` does not count.
     free: u32,
     has_new_key: bool,
     has_new_connection: bool,
-    /// How many 503s were taken to be about the pace.
+    /// The number of 503s that counted as refusals for the pace.
     unavailable: u32,
 }
 
@@ -125,10 +129,11 @@ impl PollSession {
         }
     }
 
-    /// Waits until a request may be sent.
+    /// Waits for the permit of a request.
     async fn permit(&self) -> Permit {
         loop {
-            // Before the permit: requests that waited for the key after theirs would all leave at once.
+            // Requests wait for the key before their permit. After it, they would all be sent at
+            // once.
             drop(self.key.read().await);
             let at = self.client.pacer.permit().await;
             if let Ok(key) = self.key.try_read() {
@@ -143,7 +148,7 @@ impl PollSession {
         }
     }
 
-    /// Requests `url` until there is an answer that `decode` understands, or until there can be none in this poll.
+    /// Requests `url` until `decode` accepts a response, or the poll has to give up.
     async fn get<T>(
         &self,
         operation: Operation,
@@ -163,7 +168,7 @@ impl PollSession {
         &self.client
     }
 
-    /// Sends a request again and again until it succeeds, or cannot in this poll.
+    /// Repeats a request until it succeeds, or the poll has to give up.
     pub async fn pursue<T, F: Future<Output = Result<T, RequestError>>>(
         &self,
         operation: Operation,
@@ -233,8 +238,8 @@ impl PollSession {
         *lock(&self.since_success) = Some(0);
     }
 
-    /// Whether the API refused a request for its pace: by a 429, or by a 503 while other requests
-    /// succeed. If so, all requests slow down, and this one may be sent again.
+    /// Returns whether the API refused a request for its pace: with a 429, or with a 503 while
+    /// other requests succeed. Slows all requests down if so; the request may then be sent again.
     fn is_about_pace(
         &self,
         error: &RequestError,
@@ -266,15 +271,15 @@ impl PollSession {
         }
     }
 
-    /// Whether a request failed because the server had closed its idle connection: then it may be
-    /// sent again, on a new one.
+    /// Returns whether a request failed because the server had closed its idle connection. The
+    /// request may then be sent again on a new connection.
     fn is_about_connection(
         &self,
         error: &RequestError,
         permit: &Permit,
         tries: &mut Tries,
     ) -> bool {
-        // Before the first success there was no idle connection.
+        // Until the first success, a closed connection is a failure of the API.
         let may_have_been_idle = lock(&self.since_success).is_some();
         if !error.is_closed_early || tries.has_new_connection || !may_have_been_idle {
             return false;
@@ -284,7 +289,7 @@ impl PollSession {
         true
     }
 
-    /// Counts the failure of one request, and ends the poll if it concerns all others.
+    /// Counts the failure of one request, and ends the poll if it concerns all requests.
     fn judge(&self, operation: Operation, error: &RequestError) -> Result<(), ApiError> {
         let client = &self.client;
         client.instruments.api_failure(operation, error.reason);
@@ -309,7 +314,7 @@ impl PollSession {
         Ok(())
     }
 
-    /// The meaning of an absent field.
+    /// Returns the meaning of an absent field.
     fn absent(&self) -> Absent {
         if self.client.config.omits_zeros {
             Absent::Zero
@@ -318,7 +323,8 @@ impl PollSession {
         }
     }
 
-    /// Whether there is another key than `refused`; reads the key file again if necessary.
+    /// Returns whether the key differs from `refused` by now. Reads the key file again if
+    /// necessary.
     async fn has_newer_key(&self, refused: &SecretString) -> Result<bool, ApiError> {
         let is_refused = |key: &SecretString| key.expose_secret() == refused.expose_secret();
         let mut key = self.key.write().await;
@@ -392,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_403_ends_the_poll_if_it_is_for_the_listing_and_a_repository_keeps_its_own() {
+    fn a_403_ends_the_poll_only_for_the_listing() {
         for (operation, stop) in [
             (Operation::ListRepositories, Some(PollFailure::Unauthorized)),
             (Operation::ListLanguages, None),
@@ -410,7 +416,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn requests_that_wait_for_the_key_leave_at_the_rate_and_not_into_a_hold() {
+    async fn requests_that_waited_for_the_key_obey_rate_and_hold() {
         let session = session();
         let start = Instant::now();
         let left = Mutex::new(Vec::new());

@@ -1,5 +1,5 @@
-//! An API in memory that allows so many requests a second, behind the real session: its pace, its
-//! retries and what ends a poll.
+//! An API in memory with a rate limit. Requests go through the real session, with its pace, its
+//! retries and its rules for the end of a poll.
 
 use super::{
     Api, ApiError, Attempts, Client, PollEnd, PollSession, Session, error::RequestError,
@@ -20,18 +20,17 @@ use std::{
 };
 use tokio::time::{Instant, sleep};
 
-/// How long each response takes.
+/// The time that each response takes.
 const LATENCY: Duration = Duration::from_millis(50);
 
-/// The way in which a request is refused.
+/// The response to a refused request.
 #[derive(Debug, Clone, Copy)]
 pub struct Refused {
     pub status: u16,
     pub retry_after: Option<Duration>,
 }
 
-/// An API that answers a request if the previous one that it answered is long enough ago, as nginx's
-/// `limit_req` does.
+/// An API that answers a request if its last answer is long enough ago, like nginx's `limit_req`.
 #[derive(Debug, Clone)]
 pub struct LimitedApi {
     client: Client,
@@ -41,13 +40,13 @@ pub struct LimitedApi {
 #[derive(Debug)]
 pub struct Server {
     pub repositories: u64,
-    /// In requests a second; 0 allows none.
+    /// The allowed rate in requests a second; 0 refuses all requests.
     pub allowed: f64,
     pub refused: Refused,
     answered_at: Option<Instant>,
-    /// All requests.
+    /// The number of all requests.
     pub requests: usize,
-    /// How often each repository was read.
+    /// The number of successful reads by repository.
     pub reads: BTreeMap<u64, usize>,
 }
 

@@ -1,8 +1,8 @@
 //! The connections to the API: certificates, proxy, timeouts.
 //!
-//! A [`Connector`] is made for each poll, so that a replaced `api.ca_file` or a renewed set of system
-//! roots is trusted without a reload. It speaks HTTP/1.1 only: a request over HTTP/2 shares its
-//! connection with all others, and a connection that went deaf would fail every retry.
+//! Each poll loads a new [`Connector`], so that a replaced `api.ca_file` and renewed system roots
+//! are trusted without a reload. Connections use HTTP/1.1 only: over HTTP/2 all requests share one
+//! connection, and a dead connection would fail every retry.
 
 use super::proxy::{ProxyError, https_proxy};
 use crate::{
@@ -22,16 +22,21 @@ use rustls::{
 };
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-/// How long a connection is kept idle: less than the 5 s after which some servers close theirs.
+/// The time for which an idle connection is kept: less than the 5 s after which some servers close
+/// theirs.
 const LONGEST_IDLE: Duration = Duration::from_secs(4);
 
-/// Why no request could ever be sent.
+/// The reason why no HTTP client can be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    #[error("api.ca_file: cannot read certificates from {path}: {why}; give a file of PEM certificates", path = path.display())]
+    #[error(
+        "api.ca_file: cannot read certificates from {path}: {why}; give a file of PEM certificates",
+        path = path.display()
+    )]
     CaFile { path: PathBuf, why: String },
     #[error(
-        "no trusted certificates were found on this system{}; install them (Debian: ca-certificates) or set api.ca_file",
+        "no trusted certificates were found on this system{}; install them (Debian: \
+         ca-certificates) or set api.ca_file",
         causes(.0)
     )]
     NoRoots(Vec<rustls_native_certs::Error>),
@@ -43,7 +48,7 @@ pub enum BuildError {
     Verifier(#[from] rustls::client::VerifierBuilderError),
 }
 
-/// Why the system's certificates could not be read, if known.
+/// Returns the reasons why the system's certificates could not be read, if there are any.
 fn causes(errors: &[rustls_native_certs::Error]) -> String {
     let causes: Vec<_> = errors.iter().map(ToString::to_string).collect();
     if causes.is_empty() {
@@ -53,10 +58,10 @@ fn causes(errors: &[rustls_native_certs::Error]) -> String {
     }
 }
 
-/// Makes HTTP clients that trust the same certificates and use the same proxy.
+/// A factory of HTTP clients that trust the same certificates and use the same proxy.
 #[derive(Debug, Clone)]
 pub struct Connector {
-    /// `None` where the API is reached without TLS.
+    /// `None` for an API without TLS.
     tls: Option<ClientConfig>,
     proxy: Option<Proxy>,
     connect_timeout: Duration,
@@ -80,7 +85,7 @@ impl Connector {
         })
     }
 
-    /// Makes a client without any open connection.
+    /// Creates a client without open connections.
     pub fn client(&self) -> Result<reqwest::Client, BuildError> {
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(self.tls.clone().unwrap_or_else(without_roots))
@@ -103,7 +108,7 @@ impl Connector {
     }
 }
 
-/// A configuration that trusts nothing: it is never used, but reqwest asks for one.
+/// Returns a TLS configuration that trusts nothing. reqwest asks for one even if it is never used.
 fn without_roots() -> ClientConfig {
     ClientConfig::builder()
         .with_root_certificates(RootCertStore::empty())
@@ -146,10 +151,10 @@ fn tls_config(config: &ApiConfig) -> Result<ClientConfig, BuildError> {
     Ok(tls)
 }
 
-/// Verifies the API's certificate: by its chain, or because it is itself in `api.ca_file`.
+/// A verifier of the API's certificate that also accepts a certificate in `api.ca_file` itself.
 ///
-/// webpki refuses an authority as a server's own certificate, and a plain `openssl req -x509` makes
-/// one. curl and Go accept it where it is itself trusted.
+/// webpki refuses a certificate authority as the certificate of a server, but a plain
+/// `openssl req -x509` creates such a certificate. curl and Go accept it if it is trusted itself.
 #[derive(Debug)]
 struct Verifier {
     chain: Arc<WebPkiServerVerifier>,
@@ -211,7 +216,7 @@ mod tests {
     };
     use rustls::CertificateError;
 
-    /// What the verifier says of a self-signed certificate that is itself in `api.ca_file`.
+    /// Verifies a self-signed certificate that is in `api.ca_file` itself.
     fn verify(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Result<(), Error> {
         let mut params = CertificateParams::new(["api.test".to_owned()]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -233,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_that_is_itself_trusted_is_accepted_for_its_time_name_and_use() {
+    fn a_trusted_authority_is_accepted_as_a_server_certificate() {
         assert_eq!(verify("api.test", |_| {}), Ok(()));
         let error = verify("other.test", |_| {}).unwrap_err();
         assert!(error.to_string().contains("other.test"), "{error}");

@@ -1,11 +1,19 @@
-//! Bytes to model: the only place that knows the JSON of the API.
+//! The wire format: the decoding of the API's JSON into domain types.
 //!
-//! An answer is an array of objects (API specification 2.1, 2.2). A bad entry or field costs only that entry or what
-//! depends on that field; only an answer that is not an array, or not JSON, fails completely. Unknown fields are ignored at
-//! any depth. A field that is null counts as missing; one that appears twice in an object is bad, since it is unclear which
-//! was meant. `null` in place of the array is an empty list: servers written in Go send it for one.
+//! # Tolerance
 //!
-//! Entries are read one by one, so that the bounds below also bound the memory that an answer takes, whatever it is made of.
+//! A response is an array of objects (API specification 2.1, 2.2). A response that is not JSON, or
+//! no array, fails as a whole. A bad entry costs only that entry, and a bad field only the data
+//! that depend on it:
+//!
+//! - Unknown fields are ignored at any depth.
+//! - A null field counts as missing.
+//! - A field that appears twice in an object is bad, because the right value is unclear.
+//! - `null` in place of the array is an empty list, as servers written in Go send it.
+//!
+//! # Memory
+//!
+//! Entries are read one by one, so that the bounds below also bound the memory of any response.
 
 use crate::{
     domain::{
@@ -21,18 +29,19 @@ use serde::{
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt, sync::Arc};
 
-/// The longest name and code, in bytes: a longer one is bad.
+/// The maximum length of a name or code, in bytes. A longer one is bad.
 const MAX_TEXT: usize = 1000;
-/// The most repositories of a page, and languages of a repository.
+/// The maximum number of repositories on a page.
 const MAX_REPOSITORIES: usize = 100_000;
+/// The maximum number of languages of a repository.
 const MAX_LANGUAGES: usize = 1000;
 
-/// Why an answer cannot be used.
+/// The reason why a response cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     #[error("the body is HTML instead of JSON: a maintenance page, a login or a proxy?")]
     Html,
-    /// The error's own text may quote the body, so only the place is shown.
+    /// The message holds only the position, because the text of the error may quote the body.
     #[error("the body is not a JSON array (line {}, column {})", .0.line(), .0.column())]
     NotAnArray(#[source] serde_json::Error),
     #[error("the body breaks off")]
@@ -50,7 +59,7 @@ pub enum Absent {
 }
 
 impl Absent {
-    /// Parses a field, or returns `zero` for an absent one that means it.
+    /// Parses a field, or returns `zero` for an absent field that stands for it.
     fn or<T>(self, raw: Option<&str>, zero: T, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
         match raw {
             None if self == Self::Zero => Some(zero),
@@ -58,7 +67,7 @@ impl Absent {
         }
     }
 
-    /// Counts an absent field, or the zero of one that is there.
+    /// Counts an absent field, or an explicit zero.
     fn count(self, raw: Option<&str>, is_zero: bool) -> ZeroCount {
         match self {
             Self::Unknown => ZeroCount {
@@ -73,7 +82,8 @@ impl Absent {
 /// Reads a page of the listing.
 ///
 /// # Errors
-/// The body is not a JSON array in UTF-8, or too large to be a page.
+///
+/// The body is not a JSON array in UTF-8, or has too many entries for a page.
 pub fn decode_page(body: &[u8], absent: Absent) -> Result<Page, DecodeError> {
     let mut page = Page::default();
     read_entries(body, |place, entry| {
@@ -90,7 +100,7 @@ pub fn decode_page(body: &[u8], absent: Absent) -> Result<Page, DecodeError> {
     Ok(page)
 }
 
-/// Adds one entry to the listing, and returns its id if that can be read.
+/// Adds one entry to the listing, and returns its id if it is valid.
 fn add_repository(
     listing: &mut Listing,
     place: usize,
@@ -141,7 +151,9 @@ fn add_repository(
 /// Reads the languages of a repository.
 ///
 /// # Errors
-/// The body is not a JSON array in UTF-8, or has more languages than a repository can have.
+///
+/// The body is not a JSON array in UTF-8, has too many languages for a repository, or fills the
+/// interner.
 pub fn decode_languages(
     body: &[u8],
     interner: &Interner,
@@ -153,13 +165,14 @@ pub fn decode_languages(
     })?;
     if is_full {
         return Err(DecodeError::TooMany(
-            "1,000 languages, or all repositories have more than 100,000 different ones, or 16 MiB of their codes and names",
+            "1,000 languages, or all repositories together have more than 100,000 languages or \
+             16 MiB of codes and names",
         ));
     }
     Ok(list)
 }
 
-/// Adds one entry to the list, and returns whether there is room for it.
+/// Adds one entry to the list. Returns `false` if there is no room for it.
 fn add_language(
     LanguageList {
         languages,
@@ -210,16 +223,17 @@ fn add_language(
     true
 }
 
-/// Whether a field that may be missing is there, but without a value that can be used.
+/// Returns whether an optional field is present, but has no usable value.
 fn is_bad(raw: Option<&str>, has_value: bool) -> bool {
     !has_value && !matches!(raw, None | Some("null"))
 }
 
-/// An integer, or a string of one in plain decimal digits (API specification 2.1).
+/// Parses an id: an integer, or a string with an integer in plain decimal digits (API specification
+/// 2.1).
 fn parse_id(raw: &str) -> Option<RepositoryId> {
     let digits = parse_string(raw).unwrap_or(Cow::Borrowed(raw));
     let id = RepositoryId::new(digits.parse().ok()?)?;
-    // Neither +7 nor 007.
+    // +7 and 007 are not plain decimal digits.
     (id.to_string() == digits).then_some(id)
 }
 
@@ -227,8 +241,8 @@ fn parse_nonempty(raw: &str) -> Option<Cow<'_, str>> {
     parse_string(raw).filter(|text| !text.is_empty())
 }
 
-/// The text of a JSON string, which may be empty; `None` if `raw` is another value, or spells no text, such as half a
-/// surrogate pair.
+/// Parses a JSON string of at most [`MAX_TEXT`] bytes, which may be empty. Returns `None` for other
+/// values, and for strings that are not text, such as half a surrogate pair.
 fn parse_string(raw: &str) -> Option<Cow<'_, str>> {
     let text = raw.strip_prefix('"')?.strip_suffix('"')?;
     let text = if text.contains('\\') {
@@ -239,24 +253,25 @@ fn parse_string(raw: &str) -> Option<Cow<'_, str>> {
     Some(text).filter(|text| text.len() <= MAX_TEXT)
 }
 
-/// A JSON number; parsed by std, which rounds correctly and turns overflow into infinity.
+/// Parses a JSON number. The parser of std rounds correctly, and turns an overflow into infinity,
+/// which [`Completion`] refuses.
 fn parse_completion(raw: &str) -> Option<Completion> {
     raw.parse().ok().and_then(Completion::new)
 }
 
-/// RFC 3339.
+/// Parses a time in the format of RFC 3339.
 fn parse_time(raw: &str) -> Option<Timestamp> {
     let time: jiff::Timestamp = parse_string(raw)?.parse().ok()?;
     Some(Timestamp::from_millis(time.as_millisecond()))
 }
 
-/// Passes the entries of a JSON array to `take` one by one, each with its place, counted from 1; `None` for one that is no
-/// object.
+/// Passes the entries of a JSON array to `take` one by one, each with its place, counted from 1. An
+/// entry that is not an object is `None`.
 fn read_entries<'a>(
     body: &'a [u8],
     take: impl FnMut(usize, Option<Entry<'a>>),
 ) -> Result<(), DecodeError> {
-    // RFC 8259 lets readers ignore a byte order mark.
+    // RFC 8259 allows readers to ignore a byte order mark.
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     if body.trim_ascii() == b"null" {
         return Ok(());
@@ -290,8 +305,8 @@ impl<'de, F: FnMut(usize, Option<Entry<'de>>)> Visitor<'de> for Entries<F> {
     }
 }
 
-/// The raw text of the fields of one object that the specification names; `None` if one is missing. That of one that appears twice is empty,
-/// which is no value of any kind.
+/// The known fields of one object, as raw JSON; `None` is a missing field. A field that appears
+/// twice is empty text, which is no JSON value.
 #[derive(Default)]
 struct Entry<'a> {
     id: Option<&'a str>,
@@ -302,7 +317,8 @@ struct Entry<'a> {
     completion: Option<&'a str>,
 }
 
-/// By hand, since a derived struct refuses an object in which a key is repeated, or is no text.
+// Written by hand, because a derived implementation refuses objects with a repeated key, and keys
+// that are not text.
 impl<'de> Deserialize<'de> for Entry<'de> {
     fn deserialize<D: Deserializer<'de>>(object: D) -> Result<Self, D::Error> {
         object.deserialize_map(Self::default())

@@ -178,7 +178,7 @@ impl Reloader {
             return Err(ReloadError::Weakened(weakened));
         }
         if let Some((config, client)) = read {
-            client.put_rate_in_force();
+            client.activate_rate();
             self.client = client;
             self.logs.apply(&config.log);
             let changed = self.config.changes(&config).join(", ");

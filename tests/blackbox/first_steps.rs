@@ -78,7 +78,7 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
     let api = Api::of(1);
     let not_an_api = [
         "the body is HTML instead of JSON",
-        "check that api.base_url is the API and not a page or proxy",
+        "check that api.base_url is the address of the API, not of a website or a proxy",
     ];
     let forbidden = [
         "status 403",
@@ -102,7 +102,7 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
     api.accept_key("another");
     let words = [
         "status 401 Unauthorized",
-        "check the key that api.key_file or api.key gives, or create a new one in the account's \
+        "check the key in api.key_file or api.key, or create a new key in the account's \
          settings",
     ];
     each_command_says(|| Setup::for_api(&api), &words);
@@ -116,13 +116,13 @@ fn a_wrong_address_is_reported_with_a_hint() {
             format!("{}/v1", api.base_url()),
             [
                 "status 404",
-                "set api.base_url to what stands before /v1 in the API's addresses",
+                "set api.base_url to the part before /v1 in the API's addresses",
             ],
         ),
         (
             format!("https://{}", api.address),
             [
-                "the server there does not speak TLS",
+                "the server at this address does not speak TLS",
                 "check the scheme and the port of api.base_url",
             ],
         ),
@@ -130,7 +130,7 @@ fn a_wrong_address_is_reported_with_a_hint() {
             with_tls.base_url(),
             [
                 "invalid peer certificate: UnknownIssuer",
-                "put the certificate of the authority that issued it into api.ca_file",
+                "put the certificate of its issuer into api.ca_file",
             ],
         ),
         (
@@ -285,8 +285,8 @@ fn a_proxy_that_works_is_used() {
 #[test]
 fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
     let api = Api::of(1);
-    let refuses = "the proxy of HTTPS_PROXY refuses to connect to it";
-    let cannot = "the proxy of HTTPS_PROXY cannot be used (";
+    let refuses = "the proxy in HTTPS_PROXY refuses to connect to the API";
+    let cannot = "the proxy in HTTPS_PROXY cannot be used (";
     for (proxy, words) in [
         (
             proxy("403 Forbidden", None),
@@ -298,7 +298,7 @@ fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
         (
             proxy("407 Proxy Authentication Required", None),
             [
-                "the proxy of HTTPS_PROXY asks for a user and a password",
+                "the proxy in HTTPS_PROXY asks for a user and a password",
                 "set HTTPS_PROXY to http://user:password@host:port",
             ],
         ),

@@ -1,4 +1,4 @@
-//! What is read of answers, good and bad.
+//! The decoding of good and bad responses.
 
 use super::*;
 use crate::domain::Defects;
@@ -18,7 +18,7 @@ fn only(page: &Page) -> &Repository {
 }
 
 #[test]
-fn ids_are_integers_or_strings_of_one_and_exact_up_to_63_bits() {
+fn an_id_is_an_exact_integer_of_63_bits_or_its_string() {
     for (raw, id) in [
         ("1", 1),
         ("\"1\"", 1),
@@ -75,9 +75,10 @@ fn a_bad_name_keeps_the_id_listed() {
 }
 
 #[test]
-fn a_bad_entry_costs_itself_alone_and_only_the_last_decides_the_cursor() {
+fn a_bad_entry_costs_only_itself_and_the_last_one_is_the_cursor() {
     let mixed = page(
-        r#"[null, 5, "x", [[[]]], 1e400, "\ud800", {"id":3,"name":"o/r","created_at":"2024-05-06T07:08:09.5+02:00","new":{"a":[{}]}}]"#,
+        r#"[null, 5, "x", [[[]]], 1e400, "\ud800",
+        {"id":3,"name":"o/r","created_at":"2024-05-06T07:08:09.5+02:00","new":{"a":[{}]}}]"#,
     );
     assert_eq!(mixed.listing.bad.all, [Defect::NotAnObject; 6]);
     assert_eq!(
@@ -89,7 +90,7 @@ fn a_bad_entry_costs_itself_alone_and_only_the_last_decides_the_cursor() {
 }
 
 #[test]
-fn private_may_be_missing_but_not_odd_and_created_at_may_not_be_missing() {
+fn private_may_be_missing_and_created_at_may_not() {
     let shown = |fields: &str| {
         let page = page(&format!(r#"[{{"id":3,"name":"o/r",{fields}}}]"#));
         (only(&page).private, page.listing.bad.all)
@@ -114,13 +115,13 @@ fn private_may_be_missing_but_not_odd_and_created_at_may_not_be_missing() {
 }
 
 #[test]
-fn keys_may_be_escaped_and_unknown_ones_may_be_anything() {
+fn keys_may_be_escaped_and_unknown_keys_are_ignored() {
     let page = repository(r#""":2,"\ud800":1,"Id":9,"\u0069d":3,"name":"o/r""#);
     assert_eq!((only(&page).id.get(), page.listing.bad.all.len()), (3, 0));
 }
 
 #[test]
-fn a_field_that_stands_twice_is_bad() {
+fn a_repeated_field_is_bad() {
     assert_eq!(
         repository(r#""id":3,"id":4,"name":"o/r""#).listing.bad.all,
         [Defect::Id]
@@ -139,7 +140,7 @@ fn languages(body: &str) -> LanguageList {
 }
 
 #[test]
-fn completion_is_any_finite_number_or_none() {
+fn a_completion_is_a_finite_number_or_unknown() {
     for (raw, value) in [
         ("0", 0.0),
         ("-3", -3.0),
@@ -191,9 +192,10 @@ fn codes_and_names_may_be_escaped() {
 }
 
 #[test]
-fn languages_are_sorted_and_the_first_of_a_code_is_shown() {
+fn languages_are_sorted_and_the_first_of_a_code_is_kept() {
     let list = languages(
-        r#"[{"code":"fr"},{"code":"de","completion":1},{"code":"de","completion":2},{"code":""},{"code":3}]"#,
+        r#"[{"code":"fr"},{"code":"de","completion":1},{"code":"de","completion":2},
+        {"code":""},{"code":3}]"#,
     );
     let shown: Vec<_> = list
         .languages
@@ -212,7 +214,7 @@ fn languages_are_sorted_and_the_first_of_a_code_is_shown() {
 }
 
 #[test]
-fn what_is_no_array_fails_as_a_whole_and_is_named() {
+fn a_body_that_is_not_an_array_fails_as_a_whole() {
     let error = |body: &[u8]| decode_page(body, Absent::Unknown).unwrap_err();
     for body in [
         &b"{}"[..],
@@ -249,7 +251,7 @@ fn null_in_place_of_the_array_is_an_empty_list() {
 }
 
 #[test]
-fn an_absent_completion_or_private_is_zero_only_where_zeros_are_omitted() {
+fn an_absent_field_is_zero_only_with_omits_zeros() {
     let list = r#"[{"code":"a"},{"code":"b","completion":null},{"code":"c","completion":0}]"#;
     let decode = |absent| decode_languages(list.as_bytes(), &Interner::default(), absent).unwrap();
     let completions = |list: &LanguageList| {
@@ -290,7 +292,7 @@ fn an_absent_completion_or_private_is_zero_only_where_zeros_are_omitted() {
 }
 
 #[test]
-fn every_defect_is_counted_and_a_hundred_are_described() {
+fn all_defects_are_counted_and_100_are_described() {
     let body = format!("[{}0]", "0,".repeat(9_999));
     let bad = [page(&body).listing.bad, languages(&body).bad];
     for Defects { all, described } in bad {
@@ -298,14 +300,14 @@ fn every_defect_is_counted_and_a_hundred_are_described() {
     }
 }
 
-/// An array of so many entries.
+/// Returns an array of `count` entries.
 fn array(count: usize, entry: impl Fn(usize) -> String) -> String {
     let entries: Vec<_> = (1..=count).map(entry).collect();
     format!("[{}]", entries.join(","))
 }
 
 #[test]
-fn an_answer_with_more_than_there_can_be_is_refused() {
+fn a_response_beyond_the_bounds_is_refused() {
     let interner = Interner::default();
     let languages = |count| {
         let body = array(count, |n| format!(r#"{{"code":"{n}"}}"#));
@@ -323,7 +325,7 @@ fn an_answer_with_more_than_there_can_be_is_refused() {
 }
 
 #[test]
-fn a_name_of_more_than_a_thousand_bytes_is_bad() {
+fn a_name_or_code_above_1000_bytes_is_bad() {
     let longest = "n".repeat(1000);
     let named = |name: &str| {
         page(&format!(
@@ -343,7 +345,7 @@ fn a_name_of_more_than_a_thousand_bytes_is_bad() {
 }
 
 #[test]
-fn depth_is_no_danger() {
+fn deep_nesting_is_a_defect_of_one_entry() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert_eq!(page(&deep).listing.bad.all, [Defect::NotAnObject]);
     let list = languages(&format!(

@@ -65,7 +65,7 @@ fn a_demand_for_a_client_certificate_is_named() {
     let identity = demanding_client_certificates("localhost");
     let api = Api::start_at("127.0.0.1:0", [repo(1)], Some(identity));
     let check = Setup::for_api(&api).arguments(&["check-config", "--online"]);
-    let words = ["demands a client certificate", "takes the key alone"];
+    let words = ["demands a client certificate", "accepts the key alone"];
     check.run().assert_failed(1, &words);
     assert_eq!(api.requests(Target::Everything).len(), 0);
 }
