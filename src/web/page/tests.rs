@@ -291,9 +291,8 @@ async fn repositories_that_fail_for_one_reason_are_one_item_with_the_oldest() {
     );
     assert_eq!(
         attention(snapshot, outcome()).await,
-        [
-            "7 of 7 repositories cannot be read for 7 d\na/1, a/2, a/3, a/4, a/5 and 2 more for 7 d\nSuch as: GET 7\nfix it"
-        ]
+        ["7 of 7 repositories cannot be read (for 7 d)\n\
+             a/1, a/2, a/3, a/4, a/5 and 2 more (for 7 d)\nSuch as: GET 7\nfix it"]
     );
 }
 
@@ -326,7 +325,7 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
     assert_eq!(
         attention(snapshot, outcome).await,
         [
-            "The API is unavailable; the data shown are from earlier polls for 24 h\n\
+            "The API is unavailable; the data shown are from earlier polls (for 24 h)\n\
           GET /v1/repositories: 503\nfix it"
         ]
     );
@@ -352,7 +351,7 @@ async fn what_fails_for_its_own_reason_is_named_during_an_outage_with_the_same_h
         ..outcome()
     };
     let attention = attention(snapshot, outcome).await;
-    let own = "a/3 for 24 h\nGET 3\nfix it\na/2 for 2 d\nGET 2\nwait";
+    let own = "a/3 (for 24 h)\nGET 3\nfix it\na/2 (for 2 d)\nGET 2\nwait";
     assert!(attention[2].ends_with(own), "{attention:?}");
 }
 
