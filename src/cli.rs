@@ -53,7 +53,7 @@ pub struct Once {
     pub languages: Vec<Glob>,
     #[arg(
         long,
-        help = "openmetrics, text, table, markdown, csv, json, html\n",
+        help = outputs(),
         value_enum,
         default_value_t,
         hide_possible_values = true,
@@ -89,6 +89,16 @@ pub enum Output {
     Json,
     /// The status page as one file, with all rows
     Html,
+}
+
+/// Returns the names of all outputs, for the help, which has no room for clap's list of them.
+fn outputs() -> String {
+    let values = Output::value_variants().iter();
+    let names: Vec<_> = values
+        .filter_map(Output::to_possible_value)
+        .map(|value| value.get_name().to_owned())
+        .collect();
+    names.join(", ") + "\n"
 }
 
 fn ratio(text: &str) -> Result<f64, String> {

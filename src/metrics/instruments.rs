@@ -361,7 +361,8 @@ impl Instruments {
     }
 }
 
-/// Registers a new metric under `name`, with the exporter's prefix.
+/// Registers a new metric under `name`, with the exporter's prefix. The registry appends a full stop
+/// to `help`, and the encoder appends `_total` to the name of a counter.
 fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
     let metric = M::default();
     registry.register(format!("translation_exporter_{name}"), help, metric.clone());
@@ -401,7 +402,8 @@ fn at<const N: usize, M: Clone, C: MetricConstructor<M>>(
     family.get_or_create_owned(&labels.map(|(name, value)| (name, value.to_owned())))
 }
 
-/// Encodes a gauge without labels; without a value, it is omitted.
+/// Encodes a gauge without labels under its full `name`; without a value, it is omitted. Nothing is
+/// appended to `help`, so that it has its full stop here.
 fn gauge(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,

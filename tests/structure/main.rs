@@ -115,6 +115,28 @@ fn modules_import_only_what_the_table_allows() {
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }
 
+#[test]
+fn the_files_that_the_map_of_the_crate_names_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let map = std::fs::read_to_string(root.join("src/lib.rs")).unwrap();
+    let docs: Vec<_> = map
+        .lines()
+        .filter_map(|line| line.strip_prefix("//!"))
+        .collect();
+    // Every second part is code. A folder has a slash, and a file an extension.
+    let docs = docs.join("\n");
+    let code = docs.split('`').skip(1).step_by(2);
+    let paths = code.filter(|code| {
+        let is_path = code.contains('/') || Path::new(code).extension().is_some();
+        is_path && !code.contains(char::is_whitespace)
+    });
+    let is_missing =
+        |path: &&str| !root.join(path).exists() && !root.join("src").join(path).exists();
+    let (missing, found): (Vec<_>, Vec<_>) = paths.partition(is_missing);
+    assert_eq!(missing, [""; 0]);
+    assert!(found.len() > 30, "{found:?}");
+}
+
 /// Returns a line for each import that breaks a rule.
 fn violations(sources: &[Source]) -> Vec<String> {
     let mut found = Vec::new();
