@@ -87,7 +87,7 @@ pub struct Traits {
 /// The observation that reveals a symptom, and that can therefore reveal its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// A poll. The key, the API or the poll under way decides, not single repositories.
+    /// A poll, as far as the key, the API or the poll under way decides, not single repositories.
     Outage,
     /// A poll whose listing did not reach its end.
     Listing,

@@ -18,11 +18,11 @@ use std::time::Duration;
 const CHECK_ACCOUNT: &str = "check that the key belongs to the right account; \
      if the repositories were removed on purpose, there is nothing to do";
 
-/// The minimum time for which a repository may be listed without having been read.
+/// The minimum time for which a listed repository may fail before its first read.
 const UNREAD: Duration = Duration::from_secs(60 * 60);
 
-/// Returns a finding if the data of repositories are stale, or if repositories have not been read
-/// since they were listed, for [`UNREAD`] or three intervals.
+/// Returns a finding if the data of repositories are stale, or if repositories that were never read
+/// have failed for three intervals, at least [`UNREAD`].
 pub(super) fn stale(
     snapshot: &Snapshot,
     status: &PollStatus,
@@ -32,7 +32,7 @@ pub(super) fn stale(
     let stale = snapshot.count(|condition| matches!(condition, Condition::Stale { .. }));
     let limit = UNREAD.max(status.interval.saturating_mul(3));
     let unread = snapshot.count(|condition| match condition {
-        // The finding about the whole API covers the others.
+        // The finding about the outage covers failures of the whole API.
         Condition::Pending(Some(failure)) if !is_outage || failure.fault == Fault::Repository => {
             now.since(failure.lasting.since) > limit
         }
