@@ -26,4 +26,4 @@ pub use departed::Departed;
 pub use events::{Events, HandshakeFailure};
 pub use follow::follow;
 pub use protection::Protection;
-pub use supervisor::{Memory, Shared};
+pub use supervisor::{ResponseMemory, Shared};

@@ -25,7 +25,7 @@ pub(super) struct Active {
     pub protection: Arc<Protection>,
     /// Cancelled when the connections opened under this [`Protection::file`] have to drain: a
     /// reload has changed the file, or the server stops.
-    pub generation: CancellationToken,
+    pub drain: CancellationToken,
 }
 
 impl Server {
@@ -40,7 +40,7 @@ impl Server {
         let active = Active {
             router,
             protection,
-            generation: stop.child_token(),
+            drain: stop.child_token(),
         };
         Self {
             active: watch::Sender::new(active),
@@ -55,17 +55,17 @@ impl Server {
     pub fn replace(&self, router: Router, protection: Arc<Protection>) {
         self.events.certificate_expires(protection.file.expires());
         self.active.send_modify(|active| {
-            let generation = if active.protection.file.files == protection.file.files {
-                active.generation.clone()
+            let drain = if active.protection.file.files == protection.file.files {
+                active.drain.clone()
             } else {
                 // No connection continues under a certificate or a policy that has been replaced.
-                active.generation.cancel();
+                active.drain.cancel();
                 self.stop.child_token()
             };
             *active = Active {
                 router,
                 protection,
-                generation,
+                drain,
             };
         });
     }
@@ -142,13 +142,13 @@ mod tests {
         write(&fixture);
         let tls = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n";
         for text in [tls, &format!("{tls}  min_version: TLS13\n"), ""] {
-            let before = fixture.server.active().generation;
+            let before = fixture.server.active().drain;
             fixture.web_config(text);
             assert!(before.is_cancelled(), "{text}");
-            assert!(!fixture.server.active().generation.is_cancelled());
+            assert!(!fixture.server.active().drain.is_cancelled());
         }
         fixture.web_config(tls);
-        let before = fixture.server.active().generation;
+        let before = fixture.server.active().drain;
         fixture.settings.max_requests = 1;
         fixture.reload();
         assert!(!before.is_cancelled());

@@ -7,7 +7,7 @@ use crate::server::{
     active::Server,
     departed::Watched,
     handshake,
-    supervisor::{Connection, Memory, UnderWay},
+    supervisor::{Connection, ResponseMemory, UnderWay},
 };
 use axum::{
     BoxError,
@@ -66,7 +66,7 @@ async fn shake_hands_and_serve(
     // A response is written at once, so Nagle's algorithm would only add latency.
     stream.set_nodelay(true)?;
     let active = server.active();
-    let drain = active.generation;
+    let drain = active.drain;
     let Some(tls) = &active.protection.file.tls else {
         return serve_requests(stream, server, connection, drain).await;
     };
@@ -136,11 +136,11 @@ async fn respond(
     // Each request takes the active router: a reload takes effect on open connections.
     let mut response = server.router().oneshot(request).await?;
     let memory = response.extensions_mut().remove();
-    let memory = memory.unwrap_or_else(|| Memory {
+    let memory = memory.unwrap_or_else(|| ResponseMemory {
         own: response.body().size_hint().exact().unwrap_or_default(),
         shared: None,
     });
-    server.supervisor.hold(&connection, memory);
+    server.supervisor.record_memory(&connection, memory);
     sending.status = Some(response.status().as_u16());
     sending.under_way.progressed();
     Ok(response.map(|body| {

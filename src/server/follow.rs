@@ -36,20 +36,18 @@ pub async fn follow(server: Server, changed: Arc<Notify>) {
         };
         let is_steady = found == seen;
         seen = found;
-        if seen == *active
-            && reported
-                .as_ref()
-                .is_some_and(|(content, _)| *content == seen)
-        {
-            reported = None;
-        }
+        let is_active = seen == *active;
+        // The owner has activated the reported content.
+        reported = reported.filter(|(content, _)| !is_active || *content != seen);
         let is_due = match &reported {
-            // A change back to the active content ends the failure that its predecessor caused.
-            Some((content, at)) => *content != seen || at.elapsed() >= REPORT_EVERY,
-            None => seen != *active,
+            None => !is_active,
+            // The content has changed since the report. Even if it is the active content again, the
+            // owner has to read it: that ends the failure that the reported content caused.
+            Some((content, _)) if *content != seen => true,
+            Some((_, at)) => at.elapsed() >= REPORT_EVERY,
         };
         if is_steady && is_due {
-            reported = (seen != *active).then(|| (seen.clone(), Instant::now()));
+            reported = (!is_active).then(|| (seen.clone(), Instant::now()));
             changed.notify_one();
         }
     }

@@ -78,12 +78,12 @@ struct State {
     busy: bool,
     /// The end of the connection, unless progress or a new request moves it.
     deadline: Instant,
-    memory: Memory,
+    memory: ResponseMemory,
 }
 
 /// The memory that a response holds while it is sent, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Memory {
+pub struct ResponseMemory {
     pub own: u64,
     /// A body that several responses share. It counts once.
     pub shared: Option<Shared>,
@@ -150,7 +150,7 @@ impl Supervisor {
 
     /// Records the memory of the connection's response and evicts other connections until the sum
     /// fits.
-    pub fn hold(&self, connection: &Arc<Connection>, memory: Memory) {
+    pub fn record_memory(&self, connection: &Arc<Connection>, memory: ResponseMemory) {
         let connections = lock(&self.connections);
         lock(&connection.state).memory = memory;
         let mut others = current(&connections);
@@ -166,14 +166,14 @@ impl Supervisor {
     }
 }
 
-impl Memory {
+impl ResponseMemory {
     fn sum(&self) -> u64 {
         self.own + self.shared.map_or(0, |shared| shared.bytes)
     }
 }
 
 /// Sums up memory, counting each shared body once.
-fn in_all(all: impl Iterator<Item = Memory>) -> u64 {
+fn in_all(all: impl Iterator<Item = ResponseMemory>) -> u64 {
     let (mut own, mut shared) = (0, BTreeMap::new());
     for memory in all {
         own += memory.own;
@@ -247,7 +247,7 @@ impl Connection {
         }
     }
 
-    fn memory(&self) -> Memory {
+    fn memory(&self) -> ResponseMemory {
         lock(&self.state).memory
     }
 }
@@ -279,7 +279,7 @@ impl State {
         Self {
             busy: false,
             deadline: Instant::now() + IDLE_TIMEOUT,
-            memory: Memory::default(),
+            memory: ResponseMemory::default(),
         }
     }
 }
@@ -306,8 +306,8 @@ mod tests {
         supervisor.open(SocketAddr::new(address.parse().unwrap(), 1))
     }
 
-    fn own(own: u64) -> Memory {
-        Memory { own, shared: None }
+    fn own(own: u64) -> ResponseMemory {
+        ResponseMemory { own, shared: None }
     }
 
     #[tokio::test(start_paused = true)]
@@ -337,13 +337,13 @@ mod tests {
         let supervisor = Supervisor::new(9, 10);
         let [first, second, third] = [(); 3].map(|()| open(&supervisor, "192.0.2.1"));
         let response = first.begin();
-        supervisor.hold(&first, own(6));
+        supervisor.record_memory(&first, own(6));
         drop(response);
         let _responses = [first.begin(), second.begin(), third.begin()];
-        supervisor.hold(&first, own(6));
-        supervisor.hold(&second, own(4));
+        supervisor.record_memory(&first, own(6));
+        supervisor.record_memory(&second, own(4));
         assert_eq!(ended(&[&first, &second]), [false, false]);
-        supervisor.hold(&third, own(10));
+        supervisor.record_memory(&third, own(10));
         assert_eq!(ended(&[&first, &second, &third]), [true, true, false]);
     }
 
@@ -354,7 +354,7 @@ mod tests {
             let connection = open(&supervisor, address);
             std::mem::forget(connection.begin());
             let shared = Some(Shared { id, bytes: 4 });
-            supervisor.hold(&connection, Memory { own: 0, shared });
+            supervisor.record_memory(&connection, ResponseMemory { own: 0, shared });
             connection
         };
         let old = [hold("192.0.2.1", 1), hold("192.0.2.1", 1)];

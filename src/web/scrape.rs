@@ -1,7 +1,7 @@
 //! A scrape: the exposition in the format and encoding that the client asks for.
 
 use super::{negotiate, state::AppState};
-use crate::server::{Memory, Shared};
+use crate::server::{ResponseMemory, Shared};
 use axum::{
     Extension,
     body::Body,
@@ -41,7 +41,7 @@ pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> R
         let chunks = published.uncompressed(format, instruments);
         (chunks.remaining(), INFLATING, body(chunks))
     };
-    let memory = Memory {
+    let memory = ResponseMemory {
         own: own as u64,
         shared: Some(Shared {
             // The address is unique as long as the body holds these bytes.

@@ -9,7 +9,7 @@ use crate::{
         snapshot::{Shown, Snapshot},
     },
     report,
-    server::{Departed, Memory, Shared},
+    server::{Departed, ResponseMemory, Shared},
     support::glob::glob,
 };
 use axum::{
@@ -77,8 +77,8 @@ pub async fn show(
 
 /// Returns the memory that a reader of this snapshot holds. Its repositories' languages are not
 /// counted: they are shared with the poller and the next snapshots, except those that have changed.
-fn held(snapshot: &Arc<Snapshot>) -> Memory {
-    Memory {
+fn held(snapshot: &Arc<Snapshot>) -> ResponseMemory {
+    ResponseMemory {
         own: MAKING,
         shared: Some(Shared {
             // While a reader keeps this snapshot, no other has its address.
@@ -149,7 +149,7 @@ mod tests {
     use super::super::testing::{Fixture, body, status};
     use super::MAKING;
     use crate::{
-        server::{Departed, Memory},
+        server::{Departed, ResponseMemory},
         testing::{read, snapshot},
     };
     use axum::{body::Body, extract::ConnectInfo, http::Request};
@@ -210,7 +210,7 @@ mod tests {
         let mut fixture = fixture();
         let held = async |fixture: &Fixture| {
             let mut response = fixture.ask("GET /translations.json").await;
-            let memory: Memory = response.extensions_mut().remove().unwrap();
+            let memory: ResponseMemory = response.extensions_mut().remove().unwrap();
             (response, memory)
         };
         // Responses hold what they are made of until they are dropped.
