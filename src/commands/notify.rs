@@ -1,4 +1,4 @@
-//! Notifications to systemd (`sd_notify`): ready, reloading, stopping, and signs of life. Without
+//! Notifications to systemd (`sd_notify`): ready, reloading, stopping, and heartbeats. Without
 //! `NOTIFY_SOCKET` the functions do nothing.
 
 use sd_notify::NotifyState;
@@ -23,7 +23,7 @@ pub fn stopping() {
     send(&[NotifyState::Stopping]);
 }
 
-/// Feeds systemd's watchdog with the poll loop's signs of life, which change `alive`, until polling
+/// Feeds systemd's watchdog with the poll loop's heartbeats, which change `alive`, until polling
 /// ends. Runs on the threads of the web side, so that a stuck web side starves the watchdog, too.
 pub async fn feed_watchdog(mut alive: watch::Receiver<Instant>) {
     let has_watchdog = sd_notify::watchdog_enabled().is_some();

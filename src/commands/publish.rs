@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 const JUDGE_EVERY: Duration = Duration::from_secs(5);
 
 /// Starts the tasks that poll, save, encode, publish and judge; `stop` ends them. Returns the
-/// publications and the poll loop's signs of life.
+/// publications and the poll loop's heartbeats.
 pub fn start(
     settings: watch::Receiver<Settings<Client>>,
     (file, memory): (Option<StateFile>, Option<Memory>),

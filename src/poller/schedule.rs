@@ -1,8 +1,9 @@
 //! The poll loop: when a poll begins.
 //!
 //! A poll begins one interval after the start of the previous one, or after its end if that poll
-//! ended early, and never while Retry-After holds all requests. Polls of an API that is late at the
-//! start follow each other sooner.
+//! ended early, and never while Retry-After holds all requests. While there is nothing to show, a
+//! poll that finds the API unavailable is repeated sooner, because the API may start after the
+//! exporter.
 
 use super::Poller;
 use crate::{
@@ -15,20 +16,23 @@ use tokio::{
     time::{Instant, interval, sleep, sleep_until},
 };
 
-/// The wait after a poll that found the API unavailable while no languages are shown, which doubles
-/// up to the longest.
+/// The wait before the first early repetition of a poll. It doubles with each repetition, up to the
+/// longest.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
-/// The time between two signs of life, and between two checks of the last publication.
-pub const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// The time between two heartbeats.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// The time between two checks whether the last publication is outdated.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
 
 /// Polls again and again.
 pub struct PollLoop<A> {
     poller: Poller<A>,
-    /// The wait after the last poll, if the API is late at the start.
+    /// The wait after the last poll, if it is repeated early.
     retry: Option<Duration>,
-    /// The last sign of life of the task, which shows one every few seconds unless it is blocked.
+    /// The last heartbeat of the task, which sends one every few seconds unless it is blocked.
     alive: watch::Sender<Instant>,
 }
 
@@ -41,7 +45,7 @@ impl<A: Api> PollLoop<A> {
         }
     }
 
-    /// Returns a receiver of the loop's signs of life.
+    /// Returns a receiver of the loop's heartbeats.
     pub fn alive(&self) -> watch::Receiver<Instant> {
         self.alive.subscribe()
     }
@@ -56,17 +60,17 @@ impl<A: Api> PollLoop<A> {
                 self.wait(started, &outcome).await;
             }
         };
-        let signs = async {
-            let mut signs = interval(SIGN_OF_LIFE);
+        let heartbeats = async {
+            let mut heartbeats = interval(HEARTBEAT);
             loop {
-                signs.tick().await;
+                heartbeats.tick().await;
                 alive.send_replace(Instant::now());
             }
         };
         tokio::select! {
             biased;
             () = shutdown => {}
-            () = signs => {}
+            () = heartbeats => {}
             () = polling => {}
         }
         self.poller.save_changes();
@@ -96,26 +100,26 @@ impl<A: Api> PollLoop<A> {
             }
             tokio::select! {
                 () = sleep_until(next) => {}
-                () = sleep(SIGN_OF_LIFE) => if poller.is_outdated() { poller.publish() },
+                () = sleep(CHECK_EVERY) => if poller.is_outdated() { poller.publish() },
                 Ok(()) = poller.settings.changed() => poller.follow_settings(),
             }
         }
     }
 
-    /// Returns the wait before the next try of an API that is late at the start.
+    /// Returns the wait before an early repetition of the poll; `None` if the interval decides.
     fn next_retry(&self, outcome: &PollOutcome) -> Option<Duration> {
         let poller = &self.poller;
-        let is_late = match outcome.failure() {
+        let is_early = match outcome.failure() {
             Some(PollFailure::Unavailable | PollFailure::Held) => {
                 let (limit, now) = (poller.staleness_limit(), poller.clock.moment());
                 !poller.ledger.has_shown(limit, now)
             }
-            // The API came up after the listing had failed. The retries end at the longest wait,
-            // because the listing may keep failing.
+            // The API responds by now, but the listing broke off. It may keep failing, so that the
+            // early repetitions end at the longest wait.
             Some(PollFailure::Listing) => self.retry.is_some_and(|wait| wait < LONGEST_RETRY),
             _ => false,
         };
-        is_late.then(|| match self.retry {
+        is_early.then(|| match self.retry {
             Some(wait) => LONGEST_RETRY.min(wait * 2),
             None => FIRST_RETRY,
         })

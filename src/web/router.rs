@@ -92,7 +92,7 @@ async fn healthy(State(state): State<Arc<AppState>>) -> Response {
         return "healthy\n".into_response();
     }
     let message = format!(
-        "not healthy: the task that polls has shown no sign of life for {}; restart the exporter\n",
+        "not healthy: the task that polls has sent no heartbeat for {}; restart the exporter\n",
         Rough(silence)
     );
     (StatusCode::SERVICE_UNAVAILABLE, message).into_response()
@@ -141,7 +141,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(1)).await;
         let response = fixture.ask("GET /-/healthy").await;
         assert_eq!(status(&response), 503);
-        let reason = "no sign of life for 1 min; restart the exporter";
+        let reason = "no heartbeat for 1 min; restart the exporter";
         assert!(body(response).await.contains(reason));
         fixture.alive.send_replace(tokio::time::Instant::now());
         assert_eq!(status(&fixture.ask("GET /-/healthy").await), 200);
