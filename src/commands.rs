@@ -124,6 +124,7 @@ async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 's
 /// Checks that the system lets a command start `needed` threads at once; the runtime would panic
 /// instead of reporting an error.
 fn check_threads(needed: u32) -> anyhow::Result<()> {
+    // Each thread waits at the gate until all have started, so that they exist at once.
     let gate = RwLock::new(());
     thread::scope(|scope| {
         let closed = gate.write();

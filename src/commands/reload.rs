@@ -69,6 +69,7 @@ pub struct Reloader {
     pub options: Options,
     pub config: Config,
     pub client: Client,
+    /// The settings of the poller.
     pub polling: watch::Sender<Settings<Client>>,
     pub server: Server,
     pub state: Arc<AppState>,

@@ -80,7 +80,7 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Running, RunErr
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.
-    let state = open_state(&config, announce.is_some(), &instruments)?;
+    let state_file = open_state(&config, announce.is_some(), &instruments)?;
     let listeners = listen::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
     instruments.config_loaded(Ok(()), Clock::system().now());
@@ -92,7 +92,7 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Running, RunErr
     let (polling, settings) =
         watch::channel(poller_settings(&config, client.clone(), GlobSet::empty()));
     let (published, alive) =
-        publish::start(settings, state, &instruments, stop.clone(), &mut tasks)?;
+        publish::start(settings, state_file, &instruments, stop.clone(), &mut tasks)?;
     let (reload, requests) = mpsc::channel(1);
     let state = AppState::new(
         published,

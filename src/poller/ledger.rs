@@ -248,7 +248,7 @@ impl Ledger {
         self.languages = self.languages - known.languages() + languages.len();
         let before = known.kept.languages.take();
         let at = self.clocks.record(now.wall);
-        let languages = self.clocks.read(id, before, languages, scale, at);
+        let languages = self.clocks.advance(id, before, languages, scale, at);
         known.kept.languages = Some(Arc::new(languages));
         known.read_at = Some(now.monotonic);
         self.attempts += 1;

@@ -18,8 +18,8 @@ pub type Names = BTreeMap<RepositoryId, Arc<str>>;
 pub struct PollLog(BTreeMap<&'static str, usize>);
 
 impl PollLog {
-    /// Counts a line of a kind. Returns true for the first ten.
-    fn is_logged(&mut self, kind: &'static str) -> bool {
+    /// Counts a line of a kind, and returns whether to log it: true for the first ten.
+    fn admits(&mut self, kind: &'static str) -> bool {
         let count = self.0.entry(kind).or_default();
         *count += 1;
         *count <= AT_MOST
@@ -39,7 +39,7 @@ impl PollLog {
 
     /// Logs that a read of a repository's languages failed.
     pub fn failing(&mut self, repo: &str, id: RepositoryId, failure: &Failure) {
-        if self.is_logged("failing") {
+        if self.admits("failing") {
             let (id, error, hint) = (id.get(), &*failure.what, &*failure.hint);
             tracing::warn!(repo, id, error, hint, "cannot read languages");
         }
@@ -47,7 +47,7 @@ impl PollLog {
 
     /// Logs that the languages of a failing repository were read.
     pub fn recovered(&mut self, repo: &str, id: RepositoryId) {
-        if self.is_logged("recovered") {
+        if self.admits("recovered") {
             tracing::info!(repo, id = id.get(), "languages can be read again");
         }
     }
@@ -59,10 +59,10 @@ impl PollLog {
             return;
         }
         if bad.is_empty() {
-            if self.is_logged("responses without bad entries") {
+            if self.admits("responses without bad entries") {
                 tracing::info!(of, "the response has no bad entries any more");
             }
-        } else if self.is_logged("responses with bad entries") {
+        } else if self.admits("responses with bad entries") {
             let first: Vec<_> = bad.iter().take(AT_MOST).map(ToString::to_string).collect();
             let (bad, more) = (first.join("; "), bad.len().saturating_sub(AT_MOST));
             tracing::warn!(
@@ -89,7 +89,7 @@ impl PollLog {
     }
 
     fn change(&mut self, kind: &'static str, id: RepositoryId, repo: &str, before: Option<&str>) {
-        if self.is_logged(kind) {
+        if self.admits(kind) {
             tracing::info!(repo, before, id = id.get(), "repository {kind}");
         }
     }

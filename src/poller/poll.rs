@@ -132,7 +132,8 @@ impl<'a, A: Api> Poll<'a, A> {
         }
     }
 
-    /// Reads and applies the listing. The error ended it before its end.
+    /// Reads the listing and applies it to the ledger. Returns the error that ended the listing
+    /// early; the ledger has then taken the new repositories of the part before it.
     async fn list(&mut self, session: &A::Session) -> Result<(), ApiError> {
         let mut listing = Listing::default();
         let end = self.read_pages(session, &mut listing).await;
@@ -258,13 +259,13 @@ impl<'a, A: Api> Poll<'a, A> {
             queue.completed(request, &result);
             self.take_in(request.id, result);
         }
-        if queue.is_open() {
+        if queue.ended_by_breaker() {
             self.outcome.unreached += queue.len();
         } else {
             self.outcome.postponed = queue.len();
         }
         if self.end.is_none() {
-            self.end = self.outage(listing_error.as_ref(), queue.is_open());
+            self.end = self.outage(listing_error.as_ref(), queue.ended_by_breaker());
         }
         self.listing_failure = listing_error.map(ApiError::into_failure);
         self.settle();
@@ -272,7 +273,7 @@ impl<'a, A: Api> Poll<'a, A> {
 
     /// Takes in the result of the request for one repository's languages.
     fn take_in(&mut self, id: RepositoryId, result: Result<LanguageList, ApiError>) {
-        let unsettled = |RequestFailure { failure, reason }| FailedRead {
+        let failed_read = |RequestFailure { failure, reason }| FailedRead {
             id,
             failure,
             reason: Some(reason),
@@ -290,11 +291,11 @@ impl<'a, A: Api> Poll<'a, A> {
             Err(ApiError::Failed(failure)) => {
                 self.settle();
                 self.outcome.failed += 1;
-                self.failed(unsettled(failure), Fault::Repository);
+                self.failed(failed_read(failure), Fault::Repository);
             }
             Err(ApiError::Unreachable { failure, .. }) => {
                 self.outcome.failed += 1;
-                self.unsettled.push(unsettled(failure));
+                self.unsettled.push(failed_read(failure));
             }
             Err(ApiError::PollEnded(end)) => {
                 self.outcome.unreached += 1;
@@ -333,18 +334,19 @@ impl<'a, A: Api> Poll<'a, A> {
         poller.saving.is_changed = true;
     }
 
-    /// Returns the reason for which the poll ends early, if the API failed as a whole: the circuit
-    /// breaker `is_open`, or nothing was read and either the listing or every repository failed as
-    /// in an outage.
-    fn outage(&self, listing_error: Option<&ApiError>, is_open: bool) -> Option<PollEnd> {
+    /// Returns the end of a poll in which the API failed as a whole: the poll was `ended_by_breaker`,
+    /// or it read nothing, and either the listing or every repository failed as in an outage.
+    fn outage(&self, listing_error: Option<&ApiError>, ended_by_breaker: bool) -> Option<PollEnd> {
         let is_nothing_read = self.outcome.read == 0;
         let all_unreachable = is_nothing_read && self.outcome.failed == self.unsettled.len();
         let failure = match (listing_error, self.unsettled.last()) {
             (Some(ApiError::PollEnded(end)), _) => return Some(end.clone()),
-            (Some(ApiError::Unreachable { failure, .. }), _) if is_nothing_read || is_open => {
+            (Some(ApiError::Unreachable { failure, .. }), _)
+                if is_nothing_read || ended_by_breaker =>
+            {
                 failure.failure.clone()
             }
-            (_, Some(last)) if is_open || listing_error.is_none() && all_unreachable => {
+            (_, Some(last)) if ended_by_breaker || listing_error.is_none() && all_unreachable => {
                 let failed = repositories(self.unsettled.len());
                 let Failure { what, hint } = &last.failure;
                 let what = format!("{failed} in a row cannot be read, the last: {what}");

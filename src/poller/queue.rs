@@ -3,9 +3,12 @@
 //!
 //! The ledger puts the oldest attempt first. Repositories whose last read failed come after all
 //! others, and only until [`FAILED_AGAIN`] of them have failed again: they never keep another
-//! repository from being read. The breaker probes a sample of the other repositories after many
-//! consecutive requests have failed as in an outage. It opens if all probes fail. After an
-//! incomplete listing it opens without probing.
+//! repository from being read.
+//!
+//! A request fails as in an outage if its error is [`ApiError::Unreachable`]. After many such
+//! failures in a row the breaker probes a sample of the repositories whose last read did not fail.
+//! The poll ends if all probes fail. After an incomplete listing there are no probes: the poll ends
+//! unless a request under way gets a response.
 
 use super::ledger::ReadOrder;
 use crate::{
@@ -36,8 +39,8 @@ pub struct Request {
 enum CircuitBreaker {
     /// All requests pass. The breaker counts the last consecutive ones that failed as in an outage.
     Closed(FailedRow),
-    /// Requests for `left` more repositories pass, then repeated requests for earlier failures. A
-    /// response closes the breaker.
+    /// Requests for `left` more repositories pass and, once no other repository is queued, requests
+    /// for earlier failures. A response closes the breaker.
     Probing { left: usize },
     /// No request passes.
     Open,
@@ -175,8 +178,8 @@ impl Queue {
     }
 
     /// Tells whether the breaker ended the poll. Otherwise the queue has only earlier failures,
-    /// which later polls request.
-    pub fn is_open(&self) -> bool {
+    /// which later polls request. The answer is final once no request is under way.
+    pub fn ended_by_breaker(&self) -> bool {
         match self.breaker {
             CircuitBreaker::Closed(_) => false,
             CircuitBreaker::Probing { .. } => !self.is_listed || !self.first.is_empty(),
@@ -252,7 +255,7 @@ mod tests {
             requested,
             [1, 2, 3, 4, 5, 6, 16, 26, 36, 46, 56, 66, 76, 86, 96]
         );
-        assert_eq!((queue.is_open(), queue.len()), (true, 81));
+        assert_eq!((queue.ended_by_breaker(), queue.len()), (true, 81));
     }
 
     #[test]
@@ -270,7 +273,7 @@ mod tests {
             };
             queue.completed(request, &failed(error));
         }
-        assert_eq!((queue.is_open(), queue.len()), (false, 0));
+        assert_eq!((queue.ended_by_breaker(), queue.len()), (false, 0));
     }
 
     #[test]
@@ -286,7 +289,7 @@ mod tests {
         );
         let mut queue = queue_of(1..=9, [10], Some(&unreachable(4)));
         assert_eq!(send(&mut queue, |_| false), [1, 2, 3]);
-        assert_eq!((queue.is_open(), queue.len()), (true, 7));
+        assert_eq!((queue.ended_by_breaker(), queue.len()), (true, 7));
         let mut queue = queue_of(1..=9, [], Some(&unreachable(10)));
         assert_eq!(send(&mut queue, |_| true), [0; 0]);
     }
@@ -300,10 +303,10 @@ mod tests {
         for request in under_way {
             queue.completed(request, &failed(unreachable(2)));
         }
-        assert_eq!((queue.next(), queue.is_open()), (None, true));
+        assert_eq!((queue.next(), queue.ended_by_breaker()), (None, true));
         queue.completed(last, &READ);
         assert_eq!(send(&mut queue, |_| true), [7, 8, 9]);
-        assert!(!queue.is_open());
+        assert!(!queue.ended_by_breaker());
     }
 
     #[test]
@@ -311,7 +314,7 @@ mod tests {
         let mut queue = queue_of([1, 2], 101..=200, None);
         let requested = send(&mut queue, |id| id <= 110);
         assert_eq!((requested.len(), &requested[..3]), (32, &[1, 2, 101][..]));
-        assert_eq!((queue.is_open(), queue.len()), (false, 70));
+        assert_eq!((queue.ended_by_breaker(), queue.len()), (false, 70));
         let mut queue = queue_of([], [1], None);
         let request = queue.next().map(|request| request.attempts);
         assert_eq!(request, Some(Attempts::One));
@@ -334,7 +337,7 @@ mod tests {
             let mut queue = queue_of(1..=count, [100], None);
             let requested = send(&mut queue, |id| id <= good);
             assert_eq!(requested.last(), Some(&100), "{count}");
-            assert!(!queue.is_open(), "{count}");
+            assert!(!queue.ended_by_breaker(), "{count}");
         }
     }
 }

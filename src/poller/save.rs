@@ -111,9 +111,11 @@ async fn write_all(
     let mut is_last = false;
     while !is_last {
         tokio::select! {
+            // An error means that the saver is dropped. A memory that it left behind comes first.
             changed = memories.changed() => is_last = changed.is_err(),
             () = sleep(RETRY), if is_failing => {}
         }
+        // The newest memory has been written, unless that failed: then one more attempt follows.
         if is_last && !is_failing {
             return;
         }

@@ -68,7 +68,7 @@ impl Clocks {
     /// Advances the clocks of a repository whose `languages` were read at `at`, and returns the new
     /// readings. The languages that are no longer among them depart. Completions of another `scale`
     /// cannot be compared, so that they make no fall.
-    pub fn read(
+    pub fn advance(
         &mut self,
         id: RepositoryId,
         before: Option<Arc<Languages>>,
@@ -233,7 +233,7 @@ mod tests {
             };
             let mut languages: Vec<_> = (0..30_000).map(target).collect();
             languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
-            let read = clocks.read(id, before, languages, 100.0, now);
+            let read = clocks.advance(id, before, languages, 100.0, now);
             clocks.forget_excess(read.readings.len());
             before = Some(Arc::new(read));
             interner.forget_unused();
