@@ -17,8 +17,8 @@ pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to th
 pub enum ApiError {
     /// The API works, but this resource cannot be read. The caller keeps its last known data.
     Failed(RequestFailure),
-    /// The last of `requests` for the resource failed in a way that suggests an outage of the API or
-    /// of the network. The circuit breaker decides whether the API or the resource is to blame.
+    /// The last of `requests` for the resource failed in a way that suggests an outage of the API
+    /// or of the network. The circuit breaker decides whether the API or the resource is to blame.
     Unreachable {
         failure: RequestFailure,
         requests: u32,
@@ -164,7 +164,7 @@ impl RequestError {
             Reason::Connect
         };
         let mut failed = Self::new(reason, innermost(error));
-        // The proxy comes first, because a TLS failure may be that of the proxy.
+        // The TLS failure may have happened on the way to the proxy, so the proxy comes first.
         if let Some(tunnel) = causes(error)
             .map(ToString::to_string)
             .find(|cause| cause.starts_with(TUNNEL))
