@@ -1,8 +1,9 @@
 //! The command line.
 //!
-//! Options stay text here: they are a layer of [`crate::config`], which validates their values, so that a mistake reads
-//! the same whether it came from the file, a variable or an option. Every option may come before or after the command.
-//! No option takes the API key, because the list of processes would show it to everybody.
+//! Options stay text here: they are a layer of [`crate::config`], which validates their values, so
+//! that a mistake reads the same in the file, a variable and an option. Every option may come
+//! before or after the command. No option takes the API key, because the list of processes would
+//! show it to everybody.
 
 use crate::{
     config::{KEYS, Key, Options, Takes},
@@ -16,21 +17,21 @@ use clap::{
 use globset::Glob;
 use std::{ffi::OsString, iter, path::PathBuf};
 
-/// What the user asked for.
+/// A parsed command line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cli {
     pub options: Options,
     pub command: Command,
 }
 
-/// What to do.
+/// A command, with its arguments.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum Command {
     /// Poll on an interval and serve the metrics (the default command)
     Serve,
     /// Poll once, print the result, exit
     Once(Once),
-    /// Validate the configuration, print what is in force, exit
+    /// Validate the configuration, print the active one, exit
     CheckConfig {
         /// Send the API one request of each kind, and report the result
         #[arg(long)]
@@ -131,7 +132,8 @@ pub fn command() -> clap::Command {
         .display_name(DISPLAY_NAME)
         .version(VERSION)
         .subcommand_value_name("COMMAND")
-        // The help is wrapped by hand to fit 80 columns; with a narrower width, clap would wrap it elsewhere.
+        // The help is wrapped by hand to fit 80 columns; with a narrower width, clap would wrap it
+        // elsewhere.
         .term_width(100)
         .after_help(
             "Exit codes: 0 success; 1 failure while running; 2 bad command line or\n\
@@ -164,8 +166,8 @@ fn example(command: &str) -> String {
     format!("Example: translation-exporter {command} {words}")
 }
 
-/// The options of the configuration: one for each key that has one. Those that the command cannot use are hidden, and
-/// [`parse_from`] refuses them.
+/// Returns the options of the configuration, one for each key that has one. [`parse_from`] refuses
+/// the options that the command cannot use, and the help hides them.
 fn options(command: &str) -> Vec<Arg> {
     let file = Arg::new(CONFIG_FILE)
         .long(CONFIG_FILE)
@@ -211,7 +213,7 @@ fn option(command: &str, key: &Key) -> Option<Arg> {
     })
 }
 
-/// Whether a command uses a key.
+/// Tells whether a command uses a key.
 fn uses(command: &str, key: &Key) -> bool {
     match command {
         "once" => key.split().0 != "web",
@@ -221,7 +223,7 @@ fn uses(command: &str, key: &Key) -> bool {
     }
 }
 
-/// What was typed before or after the command; an empty option means none.
+/// Collects the options from before and after the command; an empty option means none.
 fn typed(matches: &ArgMatches) -> Options {
     let mut options = Options::default();
     let behind = matches.subcommand().map(|(_, behind)| behind);
@@ -243,8 +245,8 @@ fn typed(matches: &ArgMatches) -> Options {
     options
 }
 
-/// Reads the command line of the process. If there is nothing to run, prints help, version or what is wrong, and exits
-/// (0 or 2).
+/// Reads the command line of the process. Without a command to run, prints the help, the version or
+/// the mistake, and exits (0 or 2).
 pub fn parse() -> Cli {
     parse_from(std::env::args_os()).unwrap_or_else(|error| error.exit())
 }
@@ -281,7 +283,7 @@ pub fn parse_from(
     Ok(Cli { options, command })
 }
 
-/// What to do if the unknown option is a key of the configuration that has no option.
+/// Returns the remedy for an unknown option that is a key of the configuration without an option.
 fn key_without_option(error: &clap::Error) -> Option<String> {
     let argument = error.get(ContextKind::InvalidArg)?.to_string();
     let path = argument.strip_prefix("--")?.replace('-', "_");

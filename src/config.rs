@@ -1,17 +1,32 @@
-//! Configuration: figment merges the layers, the reader notes where each value came from, and the sections extract and validate
-//! them into a [`Config`]. Every error names its key, its source and what to do.
+//! Configuration: figment merges the layers, and the sections parse the merged values into a
+//! [`Config`]. Every error names its key, its source and what to do.
 //!
-//! [`load`] may be called at any time: it reads everything again and changes nothing. No error, warning or description
-//! holds the API key or a value that might be it, such as that of an unknown key.
+//! [`load`] may be called at any time: it reads everything again and changes nothing. No error,
+//! warning or description holds the API key or a value that might be it, as under an unknown name.
+//!
+//! # Why figment does not extract the sections
+//!
+//! One serde struct per section, filled by `Figment::extract`, would break four promises, and the
+//! code that mends them is larger than the parsers in `values`:
+//!
+//! - **All mistakes at once.** Extraction ends at the first one.
+//! - **No value in an error.** figment's messages quote the wrong value, which may be the API key.
+//! - **The line of each name.** figment's YAML has no lines, and its metadata belong to a whole
+//!   file; so `file` reads YAML by a parser that keeps them.
+//! - **Text from variables and options**, where an API key of digits stays text and a page size is
+//!   a number. `extract` refuses the one or the other.
+//!
+//! So each layer holds text, and `Reader::get` parses the text of the layer that wins. A parser
+//! returns a valid value or the reason why there is none; no default stands in for a wrong value.
 
 mod api_key;
 mod file;
-
 mod layers;
 mod mistake;
 mod reader;
 mod schema;
 mod sections;
+mod values;
 
 use crate::domain::{
     filter::{Filter, LanguageFilter},
@@ -25,14 +40,14 @@ pub use mistake::{ConfigError, Mistake, Source};
 pub use schema::{KEYS, Key, Takes};
 pub use sections::{ApiConfig, LogConfig, PollConfig, WebConfig};
 
-/// What is set besides file and environment: by the options of the command line, and by the command itself.
+/// The settings of the command line and of the command itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// `--config.file`
     pub config_file: Option<PathBuf>,
     /// The value typed for each key, by its path; a list is separated by commas.
     pub flags: BTreeMap<&'static str, String>,
-    /// Other defaults than those of the table of keys, as the text of a file.
+    /// The command's own defaults, as the text of a file.
     pub defaults: String,
 }
 
@@ -41,13 +56,13 @@ pub struct Options {
 pub struct Config {
     pub api: ApiConfig,
     pub poll: PollConfig,
-    /// Which repositories are polled.
+    /// The filter on repositories.
     pub filter: Filter,
     /// `filter.exclude_languages`
     pub excluded_languages: LanguageFilter,
-    /// Where the work is done.
+    /// The URLs at which translators work.
     pub links: Arc<Links>,
-    /// When each language is ready.
+    /// The ratio and date at which each language is ready.
     pub targets: Arc<Targets>,
     /// `state.file`
     pub state_file: Option<PathBuf>,
@@ -57,20 +72,21 @@ pub struct Config {
     pub settings: Vec<Setting>,
 }
 
-/// A value in force.
+/// An active value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     pub key: &'static str,
-    /// As it was written, but paths and URLs as they are used; secrets hidden; empty if there is none.
+    /// The value as it was written, but paths and URLs as they are used, and secrets hidden. An
+    /// empty text stands for none.
     pub value: String,
     pub source: Source,
 }
 
-/// Stands for the path of [`Options::defaults`]; no file has such a name.
+/// The path that messages show for [`Options::defaults`]; no file has such a name.
 pub const DEMO_FILE: &str = "demo/";
 
-/// Reads the configuration: defaults, the file, `environment`, `options`; later ones win. The API key file is read
-/// once, so that a failure shows early.
+/// Reads the configuration: defaults, the file, `environment`, `options`; later ones win. The API
+/// key file is read once, so that a failure shows early.
 ///
 /// # Errors
 /// All mistakes at once.
@@ -81,7 +97,8 @@ pub fn load(
     sections::config(layers::merge(options, environment)?)
 }
 
-/// `web.listen_addresses` and `web.config_file`, whatever is wrong with other keys: for requests to a running exporter.
+/// Reads `web.listen_addresses` and `web.config_file`, which lead to a running exporter. Mistakes
+/// in other keys do not matter.
 ///
 /// # Errors
 /// The file cannot be read, or one of the two keys is wrong.
@@ -91,17 +108,17 @@ pub fn load_address(
 ) -> Result<(Vec<String>, Option<PathBuf>), ConfigError> {
     const KEYS: [&str; 2] = ["web.listen_addresses", "web.config_file"];
     let mut read = layers::merge(options, environment)?;
-    let address = (sections::listen_addresses(&mut read), read.file(KEYS[1]));
+    let addresses = read.get(KEYS[0], values::addresses);
     read.mistakes
         .retain(|mistake| mistake.key.is_some_and(|key| KEYS.contains(&key.path)));
-    if !read.mistakes.is_empty() {
-        return Err(ConfigError(read.mistakes));
+    match addresses {
+        Some(addresses) if read.mistakes.is_empty() => Ok((addresses, read.file(KEYS[1]))),
+        _ => Err(ConfigError(read.mistakes)),
     }
-    Ok(address)
 }
 
 impl Config {
-    /// A line for each key: the value in force and where it came from, secrets hidden.
+    /// Returns a table of the keys with their active values and sources; secrets hidden.
     pub(crate) fn describe(&self) -> String {
         let mut lines = vec![format!("{:24}  {:28}  SOURCE\n", "KEY", "VALUE")];
         for Setting { key, value, source } in &self.settings {
@@ -111,7 +128,7 @@ impl Config {
         lines.concat()
     }
 
-    /// The keys whose values differ in `new`, with both values; secrets hidden.
+    /// Returns the keys whose values differ in `new`, with both values; secrets hidden.
     pub(crate) fn changes(&self, new: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         for (old, new) in self.settings.iter().zip(&new.settings) {
@@ -128,7 +145,7 @@ impl Config {
         changes
     }
 
-    /// The keys that differ in `new` but cannot change in a running process.
+    /// Returns the keys that differ in `new` but cannot change in a running process.
     pub(crate) fn restart_needed(&self, new: &Self) -> Vec<&'static str> {
         let mut keys = Vec::new();
         if self.api.base_url != new.api.base_url {

@@ -170,7 +170,7 @@ fn an_option_that_a_command_cannot_use_is_refused_on_both_sides_of_it() {
 }
 
 #[test]
-fn help_fits_a_screen_and_shows_each_option_that_can_be_used_with_its_default_and_variable() {
+fn help_fits_a_screen_and_shows_each_usable_option_with_its_default() {
     for command in ["", "serve", "once", "check-config", "health", "demo"] {
         let words = ["translation-exporter", command, "--help"];
         let help = parse_from(words.into_iter().filter(|word| !word.is_empty()))

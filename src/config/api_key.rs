@@ -1,5 +1,5 @@
-//! The API key: read again whenever it is needed, so that it can be rotated without a restart. Nothing here ever shows
-//! any part of it, not even if it was set in place of its file's name.
+//! The API key: read again whenever it is needed, so that it can be rotated without a restart. No
+//! message shows any part of it, not even if it was set in place of the name of its file.
 
 use crate::support::escape::os_hint;
 use secrecy::{ExposeSecret, SecretString};
@@ -12,25 +12,27 @@ use std::{
 /// No key is longer; a larger file is not a key file.
 const LARGEST: u64 = 16 * 1024;
 
-/// Where the API key comes from.
+/// The place of the API key.
 #[derive(Debug, Clone)]
 pub enum KeySource {
     Inline(SecretString),
     File {
         path: SecretString,
-        /// What may be shown of the path.
+        /// The path as it may be shown.
         name: String,
     },
 }
 
 impl KeySource {
-    /// The file at `path`, which the configuration names as `written`: maybe the key itself, pasted there by mistake.
+    /// Returns the file at `path`, which the configuration names as `written`: this may be the key
+    /// itself, pasted there by mistake.
     pub fn file(written: &str, path: &Path) -> Self {
         let is_path = [".", "..", "/"]
             .iter()
             .any(|start| Path::new(written).starts_with(start));
         let path = path.display().to_string();
-        let hidden = "(its name is not shown, since it might be the key itself, unless it begins with / or ./)";
+        let hidden = "(its name is not shown, since it might be the key itself, unless it begins \
+                      with / or ./)";
         Self::File {
             name: if is_path { &path } else { hidden }.to_owned(),
             path: path.into(),
@@ -54,16 +56,17 @@ impl PartialEq for KeySource {
 #[derive(Debug, thiserror::Error)]
 #[error("{what}; {hint}")]
 pub struct KeyError {
-    /// What is wrong, with the file if there is one.
+    /// The problem, with the file if there is one.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub hint: &'static str,
 }
 
-/// The key as it is sent, without trailing line breaks.
+/// Reads the key as it is sent, without trailing line breaks.
 ///
 /// # Errors
-/// The file is missing, cannot be read or is too large, or the key is empty or cannot be sent in a header.
+/// The file is missing, cannot be read or is too large, or the key is empty or cannot be sent in a
+/// header.
 pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
     let (bytes, what, hint) = match source {
         KeySource::Inline(key) => (
@@ -118,7 +121,8 @@ fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
             Ok(SecretString::from(text))
         }
         _ => Err(
-            "holds a character that cannot be sent in a header (a line break, a blank, or one that is not printable ASCII)",
+            "holds a character that cannot be sent in a header (a line break, a blank, or one that \
+             is not printable ASCII)",
         ),
     }
 }
@@ -160,8 +164,9 @@ mod tests {
 
     #[test]
     fn a_key_that_cannot_be_sent_is_refused_without_being_shown() {
-        let unfit = "the API key file FILE holds a character that cannot be sent in a header (a line break, a blank, or one \
-                     that is not printable ASCII); write the API key, and nothing else, into the file";
+        let unfit = "the API key file FILE holds a character that cannot be sent in a header (a \
+                     line break, a blank, or one that is not printable ASCII); write the API key, \
+                     and nothing else, into the file";
         for content in [
             &b"se\ncret"[..],
             b"se cret",

@@ -1,10 +1,11 @@
-//! The configuration file: YAML, read once, with the line of each name. No mistake in it quotes a value, which may be the
-//! API key.
+//! The configuration file: YAML, with the line of each name. No mistake in it quotes a value, which
+//! may be the API key.
 
 use super::{
     mistake::{Mistake, Source},
-    reader::{Reader, is_plain},
+    reader::Reader,
     schema::{KEYS, Key, TARGETS, Takes, keys_of, sections},
+    values::is_plain,
 };
 use crate::support::escape::{nearest, os_hint};
 use serde::{
@@ -15,10 +16,10 @@ use serde_json::Value;
 use serde_saphyr::{Error, Spanned, from_str, with_deserializer_from_str};
 use std::{collections::BTreeMap, fmt, fs, io::ErrorKind, path::Path};
 
-/// Puts the file at `path` above what was read before.
+/// Puts the file at `path` above the layers before.
 ///
 /// # Errors
-/// It cannot be read or is not YAML.
+/// The file cannot be read or is not YAML.
 pub fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
     let text = fs::read_to_string(path).map_err(|error| {
         let hint = match error.kind() {
@@ -34,14 +35,15 @@ pub fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
     read_text(reader, &text, path)
 }
 
-/// Puts the text of a file above what was read before.
+/// Puts the text of a file above the layers before.
 ///
 /// # Errors
-/// It is not YAML.
+/// The text is not YAML.
 pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), Mistake> {
-    // Twice, since a section of the wrong type would end the reading for lines.
+    // The parser that keeps lines stops at a section of another type than expected, so the types
+    // are read before.
     let read = from_str(text).and_then(|mut values: BTreeMap<String, Value>| {
-        // In another order, the same is no change.
+        // Another order of the same names is no change.
         values.values_mut().for_each(Value::sort_all_objects);
         let file = File {
             path,
@@ -57,7 +59,7 @@ pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), Mis
     })
 }
 
-/// What is wrong and what to do, without anything from the file.
+/// Returns the problem of invalid YAML and its remedy, without a word of the file.
 fn explain(error: &Error) -> (&'static str, &'static str) {
     match error {
         Error::DuplicateMappingKey { .. } => (
@@ -72,11 +74,13 @@ fn explain(error: &Error) -> (&'static str, &'static str) {
         Error::NonFiniteFloat { .. } => ("holds a number that is not finite", "give a finite one"),
         Error::Unexpected { .. } => (
             "is no mapping of keys",
-            "write sections (api, poll, filter, links, state, web, log, targets) with their keys below them, indented, each as `key: value`",
+            "write sections (api, poll, filter, links, state, web, log, targets) with their keys \
+             below them, indented, each as `key: value`",
         ),
         _ => (
             "is not valid YAML: something is malformed",
-            "look at this line and the one before it: indentation (blanks, not tabs), a missing colon, quote or bracket",
+            "look at this line and the one before it: indentation (blanks, not tabs), a missing \
+             colon, quote or bracket",
         ),
     }
 }
@@ -101,11 +105,11 @@ impl From<Spanned<String>> for Name {
 const ENTRIES: &str =
     "write entries such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}` below it";
 
-/// Hands what the file says to the reader.
+/// Hands the names and values of the file to the reader.
 struct File<'a> {
     path: &'a Path,
     reader: &'a mut Reader,
-    /// By the names at the top.
+    /// The value of each name at the top.
     values: BTreeMap<String, Value>,
 }
 
@@ -159,7 +163,7 @@ impl File<'_> {
         Source::File(self.path.to_owned(), line)
     }
 
-    /// Each entry is read like a section.
+    /// Gives each entry a reader of its own, like a section.
     fn targets(&self, entries: Vec<Spanned<BTreeMap<Name, Value>>>) -> Vec<(Source, Reader)> {
         let mut targets = Vec::new();
         for entry in entries {
@@ -179,7 +183,7 @@ impl File<'_> {
     }
 }
 
-/// Puts the value of a name of a section above those before.
+/// Puts the value of a name in a section above the layers before.
 fn set(reader: &mut Reader, section: &str, name: &str, value: &Value, source: Source) {
     let prefix = format!("{section}.");
     let Some(key) = Key::find(&format!("{prefix}{name}")) else {
@@ -204,7 +208,7 @@ fn set(reader: &mut Reader, section: &str, name: &str, value: &Value, source: So
     });
 }
 
-/// The items of a list of texts, or what one of them is instead.
+/// Returns the items of a list of texts, or the type of the first other item.
 fn texts(items: &[Value]) -> Result<Vec<&str>, &'static str> {
     let mut texts = Vec::new();
     for item in items {
@@ -217,7 +221,7 @@ fn texts(items: &[Value]) -> Result<Vec<&str>, &'static str> {
     Ok(texts)
 }
 
-/// What a value is that is not what its key takes.
+/// Names the type of a value that its key does not take.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",
@@ -229,7 +233,8 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A name that is not among the `known` sections, or keys of a section, which is the `prefix` with its dot.
+/// Returns the mistake of a name that is not among the `known` ones. The prefix is empty for
+/// sections, and a section with its dot for keys.
 fn unknown(source: Source, prefix: &str, name: &str, known: &[&str]) -> Mistake {
     let kind = if prefix.is_empty() { "section" } else { "key" };
     let misplaced = KEYS

@@ -12,7 +12,7 @@ use std::{
     path::Path,
 };
 
-/// All layers merged. What is wrong with single values or names is among the mistakes of the reader.
+/// Merges all layers. The reader notes unknown names, and values that are no text.
 ///
 /// # Errors
 /// The file cannot be read at all.
@@ -43,7 +43,7 @@ pub fn merge(
     Ok(reader)
 }
 
-/// A blank variable is not set.
+/// Puts a variable above the layers before; a blank one is not set.
 fn variable(reader: &mut Reader, name: &str, value: &OsStr) {
     if value.to_string_lossy().trim().is_empty() {
         return;
@@ -51,7 +51,7 @@ fn variable(reader: &mut Reader, name: &str, value: &OsStr) {
     let source = Source::Named(name.to_owned());
     let key = KEYS.iter().find(|key| key.variable() == name);
     match (key, value.to_str()) {
-        (None, _) => reader.mistakes.extend(unknown(name, source)),
+        (None, _) => reader.mistakes.extend(unknown(name)),
         (Some(key), Some(text)) => reader.set(key, text, source),
         (key, None) => reader.mistakes.push(Mistake {
             key,
@@ -60,42 +60,35 @@ fn variable(reader: &mut Reader, name: &str, value: &OsStr) {
     }
 }
 
-/// What is wrong with a variable that belongs to no key. Kubernetes injects some with the prefix, none of which has two
-/// underscores in a row: they are not ours.
-fn unknown(name: &str, source: Source) -> Option<Mistake> {
-    let one_underscore = |key: &&Key| key.variable().replace("__", "_") == name;
-    if let Some(key) = KEYS.iter().find(one_underscore) {
-        let what = "section and key are joined by two underscores";
-        let hint = format!("write {}", key.variable());
-        return Some(Mistake::new(source, what, hint));
-    }
+/// Returns the mistake of a variable that belongs to no key. Kubernetes injects variables with the
+/// prefix but without two underscores in a row; they are no mistake.
+fn unknown(name: &str) -> Option<Mistake> {
     let rest = name.strip_prefix(PREFIX)?;
-    if sections().contains(&&*rest.to_ascii_lowercase()) {
-        let what = "names a section, not a key";
+    let is_spelt = |path: &str| path.replace('.', "_").eq_ignore_ascii_case(rest);
+    let (what, hint) = if let Some(key) = KEYS.iter().find(|key| is_spelt(key.path)) {
+        let what = "section and key are joined by two underscores";
+        (what, format!("write {}", key.variable()))
+    } else if is_spelt(TARGETS) {
+        let hint = "write them into the file of --config.file";
+        ("targets cannot be a variable", hint.to_owned())
+    } else if sections().into_iter().any(is_spelt) {
         let hint = format!("write {name}__<KEY>, a variable for each key");
-        return Some(Mistake::new(source, what, hint));
-    }
-    if rest.eq_ignore_ascii_case(TARGETS) {
-        let what = "targets cannot be a variable";
-        return Some(Mistake::new(
-            source,
-            what,
-            "write them into the file of --config.file",
-        ));
-    }
-    if !rest.contains("__") {
+        ("names a section, not a key", hint)
+    } else if rest.contains("__") {
+        let near = nearest(rest, KEYS.iter().map(|key| key.path)).and_then(Key::find);
+        let hint = match near {
+            _ if rest == "CONFIG__FILE" => {
+                "the configuration file is given by --config.file alone".to_owned()
+            }
+            Some(key) => format!("did you mean {}?", key.variable()),
+            None => format!(
+                "write {PREFIX}<SECTION>__<KEY>; the sections are {}",
+                sections().join(", ")
+            ),
+        };
+        ("unknown variable", hint)
+    } else {
         return None;
-    }
-    let paths = KEYS.iter().map(|key| key.path);
-    let hint = match nearest(rest, paths).and_then(Key::find) {
-        _ if rest == "CONFIG__FILE" => {
-            "the configuration file is given by --config.file alone".to_owned()
-        }
-        Some(key) => format!("did you mean {}?", key.variable()),
-        None => format!(
-            "write {PREFIX}<SECTION>__<KEY>; the sections are {}",
-            sections().join(", ")
-        ),
     };
-    Some(Mistake::new(source, "unknown variable", hint))
+    Some(Mistake::new(Source::Named(name.to_owned()), what, hint))
 }

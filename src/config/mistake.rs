@@ -1,4 +1,4 @@
-//! What is wrong with a configuration: values, which become text here and nowhere else.
+//! Mistakes in a configuration, which become text here and nowhere else.
 
 use super::schema::Key;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-/// Where a value came from.
+/// The layer of a value, with its place there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Default,
@@ -29,11 +29,11 @@ impl Display for Source {
 /// Something that is wrong with a configuration. It holds nothing that might be the API key.
 #[derive(Debug, Clone)]
 pub struct Mistake {
-    /// `None` if it is not about the value of a key, but about a name or a whole file.
+    /// `None` if the mistake is in a name or a whole file.
     pub key: Option<&'static Key>,
     pub source: Source,
     pub what: String,
-    /// What to do about it; empty if that is to give what the key expects.
+    /// The remedy; if it is empty, that is to give what the key expects.
     pub hint: String,
 }
 
@@ -65,7 +65,8 @@ impl Display for Mistake {
     }
 }
 
-/// What a key expects as a user would write it in a variable or an option, where neither lists nor quotes are YAML.
+/// Adapts the text about expected values to variables and options, which need no brackets and
+/// quotes.
 fn without_quotes(expected: &str) -> String {
     let expected = expected
         .replace(" in quotes,", " separated by commas, without quotes,")

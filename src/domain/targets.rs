@@ -120,7 +120,7 @@ impl<'a> RepositoryTargets<'a> {
 }
 
 /// Names the languages that the globs of an entry match, such as "de, fr of acme/webshop".
-pub fn globs_in_words(repositories: &[String], languages: &[String]) -> String {
+pub fn globs_in_words(repositories: &[&str], languages: &[&str]) -> String {
     let languages = match languages {
         [] => "all languages".to_owned(),
         languages => languages.join(", "),

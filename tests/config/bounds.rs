@@ -53,7 +53,7 @@ fn durations_outside_their_bounds_are_refused() {
         (
             "poll.interval",
             &["5M"],
-            "is \"5M\", in months; write a lowercase m",
+            "is \"5M\", in months: write a lowercase m",
         ),
         ("api.connect_timeout", &["0ms"], "1ms…\"{}\""),
         ("api.max_retry_after", &["25h"], "1s to 24h…\"{}\""),
@@ -87,7 +87,7 @@ fn a_filter_that_is_not_a_list_of_globs_is_refused() {
         (
             "filter.exclude",
             &["[acme]", "acme"],
-            "\"acme\", which contains no slash, so it matches no owner/repo; append /*",
+            "\"acme\", which contains no slash, so it matches no owner/repo: append /*",
         ),
         (
             "filter.include",
@@ -109,7 +109,7 @@ fn an_address_or_path_that_cannot_be_served_is_refused() {
         (
             "web.listen_addresses",
             &["['10018']"],
-            "no port…write \":10018\"",
+            "no port: write \":10018\"",
         ),
         (
             "web.listen_addresses",

@@ -1,9 +1,10 @@
-//! Unknown names, files that cannot be used, and the API key: what is refused, and what is said without showing the key.
+//! Unknown names, files that cannot be used, and the API key: what is refused, and what is said
+//! without showing the key.
 
 use super::{HEAD, refused_files};
 
 #[test]
-fn an_unknown_name_in_the_file_is_shown_with_its_line_and_the_nearest_name() {
+fn an_unknown_name_in_the_file_is_shown_with_the_nearest_one() {
     let below = r#"…below the section "poll:""#;
     refused_files(
         "",
@@ -22,7 +23,7 @@ fn an_unknown_name_in_the_file_is_shown_with_its_line_and_the_nearest_name() {
             ),
             (
                 "zzz: 5m\n",
-                r#"exporter.yml:1: unknown section "zzz"…api, poll, filter, links, state, web, log"#,
+                r#"exporter.yml:1: unknown section "zzz"…poll, filter, links, state, web, log"#,
             ),
             (
                 "api:\n  base-url: x\n",
@@ -38,7 +39,8 @@ fn an_unknown_name_in_the_file_is_shown_with_its_line_and_the_nearest_name() {
             ),
             (
                 "poll:\n  intervall: 5m\n\nweb:\n  listen_adress: [':1']\n",
-                "2 mistakes\nexporter.yml:2…did you mean \"poll.interval\"?\nexporter.yml:5…\"web.listen_addresses\"?",
+                "2 mistakes\nexporter.yml:2…did you mean \"poll.interval\"?\n\
+                 exporter.yml:5…\"web.listen_addresses\"?",
             ),
         ],
     );
@@ -49,7 +51,8 @@ fn a_key_under_an_unknown_name_is_not_shown() {
     let nearest = r#"exporter.yml:1: unknown key "api.kee"; did you mean "api.key"?"#;
     let no_section =
         r#"exporter.yml:1: the section "api" is no mapping; write its keys below it, indented"#;
-    let no_sections = "exporter.yml:1: is no mapping of keys; write sections (api, poll, filter, links, state, web, log, targets)";
+    let no_sections = "exporter.yml:1: is no mapping of keys; write sections (api, poll, filter, \
+                       links, state, web, log, targets)";
     refused_files(
         "",
         &[
@@ -73,7 +76,8 @@ fn a_key_under_an_unknown_name_is_not_shown() {
             (
                 "api: s3cret\npoll:\n  - s3cret\nlog: {level: loud}\n",
                 &format!(
-                    "3 mistakes\n{no_section}\nexporter.yml:2: the section \"poll\" is no mapping\nlog.level (exporter.yml:4)"
+                    "3 mistakes\n{no_section}\nexporter.yml:2: the section \"poll\" is no \
+                     mapping\nlog.level (exporter.yml:4)"
                 ),
             ),
             (
@@ -88,7 +92,8 @@ fn a_key_under_an_unknown_name_is_not_shown() {
 
 #[test]
 fn a_key_that_is_not_text_or_cannot_be_sent_is_refused() {
-    let unfit = "api.key (exporter.yml:3)…cannot be sent in a header (a line break, a blank, or one that is not printable \
+    let unfit = "api.key (exporter.yml:3)…cannot be sent in a header (a line break, a blank, or \
+                 one that is not printable \
                  ASCII); set the API key, and nothing else";
     refused_files(
         HEAD,
@@ -123,7 +128,8 @@ fn a_key_that_is_not_text_or_cannot_be_sent_is_refused() {
 
 #[test]
 fn exactly_one_of_key_and_key_file_is_required() {
-    let neither = "api.key…required, or api.key_file…neither is set…set api.key_file to the file that holds the API \
+    let neither = "api.key…required, or api.key_file…neither is set…set api.key_file to the file \
+                   that holds the API \
                    key, or TRANSLATION_EXPORTER_API__KEY to the key";
     let both = "api.key (exporter.yml:3)…api.key_file (exporter.yml:4)…remove one of the two";
     refused_files(
@@ -140,7 +146,7 @@ fn exactly_one_of_key_and_key_file_is_required() {
 
 /// A file's name may be anything, and so may a key.
 #[test]
-fn a_key_file_that_cannot_give_a_key_is_refused_and_what_may_be_a_key_in_its_place_is_not_shown() {
+fn an_unusable_key_file_is_refused_without_showing_a_pasted_key() {
     let refused_file = |file: &str, words: &str| {
         let expected = format!("api.key_file (exporter.yml:3)…{words}");
         refused_files(HEAD, &[(&format!("  key_file: {file}\n"), &expected)]);
@@ -179,7 +185,8 @@ fn a_file_that_is_not_yaml_is_refused_without_being_quoted() {
             ("  key: \"s3cret\n", &malformed(4)),
             (
                 "  key: *s3cret\n",
-                "exporter.yml:3: is not valid YAML: an alias has no anchor; put the value in quotes",
+                "exporter.yml:3: is not valid YAML: an alias has no anchor; put the value in \
+                 quotes",
             ),
             ("  key: !!int s3cret\n", &malformed(3)),
             ("\tkey: s3cret\n", &malformed(2)),
@@ -228,7 +235,8 @@ fn a_base_url_that_cannot_be_used_is_refused_without_being_quoted() {
         "[s3cret]",
         "the root of the API, such as https://api.example.com…a list",
     );
-    let missing = "api.base_url…required, but not set…in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
+    let missing = "api.base_url…required, but not set…in the configuration file, as \
+                   TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
     refused_files(
         "",
         &[

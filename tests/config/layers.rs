@@ -19,7 +19,8 @@ fn an_unknown_variable_is_shown_with_the_nearest_name() {
         ("CONFIG__FILE", "given by --config.file alone"),
         (
             "QQQ__ZZZ",
-            "write TRANSLATION_EXPORTER_<SECTION>__<KEY>; the sections are api, poll, filter, links, state, web, log",
+            "write TRANSLATION_EXPORTER_<SECTION>__<KEY>; the sections are api, poll, filter, \
+             links, state, web, log",
         ),
     ] {
         let name = format!("TRANSLATION_EXPORTER_{name}");
@@ -114,7 +115,7 @@ fn a_mistake_in_a_variable_names_it() {
             "WEB__LISTEN_ADDRESSES",
             ":1,2",
             "web.listen_addresses",
-            "\"2\" has no port; write \":2\"",
+            "\"2\" has no port: write \":2\"",
         ),
     ] {
         let name = format!("TRANSLATION_EXPORTER_{name}");
@@ -208,7 +209,8 @@ fn a_mistake_in_an_option_names_it() {
         Some(GOOD),
         &[("TRANSLATION_EXPORTER_POLL__STALE_AFTER", "1m")],
         &["--poll.interval=1h"],
-        "poll.stale_after (TRANSLATION_EXPORTER_POLL__STALE_AFTER)…is 1m, less than twice poll.interval, which is 1h (--poll.interval)…2h",
+        "poll.stale_after (TRANSLATION_EXPORTER_POLL__STALE_AFTER)…is 1m, less than twice \
+         poll.interval, which is 1h (--poll.interval)…2h",
     );
 }
 
@@ -283,6 +285,7 @@ fn every_mistake_is_shown_at_once() {
             ("TRANSLATION_EXPORTER_LOG__LEVL", "loud"),
         ],
         &["--poll.interval=1ms"],
-        "7 mistakes\nTRANSLATION_EXPORTER_LOG__LEVL\napi.key (\napi.page_size (\napi.timeout (\npoll.interval (\nfilter.exclude (\nlog.level (",
+        "7 mistakes\nTRANSLATION_EXPORTER_LOG__LEVL\napi.key (\napi.page_size (\napi.timeout (\n\
+         poll.interval (\nfilter.exclude (\nlog.level (",
     );
 }

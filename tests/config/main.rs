@@ -1,5 +1,6 @@
-//! Each mistake in a configuration ends the built program with code 2 and one message that names key, source and hint; no
-//! message contains the API key, wherever it was put. What is in force is shown with its source.
+//! Each mistake in a configuration ends the built program with code 2 and one message that names
+//! key, source and hint; no message contains the API key, wherever it was put. What is in force is
+//! shown with its source.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic")]
 
@@ -31,8 +32,8 @@ fn check(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> Ou
     command.args(flags).output().unwrap()
 }
 
-/// Each line of `expected` is a line of the message, in this order; "…" stands for words that do not matter,
-/// and separates some whose order does not.
+/// Each line of `expected` is a line of the message, in this order; "…" stands for words that do
+/// not matter, and separates some whose order does not.
 fn refused(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str], expected: &str) {
     let output = check(file, environment, flags);
     let message = String::from_utf8(output.stderr).unwrap();
@@ -64,7 +65,8 @@ fn refused_files(start: &str, mistakes: &[(&str, &str)]) {
     }
 }
 
-/// Each value of the key, at the end of a good file, is refused with these words, in which "{}" stands for the value.
+/// Each value of the key, at the end of a good file, is refused with these words, in which "{}"
+/// stands for the value.
 fn refused_values(rows: &[(&str, &[&str], &str)]) {
     for (key, values, words) in rows {
         let (section, name) = key.split_once('.').unwrap();
@@ -111,7 +113,8 @@ fn row(table: &str, key: &str) -> String {
 
 #[test]
 fn what_is_in_force_is_shown_with_its_source_and_secrets_hidden() {
-    let file = "api:\n  base_url: https://api.example.com/v2\n  max_response_size: 1024\n\npoll: {interval: 90s}\nfilter:\n  \
+    let file = "api:\n  base_url: https://api.example.com/v2\n  max_response_size: 1024\n\npoll: \
+                {interval: 90s}\nfilter:\n  \
                 include: [acme/*, \"other/*\"]\nlog:\n  level: debug\n";
     let environment = [
         ("TRANSLATION_EXPORTER_API__KEY", "1234567890"),
@@ -148,7 +151,7 @@ log.level                 warn                          --log.level
 }
 
 #[test]
-fn the_environment_that_kubernetes_injects_for_a_service_of_that_name_changes_nothing() {
+fn variables_that_kubernetes_injects_for_a_service_change_nothing() {
     let injected = [
         ("TRANSLATION_EXPORTER_SERVICE_HOST", "10.0.0.1"),
         ("TRANSLATION_EXPORTER_SERVICE_PORT_METRICS", "10018"),

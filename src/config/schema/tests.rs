@@ -1,7 +1,7 @@
-//! deploy/config.schema.json and the table in deploy/configuration.md, held against the keys.
+//! deploy/config.schema.json and the table in deploy/configuration.md, generated from the keys.
 //!
-//! The schema takes names, types, bounds and defaults from [`KEYS`], and descriptions from the table.
-//! It is as lenient as the program: null is not set, and another layer may set what a file lacks.
+//! The schema is as lenient as the program: null is not set, and another layer may set a key that
+//! the file lacks.
 
 use super::*;
 use serde_json::{Map, Value, json};
@@ -9,25 +9,11 @@ use std::fs;
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/config.schema.json");
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/configuration.md");
+const TABLE: &str = "| key | default | meaning and bounds |\n|---|---|---|\n";
+const OF_TARGETS: &str =
+    "when a translation is ready; the first entry that matches a language counts";
 
-/// The path, default and description of each row of the table of keys.
-fn rows() -> Vec<[String; 3]> {
-    let page = fs::read_to_string(DOCS).unwrap();
-    let (_, table) = page
-        .split_once("| key | default | meaning and bounds |\n")
-        .unwrap();
-    let (table, _) = table.split_once("\n\n").unwrap();
-    let cells = |row: &str| {
-        let row = row.trim_start_matches("| ").trim_end_matches(" |");
-        let cells: Vec<_> = row.splitn(3, " | ").map(str::to_owned).collect();
-        <[String; 3]>::try_from(cells).unwrap()
-    };
-    let rows = table.lines().skip(1).map(cells);
-    rows.map(|[path, default, description]| [path.replace('`', ""), default, description])
-        .collect()
-}
-
-/// The default as the table shows it.
+/// Returns the default as the table shows it.
 fn shown_default(key: &Key) -> String {
     match key.takes {
         _ if key.path == "api.base_url" => "none, required".to_owned(),
@@ -40,7 +26,7 @@ fn shown_default(key: &Key) -> String {
     }
 }
 
-/// The default as the file would have it; null if there is none.
+/// Returns the default as the file would have it; null if there is none.
 fn default(key: &Key) -> Value {
     match key.takes {
         Takes::List => Value::from_iter(Some(key.default).filter(|item| !item.is_empty())),
@@ -52,32 +38,11 @@ fn default(key: &Key) -> Value {
     }
 }
 
-/// What a key accepts.
+/// Returns the schema of the values that a key accepts.
 fn accepted(key: &Key) -> Value {
-    let text = json!({"type": ["string", "null"]});
-    let expected = key.expected;
     match key.takes {
-        // An empty one counts as not set.
-        _ if key.path == "api.base_url" => with(
-            text,
-            json!({"pattern": r"^\s*$|^\s*[Hh][Tt][Tt][Pp][Ss]?:"}),
-        ),
-        _ if key.path.starts_with("links.") => {
-            with(text, json!({"pattern": r"^\s*$|^\s*https?://"}))
-        }
-        _ if key.path == "web.telemetry_path" => {
-            with(text, json!({"pattern": r"^\s*/[-._~A-Za-z0-9/]+\s*$"}))
-        }
-        _ if key.path == "log.level" => words(
-            &["error", "warn", "info", "debug", "trace", "[1-5]"],
-            "string",
-        ),
-        _ if key.path == "log.format" => with(text, json!({"pattern": r"^\s*(logfmt|json)\s*$"})),
-        _ if key.path == "targets.due" => {
-            with(text, json!({"pattern": r"^\s*$|^\s*\d{4}-\d{2}-\d{2}"}))
-        }
-        Takes::Text | Takes::File => text,
-        Takes::Secret => with(text, json!({"writeOnly": true})),
+        Takes::Text | Takes::File => accepted_text(key.path),
+        Takes::Secret => with(text(), json!({"writeOnly": true})),
         Takes::Switch => with(
             words(
                 &["true", "false", "yes", "no", "on", "off", "0", "1"],
@@ -89,43 +54,60 @@ fn accepted(key: &Key) -> Value {
             "type": ["array", "string", "null"],
             "items": {"type": "string", "pattern": r"\S"},
         }),
-        Takes::Number if expected.contains("a time") => {
-            // Empty, it has the default that depends on the interval.
-            let empty = if key.path == "poll.stale_after" {
-                r"^\s*$|"
-            } else {
-                ""
-            };
-            with(
-                text,
-                json!({"pattern": format!(r"{empty}^\s*(\d+\s*[a-zµ]+\s*)+$")}),
-            )
+        Takes::Number => accepted_number(key),
+    }
+}
+
+fn text() -> Value {
+    json!({"type": ["string", "null"]})
+}
+
+/// Returns the schema of a text; where an empty one counts as not set, the pattern allows it.
+fn accepted_text(path: &str) -> Value {
+    let pattern = match path {
+        "api.base_url" => r"^\s*$|^\s*[Hh][Tt][Tt][Pp][Ss]?:",
+        "links.repository" | "links.language" => r"^\s*$|^\s*https?://",
+        "web.telemetry_path" => r"^\s*/[-._~A-Za-z0-9/]+\s*$",
+        "log.format" => r"^\s*(logfmt|json)\s*$",
+        "targets.due" => r"^\s*$|^\s*\d{4}-\d{2}-\d{2}",
+        "log.level" => {
+            let levels = &["error", "warn", "info", "debug", "trace", "[1-5]"];
+            return words(levels, "string");
         }
-        Takes::Number if expected.contains("a size") => {
-            numbers("integer", &["1"], r"^\s*\+?\d+\s*([KMG]iB|B)?\s*$")
-        }
-        Takes::Number => {
-            let kind = if expected.contains("whole") {
-                "integer"
-            } else {
-                "number"
-            };
-            let is_bound = |word: &&str| word.parse::<f64>().is_ok();
-            let bounds: Vec<_> = expected.split([' ', ',']).filter(is_bound).collect();
-            let pattern = if kind == "integer" {
-                r"^\s*\+?\d+\s*$"
-            } else {
-                r"^\s*\+?[\d.]+([eE]\+?\d+)?\s*$"
-            };
-            // After 0 for no limit comes the least limit; after 0 to 1, an example.
-            match (key.path, &*bounds) {
-                ("api.requests_per_second", [zero, _, most]) => {
-                    numbers(kind, &[zero, most], pattern)
-                }
-                (_, [least, most, ..]) => numbers(kind, &[least, most], pattern),
-                _ => numbers(kind, &bounds, pattern),
-            }
-        }
+        _ => return text(),
+    };
+    with(text(), json!({"pattern": pattern}))
+}
+
+/// Returns the schema of a number, a duration or a size, as the text about expected values names
+/// it.
+fn accepted_number(key: &Key) -> Value {
+    let expected = key.expected;
+    if expected.contains("a time") {
+        // Empty, it has the default that depends on the interval.
+        let empty = if key.path == "poll.stale_after" {
+            r"^\s*$|"
+        } else {
+            ""
+        };
+        let pattern = format!(r"{empty}^\s*(\d+\s*[a-zµ]+\s*)+$");
+        return with(text(), json!({"pattern": pattern}));
+    }
+    if expected.contains("a size") {
+        return numbers("integer", &["1"], r"^\s*\+?\d+\s*([KMG]iB|B)?\s*$");
+    }
+    let (kind, pattern) = if expected.contains("whole") {
+        ("integer", r"^\s*\+?\d+\s*$")
+    } else {
+        ("number", r"^\s*\+?[\d.]+([eE]\+?\d+)?\s*$")
+    };
+    let is_bound = |word: &&str| word.parse::<f64>().is_ok();
+    let bounds: Vec<_> = expected.split([' ', ',']).filter(is_bound).collect();
+    // After 0 for no limit comes the least limit; after 0 to 1, an example.
+    match (key.path, &*bounds) {
+        ("api.requests_per_second", [zero, _, most]) => numbers(kind, &[zero, most], pattern),
+        (_, [least, most, ..]) => numbers(kind, &[least, most], pattern),
+        _ => numbers(kind, &bounds, pattern),
     }
 }
 
@@ -136,7 +118,7 @@ fn with(mut schema: Value, more: Value) -> Value {
     schema
 }
 
-/// A number within bounds, or a text that spells one.
+/// Returns the schema of a number within bounds, or a text that spells one.
 fn numbers(kind: &str, bounds: &[&str], pattern: &str) -> Value {
     let names = ["minimum", "maximum"].into_iter();
     let bounds = names.zip(bounds).map(|(name, bound)| {
@@ -147,7 +129,7 @@ fn numbers(kind: &str, bounds: &[&str], pattern: &str) -> Value {
     with(schema, Value::Object(bounds.collect()))
 }
 
-/// Words in any case.
+/// Returns the schema of words in any case.
 fn words(words: &[&str], kind: &str) -> Value {
     let any_case = |c: char| match c {
         'a'..='z' => format!("[{}{c}]", c.to_ascii_uppercase()),
@@ -163,18 +145,15 @@ fn words(words: &[&str], kind: &str) -> Value {
     json!({"type": types, "pattern": format!(r"^\s*({words})\s*$")})
 }
 
-/// The schema of a mapping.
+/// Returns the schema of a mapping.
 fn mapping(keys: &[&Key]) -> Value {
-    let rows = rows();
     let mut properties = Map::new();
     for key in keys {
         let mut schema = accepted(key);
-        let row = rows.iter().find(|[path, ..]| path == key.path);
-        let description = row.map_or(key.expected, |[_, _, description]| description);
         let notes = schema.as_object_mut().unwrap();
         notes.insert(
             "description".to_owned(),
-            description.replace('`', "").into(),
+            key.description.replace('`', "").into(),
         );
         // Editors that know this word show it in place of their own message.
         notes.insert(
@@ -193,7 +172,7 @@ fn mapping(keys: &[&Key]) -> Value {
     })
 }
 
-/// The JSON Schema of the configuration file.
+/// Returns the JSON Schema of the configuration file.
 fn schema() -> String {
     let mut properties = Map::new();
     for section in sections() {
@@ -206,7 +185,7 @@ fn schema() -> String {
     );
     let targets = json!({
         "type": ["array", "null"],
-        "description": "when a translation is ready: the first entry that matches a language counts",
+        "description": OF_TARGETS,
         "default": [],
         "items": entry,
     });
@@ -221,31 +200,39 @@ fn schema() -> String {
     format!("{schema:#}\n")
 }
 
+/// Returns deploy/configuration.md with the table of keys as they are.
+fn docs() -> String {
+    let mut rows = Vec::new();
+    for key in KEYS {
+        let (path, default, description) = (key.path, shown_default(key), key.description);
+        rows.push(format!("| `{path}` | {default} | {description} |\n"));
+    }
+    let table = format!(
+        "{TABLE}{}| `{TARGETS}` | `[]` | {OF_TARGETS} |\n",
+        rows.concat()
+    );
+    let page = fs::read_to_string(DOCS).unwrap();
+    let (before, rest) = page.split_once(TABLE).unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    format!("{before}{table}\n{after}")
+}
+
+const REMEDY: &str = "run `cargo test --lib regenerate_the_schema -- --ignored`";
+
 #[test]
-fn the_table_of_keys_has_each_key_with_its_default() {
-    let expected: Vec<_> = KEYS
-        .iter()
-        .map(|key| [key.path.to_owned(), shown_default(key)])
-        .chain([[TARGETS.to_owned(), "`[]`".to_owned()]])
-        .collect();
-    let shown: Vec<_> = rows()
-        .into_iter()
-        .map(|[path, default, _]| [path, default])
-        .collect();
-    assert_eq!(shown, expected);
+fn the_table_of_keys_in_the_docs_is_that_of_the_keys() {
+    assert!(fs::read_to_string(DOCS).unwrap() == docs(), "{REMEDY}");
 }
 
 #[test]
 fn the_shipped_schema_is_that_of_the_keys() {
     let shipped = fs::read_to_string(SCHEMA).unwrap_or_default();
-    assert!(
-        shipped == schema(),
-        "run `cargo test --lib regenerate_the_schema -- --ignored`"
-    );
+    assert!(shipped == schema(), "{REMEDY}");
 }
 
 #[test]
-#[ignore = "writes deploy/config.schema.json"]
+#[ignore = "writes deploy/config.schema.json and the table in deploy/configuration.md"]
 fn regenerate_the_schema() {
     fs::write(SCHEMA, schema()).unwrap();
+    fs::write(DOCS, docs()).unwrap();
 }

@@ -14,13 +14,9 @@ pub fn globs(patterns: &[&str]) -> GlobSet {
 
 /// Makes an entry from globs on repositories and on languages; no glob matches everything.
 pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> Entry {
-    let owned = |patterns: &[&str]| -> Vec<String> {
-        let patterns = patterns.iter();
-        patterns.map(|pattern| (*pattern).to_owned()).collect()
-    };
     Entry {
         source: "config.yml:7".to_owned(),
-        globs: globs_in_words(&owned(repositories), &owned(languages)),
+        globs: globs_in_words(repositories, languages),
         repositories: globs(repositories),
         languages: globs(languages),
         target: Target {
