@@ -37,7 +37,7 @@ pub type Announce = fn(&Config, &WebConfigFile, &[TcpListener]);
 pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), RunError> {
     let (mut signals, hangup) = (StopSignals::listen()?, stop::listen(SignalKind::hangup())?);
     // Reading a pipe or a network disk may block forever, so signals are handled on another thread.
-    let Running {
+    let Started {
         stop,
         mut tasks,
         reloader,
@@ -65,7 +65,7 @@ pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), R
 }
 
 /// The running exporter.
-struct Running {
+struct Started {
     /// Ends all tasks.
     stop: CancellationToken,
     tasks: JoinSet<()>,
@@ -73,7 +73,7 @@ struct Running {
 }
 
 /// Loads the configuration, opens the files and sockets that it names, and starts all tasks.
-fn start(options: Options, announce: Option<Announce>) -> Result<Running, RunError> {
+fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunError> {
     let config = load(&options)?;
     let logs = start_logging(&config.log, None)?;
     let web_file = WebConfigFile::load(config.web.config_file.as_deref())?;
@@ -126,7 +126,7 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Running, RunErr
         is_refused: false,
         last_refusal: None,
     };
-    Ok(Running {
+    Ok(Started {
         stop,
         tasks,
         reloader,

@@ -179,6 +179,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 self.compare_clocks(sent_at);
             }
             listing.append(page.listing);
+            // Counted here, the defects of a listing that breaks off count too.
             self.count_defects(operation, &std::mem::take(&mut listing.bad.all));
             let shown = listing.count();
             let step = &self.poller.timeline.step;

@@ -125,14 +125,14 @@ pub struct Verifier {
     /// One permit: verifications run one at a time.
     verification: Arc<Semaphore>,
     /// The queues of clients with waiting requests. Each new request removes the empty queues.
-    queues: Mutex<HashMap<IpAddr, Queue>>,
+    queues: Mutex<HashMap<IpAddr, ClientQueue>>,
     /// The time of each client's last refusal.
     refused: Mutex<HashMap<IpAddr, Instant>>,
 }
 
 /// The queue of one client.
 #[derive(Debug, Clone)]
-struct Queue {
+struct ClientQueue {
     /// One permit for each request that may wait.
     places: Arc<Semaphore>,
     /// One permit: only its holder competes for a verification.
@@ -199,7 +199,7 @@ impl Verifier {
     /// Waits for the permits to hold during a verification. Returns `None` if too many requests of
     /// the client wait already, or after [`WAIT_TIMEOUT`].
     async fn wait(&self, client: IpAddr) -> Option<[OwnedSemaphorePermit; 3]> {
-        let Queue { places, front } = self.queue(client);
+        let ClientQueue { places, front } = self.queue(client);
         let place = places.try_acquire_owned().ok()?;
         let waiting = async {
             let front = front.acquire_owned().await.ok()?;
@@ -210,10 +210,10 @@ impl Verifier {
         timeout(WAIT_TIMEOUT, waiting).await.ok()?
     }
 
-    fn queue(&self, client: IpAddr) -> Queue {
+    fn queue(&self, client: IpAddr) -> ClientQueue {
         let mut queues = lock(&self.queues);
         queues.retain(|_, queue| queue.places.available_permits() < MAX_WAITING);
-        let new = || Queue {
+        let new = || ClientQueue {
             places: Arc::new(Semaphore::new(MAX_WAITING)),
             front: Arc::new(Semaphore::new(1)),
         };
