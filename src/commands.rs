@@ -194,7 +194,8 @@ fn warnings(config: &Config) -> Vec<String> {
     warnings
 }
 
-/// Returns the poller's settings. `only` selects the repositories to read; an empty set selects all.
+/// Returns the poller's settings. `only` selects the repositories to read; an empty set selects
+/// all.
 fn poller_settings(config: &Config, api: Client, only: GlobSet) -> Settings<Client> {
     for warning in warnings(config) {
         tracing::warn!("{warning}");

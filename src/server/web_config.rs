@@ -1,8 +1,11 @@
-//! The web configuration file, with the keys, defaults and meanings of [Prometheus'
-//! exporter-toolkit](https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md).
+//! The web configuration file, with the keys, defaults and meanings of Prometheus'
+//! [exporter-toolkit].
 //!
 //! Loading is strict: an unknown key or value, or a feature that rustls lacks, is an error that
 //! names the key, its line and what to do.
+//!
+//! [exporter-toolkit]:
+//!     https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md
 
 mod client;
 mod files;

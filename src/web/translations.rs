@@ -41,7 +41,7 @@ pub async fn show(
         Err(message) => return (StatusCode::BAD_REQUEST, message).into_response(),
     };
     let published = state.published();
-    // A publication has one document for each URL. It is weak: with and without gzip it is the same.
+    // A publication has one document per URL. The tag is weak, because gzip does not change it.
     let tag = format!("W/\"{:016x}\"", published.id);
     let caching = [
         (header::ETAG, &*tag),

@@ -9,8 +9,10 @@ use std::{
 
 /// Root may read and write any file. If the test runs as root, the program runs as the user nobody,
 /// from a copy that this user can execute.
-const AS_NOBODY: &str = "[ $(id -u) -ne 0 ] || { cp \"$0\" program; chmod 755 .; \
-                         exec setpriv --reuid=65534 --regid=65534 --clear-groups ./program \"$@\"; }";
+const AS_NOBODY: &str = "[ $(id -u) -ne 0 ] || { \
+                         cp \"$0\" program; chmod 755 .; \
+                         exec setpriv --reuid=65534 --regid=65534 \
+                         --clear-groups ./program \"$@\"; }";
 
 /// A runner of `once` with an existing state file, in a folder that belongs to its user.
 struct Once {

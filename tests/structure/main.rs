@@ -11,6 +11,7 @@
 )]
 
 mod source;
+mod writing;
 
 use source::Source;
 use std::{
