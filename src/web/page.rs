@@ -1,7 +1,8 @@
-//! The status page: what fails, since when, what to do about it, and the completion of every translation.
+//! The status page: the answer to "may we ship?", the problems with their remedies, and the completion
+//! of every translation.
 //!
-//! Rendered on the server, without a script, off the runtime's threads. Everything is in one response, so that it works
-//! under a policy that lets it load nothing.
+//! Threads of its own render the page, without a script. One response has everything, so that the page
+//! works under a policy that forbids loading anything.
 
 #[cfg(test)]
 mod tests;
@@ -34,37 +35,40 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// Nothing may be loaded, run or framed; the styles in the page are known by their hashes, the icon is in the page too.
+/// Returns the policy of the page: a browser loads, runs and frames nothing. Hashes admit the styles
+/// in the page, and `data:` its icon.
 fn policy() -> String {
     let [style, wrapped] = [view::STYLE, view::WRAPPED]
         .map(|style| STANDARD.encode(digest(&SHA256, style.as_bytes())));
     format!(
-        "default-src 'none'; style-src 'sha256-{style}' 'sha256-{wrapped}'; img-src data:; form-action 'self'; \
-         base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'none'; style-src 'sha256-{style}' 'sha256-{wrapped}'; img-src data:; \
+         form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
 }
 
-/// Says that a policy of the web configuration file is not used for the page, if that is so.
+/// Returns a hint if the policy of the web configuration file would strip the page's styles, so that
+/// the page keeps its own policy.
 pub fn describe_policy(file: &WebConfigFile) -> Option<&'static str> {
     let given = file.headers.get(header::CONTENT_SECURITY_POLICY)?;
     let own = HeaderValue::try_from(policy()).ok()?;
-    let hint = "http_server_config.headers.Content-Security-Policy would strip the styles of the status page, which keeps \
-                its own policy; allow them by style-src 'unsafe-inline', or leave it as it is";
+    let hint = "http_server_config.headers.Content-Security-Policy would strip the styles of the \
+                status page, which keeps its own policy; allow them by style-src 'unsafe-inline', \
+                or leave it as it is";
     (!permits_styles(given, &own)).then_some(hint)
 }
 
-/// The threads that render and compress pages, and prepare the JSON: people may wait, scrapes may not. With more
-/// threads, each would keep the memory of a page.
+/// The threads that render and compress pages, and prepare the JSON: people may wait, scrapes may not.
+/// Each thread may hold the memory of a page, so there are only two.
 const THREADS: usize = 2;
 
-/// A runtime for its pool of blocking threads and their queue.
+/// A runtime that only serves as a pool of blocking threads with a queue.
 static RENDERERS: LazyLock<Runtime> = LazyLock::new(|| {
     let mut builder = Builder::new_current_thread();
     let runtime = builder.max_blocking_threads(THREADS).build();
     runtime.expect("a runtime without drivers asks the system for nothing")
 });
 
-/// The handler of the page.
+/// Handles requests for the page.
 pub async fn show(
     State(state): State<Arc<AppState>>,
     Extension(departed): Extension<Departed>,

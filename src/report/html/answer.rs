@@ -1,4 +1,4 @@
-//! The answer to "may we ship?", in a sentence and by how bad it is.
+//! The answer to "may we ship?": a sentence and its look.
 
 use super::look::Look;
 use crate::{
@@ -15,19 +15,20 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// What the page says first.
+/// The first sentence of the page, with the figures beside it.
 #[derive(Debug)]
 pub struct Answer {
     /// A sentence without its full stop.
     pub sentence: String,
     pub overdue: usize,
-    /// The next date that is not met, and how many translations it waits for.
+    /// The next date with translations that are not ready, and their number.
     pub next: Option<(Timestamp, usize)>,
     pub look: Look,
 }
 
 impl Answer {
-    /// Answers from the totals and the dates of the translations that are shown; `polling` says how current these are.
+    /// Answers from the totals and the dates of the shown translations. `polling` is the look of the
+    /// polls, which decides how far these figures can be trusted.
     pub fn new(
         snapshot: &Snapshot,
         totals: &Totals,
@@ -41,42 +42,7 @@ impl Answer {
             .range(now..)
             .find(|(_, due)| behind(due) > 0)
             .map(|(at, due)| (*at, behind(due)));
-        let unread = snapshot.count(|condition| condition.languages().is_none());
-        let all = counted(totals.all, "translation", "translations");
-        let (sentence, look) = if totals.all == 0 {
-            nothing(snapshot)
-        } else if totals.unknown() == totals.all {
-            let sentence = "Nobody can say: no completion is known".to_owned();
-            (sentence, Look::Degraded)
-        } else if overdue > 0 {
-            let verb = if overdue == 1 { "is" } else { "are" };
-            let sentence = format!(
-                "Not ready to ship: {} of {all} {verb} overdue",
-                grouped(overdue)
-            );
-            (sentence, Look::Failing)
-        } else if totals.is_ready() && unread > 0 {
-            let sentence = format!(
-                "Nobody can say yet: {} of {all} ready, and {} not read",
-                grouped(totals.ready),
-                repositories(unread)
-            );
-            (sentence, Look::Waiting)
-        } else if totals.is_ready() && polling <= Look::Waiting {
-            (
-                format!("Ready to ship: {} of {all} ready", grouped(totals.ready)),
-                Look::Well,
-            )
-        } else if totals.is_ready() {
-            let sentence = format!("As last read, {} of {all} ready", grouped(totals.ready));
-            (sentence, Look::Well)
-        } else {
-            let sentence = format!(
-                "Not ready to ship yet: {} of {all} ready",
-                grouped(totals.ready)
-            );
-            (sentence, Look::Waiting)
-        };
+        let (sentence, look) = sentence(snapshot, totals, overdue, polling);
         let doubt = if totals.stalled > 0 || totals.unknown() > 0 {
             Look::Degraded
         } else {
@@ -90,7 +56,7 @@ impl Answer {
         }
     }
 
-    /// The title of the tab, besides its mark.
+    /// Returns the title of the tab, without its mark.
     pub fn title(&self, totals: &Totals) -> String {
         let ready = format!("{}/{} ready", grouped(totals.ready), grouped(totals.all));
         match (self.overdue, totals.stalled) {
@@ -102,7 +68,42 @@ impl Answer {
     }
 }
 
-/// The answer where no translation is known.
+/// Returns the answer as a sentence, and its look apart from stalled and unknown translations.
+fn sentence(snapshot: &Snapshot, totals: &Totals, overdue: usize, polling: Look) -> (String, Look) {
+    let unread = snapshot.count(|condition| condition.languages().is_none());
+    let (ready, all) = (
+        grouped(totals.ready),
+        counted(totals.all, "translation", "translations"),
+    );
+    if totals.all == 0 {
+        return nothing(snapshot);
+    }
+    if totals.unknown() == totals.all {
+        let sentence = "Unknown: the API reports no completion";
+        return (sentence.to_owned(), Look::Degraded);
+    }
+    if overdue > 0 {
+        let verb = if overdue == 1 { "is" } else { "are" };
+        let overdue = grouped(overdue);
+        let sentence = format!("Not ready to ship: {overdue} of {all} {verb} overdue");
+        return (sentence, Look::Failing);
+    }
+    if !totals.is_ready() {
+        let sentence = format!("Not ready to ship yet: {ready} of {all} ready");
+        return (sentence, Look::Waiting);
+    }
+    if unread > 0 {
+        let unread = repositories(unread);
+        let sentence = format!("Unknown yet: {ready} of {all} ready, {unread} not read");
+        return (sentence, Look::Waiting);
+    }
+    if polling > Look::Waiting {
+        return (format!("As last read, {ready} of {all} ready"), Look::Well);
+    }
+    (format!("Ready to ship: {ready} of {all} ready"), Look::Well)
+}
+
+/// Answers where no translation is known.
 fn nothing(snapshot: &Snapshot) -> (String, Look) {
     let all = snapshot.repositories.len();
     let read = snapshot.count(|condition| condition.languages().is_some());
@@ -111,7 +112,7 @@ fn nothing(snapshot: &Snapshot) -> (String, Look) {
         (sentence.to_owned(), Look::Waiting)
     } else if read < all {
         let sentence = format!(
-            "Nobody can say yet: {} of {} read",
+            "Unknown yet: {} of {} read",
             grouped(read),
             repositories(all)
         );
@@ -122,7 +123,7 @@ fn nothing(snapshot: &Snapshot) -> (String, Look) {
     }
 }
 
-/// How bad the state of polling is. A note that asks nobody to act changes nothing.
+/// Returns the look of polling. A finding of severity info asks nobody to act, and counts as well.
 pub fn polling(findings: &[Finding], status: &PollStatus) -> Look {
     let looks = findings.iter().map(|finding| match finding.symptom {
         Symptom::Undecided => Look::Waiting,

@@ -1,4 +1,5 @@
-//! How bad something looks: a class of the stylesheet and a mark, so that no colour says it alone.
+//! The look of good and bad news: a class of the stylesheet and a mark, because colour alone would
+//! exclude readers.
 
 use crate::domain::Severity;
 

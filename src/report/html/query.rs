@@ -1,4 +1,5 @@
-//! What the page is asked to show: `q`, `language`, `sort`, `stalled`, `page`, `refresh`. What cannot be read is ignored.
+//! The query of a page: `q`, `language`, `sort`, `stalled`, `page` and `refresh`. Unreadable values
+//! count as absent.
 
 use std::collections::BTreeMap;
 use url::form_urlencoded::{Serializer, parse};
@@ -6,10 +7,10 @@ use url::form_urlencoded::{Serializer, parse};
 /// The only value of `refresh` that is accepted: seconds until the browser loads the page again.
 pub const REFRESH: &str = "60";
 
-/// What the rows can be sorted by.
+/// A key that sorts the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Column {
-    /// How much is missing until all languages are ready.
+    /// The mean distance of the languages from their targets.
     #[default]
     Behind,
     Completion,
@@ -18,7 +19,8 @@ pub enum Column {
 }
 
 impl Column {
-    /// In the order above: each with its name in links, and what its order and the reverse one are called.
+    /// Each column with its name in links, and the names of its order and of the reverse order. Sorted
+    /// as the variants are, so that a variant is an index.
     pub const ALL: [(Self, &'static str, &'static str, &'static str); 4] = [
         (
             Self::Behind,
@@ -42,6 +44,7 @@ impl Column {
     ];
 }
 
+/// The choices of a visitor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
     /// Part of a repository's name; empty for all.
@@ -50,11 +53,12 @@ pub struct Query {
     pub language: Option<String>,
     pub column: Column,
     pub descending: bool,
-    /// How many pages precede it; may be beyond the last.
+    /// The number of the page, from 0; it may be beyond the last page.
     pub page: usize,
-    /// Whether only repositories with stalled translations are shown.
+    /// Shows only repositories with stalled translations.
     pub stalled: bool,
-    /// Whether the browser loads the page again every minute; never during a search, which that would discard.
+    /// Makes the browser load the page again every minute. Always false during a search, because a
+    /// reload would discard a half-typed one.
     pub refresh: bool,
 }
 
@@ -84,7 +88,7 @@ impl Query {
         query
     }
 
-    /// The same with the language as it is spelled in `names`, where only its case differs.
+    /// Replaces the language by its spelling in `names` if they differ only in case.
     pub fn spelled_as(mut self, names: &BTreeMap<&str, &str>) -> Self {
         if let Some(code) = &mut self.language
             && !names.contains_key(&**code)
@@ -95,7 +99,7 @@ impl Query {
         self
     }
 
-    /// The link to what has stalled, the longest without progress first.
+    /// Returns the link to the stalled translations.
     pub fn of_stalled(&self) -> String {
         Self {
             language: self.language.clone(),
@@ -106,7 +110,7 @@ impl Query {
         .link()
     }
 
-    /// The link to one language in all repositories; empty leads to all.
+    /// Returns the link to one language in all repositories; an empty code selects all languages.
     pub fn of_language(&self, code: &str) -> String {
         Self {
             language: given(code),
@@ -126,7 +130,7 @@ impl Query {
         .link()
     }
 
-    /// The link to the order by `column`, or to the reverse order if it is already by that column.
+    /// Returns the link that sorts by `column`, or reverses the order if the page is sorted by it.
     pub fn sorted_by(&self, column: Column) -> String {
         Self {
             column,
@@ -137,7 +141,7 @@ impl Query {
         .link()
     }
 
-    /// The link that switches the refresh on or off.
+    /// Returns the link that switches the refresh on or off.
     pub fn refreshing(&self) -> String {
         Self {
             refresh: !self.refresh,
@@ -154,7 +158,7 @@ impl Query {
         .link()
     }
 
-    /// The link to this, relative to the page, without defaults.
+    /// Returns the link to this query, relative to the page, without default values.
     fn link(&self) -> String {
         let mut parameters = Serializer::for_suffix("?".to_owned(), 1);
         if !self.search.is_empty() {
@@ -181,7 +185,7 @@ impl Query {
     }
 }
 
-/// `None` if it is empty.
+/// Returns the text unless it is empty.
 fn given(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
@@ -197,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_or_not_readable_is_the_default() {
+    fn absent_and_unreadable_values_are_the_defaults() {
         for uri in [
             "/",
             "/?",
@@ -214,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_leads_to_what_it_was_made_from() {
+    fn a_link_leads_back_to_its_query() {
         let asked =
             query("/?q=a%26b%3D%22%3Cc%3E+d&language=pt%2BBR&sort=-progress&stalled=1&page=3");
         assert_eq!(asked.search, "a&b=\"<c> d");
@@ -232,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_sorts_by_its_column_and_then_the_other_way_round() {
+    fn a_heading_sorts_by_its_column_and_then_in_reverse() {
         let default = query("/?page=2");
         for (column, first, then) in [
             (Column::Behind, "?sort=-behind", "?"),

@@ -1,4 +1,4 @@
-//! Which repositories the table shows, in which order, and which languages.
+//! The table of repositories by languages: a search, an order, and one page of rows.
 
 use super::query::{Column, Query};
 use crate::{
@@ -7,37 +7,38 @@ use crate::{
 };
 use std::cmp::Reverse;
 
-/// Rows of one page.
+/// The number of rows on a page.
 pub const ROWS: usize = 200;
 
-/// If there are more languages than this, those of the fewest repositories are left out, unless few repositories are shown.
+/// The number of languages that fit as columns. A larger table leaves out the languages of the fewest
+/// repositories.
 pub const MOST_LANGUAGES: usize = 60;
 
-/// So few repositories show all of their languages.
+/// A table of at most this many repositories shows all languages.
 const FEW: usize = 20;
 
 #[derive(Debug)]
 pub struct Table<'a> {
     pub rows: Vec<Row<'a>>,
-    /// Of all repositories that were found, in the order of their codes.
+    /// The languages of all found repositories, sorted by code.
     pub languages: Vec<(&'a str, Totals)>,
-    /// Languages of these repositories that are not shown.
+    /// The number of languages without a column.
     pub left_out: usize,
-    /// Repositories that the search found.
+    /// The number of repositories that match the query.
     pub found: usize,
-    /// How many of them have been read.
+    /// The number of matching repositories that have been read.
     pub read: usize,
     /// The number of the first row, from 1.
     pub first: usize,
-    /// How many pages precede this one.
+    /// The number of this page, from 0.
     pub page: usize,
     pub pages: usize,
-    /// Of all languages of the repositories that were found.
+    /// The totals of all matching repositories.
     pub totals: Totals,
 }
 
 impl<'a> Table<'a> {
-    /// The requested rows, at most `size`, of all rows in the order of their names.
+    /// Selects and sorts `rows`, which come sorted by name, and keeps one page of at most `size`.
     pub fn new(mut rows: Vec<Row<'a>>, query: &Query, size: usize, now: Timestamp) -> Self {
         if !query.search.is_empty() {
             let wanted = query.search.to_lowercase();
@@ -77,7 +78,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Equal rows stay in the order of their names.
+/// Sorts the rows by the column of the query; equal rows stay sorted by name.
 fn sort(rows: &mut [Row<'_>], query: &Query) {
     let value = |row: &Row<'_>| match query.column {
         Column::Name => None,

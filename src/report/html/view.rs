@@ -1,4 +1,4 @@
-//! What page.html and the templates that it includes show.
+//! The status page: the data and functions of page.html and the templates that it includes.
 
 use super::{
     answer::{self, Answer},
@@ -24,19 +24,19 @@ use std::{cmp::Reverse, collections::BTreeMap};
 /// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
 
-/// The stylesheet for windows in which the languages do not fit side by side; also part of the page.
+/// The stylesheet of windows too narrow for one column per language, also part of the page.
 pub const WRAPPED: &str = include_str!("wrapped.css");
 
-/// How many translations are named for each date.
+/// The number of translations that a date names.
 const MOST_NAMED: usize = 60;
 
-/// How many repositories of each date are shown without unfolding the rest.
+/// The number of repositories that a date shows unfolded.
 const MOST_UNFOLDED: usize = 10;
 
-/// How many repositories are named among those that have stalled.
+/// The number of repositories that the list of stalled translations names.
 const MOST_STALLED: usize = 6;
 
-/// How many languages of a stalled repository are named.
+/// The number of tiles that a repository with stalled translations shows.
 const MOST_TILES: usize = 12;
 
 #[derive(Template)]
@@ -47,32 +47,33 @@ struct Page<'a> {
     now: Timestamp,
     answer: Answer,
     polling: Look,
-    /// What every code means; empty if nothing says so.
+    /// The name of each language by its code; empty if the API reports none.
     names: BTreeMap<&'a str, &'a str>,
     totals: Totals,
     dates: BTreeMap<Timestamp, Due<'a>>,
     stalled: Vec<Group<'a>>,
     table: Table<'a>,
-    /// The condition that most repositories are in: a tag on each of them would drown the others.
+    /// The label of the condition that most repositories share. Their rows carry no tag, so that the
+    /// other rows stand out.
     common: &'static str,
 }
 
-/// The data that the page shows.
+/// The data of the page.
 #[derive(Debug)]
 pub struct View<'a> {
     pub now: Timestamp,
-    /// `None` in a file, which shows everything at once and has no link or form that needs a server.
+    /// `None` in a file, which shows all rows and has no link or form that needs a server.
     pub telemetry_path: Option<&'a str>,
     pub snapshot: &'a Snapshot,
     pub status: &'a PollStatus,
-    /// The problems of the moment, worst first.
+    /// The present problems, worst first.
     pub findings: &'a [Finding],
 }
 
-/// Dates, each with the translations that are due then.
+/// Dates, each with the translations due then.
 type Dates<'b, 'a> = Vec<(&'b Timestamp, &'b Due<'a>)>;
 
-/// Some translations of one repository, and how many more there are.
+/// Translations of one repository, and the number of those left out.
 #[derive(Debug)]
 struct Group<'a> {
     repository: &'a Repository,
@@ -81,7 +82,7 @@ struct Group<'a> {
 }
 
 impl View<'_> {
-    /// Renders the page as the query asks for it.
+    /// Renders the page for a query.
     pub fn render(&self, query: &Query) -> askama::Result<String> {
         let Self { now, snapshot, .. } = *self;
         let names = snapshot.language_names();
@@ -108,7 +109,7 @@ impl View<'_> {
     }
 }
 
-/// The repositories with the most stalled translations.
+/// Returns the repositories with the most stalled translations.
 fn stalled<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<Group<'a>> {
     let mut most: Vec<_> = rows.iter().filter(|row| row.totals.stalled > 0).collect();
     most.sort_by_key(|row| Reverse(row.totals.stalled));
@@ -127,7 +128,7 @@ fn stalled<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<Group<'a>> {
     most.into_iter().map(group).collect()
 }
 
-/// The named translations by repository, the one with the furthest behind first.
+/// Groups the named translations by repository, the furthest behind first.
 fn groups<'a>(due: &Due<'a>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     for translation in &due.furthest {
@@ -147,7 +148,7 @@ fn groups<'a>(due: &Due<'a>) -> Vec<Group<'a>> {
     groups
 }
 
-/// The label of the condition that more than half of the repositories are in.
+/// Returns the label of the condition that more than half of the repositories share.
 fn common(snapshot: &Snapshot) -> &'static str {
     let labels = ["pending", "failing", "stale"];
     let count = |label: &str| snapshot.count(|condition| condition.label() == label);
@@ -160,14 +161,15 @@ impl<'a> Page<'a> {
         self.view.telemetry_path.is_none()
     }
 
-    /// What is wrong, the worst first; the headline covers what the poll under way decides.
+    /// Returns the findings to list. The headline covers [`Symptom::Undecided`], which the poll under
+    /// way decides.
     fn attention(&self) -> Vec<&Finding> {
         let all = self.view.findings.iter();
         all.filter(|finding| finding.symptom != Symptom::Undecided)
             .collect()
     }
 
-    /// Why repositories fail, if that is what is wrong.
+    /// Returns the causes of failing repositories, for the finding that reports them.
     fn causes(&self, finding: &Finding) -> Vec<Cause<'_>> {
         if finding.symptom != Symptom::RepositoriesFailing {
             return Vec::new();
@@ -175,25 +177,25 @@ impl<'a> Page<'a> {
         readiness::causes(self.view.snapshot, |failure| self.is_named(failure))
     }
 
-    /// Whether a failure is shown beside its repository.
+    /// Returns whether the row of a repository shows this failure.
     fn is_named(&self, failure: &ReadFailure) -> bool {
         diagnosis::is_named(failure, self.view.findings)
     }
 
-    /// Whether the condition of a row's repository is shown beside its name.
+    /// Returns whether a row shows the condition of its repository.
     fn is_tagged(&self, row: &Row<'_>) -> bool {
         let condition = &row.shown.condition;
         condition.label() != self.common && condition.failure().is_none_or(|one| self.is_named(one))
     }
 
-    /// How many repositories are in this state.
+    /// Counts the repositories in the condition with this label.
     fn count(&self, label: &str) -> usize {
         self.view
             .snapshot
             .count(|condition| condition.label() == label)
     }
 
-    /// The dates that are past or next, then those to unfold.
+    /// Splits the dates into the missed ones with the next one, and the rest, which is folded.
     fn split_dates(&self) -> (Dates<'_, 'a>, Dates<'_, 'a>) {
         let (mut urgent, mut later) = (Vec::new(), Vec::new());
         let mut has_next = false;
@@ -206,18 +208,19 @@ impl<'a> Page<'a> {
         (urgent, later)
     }
 
-    /// Where the repository is translated, if `links` says so.
+    /// Returns the link from `links.repository`.
     fn repository_url(&self, repository: &Repository) -> Option<String> {
         self.view.snapshot.links.repository_url(repository)
     }
 
-    /// Where the translation is done, if `links` says so.
+    /// Returns the link from `links.language`.
     fn language_url(&self, translation: &Translation<'_>) -> Option<String> {
         let links = &self.view.snapshot.links;
         links.language_url(translation.repository, translation.code())
     }
 
-    /// Since when progress is known, if that is too short for anything to have stalled: without a state, a start forgets it.
+    /// Returns the start of the progress clocks if they are too young for any translation to count as
+    /// stalled. Without a state file, every start begins them again.
     fn progress_known_since(&self) -> Option<Timestamp> {
         if self.view.status.state_is_kept {
             return None;
@@ -229,7 +232,7 @@ impl<'a> Page<'a> {
         (is_short && self.totals.stalled == 0).then_some(first)
     }
 
-    /// The name of a language with its code; the code alone if nothing names it.
+    /// Returns the name of a language with its code, or the code alone if the API reports no name.
     fn language_name(&self, code: &str) -> String {
         match self.names.get(code) {
             Some(name) if !["", code].contains(name) => format!("{name} ({code})"),
@@ -237,7 +240,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What there is to say of a translation besides its completion: as classes, and in words.
+    /// Returns the marks of a translation: the class and the word of each.
     fn marks(&self, translation: &Translation<'_>) -> Vec<(&'static str, &'static str)> {
         let mut marks = Vec::new();
         if translation.target.rests() {
@@ -256,7 +259,7 @@ impl<'a> Page<'a> {
         marks
     }
 
-    /// What a tile without a column says when it is pointed at.
+    /// Returns the tooltip of a tile outside the table.
     fn tile_title(&self, translation: &Translation<'_>) -> String {
         let name = self.language_name(translation.code());
         let target = translation.target.percent();
@@ -271,7 +274,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The classes of a translation's tile.
+    /// Returns the classes of a translation's tile.
     fn classes(&self, translation: &Translation<'_>) -> String {
         let mut classes = if translation.target.rests() {
             "rests".to_owned()
@@ -290,7 +293,7 @@ fn percent(ratio: Option<f64>) -> String {
     ratio.map_or("?".to_owned(), readiness::percent)
 }
 
-/// How long `then` is before `now`, for people.
+/// Formats the time since `then`.
 fn ago(then: Timestamp, now: Timestamp) -> String {
     let passed = now.since(then);
     if passed.as_secs() == 0 {
@@ -300,7 +303,7 @@ fn ago(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// How long `then` is after `now`, for people.
+/// Formats the time until `then`.
 fn ahead(then: Timestamp, now: Timestamp) -> String {
     let left = then.since(now);
     if left.as_secs() == 0 {
@@ -310,7 +313,7 @@ fn ahead(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// The class of a tile by how much is missing: one for every tenth, and another for nothing.
+/// Returns the class of a tile, one for each tenth that is missing and one for a ready translation.
 fn heat(missing: Option<f64>) -> String {
     let Some(missing) = missing else {
         return "unknown".to_owned();
@@ -324,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_went_back_does_not_confuse() {
+    fn times_beyond_now_read_as_just_now() {
         let (early, late) = (Timestamp::from_millis(0), Timestamp::from_millis(90_000));
         assert_eq!(
             (ago(early, late).as_str(), ago(late, early).as_str()),

@@ -85,7 +85,7 @@ fn snapshot(repositories: Vec<Shown>) -> Snapshot {
     }
 }
 
-/// Of names, each with the completion of its one language.
+/// Builds a snapshot of names, each with the completion and the days of its one language.
 fn snapshot_of(repositories: &[(&str, Option<f64>, i64)]) -> Snapshot {
     let repositories = repositories.iter().zip(1..);
     let shown = repositories.map(|((name, completion, days), id)| {
@@ -113,7 +113,7 @@ fn names(snapshot: &Snapshot, uri: &'static str) -> Vec<String> {
 }
 
 #[test]
-fn rows_are_sorted_as_asked_and_what_is_unknown_stands_last() {
+fn rows_are_sorted_by_the_query_and_unknown_values_come_last() {
     let snapshot = snapshot_of(&[
         ("a/a", Some(50.0), 1),
         ("a/b", None, 0),
@@ -144,7 +144,7 @@ fn rows_are_sorted_as_asked_and_what_is_unknown_stands_last() {
 }
 
 #[test]
-fn a_search_finds_parts_of_names_whatever_their_case() {
+fn a_search_finds_parts_of_names_in_any_case() {
     let snapshot = snapshot_of(&[
         ("Acme/Docs", Some(1.0), 0),
         ("acme/web", Some(2.0), 0),
@@ -202,7 +202,7 @@ fn the_rarest_languages_are_left_out_where_there_are_too_many() {
 }
 
 #[test]
-fn what_is_incomplete_and_without_progress_for_7_days_is_stalled() {
+fn an_incomplete_translation_without_progress_for_7_days_is_stalled() {
     let readings = vec![
         reading("a", 99.9, 7),
         reading("b", 99.9, 6),
@@ -253,7 +253,7 @@ fn failing(id: u64, what: &str, days: i64) -> Shown {
     )
 }
 
-/// What the page lists as needing attention, one text for each item and a line for each paragraph.
+/// Returns the items that need attention: one text per item, one line per paragraph.
 async fn attention(snapshot: Snapshot, outcome: PollOutcome) -> Vec<String> {
     let page = body(get_after(snapshot, outcome, "/", &[]).await).await;
     let Some((_, list)) = page.split_once("What is wrong</h2>") else {
@@ -297,7 +297,7 @@ async fn repositories_that_fail_for_one_reason_are_one_item_with_the_oldest() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
+async fn an_outage_is_one_item_for_any_number_of_repositories() {
     let snapshot = snapshot(
         (1..=10)
             .map(|id| {
@@ -332,7 +332,7 @@ async fn an_outage_is_one_item_however_many_repositories_fail_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_fails_for_its_own_reason_is_named_during_an_outage_with_the_same_hint() {
+async fn a_failure_of_another_reason_is_named_during_an_outage() {
     let failing = |id, hint, days, reason, fault| {
         let failure = Failure::new(format!("GET {id}"), hint).since(days_ago(days));
         let failure = read_failure(failure, reason, fault);
@@ -356,7 +356,7 @@ async fn what_fails_for_its_own_reason_is_named_during_an_outage_with_the_same_h
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_loads_itself_again_only_where_its_reader_says_so_and_never_with_a_search() {
+async fn a_page_reloads_on_request_only_and_never_during_a_search() {
     for (uri, refresh, link) in [
         ("/", None, Some("href=\"?refresh=60\"")),
         (
@@ -396,7 +396,7 @@ fn uneven() -> Snapshot {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_mean_is_one_of_languages_everywhere_and_says_over_how_many_repositories() {
+async fn each_mean_is_over_languages_and_states_its_repositories() {
     let page = page_of(uneven(), "/").await;
     assert!(page.contains("10 % translated on average"), "{page}");
     let mean = "Mean of the 2 read 1/10 10";
@@ -437,7 +437,7 @@ async fn no_page_is_made_for_a_client_that_has_left_the_queue() {
     assert!(!made.load(Ordering::Relaxed));
 }
 
-/// The answer where this was published after a poll that read everything.
+/// Returns the response after a poll that read everything published `snapshot`.
 async fn get(snapshot: Snapshot, uri: &'static str, headers: &[(&str, &str)]) -> Response {
     get_after(snapshot, outcome(), uri, headers).await
 }
@@ -461,7 +461,7 @@ async fn page_of(snapshot: Snapshot, uri: &'static str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_search_is_shown_as_text_and_the_policy_lets_nothing_else_in() {
+async fn a_search_is_shown_as_text_and_the_policy_admits_nothing_else() {
     let response = get(snapshot_of(&[]), "/?q=%22%3E%3Cb%3E", &[]).await;
     let policy = response.headers()["content-security-policy"]
         .to_str()
@@ -580,7 +580,7 @@ async fn the_page_leads_with_what_is_ready_and_what_is_due() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_repository_without_languages_is_not_waited_for() {
+async fn a_repository_without_languages_delays_no_answer() {
     let page = page_of(
         snapshot(vec![
             shown(1, "acme/shop", fresh(vec![reading("de", 100.0, 0)])),
@@ -596,13 +596,14 @@ async fn a_repository_without_languages_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_language_is_shown_in_all_repositories_and_no_other_the_furthest_behind_first() {
+async fn one_language_is_shown_in_all_repositories_furthest_behind_first() {
     let page = page_of(with_targets(), "/?language=de").await;
     let (_, table) = page.split_once("<tbody>").unwrap();
     let table = text(table.split_once("</tbody>").unwrap().0);
     assert_eq!(
         table,
-        "acme/ docs 40 100 % just now acme/ shop 95 ready 95 % 1970-05-11 00:00 UTC ready, 30 days left just now"
+        "acme/ docs 40 100 % just now \
+         acme/ shop 95 ready 95 % 1970-05-11 00:00 UTC ready, 30 days left just now"
     );
     assert!(text(&page).contains("1 of 2 translations ready"));
     assert!(!page.contains("data-code=\"fr\"") && !page.contains("71 %"));
@@ -622,11 +623,12 @@ async fn every_code_leads_to_its_language() {
         let link = format!("\"?language={code}&#38;refresh=60\"");
         page.matches(&link).count()
     };
-    // The heading, the mean and each tile; of fr and ja also what is due, and of fr what has stalled.
+    // The heading, the mean and each tile link to a language; so do the dates of fr and ja and the
+    // stalled tile of fr.
     assert_eq!((links("de"), links("fr"), links("ja")), (4, 6, 4));
 }
 
-/// What there is to read of it.
+/// Returns the readable text of a page.
 fn text(html: &str) -> String {
     let parts = html.split('<').filter_map(|tag| tag.split_once('>'));
     let words: Vec<_> = parts
@@ -636,7 +638,7 @@ fn text(html: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_page_is_compressed_where_that_is_accepted() {
+async fn the_page_is_compressed_for_clients_that_accept_it() {
     let response = get(snapshot_of(&[]), "/", &[("accept-encoding", "gzip")]).await;
     assert_eq!(response.headers()["content-encoding"], "gzip");
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
@@ -649,7 +651,7 @@ async fn the_page_is_compressed_where_that_is_accepted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_name_hides_from_the_eye_is_escaped() {
+async fn invisible_characters_of_names_are_escaped() {
     let mut snapshot = snapshot_of(&[("own/\u{202e}gnp\u{1b}[31m", Some(50.0), 0)]);
     snapshot
         .repositories
@@ -663,7 +665,7 @@ async fn what_a_name_hides_from_the_eye_is_escaped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_is_shown_as_it_is_set_and_a_date_once() {
+async fn a_target_is_shown_as_configured_and_a_date_once() {
     let readings = ["a", "b", "c", "d", "e"].map(|code| reading(code, 99.4, 1));
     let snapshot = Snapshot {
         targets: Arc::new(Targets(vec![entry(&[], &[], 0.995, "2999-12-31")])),
@@ -688,7 +690,7 @@ async fn a_target_is_shown_as_it_is_set_and_a_date_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_answer_comes_first_and_is_as_bad_as_the_worse_of_both() {
+async fn the_first_sentence_answers_and_its_mark_is_the_worse_of_both() {
     let ready = || snapshot_of(&[("a/a", Some(100.0), 1)]);
     let mut overdue = snapshot_of(&[("a/a", Some(50.0), 1), ("a/b", Some(100.0), 1)]);
     overdue.targets = Arc::new(Targets(vec![entry(
@@ -733,7 +735,7 @@ async fn the_answer_comes_first_and_is_as_bad_as_the_worse_of_both() {
             unknown,
             outcome(),
             "!",
-            "Nobody can say: no completion is known",
+            "Unknown: the API reports no completion",
         ),
         (
             stalled,
@@ -762,7 +764,7 @@ async fn the_answer_comes_first_and_is_as_bad_as_the_worse_of_both() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_stalled_is_listed_and_can_be_filtered() {
+async fn stalled_translations_are_listed_and_can_be_selected() {
     let snapshot = snapshot_of(&[("a/slow", Some(50.0), 9), ("a/quick", Some(50.0), 1)]);
     let page = page_of(snapshot.clone(), "/").await;
     assert!(page.contains("href=\"?stalled=1#repositories\">Show all 1 stalled translation</a>"));
