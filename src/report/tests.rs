@@ -296,14 +296,16 @@ fn markdown_lists_the_furthest_behind_first_and_the_dates_last() {
 
 | Repository | Completion | Ready | Not ready |
 |:--|--:|--:|:--|
-| acme/half\\_way | 50% | 0/3 | [de](<https://t.example.com/2/de>) 25%, [fr](<https://t.example.com/2/fr>) 75%, [it](<https://t.example.com/2/it>) ? |
+| acme/half\\_way | 50% | 0/3 | [de](<https://t.example.com/2/de>) 25%, \
+  [fr](<https://t.example.com/2/fr>) 75%, [it](<https://t.example.com/2/it>) ? |
 | acme/done | 100% | 1/1 |  |
 
 ? no completion reported
 
 ### Due
 
-- **2023-11-20** (6 days left, due soon): 0 of 1 ready; [fr](<https://t.example.com/2/fr>) 75% of acme/half\\_way
+- **2023-11-20** (6 days left, due soon): 0 of 1 ready; \
+  [fr](<https://t.example.com/2/fr>) 75% of acme/half\\_way
 ";
     assert_eq!(markdown(&snapshot, &poll(1)), expected);
 }

@@ -1,8 +1,8 @@
-//! The status page: the answer to "may we ship?", the problems with their remedies, and the completion
-//! of every translation.
+//! The status page: the answer to "may we ship?", the problems with their remedies, and the
+//! completion of every translation.
 //!
-//! Threads of its own render the page, without a script. One response has everything, so that the page
-//! works under a policy that forbids loading anything.
+//! Threads of its own render the page, without a script. One response has everything, so that the
+//! page works under a policy that forbids loading anything.
 
 #[cfg(test)]
 mod tests;
@@ -35,8 +35,8 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// Returns the policy of the page: a browser loads, runs and frames nothing. Hashes admit the styles
-/// in the page, and `data:` its icon.
+/// Returns the policy of the page: a browser loads, runs and frames nothing. Hashes admit the
+/// styles in the page, and `data:` its icon.
 fn policy() -> String {
     let [style, wrapped] = [view::STYLE, view::WRAPPED]
         .map(|style| STANDARD.encode(digest(&SHA256, style.as_bytes())));
@@ -46,8 +46,8 @@ fn policy() -> String {
     )
 }
 
-/// Returns a hint if the policy of the web configuration file would strip the page's styles, so that
-/// the page keeps its own policy.
+/// Returns a hint if the policy of the web configuration file would strip the page's styles, so
+/// that the page keeps its own policy.
 pub fn describe_policy(file: &WebConfigFile) -> Option<&'static str> {
     let given = file.headers.get(header::CONTENT_SECURITY_POLICY)?;
     let own = HeaderValue::try_from(policy()).ok()?;
@@ -57,8 +57,8 @@ pub fn describe_policy(file: &WebConfigFile) -> Option<&'static str> {
     (!permits_styles(given, &own)).then_some(hint)
 }
 
-/// The threads that render and compress pages, and prepare the JSON: people may wait, scrapes may not.
-/// Each thread may hold the memory of a page, so there are only two.
+/// The threads that render and compress pages, and prepare the JSON: people may wait, scrapes may
+/// not. Each thread may hold the memory of a page, so there are only two.
 const THREADS: usize = 2;
 
 /// A runtime that only serves as a pool of blocking threads with a queue.

@@ -1,6 +1,7 @@
 //! The tests' API as a program, for scripts. It prints its address, reads one JSON command per line
 //! from standard input, and answers each command with one line. At first it accepts the key
-//! `key-of-the-black-box-tests`. The program ends with its input, so that no test leaves it running.
+//! `key-of-the-black-box-tests`. The program ends with its input, so that no test leaves it
+//! running.
 //!
 //! With the arguments FOLDER HOST, the API speaks TLS on port 443 of 127.0.0.1. The certificate for
 //! that host and its key are `FOLDER/api.pem` and `FOLDER/api.key`; the root to trust is

@@ -21,14 +21,14 @@ pub struct Answer {
     /// A sentence without its full stop.
     pub sentence: String,
     pub overdue: usize,
-    /// The next date with translations that are not ready, and their number.
+    /// The next date that some translations miss so far, and their number.
     pub next: Option<(Timestamp, usize)>,
     pub look: Look,
 }
 
 impl Answer {
-    /// Answers from the totals and the dates of the shown translations. `polling` is the look of the
-    /// polls, which decides how far these figures can be trusted.
+    /// Answers from the totals and the dates of the shown translations. `polling` is the look of
+    /// the polls, which decides how far these figures can be trusted.
     pub fn new(
         snapshot: &Snapshot,
         totals: &Totals,

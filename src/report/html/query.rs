@@ -19,8 +19,8 @@ pub enum Column {
 }
 
 impl Column {
-    /// Each column with its name in links, and the names of its order and of the reverse order. Sorted
-    /// as the variants are, so that a variant is an index.
+    /// Each column with its name in links, and the names of its order and of the reverse order.
+    /// Sorted as the variants are, so that a variant is an index.
     pub const ALL: [(Self, &'static str, &'static str, &'static str); 4] = [
         (
             Self::Behind,

@@ -10,8 +10,8 @@ use std::cmp::Reverse;
 /// The number of rows on a page.
 pub const ROWS: usize = 200;
 
-/// The number of languages that fit as columns. A larger table leaves out the languages of the fewest
-/// repositories.
+/// The number of languages that fit as columns. A larger table leaves out the languages of the
+/// fewest repositories.
 pub const MOST_LANGUAGES: usize = 60;
 
 /// A table of at most this many repositories shows all languages.

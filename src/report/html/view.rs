@@ -53,8 +53,8 @@ struct Page<'a> {
     dates: BTreeMap<Timestamp, Due<'a>>,
     stalled: Vec<Group<'a>>,
     table: Table<'a>,
-    /// The label of the condition that most repositories share. Their rows carry no tag, so that the
-    /// other rows stand out.
+    /// The label of the condition that most repositories share. Their rows carry no tag, so that
+    /// the other rows stand out.
     common: &'static str,
 }
 
@@ -161,8 +161,8 @@ impl<'a> Page<'a> {
         self.view.telemetry_path.is_none()
     }
 
-    /// Returns the findings to list. The headline covers [`Symptom::Undecided`], which the poll under
-    /// way decides.
+    /// Returns the findings to list. The headline covers [`Symptom::Undecided`], which the poll
+    /// under way decides.
     fn attention(&self) -> Vec<&Finding> {
         let all = self.view.findings.iter();
         all.filter(|finding| finding.symptom != Symptom::Undecided)
@@ -219,8 +219,8 @@ impl<'a> Page<'a> {
         links.language_url(translation.repository, translation.code())
     }
 
-    /// Returns the start of the progress clocks if they are too young for any translation to count as
-    /// stalled. Without a state file, every start begins them again.
+    /// Returns the start of the progress clocks if they are too young for any translation to count
+    /// as stalled. Without a state file, every start begins them again.
     fn progress_known_since(&self) -> Option<Timestamp> {
         if self.view.status.state_is_kept {
             return None;
