@@ -361,8 +361,8 @@ impl Instruments {
     }
 }
 
-/// Registers a new metric under `name`, with the exporter's prefix. The registry appends a full stop
-/// to `help`, and the encoder appends `_total` to the name of a counter.
+/// Registers a new metric under `name`, with the exporter's prefix. The registry appends a full
+/// stop to `help`, and the encoder appends `_total` to the name of a counter.
 fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
     let metric = M::default();
     registry.register(format!("translation_exporter_{name}"), help, metric.clone());
