@@ -120,13 +120,7 @@ pub const KEYS: &[Key] = &[
         "steady rate over all requests, retries counted, 0.001 to 1000000; 0 is unlimited; the \
          exporter slows down by itself when the API asks it to",
     ),
-    key(
-        "api.connect_timeout",
-        Number,
-        "10s",
-        TIME,
-        "per connection",
-    ),
+    key("api.connect_timeout", Number, "10s", TIME, "per connection"),
     key(
         "api.timeout",
         Number,
@@ -259,7 +253,11 @@ pub const KEYS: &[Key] = &[
         "keeps the progress clock and the last good data across restarts; without it they begin \
          again at each start",
     )
-    .flag("--state.file", "FILE", "Keeps progress across restarts [default: none]"),
+    .flag(
+        "--state.file",
+        "FILE",
+        "Keeps progress across restarts [default: none]",
+    ),
     key(
         "web.listen_addresses",
         List,
@@ -283,10 +281,14 @@ pub const KEYS: &[Key] = &[
         File,
         "",
         FILE,
-        "TLS, authentication, headers, rate limit, in the [exporter-toolkit's \
-         format](https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md)",
+        "TLS, authentication, headers, rate limit, in the [exporter-toolkit's format]\
+         (https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md)",
     )
-    .flag("--web.config.file", "FILE", "TLS and authentication [default: none]"),
+    .flag(
+        "--web.config.file",
+        "FILE",
+        "TLS and authentication [default: none]",
+    ),
     key(
         "web.enable_lifecycle",
         Switch,

@@ -335,8 +335,9 @@ impl<'a, A: Api> Poll<'a, A> {
         poller.saving.is_changed = true;
     }
 
-    /// Returns the end of a poll in which the API failed as a whole: the poll was `ended_by_breaker`,
-    /// or it read nothing, and either the listing or every repository failed as in an outage.
+    /// Returns the end of a poll in which the API failed as a whole: the poll was
+    /// `ended_by_breaker`, or it read nothing, and either the listing or every repository failed as
+    /// in an outage.
     fn outage(&self, listing_error: Option<&ApiError>, ended_by_breaker: bool) -> Option<PollEnd> {
         let is_nothing_read = self.outcome.read == 0;
         let all_unreachable = is_nothing_read && self.outcome.failed == self.unsettled.len();

@@ -689,22 +689,23 @@ async fn a_target_is_shown_as_configured_and_a_date_once() {
     );
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_first_sentence_answers_and_its_mark_is_the_worse_of_both() {
+/// Returns a snapshot of two repositories, one of them behind and three days overdue.
+fn overdue() -> Snapshot {
+    let mut snapshot = snapshot_of(&[("a/a", Some(50.0), 1), ("a/b", Some(100.0), 1)]);
+    let due = days_ago(3).to_string();
+    snapshot.targets = Arc::new(Targets(vec![entry(&[], &[], 1.0, &due)]));
+    snapshot
+}
+
+/// Returns data and polls, each with the mark and the first sentence of its page.
+fn answers() -> [(Snapshot, PollOutcome, char, &'static str); 7] {
     let ready = || snapshot_of(&[("a/a", Some(100.0), 1)]);
-    let mut overdue = snapshot_of(&[("a/a", Some(50.0), 1), ("a/b", Some(100.0), 1)]);
-    overdue.targets = Arc::new(Targets(vec![entry(
-        &[],
-        &[],
-        1.0,
-        &days_ago(3).to_string(),
-    )]));
     let unknown = snapshot_of(&[("a/a", None, 1)]);
-    let mut unread = ready();
-    unread
-        .repositories
-        .push(shown(2, "a/b", Condition::Pending(None)));
     let stalled = snapshot_of(&[("a/a", Some(50.0), 9)]);
+    let empty = snapshot(Vec::new());
+    let mut unread = ready();
+    let other = shown(2, "a/b", Condition::Pending(None));
+    unread.repositories.push(other);
     let refused = PollOutcome {
         stop: Some(Stop {
             reason: PollFailure::Unauthorized,
@@ -712,44 +713,30 @@ async fn the_first_sentence_answers_and_its_mark_is_the_worse_of_both() {
         }),
         ..outcome()
     };
-    for (snapshot, outcome, mark, sentence) in [
-        (
-            ready(),
-            outcome(),
-            "\u{2713}",
-            "Ready to ship: 1 of 1 translation ready",
-        ),
-        (
-            ready(),
-            refused,
-            "\u{2717}",
-            "As last read, 1 of 1 translation ready",
-        ),
-        (
-            overdue,
-            outcome(),
-            "\u{2717}",
-            "Not ready to ship: 1 of 2 translations is overdue",
-        ),
-        (
-            unknown,
-            outcome(),
-            "!",
-            "Unknown: the API reports no completion",
-        ),
-        (
-            stalled,
-            outcome(),
-            "!",
-            "Not ready to ship yet: 0 of 1 translation ready",
-        ),
-        (
-            snapshot(Vec::new()),
-            outcome(),
-            "!",
-            "Nothing to ship: there is no repository to show",
-        ),
-    ] {
+    let sentences = [
+        "Ready to ship: 1 of 1 translation ready",
+        "As last read, 1 of 1 translation ready",
+        "Not ready to ship: 1 of 2 translations is overdue",
+        "Unknown: the API reports no completion",
+        "Unknown yet: 1 of 1 translation ready, 1 repository not read",
+        "Not ready to ship yet: 0 of 1 translation ready",
+        "Nothing to ship: there is no repository to show",
+    ];
+    let [well, last, late, none, partial, behind, nothing] = sentences;
+    [
+        (ready(), outcome(), '\u{2713}', well),
+        (ready(), refused, '\u{2717}', last),
+        (overdue(), outcome(), '\u{2717}', late),
+        (unknown, outcome(), '!', none),
+        (unread, outcome(), '\u{2026}', partial),
+        (stalled, outcome(), '!', behind),
+        (empty, outcome(), '!', nothing),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_sentence_answers_and_its_mark_is_the_worse_of_both() {
+    for (snapshot, outcome, mark, sentence) in answers() {
         let page = body(get_after(snapshot, outcome, "/", &[]).await).await;
         assert!(
             page.contains(&format!("<title>{mark} ")),

@@ -151,20 +151,50 @@ fn out(reason: PollFailure, what: &str, hint: &str, status: &mut PollStatus) {
     });
 }
 
-fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
-    let mut list: Vec<(&'static str, Snapshot, &'static str, Change)> = Vec::new();
-    let linked = |mut snapshot: Snapshot| {
-        use crate::domain::links::{Links, Template};
-        snapshot.links = Arc::new(Links {
-            repository: Template::of_repository("https://translate.example.com/{owner}/{name}")
-                .ok(),
-            language: Template::of_language(
-                "https://translate.example.com/{owner}/{name}/{language}",
-            )
-            .ok(),
-        });
-        snapshot
+fn read_three(status: &mut PollStatus) {
+    use crate::domain::snapshot::{Activity, Running, Step};
+    status.state_is_kept = false;
+    let since = Timestamp::from_millis(NOW.as_millis() - 8_000);
+    let step = Step::Reading {
+        is_listed: true,
+        of: 10,
+        tried: 3,
+        read: 3,
     };
+    status.activity = Activity::Polling(Running { since, step });
+}
+
+fn out_of_service(status: &mut PollStatus) {
+    out(
+        PollFailure::Unavailable,
+        "GET https://api.example.com/v1/repositories: 503 Service Unavailable",
+        "wait, or ask the API's operators",
+        status,
+    );
+}
+
+fn key_refused(status: &mut PollStatus) {
+    out(
+        PollFailure::Unauthorized,
+        "GET https://api.example.com/v1/repositories: 401 Unauthorized",
+        "check the key in api.key_file",
+        status,
+    );
+}
+
+/// Adds links to the places where repositories and languages are translated.
+fn linked(mut snapshot: Snapshot) -> Snapshot {
+    use crate::domain::links::{Links, Template};
+    snapshot.links = Arc::new(Links {
+        repository: Template::of_repository("https://translate.example.com/{owner}/{name}").ok(),
+        language: Template::of_language("https://translate.example.com/{owner}/{name}/{language}")
+            .ok(),
+    });
+    snapshot
+}
+
+/// Dates, stalled translations and links, as in the demo.
+fn demo() -> Snapshot {
     let mut demo = world(10, 12);
     stall(&mut demo[3], "fr", 71.0, 29);
     stall(&mut demo[3], "ja", 55.0, 12);
@@ -186,8 +216,11 @@ fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
         entry(&["globex/*"], &[], 0.9, &days_ago(-60).to_string()),
         entry(&[], &["uk"], 0.0, ""),
     ]));
-    list.push(("01-demo", demo.clone(), "/", ended));
+    demo
+}
 
+/// Translations that all missed their date.
+fn all_overdue() -> Snapshot {
     let mut overdue = snapshot(world(10, 3));
     for shown in &mut overdue.repositories {
         change(shown, |one| {
@@ -203,32 +236,29 @@ fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
         });
     }
     overdue.targets = Arc::new(Targets(vec![due(-29)]));
-    list.push(("02-all-overdue", overdue, "/", ended));
+    overdue
+}
 
+/// Translations without a completion.
+fn nothing_known() -> Snapshot {
     let mut unknown = snapshot(world(8, 6));
     for shown in &mut unknown.repositories {
         change(shown, |one| one.reported = Reported::Never);
     }
-    list.push(("03-nothing-known", unknown, "/", ended));
+    unknown
+}
 
+/// Repositories of which a first poll has read three.
+fn first_poll() -> Snapshot {
     let mut first = snapshot(world(10, 8));
     for shown in first.repositories.iter_mut().skip(3) {
         shown.condition = Condition::Pending(None);
     }
-    list.push(("04-first-poll", first, "/", |status| {
-        use crate::domain::snapshot::{Activity, Running, Step};
-        status.state_is_kept = false;
-        let since = Timestamp::from_millis(NOW.as_millis() - 8_000);
-        let step = Step::Reading {
-            is_listed: true,
-            of: 10,
-            tried: 3,
-            read: 3,
-        };
-        status.activity = Activity::Polling(Running { since, step });
-    }));
+    first
+}
 
-    let mut outage = demo.clone();
+/// Repositories that fail because the API does.
+fn outage(mut outage: Snapshot) -> Snapshot {
     for shown in &mut outage.repositories {
         if let Condition::Fresh(languages) = &shown.condition {
             let what = format!(
@@ -243,14 +273,11 @@ fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
             shown.condition = Condition::Failing(Arc::clone(languages), failure);
         }
     }
-    list.push(("05-outage", outage, "/", |status| {
-        out(
-            PollFailure::Unavailable,
-            "GET https://api.example.com/v1/repositories: 503 Service Unavailable",
-            "wait, or ask the API's operators",
-            status,
-        );
-    }));
+    outage
+}
+
+/// Translations that are all complete.
+fn all_ready() -> Snapshot {
     let mut ready = snapshot(world(10, 6));
     for shown in &mut ready.repositories {
         change(shown, |one| {
@@ -260,32 +287,36 @@ fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
             });
         });
     }
-    list.push(("06-key-refused", ready.clone(), "/", |status| {
-        out(
-            PollFailure::Unauthorized,
-            "GET https://api.example.com/v1/repositories: 401 Unauthorized",
-            "check the key in api.key_file",
-            status,
-        );
-    }));
-    list.push(("07-200-languages", snapshot(world(1, 200)), "/", ended));
-    list.push((
-        "08-5000-repositories",
-        snapshot(world(5000, 30)),
-        "/",
-        ended,
-    ));
-    list.push(("09-one-language", demo.clone(), "/?language=DE", ended));
-    list.push(("10-search", demo.clone(), "/?q=app", ended));
-    list.push(("10-stalled", demo.clone(), "/?stalled=1", ended));
-    list.push(("11-no-languages", snapshot(world(4, 0)), "/", ended));
+    ready
+}
+
+/// Returns each situation: its name, the data, the requested URI, and a change to the polling state.
+fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
     let mut long = snapshot(world(30, 12));
     long.targets = Arc::new(Targets(vec![due(20)]));
-    list.push(("12-long-print", long, "/", ended));
-    list.push(("13-all-ready", ready, "/", ended));
-    list.push(("14-three-languages", snapshot(world(9, 3)), "/", ended));
-    list.push(("15-110-languages", snapshot(world(40, 110)), "/", ended));
-    list
+    vec![
+        ("01-demo", demo(), "/", ended),
+        ("02-all-overdue", all_overdue(), "/", ended),
+        ("03-nothing-known", nothing_known(), "/", ended),
+        ("04-first-poll", first_poll(), "/", read_three),
+        ("05-outage", outage(demo()), "/", out_of_service),
+        ("06-key-refused", all_ready(), "/", key_refused),
+        ("07-200-languages", snapshot(world(1, 200)), "/", ended),
+        (
+            "08-5000-repositories",
+            snapshot(world(5000, 30)),
+            "/",
+            ended,
+        ),
+        ("09-one-language", demo(), "/?language=DE", ended),
+        ("10-search", demo(), "/?q=app", ended),
+        ("10-stalled", demo(), "/?stalled=1", ended),
+        ("11-no-languages", snapshot(world(4, 0)), "/", ended),
+        ("12-long-print", long, "/", ended),
+        ("13-all-ready", all_ready(), "/", ended),
+        ("14-three-languages", snapshot(world(9, 3)), "/", ended),
+        ("15-110-languages", snapshot(world(40, 110)), "/", ended),
+    ]
 }
 
 /// The page's answer to "may we ship?" in each situation.
