@@ -66,8 +66,8 @@ impl Collector for Polling {
 }
 
 fn encode_last(last: &PollOutcome, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    // Two gauges have this value: `translation_up` follows the convention of exporters (`mysql_up`),
-    // and `listing_complete` says what it means.
+    // Two gauges have this value: `translation_up` follows the convention of exporters
+    // (`mysql_up`), and `listing_complete` says what it means.
     let listed = Some(u64::from(last.listing.is_none()));
     gauge(
         encoder,

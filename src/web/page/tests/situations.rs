@@ -290,7 +290,8 @@ fn all_ready() -> Snapshot {
     ready
 }
 
-/// Returns each situation: its name, the data, the requested URI, and a change to the polling state.
+/// Returns each situation: its name, the data, the requested URI, and a change to the polling
+/// state.
 fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
     let mut long = snapshot(world(30, 12));
     long.targets = Arc::new(Targets(vec![due(20)]));
