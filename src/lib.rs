@@ -49,9 +49,8 @@
 //!   `config/sections.rs`; the code that uses it, which for a key of the poller begins in
 //!   `poller/settings.rs` and `commands.rs`; `cargo test --lib regenerate_the_schema -- --ignored`,
 //!   which writes `deploy/config.schema.json` and the table in `deploy/configuration.md`; finally
-//!   `deploy/helm/schema.py` for the chart,
-//!   `Config::restart_needed` if a reload cannot change the key, and values out of bounds in
-//!   `tests/config/bounds.rs`.
+//!   `deploy/helm/schema.py` for the chart, `Config::restart_needed` if a reload cannot change the
+//!   key, and values out of bounds in `tests/config/bounds.rs`.
 //! - **An output of `once`**: a file in `report/` and its export in `report.rs`; its name in
 //!   `cli.rs`; its case in `commands/output.rs`; finally its row in the table of outputs in
 //!   `README.md`, and its escaping in `tests/blackbox/hostile_names.rs`.

@@ -104,6 +104,21 @@ fn exposed(metrics: &Exposition) -> BTreeMap<String, (String, BTreeSet<String>)>
 }
 
 #[test]
+fn the_table_of_outputs_is_what_once_offers() {
+    let rows = rows(README, "| `--output` |");
+    let outputs = rows.iter().flat_map(|row| row[0].split(", "));
+    let documented: BTreeSet<_> = outputs
+        .map(|output| output.trim_end_matches(" (default)"))
+        .collect();
+    let help = Setup::new(&["once", "--help"]).run().stdout;
+    let offered = help
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("--output <FORMAT>"));
+    let offered = offered.unwrap().split(',').map(str::trim).collect();
+    assert_eq!(documented, offered);
+}
+
+#[test]
 fn the_table_of_the_configuration_is_what_is_accepted() {
     let setup = Setup::new(&["check-config"])
         .set("api.base_url", "http://127.0.0.1:1")
