@@ -17,14 +17,17 @@ mod stop;
 use crate::{
     api::{BuildError, Client},
     cli::{Cli, Command},
-    config::{self, Config, ConfigError, LogConfig, Options},
+    config::{self, Config, ConfigError, Options},
     domain::Failure,
     metrics::instruments::Instruments,
     poller::{LiveSettings, PollSettings, Settings},
     report::NotReady,
     server::web_config::WebConfigError,
     state::{DEMO, Memory, StateError, StateFile},
-    support::{clock::Clock, logging},
+    support::{
+        clock::Clock,
+        logging::{self, LogSettings},
+    },
 };
 use anyhow::{Context as _, anyhow};
 use globset::GlobSet;
@@ -141,7 +144,10 @@ fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
-fn start_logging(config: &LogConfig, bar: Option<ProgressBar>) -> anyhow::Result<logging::Handle> {
+fn start_logging(
+    config: &LogSettings,
+    bar: Option<ProgressBar>,
+) -> anyhow::Result<logging::Handle> {
     logging::init(config, bar)
         .map_err(|error| anyhow!("cannot start the thread that logs: {error}; {THREADS_HINT}"))
 }

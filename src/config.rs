@@ -28,17 +28,20 @@ mod schema;
 mod sections;
 mod values;
 
-use crate::domain::{
-    filter::{Filter, LanguageFilter},
-    links::Links,
-    targets::Targets,
+use crate::{
+    domain::{
+        filter::{Filter, LanguageFilter},
+        links::Links,
+        targets::Targets,
+    },
+    support::logging::LogSettings,
 };
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 pub use api_key::{KeyError, KeySource, read_key};
 pub use mistake::{ConfigError, Mistake, Source};
 pub use schema::{KEYS, Key, Takes};
-pub use sections::{ApiConfig, LogConfig, PollConfig, WebConfig};
+pub use sections::{ApiConfig, PollConfig, WebConfig};
 
 /// The settings of the command line and of the command itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,7 +70,7 @@ pub struct Config {
     /// `state.file`
     pub state_file: Option<PathBuf>,
     pub web: WebConfig,
-    pub log: LogConfig,
+    pub log: LogSettings,
     /// Every key once, in the order of [`KEYS`], and the targets.
     pub settings: Vec<Setting>,
 }

@@ -47,7 +47,7 @@
 //! - **A key of the configuration**: `config/schema.rs`, which also defines its variable and its
 //!   option (and `cli.rs` for the commands that accept the option); its field and bounds in
 //!   `config/sections.rs`; the code that uses it, which for a key of the poller begins in
-//!   `poller/settings.rs` and `commands.rs`; `cargo test --lib regenerate_the_schema -- --ignored`,
+//!   `poller/settings.rs` and `commands.rs`; `UPDATE=1 cargo test --lib of_the_keys`,
 //!   which writes `deploy/config.schema.json` and the table in `deploy/configuration.md`; finally
 //!   `deploy/helm/schema.py` for the chart, `Config::restart_needed` if a reload cannot change the
 //!   key, and values out of bounds in `tests/config/bounds.rs`.

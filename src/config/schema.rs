@@ -3,7 +3,7 @@
 //!
 //! The JSON Schema of the file (deploy/config.schema.json) and the table of keys in
 //! deploy/configuration.md are generated from it: a test compares both, and
-//! `cargo test --lib regenerate_the_schema -- --ignored` writes them.
+//! `UPDATE=1 cargo test --lib of_the_keys` writes them.
 
 /// The prefix of every variable.
 pub const PREFIX: &str = "TRANSLATION_EXPORTER_";

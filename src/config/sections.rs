@@ -12,14 +12,16 @@ use super::{
         repository_globs, size, switch, telemetry_path, time,
     },
 };
-use crate::domain::{
-    filter::{Filter, LanguageFilter},
-    links::{Links, Template},
-    targets::{Entry, Target, Targets, globs_in_words, parse_due},
+use crate::{
+    domain::{
+        filter::{Filter, LanguageFilter},
+        links::{Links, Template},
+        targets::{Entry, Target, Targets, globs_in_words, parse_due},
+    },
+    support::logging::LogSettings,
 };
 use globset::GlobSet;
 use std::{mem, path::PathBuf, sync::Arc, time::Duration};
-use tracing::Level;
 use url::{Host, Url};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -74,14 +76,6 @@ pub struct WebConfig {
     pub enable_lifecycle: bool,
     /// At least 1.
     pub max_requests: usize,
-}
-
-/// The level and format of the log.
-#[derive(Debug, Clone)]
-pub struct LogConfig {
-    pub level: Level,
-    /// JSON instead of logfmt.
-    pub json: bool,
 }
 
 /// Builds a struct from fields that are `None` after a mistake. All of them are read before the
@@ -244,8 +238,8 @@ fn web(read: &mut Reader) -> Option<WebConfig> {
     })
 }
 
-fn log(read: &mut Reader) -> Option<LogConfig> {
-    all!(LogConfig {
+fn log(read: &mut Reader) -> Option<LogSettings> {
+    all!(LogSettings {
         level: read.get("log.level", |text| text.parse().map_err(|_| is(text))),
         json: read.get("log.format", is_json),
     })

@@ -9,7 +9,7 @@
 
 mod writer;
 
-use crate::{config::LogConfig, support::escape::printable};
+use crate::support::escape::printable;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use std::{
@@ -40,17 +40,25 @@ static STDERR: OnceLock<LineWriter> = OnceLock::new();
 
 const OURS: &str = env!("CARGO_CRATE_NAME");
 
+/// The level and format of the log.
+#[derive(Debug, Clone)]
+pub struct LogSettings {
+    pub level: Level,
+    /// JSON instead of logfmt.
+    pub json: bool,
+}
+
 /// A handle that changes level and format.
 #[derive(Clone)]
 pub struct Handle(reload::Handle<Filtered<Lines, Targets, Registry>, Registry>);
 
 impl Handle {
-    /// Applies `config` to all further events.
-    pub fn apply(&self, config: &LogConfig) {
+    /// Applies `settings` to all further events.
+    pub fn apply(&self, settings: &LogSettings) {
         // This fails only without a subscriber, and then no event is logged either.
         let _ = self.0.modify(|layer| {
-            *layer.filter_mut() = targets(config.level);
-            layer.inner_mut().json = config.json;
+            *layer.filter_mut() = targets(settings.level);
+            layer.inner_mut().json = settings.json;
         });
     }
 }
@@ -60,13 +68,13 @@ impl Handle {
 ///
 /// # Errors
 /// Returns an error if the system has no thread left.
-pub fn init(config: &LogConfig, bar: Option<ProgressBar>) -> io::Result<Handle> {
+pub fn init(settings: &LogSettings, bar: Option<ProgressBar>) -> io::Result<Handle> {
     let writer = LineWriter::start(move |line| match &bar {
         Some(bar) => bar.suspend(|| write_on_stderr(line)),
         None => write_on_stderr(line),
     })?;
     let writer = STDERR.get_or_init(|| writer);
-    let (subscriber, handle) = subscriber(config, |line| writer.write(line));
+    let (subscriber, handle) = subscriber(settings, |line| writer.write(line));
     let _ = tracing::subscriber::set_global_default(subscriber);
     std::panic::set_hook(Box::new(log_panic));
     Ok(handle)
@@ -116,14 +124,14 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 }
 
 fn subscriber(
-    config: &LogConfig,
+    settings: &LogSettings,
     write: impl Fn(String) + Send + Sync + 'static,
 ) -> (impl Subscriber, Handle) {
     let lines = Lines {
-        json: config.json,
+        json: settings.json,
         write: Box::new(write),
     };
-    let (layer, handle) = reload::Layer::new(lines.with_filter(targets(config.level)));
+    let (layer, handle) = reload::Layer::new(lines.with_filter(targets(settings.level)));
     (Registry::default().with(layer), Handle(handle))
 }
 
@@ -207,15 +215,15 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
-    fn config(level: Level, json: bool) -> LogConfig {
-        LogConfig { level, json }
+    fn settings(level: Level, json: bool) -> LogSettings {
+        LogSettings { level, json }
     }
 
     /// Returns the lines that `act` logs, without their timestamps.
-    fn logged(config: &LogConfig, act: impl FnOnce(&Handle)) -> Vec<String> {
+    fn logged(settings: &LogSettings, act: impl FnOnce(&Handle)) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&lines);
-        let (subscriber, handle) = subscriber(config, move |line| {
+        let (subscriber, handle) = subscriber(settings, move |line| {
             sink.lock().unwrap().push(line);
         });
         tracing::subscriber::with_default(subscriber, || act(&handle));
@@ -237,7 +245,7 @@ mod tests {
 
     #[test]
     fn logfmt_lines_look_like_the_lines_of_prometheus() {
-        let lines = logged(&config(Level::INFO, false), |_| {
+        let lines = logged(&settings(Level::INFO, false), |_| {
             tracing::info!(
                 repositories = 3,
                 took = "1.5s",
@@ -258,7 +266,7 @@ mod tests {
 
     #[test]
     fn json_lines_are_json() {
-        let lines = logged(&config(Level::INFO, true), |_| {
+        let lines = logged(&settings(Level::INFO, true), |_| {
             tracing::info!(
                 n = 3_u64,
                 repo = "a\"b\\c\n\u{1b}[31m\u{202e}é😀",
@@ -273,7 +281,7 @@ mod tests {
 
     #[test]
     fn no_value_can_forge_a_line_or_control_a_terminal() {
-        let lines = logged(&config(Level::INFO, false), |_| {
+        let lines = logged(&settings(Level::INFO, false), |_| {
             tracing::info!(
                 repo = "a\nts=1 level=error\r\u{1b}]0;x\u{7}\u{9b}1m\u{202e}",
                 "x\ny"
@@ -304,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_a_line_of_the_log() {
-        let lines = logged(&config(Level::ERROR, false), |_| {
+        let lines = logged(&settings(Level::ERROR, false), |_| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(log_panic));
             let _ = std::panic::catch_unwind(|| panic!("no {}\n", "way"));
@@ -326,9 +334,9 @@ mod tests {
 
     #[test]
     fn level_and_format_change_while_running() {
-        let lines = logged(&config(Level::ERROR, true), |handle| {
+        let lines = logged(&settings(Level::ERROR, true), |handle| {
             tracing::debug!("unheard");
-            handle.apply(&config(Level::DEBUG, false));
+            handle.apply(&settings(Level::DEBUG, false));
             tracing::debug!("heard");
         });
         assert_eq!(

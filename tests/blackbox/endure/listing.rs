@@ -80,11 +80,11 @@ fn a_failed_listing_keeps_all_series_and_is_counted_by_reason() {
         api.forget();
         api.script(Target::Listing, move |request| Some(fault(request)));
         let metrics = wait_until_up_is(0.0, &exporter, name);
-        // On a busy machine, several polls may have ended since.
+        // Several polls may have ended since, and the failure of one more may be counted already.
         let polls = metrics.polls() - before.polls();
         let failed = failures(&metrics) - failures(&before);
         assert!(
-            failed >= 1.0 && failed <= polls,
+            failed >= 1.0 && failed <= polls + 1.0,
             "{name}: {reason} {failed} times in {polls} polls"
         );
         assert_eq!(
