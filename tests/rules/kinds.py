@@ -81,7 +81,7 @@ class Exporter:
             self.pipe = os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)
             fcntl.fcntl(self.pipe, fcntl.F_SETPIPE_SZ, 4096)
         environment = os.environ | {
-            "LD_PRELOAD": library(), "FAKETIME_TIMESTAMP_FILE": str(self.clock), "FAKETIME_CACHE_DURATION": "1",
+            "LD_PRELOAD": library(), "FAKETIME_TIMESTAMP_FILE": str(self.clock), "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         }
         command = [self.program, "--config.file=exporter.yaml", "--web.listen-address=127.0.0.1:0"]
