@@ -98,7 +98,8 @@ fn sentence(snapshot: &Snapshot, totals: &Totals, overdue: usize, polling: Look)
         return (sentence, Look::Waiting);
     }
     if polling > Look::Waiting {
-        return (format!("As last read, {ready} of {all} ready"), Look::Well);
+        let sentence = format!("Not current: when last read, {ready} of {all} ready");
+        return (sentence, Look::Well);
     }
     (format!("Ready to ship: {ready} of {all} ready"), Look::Well)
 }

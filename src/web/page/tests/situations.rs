@@ -327,7 +327,7 @@ const ANSWERS: [&str; 16] = [
     "03-nothing-known: Unknown: the API reports no completion",
     "04-first-poll: Not ready to ship yet: 6 of 18 translations ready",
     "05-outage: Not ready to ship yet: 30 of 105 translations ready",
-    "06-key-refused: As last read, 46 of 46 translations ready",
+    "06-key-refused: Not current: when last read, 46 of 46 translations ready",
     "07-200-languages: Not ready to ship yet: 46 of 177 translations ready",
     "08-5000-repositories: Not ready to ship yet: 33,300 of 133,200 translations ready",
     "09-one-language: Not ready to ship yet: 5 of 10 translations ready",
