@@ -86,11 +86,17 @@ install_npm() {
     (cd "$tools/npm" && npm ci --loglevel=error --no-audit --no-fund --ignore-scripts)
 }
 
-# need_programs: builds what the scripts start: $program, the exporter, and $fake_api, of tests/support/program.rs.
+# need_programs: builds what the scripts start, and copies it, as the deploy part builds another program at the same place:
+# $program, the exporter, and $fake_api, of tests/support/program.rs.
 need_programs() {
-    (cd "$root" && cargo build --quiet --locked --bin translation-exporter --example fake-api) || return 1
-    program=${CARGO_TARGET_DIR:-$root/target}/debug/translation-exporter
-    fake_api=${CARGO_TARGET_DIR:-$root/target}/debug/examples/fake-api
+    local built=${CARGO_TARGET_DIR:-$root/target}/debug
+    (
+        flock 8
+        cd "$root" && cargo build --quiet --locked --bin translation-exporter --example fake-api || exit 1
+        install -D -t "$tools/programs" "$built/translation-exporter" "$built/examples/fake-api"
+    ) 8>"$tools/programs.lock" || return 1
+    program=$tools/programs/translation-exporter
+    fake_api=$tools/programs/fake-api
 }
 
 # need_cargo PACKAGE VERSION: installs this program, unoptimised, into $tools/cargo/bin.

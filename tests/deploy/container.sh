@@ -15,6 +15,10 @@ dockerfile_inputs_build_a_static_program() {
     echo 'fn main() {}' >"$context/src/main.rs"
     cp "$context/src/main.rs" "$context/src/build.rs"
     touch "$context/src/lib.rs"
+    # Nobody else may build this program at the same time.
+    local lock
+    exec {lock}>"$tools/programs.lock"
+    flock "$lock"
     build
     copied=$(sed -n '/^FROM scratch/q; s/^COPY \([^-].*\) [^ ]*$/\1/p' "$deploy/container/Dockerfile" | xargs)
     [ "$copied" = "Cargo.toml Cargo.lock src" ]
@@ -25,6 +29,7 @@ dockerfile_inputs_build_a_static_program() {
     touch "$context"/src/*.rs
     build
     install -D "$built" "$program"
+    exec {lock}>&-
     strip "$program"
     if readelf --program-headers "$program" | grep -q INTERP; then
         echo "the program needs a loader"
