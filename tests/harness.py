@@ -10,7 +10,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-PATIENCE = 60  # seconds: far longer than anything here should take
+PATIENCE = 120  # seconds: far longer than anything here should take
 
 
 def wait_for(what, condition, patience=PATIENCE):

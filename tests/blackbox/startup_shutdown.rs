@@ -91,7 +91,8 @@ fn a_stderr_that_nobody_reads_stops_neither_polls_nor_the_end() {
     const DROPPED: &str = "translation_exporter_log_lines_dropped_total";
     let api = Api::of(500);
     // Reads the first lines, and holds the pipe open while the exporter runs.
-    let stalled = "mkfifo pipe; { sed -u /listening/q >&2; exec sleep 120; } < pipe & exec 2> pipe";
+    let stalled = "mkfifo pipe; \
+        { sed -u /listening/q >&2; exec tail --pid=$$ -f /dev/null; } < pipe & exec 2> pipe";
     let mut exporter = Setup::for_api(&api)
         .set("log.level", "debug")
         .after(stalled)

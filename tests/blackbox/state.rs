@@ -309,7 +309,7 @@ fn once_that_is_stopped_saves_and_prints_what_it_has_read() {
 #[test]
 fn a_stdout_that_nobody_reads_does_not_keep_once_from_being_stopped() {
     let api = Api::start((1..=300).map(repo));
-    let stalled = "mkfifo pipe; sleep 60 < pipe & exec > pipe";
+    let stalled = "mkfifo pipe; tail --pid=$$ -f /dev/null < pipe & exec > pipe";
     let mut process = Setup::for_api(&api)
         .set("log.level", "debug")
         .arguments(&["once"])

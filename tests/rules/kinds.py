@@ -35,7 +35,7 @@ SITUATIONS = []
 
 
 def wait_for(what, condition):
-    value = harness.wait_for(what, condition, patience=100)
+    value = harness.wait_for(what, condition, patience=300)
     print(f"{time.monotonic() - STARTED:5.1f}s  {what}", flush=True)
     return value
 
@@ -89,6 +89,8 @@ class Exporter:
         if pipe:
             harness.wait_for("the log begins", lambda: "msg=listening" in self.read_log())
         self.address = address(self.process, self.log)
+        loaded = pathlib.Path(f"/proc/{self.process.pid}/maps").read_text()
+        assert "libfaketime" in loaded, f"{self.program} does not load libfaketime: is it linked statically?"
 
     def read_log(self):
         """Takes what the pipe holds into the file, and returns the whole."""
@@ -283,7 +285,7 @@ def a_clock_behind_the_state(exporter):
 
 
 # The log of a poll of so many repositories is larger than the pipe.
-@situation("log_lines_dropped", repositories=[(number, f"acme/r{number}", {"de": 40}) for number in range(1, 60)], pipe=True)
+@situation("log_lines_dropped", repositories=[(number, f"acme/r{number}", {"de": 40}) for number in range(1, 400)], pipe=True)
 def a_log_that_nobody_reads(exporter):
     exporter.reload(log={"level": "debug"})
     yield

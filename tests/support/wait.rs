@@ -6,7 +6,7 @@ use std::{
 };
 
 /// The longest wait before a test fails: far longer than any condition should take.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Waits until `attempt` returns a value; panics with `what` if it does not within [`PATIENCE`].
 pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
