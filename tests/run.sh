@@ -7,8 +7,8 @@
 #     SKIP="grafana deploy" tests/run.sh  everything but these parts
 #
 # Two lanes run at once, because each waits half of the time, for downloads, servers and browsers: what cargo does, then `deploy`, which
-# links the program anew; and all other areas. A part's output is shown when it has ended. The last line says how many tests passed and
-# failed. Each part except `cargo` counts as one test; a part that cannot run
+# links the program anew; and all other areas. The lane that ends first takes parts of the other. A part's output is shown when it
+# has ended. The last line says how many tests passed and failed. Each part except `cargo` counts as one test; a part that cannot run
 # counts as failed. The exit code is 0 if nothing failed.
 set -uo pipefail
 
@@ -114,15 +114,23 @@ run_lane() {
     done
 }
 
-mapfile -t others < <(printf '%s\n' "${areas[@]}" | grep -vx deploy)
+printf '%s\n' "${areas[@]}" | grep -vx deploy >"$results/queue"
+
+# Runs the parts of the queue, each in the lane that comes to it first.
+run_queue() {
+    local name
+    while name=$(flock "$results/queue.lock" sed -i -e '1w /dev/stdout' -e 1d "$results/queue") && [ -n "$name" ]; do
+        run_lane "$name"
+    done
+}
+
 set -m
-run_lane format clippy docs supply cargo deploy &
-lanes+=($!)
 {
-    run_lane "${others[@]}"
-    # What `deploy` installs, meanwhile; it says so again itself if that fails.
-    case " ${SKIP:-} " in *" deploy "*) ;; *) tests/deploy/run.sh --install >/dev/null 2>&1 ;; esac
+    run_lane format clippy docs supply cargo deploy
+    run_queue
 } &
+lanes+=($!)
+run_queue &
 lanes+=($!)
 set +m
 wait "${lanes[@]}"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Tests everything under deploy/, as far as one machine without a cluster can. Must run as root, for the sandboxes.
 # Usage: run.sh [WORD…]; with words, it runs only the checks whose names contain one of them, and those that others build upon.
-#        run.sh --install     only installs what the checks need
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -65,7 +64,6 @@ suites=(bookworm trixie)
 # Renderings.
 pods=(base demo chart-no-persistence chart-openshift chart-tls chart-client-certificates)
 get_tools
-[ "${1:-}" != --install ] || exit 0
 rm -rf "$rendered" "$native" "$work/overlays"
 mkdir -p "$rendered" "$native"
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -1)

@@ -41,10 +41,6 @@ get_roots() {
 }
 
 get_tools() {
-    # tests/run.sh installs in one lane while another gets here.
-    local lock
-    exec {lock}>"$tools/deploy.lock"
-    flock "$lock"
     need_debian python3=python3 promtool=prometheus amtool=prometheus-alertmanager strace=strace openssl=openssl \
         prometheus-alertmanager=prometheus-alertmanager unshare=util-linux mount=mount buildah=buildah readelf=binutils nginx=nginx-light
     [ -f /etc/ssl/certs/ca-certificates.crt ] || need_debian none-such=ca-certificates
@@ -58,5 +54,4 @@ get_tools() {
     get_kubectl
     get_roots
     python=$tools/python/bin/python
-    exec {lock}>&-
 }
