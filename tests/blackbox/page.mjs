@@ -15,7 +15,7 @@ const tests = {
         await page.goto(url);
         assert.match(await page.locator("h2#answer").innerText(), /^Not ready to ship yet: /);
         assert.equal(await page.locator("h2#state").innerText(), "Nothing is wrong with the exporter");
-        assert.equal(await page.locator(".found").innerText(), "450 repositories, 1 to 200 shown");
+        assert.equal(await page.locator("[role=status]").innerText(), "450 repositories, 1 to 200 shown");
         assert.deepEqual((await names()).slice(0, 2), ["other/001", "other/002"], "the least complete first");
 
         await click("Next");
@@ -69,7 +69,7 @@ const tests = {
             await page.locator("#q").fill("opal");
             await page.locator("#q").press("Enter");
             await page.getByRole("link", { name: "Show all" }).waitFor();
-            await seen("the count of a search", ".found");
+            await seen("the count of a search", "[role=status]");
             await seen("the first repository of a search", "tbody th");
 
             await page.goto(`${url}/?language=DE`);
@@ -93,12 +93,12 @@ const tests = {
         assert.equal(await focus(), "Skip to the repositories");
         await page.keyboard.press("Enter");
         const order = [];
-        for (let at = 0; at < 9; at++) {
+        for (let at = 0; at < 10; at++) {
             await page.keyboard.press("Tab");
             order.push(await focus());
         }
         const headings = ["Repository", "Ready", "All", "Last progress"];
-        assert.deepEqual(order, ["q", "language", "sort", "", "Show", ...headings], "the controls, then the table");
+        assert.deepEqual(order, ["q", "language", "sort", "", "Show", "What the marks mean", ...headings], "the controls, then the table");
 
         await page.goto(url);
         const positions = [];

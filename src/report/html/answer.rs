@@ -75,6 +75,10 @@ fn sentence(snapshot: &Snapshot, totals: &Totals, overdue: usize, polling: Look)
         grouped(totals.ready),
         counted(totals.all, "translation", "translations"),
     );
+    let not_read = match unread {
+        0 => String::new(),
+        unread => format!(", {} not read", repositories(unread)),
+    };
     if totals.all == 0 {
         return nothing(snapshot);
     }
@@ -89,12 +93,11 @@ fn sentence(snapshot: &Snapshot, totals: &Totals, overdue: usize, polling: Look)
         return (sentence, Look::Failing);
     }
     if !totals.is_ready() {
-        let sentence = format!("Not ready to ship yet: {ready} of {all} ready");
+        let sentence = format!("Not ready to ship yet: {ready} of {all} ready{not_read}");
         return (sentence, Look::Waiting);
     }
     if unread > 0 {
-        let unread = repositories(unread);
-        let sentence = format!("Unknown yet: {ready} of {all} ready, {unread} not read");
+        let sentence = format!("Unknown yet: {ready} of {all} ready{not_read}");
         return (sentence, Look::Waiting);
     }
     if polling > Look::Waiting {

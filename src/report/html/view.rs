@@ -11,7 +11,7 @@ use crate::{
     domain::{
         ReadFailure, Repository,
         readiness::{self, Cause, Deadline, Due, Row, Totals, Translation},
-        snapshot::{Activity, Condition, PollStatus, Snapshot},
+        snapshot::{Activity, Condition, PollStatus, Reading, Snapshot},
     },
     support::{
         clock::Timestamp,
@@ -52,6 +52,9 @@ struct Page<'a> {
     totals: Totals,
     dates: BTreeMap<Timestamp, Due<'a>>,
     stalled: Vec<Group<'a>>,
+    /// The start of the progress clocks if they are too young for any translation to count as
+    /// stalled.
+    progress_known_since: Option<Timestamp>,
     table: Table<'a>,
     /// The label of the condition that most repositories share. Their rows carry no tag, so that
     /// the other rows stand out.
@@ -102,10 +105,24 @@ impl View<'_> {
             totals,
             dates,
             stalled: stalled(&rows, now),
+            progress_known_since: self.progress_known_since(),
             table: Table::new(rows, query, size, now),
             common: common(snapshot),
         };
         page.render()
+    }
+
+    /// Without a state file, every start begins the progress clocks again.
+    fn progress_known_since(&self) -> Option<Timestamp> {
+        if self.status.state_is_kept {
+            return None;
+        }
+        let all = self.snapshot.repositories.iter();
+        let languages = all.filter_map(|shown| shown.condition.languages());
+        let readings = languages.flat_map(|languages| languages.readings.iter());
+        let clocks = readings.filter_map(Reading::progress);
+        let first = clocks.map(|progress| progress.at).min()?;
+        (self.now.since(first) < readiness::STALLED_AFTER).then_some(first)
     }
 }
 
@@ -148,9 +165,10 @@ fn groups<'a>(due: &Due<'a>) -> Vec<Group<'a>> {
     groups
 }
 
-/// Returns the label of the condition that more than half of the repositories share.
+/// Returns the label of the condition that more than half of the repositories share. A row without
+/// any read says so itself.
 fn common(snapshot: &Snapshot) -> &'static str {
-    let labels = ["pending", "failing", "stale"];
+    let labels = ["failing", "stale"];
     let count = |label: &str| snapshot.count(|condition| condition.label() == label);
     let most = |label: &&str| count(label) * 2 > snapshot.repositories.len();
     labels.into_iter().find(most).unwrap_or_default()
@@ -217,19 +235,6 @@ impl<'a> Page<'a> {
     fn language_url(&self, translation: &Translation<'_>) -> Option<String> {
         let links = &self.view.snapshot.links;
         links.language_url(translation.repository, translation.code())
-    }
-
-    /// Returns the start of the progress clocks if they are too young for any translation to count
-    /// as stalled. Without a state file, every start begins them again.
-    fn progress_known_since(&self) -> Option<Timestamp> {
-        if self.view.status.state_is_kept {
-            return None;
-        }
-        let rows = self.table.rows.iter().flat_map(Row::translations);
-        let clocks = rows.filter_map(|one| one.reading.progress());
-        let first = clocks.map(|progress| progress.at).min()?;
-        let is_short = self.now.since(first) < readiness::STALLED_AFTER;
-        (is_short && self.totals.stalled == 0).then_some(first)
     }
 
     /// Returns the name of a language with its code, or the code alone if the API reports no name.

@@ -325,7 +325,7 @@ const ANSWERS: [&str; 16] = [
     "01-demo: Not ready to ship yet: 30 of 105 translations ready",
     "02-all-overdue: Not ready to ship: 30 of 30 translations are overdue",
     "03-nothing-known: Unknown: the API reports no completion",
-    "04-first-poll: Not ready to ship yet: 6 of 18 translations ready",
+    "04-first-poll: Not ready to ship yet: 6 of 18 translations ready, 7 repositories not read",
     "05-outage: Not ready to ship yet: 30 of 105 translations ready",
     "06-key-refused: Not current: when last read, 46 of 46 translations ready",
     "07-200-languages: Not ready to ship yet: 46 of 177 translations ready",
