@@ -18,6 +18,39 @@ const RATE_LIMIT: &str = "rate_limit: {interval: 1ms, burst: 1000}\n";
 /// Keys of the configuration and their values as YAML.
 type Keys<'a> = &'a [(&'a str, &'a str)];
 
+const RESTART: Keys = &[
+    ("api.base_url", "http://127.0.0.1:1"),
+    ("state.file", "state.json"),
+    ("web.listen_addresses", "['127.0.0.1:0', '[::1]:0']"),
+];
+
+/// Changes that a reload refuses, each with the parts of its message.
+const BAD: [(&[&str], Keys); 9] = [
+    (&["api.page_size"], &[("api.page_size", "1001")]),
+    (&["poll.interval"], &[("poll.interval", "soon")]),
+    (&["filter.include"], &[("filter.include", "['[']")]),
+    (&["poll.intervall"], &[("poll.intervall", "5s")]),
+    (
+        &["web.config_file"],
+        &[("web.config_file", "/nowhere/web.yaml")],
+    ),
+    (
+        &["api.key_file", "not shown"],
+        &[("api.key", "''"), ("api.key_file", KEY)],
+    ),
+    (&["state.file", "restart"], &[("state.file", "state.json")]),
+    (
+        &[
+            "api.base_url",
+            "state.file",
+            "web.listen_addresses",
+            "restart",
+        ],
+        RESTART,
+    ),
+    (&["config.yaml"], &[("api.page_size", "[")]),
+];
+
 /// An exporter that is configured by a file alone.
 struct Reloadable {
     exporter: Exporter,
@@ -211,35 +244,7 @@ fn a_bad_change_changes_nothing_and_shows_in_answer_log_and_metrics() {
     daemon.exporter.wait_until_fresh(3);
     let (successful, loaded_at) = daemon.reported();
     assert_eq!(successful, 1.0);
-    let key_in_place_of_its_file = [("api.key", "''"), ("api.key_file", KEY)];
-    let restart = [
-        ("api.base_url", "http://127.0.0.1:1"),
-        ("state.file", "state.json"),
-        ("web.listen_addresses", "['127.0.0.1:0', '[::1]:0']"),
-    ];
-    let bad: [(&[&str], Keys); 9] = [
-        (&["api.page_size"], &[("api.page_size", "1001")]),
-        (&["poll.interval"], &[("poll.interval", "soon")]),
-        (&["filter.include"], &[("filter.include", "['[']")]),
-        (&["poll.intervall"], &[("poll.intervall", "5s")]),
-        (
-            &["web.config_file"],
-            &[("web.config_file", "/nowhere/web.yaml")],
-        ),
-        (&["api.key_file", "not shown"], &key_in_place_of_its_file),
-        (&["state.file", "restart"], &restart[1..2]),
-        (
-            &[
-                "api.base_url",
-                "state.file",
-                "web.listen_addresses",
-                "restart",
-            ],
-            &restart,
-        ),
-        (&["config.yaml"], &[("api.page_size", "[")]),
-    ];
-    for (named, keys) in bad {
+    for (named, keys) in BAD {
         daemon.write(&[&[("api.page_size", "8")], keys].concat());
         let response = daemon.reload("POST");
         let message = response.text();

@@ -99,7 +99,7 @@ fn a_filter_that_is_not_a_list_of_globs_is_refused() {
 }
 
 #[test]
-fn an_address_or_path_that_cannot_be_served_is_refused() {
+fn an_address_that_cannot_be_listened_on_is_refused() {
     refused_values(&[
         (
             "web.listen_addresses",
@@ -136,6 +136,12 @@ fn an_address_or_path_that_cannot_be_served_is_refused() {
             &["['*:1']", "['%31:1']", "['[x]:1']"],
             "neither a name nor an address",
         ),
+    ]);
+}
+
+#[test]
+fn a_path_that_cannot_be_served_is_refused() {
+    refused_values(&[
         (
             "web.telemetry_path",
             &["metrics", "''"],

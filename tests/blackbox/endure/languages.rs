@@ -52,15 +52,31 @@ fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
         after.value("translation_exporter_listing_complete", &[]),
         Some(1.0)
     );
-    let ratio = |repo: &str| if repo.starts_with("fault/") { 0.5 } else { 0.6 };
     for sample in after.samples(RATIO) {
-        assert_eq!(
-            sample.value,
-            ratio(&sample.labels["repo"]),
-            "{:?}",
-            sample.labels
-        );
+        let is_faulty = sample.labels["repo"].starts_with("fault/");
+        let expected = if is_faulty { 0.5 } else { 0.6 };
+        assert_eq!(sample.value, expected, "{:?}", sample.labels);
     }
+    assert_failures_of_one_poll(&before, &after);
+    assert!(
+        exporter.memory("VmHWM") < 128 * 1024,
+        "it took {} KiB at most",
+        exporter.memory("VmHWM")
+    );
+
+    api.heal();
+    let metrics = exporter.wait_for("all recover", |metrics| {
+        nothing_lost(metrics);
+        metrics.repositories("failing") < 1.0
+    });
+    assert!(
+        metrics.polls() <= after.polls() + 2.0,
+        "within an interval after the poll under way"
+    );
+}
+
+/// Asserts how many requests for languages failed between two answers, by reason.
+fn assert_failures_of_one_poll(before: &Exposition, after: &Exposition) {
     let mut expected = BTreeMap::new();
     for (.., reason) in FAULTS {
         *expected.entry(reason).or_insert(0.0) += 1.0;
@@ -77,25 +93,10 @@ fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
             // Some reasons cannot end this operation.
             metrics.value(name, &labels).unwrap_or(0.0)
         };
-        (reason.as_str(), failures(&after) - failures(&before))
+        (reason.as_str(), failures(after) - failures(before))
     });
     let counted: BTreeMap<_, _> = counted.filter(|(_, count)| *count > 0.0).collect();
     assert_eq!(counted, expected, "failures of one poll by reason");
-    assert!(
-        exporter.memory("VmHWM") < 128 * 1024,
-        "it took {} KiB at most",
-        exporter.memory("VmHWM")
-    );
-
-    api.heal();
-    let metrics = exporter.wait_for("all recover", |metrics| {
-        nothing_lost(metrics);
-        metrics.repositories("failing") < 1.0
-    });
-    assert!(
-        metrics.polls() <= after.polls() + 2.0,
-        "within an interval after the poll under way"
-    );
 }
 
 #[test]

@@ -7,6 +7,46 @@ use crate::support::{
     repo,
 };
 
+/// The names of those faults of [`FAULTS`] that the listing meets.
+const OF_ANY_REQUEST: [&str; 9] = [
+    "reset",
+    "reset in the middle of the body",
+    "never answered",
+    "status 204",
+    "status 404",
+    "status 408",
+    "status 503",
+    "redirect to another host",
+    "gzip of 1 GiB of zeros",
+];
+
+/// The faults that only a listing can have.
+const OF_LISTINGS: [Row; 5] = [
+    ("status 401", |_| Reply::status(401), "unauthorized"),
+    ("status 403", |_| Reply::status(403), "forbidden"),
+    (
+        "a page that is repeated for ever",
+        |_| page(&[1, 2]),
+        "cursor",
+    ),
+    (
+        "a cursor that falls",
+        |request| {
+            page(if request.query("after").is_none() {
+                &[1, 3]
+            } else {
+                &[1, 2]
+            })
+        },
+        "cursor",
+    ),
+    (
+        "a last entry without an id",
+        |_| Reply::json(format!("[{},{{\"name\":\"a/b\"}}]", repo(1).entry)),
+        "cursor",
+    ),
+];
+
 /// Waits until `translation_up` has this value, and asserts that the three repositories stay.
 fn wait_until_up_is(up: f64, exporter: &Exporter, name: &str) -> Exposition {
     exporter.wait_for(name, |metrics| {
@@ -27,42 +67,6 @@ fn page(ids: &[u64]) -> Reply {
 /// Tests one fault for each reason. The test of the languages covers all faults.
 #[test]
 fn a_failed_listing_keeps_all_series_and_is_counted_by_reason() {
-    let names = [
-        "reset",
-        "reset in the middle of the body",
-        "never answered",
-        "status 204",
-        "status 404",
-        "status 408",
-        "status 503",
-        "redirect to another host",
-        "gzip of 1 GiB of zeros",
-    ];
-    let of_listings: [Row; 5] = [
-        ("status 401", |_| Reply::status(401), "unauthorized"),
-        ("status 403", |_| Reply::status(403), "forbidden"),
-        (
-            "a page that is repeated for ever",
-            |_| page(&[1, 2]),
-            "cursor",
-        ),
-        (
-            "a cursor that falls",
-            |request| {
-                page(if request.query("after").is_none() {
-                    &[1, 3]
-                } else {
-                    &[1, 2]
-                })
-            },
-            "cursor",
-        ),
-        (
-            "a last entry without an id",
-            |_| Reply::json(format!("[{},{{\"name\":\"a/b\"}}]", repo(1).entry)),
-            "cursor",
-        ),
-    ];
     let api = Api::of(3);
     // The timeout is long enough to inflate more than 1 MiB, even on a busy machine.
     let setup = Setup::for_api(&api)
@@ -72,8 +76,8 @@ fn a_failed_listing_keeps_all_series_and_is_counted_by_reason() {
     exporter.wait_until_fresh(3);
     for (name, fault, reason) in FAULTS
         .into_iter()
-        .filter(|(name, ..)| names.contains(name))
-        .chain(of_listings)
+        .filter(|(name, ..)| OF_ANY_REQUEST.contains(name))
+        .chain(OF_LISTINGS)
     {
         let before = exporter.metrics();
         let failures = |metrics: &Exposition| metrics.failures("list_repositories", reason);
