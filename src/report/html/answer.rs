@@ -5,7 +5,7 @@ use crate::{
     diagnosis::{Finding, Symptom},
     domain::{
         Severity,
-        readiness::{Due, Totals},
+        readiness::{Deadline, Due, Totals},
         snapshot::{PollStatus, Snapshot},
     },
     support::{
@@ -43,7 +43,9 @@ impl Answer {
             .find(|(_, due)| behind(due) > 0)
             .map(|(at, due)| (*at, behind(due)));
         let (sentence, look) = sentence(snapshot, totals, overdue, polling);
-        let doubt = if totals.stalled > 0 || totals.unknown() > 0 {
+        let deadline = next.map(|(at, _)| Deadline::of(at, false, now));
+        let is_near = matches!(deadline, Some(Deadline::AtRisk));
+        let doubt = if is_near || totals.stalled > 0 || totals.unknown() > 0 {
             Look::Degraded
         } else {
             Look::Well
@@ -79,6 +81,12 @@ fn sentence(snapshot: &Snapshot, totals: &Totals, overdue: usize, polling: Look)
         0 => String::new(),
         unread => format!(", {} not read", repositories(unread)),
     };
+    let is_old = polling == Look::Failing;
+    let (then, yet) = if is_old {
+        (" when last read", " when last read")
+    } else {
+        ("", " yet")
+    };
     if totals.all == 0 {
         return nothing(snapshot);
     }
@@ -87,13 +95,18 @@ fn sentence(snapshot: &Snapshot, totals: &Totals, overdue: usize, polling: Look)
         return (sentence.to_owned(), Look::Degraded);
     }
     if overdue > 0 {
-        let verb = if overdue == 1 { "is" } else { "are" };
+        let verb = match (is_old, overdue) {
+            (true, 1) => "was",
+            (true, _) => "were",
+            (false, 1) => "is",
+            (false, _) => "are",
+        };
         let overdue = grouped(overdue);
-        let sentence = format!("Not ready to ship: {overdue} of {all} {verb} overdue");
+        let sentence = format!("Not ready to ship{then}: {overdue} of {all} {verb} overdue");
         return (sentence, Look::Failing);
     }
     if !totals.is_ready() {
-        let sentence = format!("Not ready to ship yet: {ready} of {all} ready{not_read}");
+        let sentence = format!("Not ready to ship{yet}: {ready} of {all} ready{not_read}");
         return (sentence, Look::Waiting);
     }
     if unread > 0 {
@@ -101,7 +114,7 @@ fn sentence(snapshot: &Snapshot, totals: &Totals, overdue: usize, polling: Look)
         return (sentence, Look::Waiting);
     }
     if polling > Look::Waiting {
-        let sentence = format!("Not current: when last read, {ready} of {all} ready");
+        let sentence = format!("Unknown now: when last read, {ready} of {all} ready");
         return (sentence, Look::Well);
     }
     (format!("Ready to ship: {ready} of {all} ready"), Look::Well)

@@ -52,9 +52,9 @@ struct Page<'a> {
     totals: Totals,
     dates: BTreeMap<Timestamp, Due<'a>>,
     stalled: Vec<Group<'a>>,
-    /// The start of the progress clocks if they are too young for any translation to count as
-    /// stalled.
-    progress_known_since: Option<Timestamp>,
+    /// The time at which the progress clocks are old enough for a translation to count as stalled,
+    /// if they are too young now.
+    stalled_known_at: Option<Timestamp>,
     table: Table<'a>,
     /// The label of the condition that most repositories share. Their rows carry no tag, so that
     /// the other rows stand out.
@@ -105,7 +105,7 @@ impl View<'_> {
             totals,
             dates,
             stalled: stalled(&rows, now),
-            progress_known_since: self.progress_known_since(),
+            stalled_known_at: self.stalled_known_at(),
             table: Table::new(rows, query, size, now),
             common: common(snapshot),
         };
@@ -113,7 +113,7 @@ impl View<'_> {
     }
 
     /// Without a state file, every start begins the progress clocks again.
-    fn progress_known_since(&self) -> Option<Timestamp> {
+    fn stalled_known_at(&self) -> Option<Timestamp> {
         if self.status.state_is_kept {
             return None;
         }
@@ -122,7 +122,8 @@ impl View<'_> {
         let readings = languages.flat_map(|languages| languages.readings.iter());
         let clocks = readings.filter_map(Reading::progress);
         let first = clocks.map(|progress| progress.at).min()?;
-        (self.now.since(first) < readiness::STALLED_AFTER).then_some(first)
+        let known_at = first.saturating_add(readiness::STALLED_AFTER);
+        (known_at > self.now).then_some(known_at)
     }
 }
 

@@ -715,7 +715,7 @@ fn answers() -> [(Snapshot, PollOutcome, char, &'static str); 7] {
     };
     let sentences = [
         "Ready to ship: 1 of 1 translation ready",
-        "Not current: when last read, 1 of 1 translation ready",
+        "Unknown now: when last read, 1 of 1 translation ready",
         "Not ready to ship: 1 of 2 translations is overdue",
         "Unknown: the API reports no completion",
         "Unknown yet: 1 of 1 translation ready, 1 repository not read",
