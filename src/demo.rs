@@ -27,7 +27,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 use tokio::{net::TcpListener, time::Instant};
-use world::{Repository, WORLD};
+use world::{DemoRepository, WORLD};
 
 /// The maximum number of repositories on a page, whatever the `limit` of the request.
 const PAGE_CAP: usize = 10;
@@ -67,16 +67,18 @@ async fn stumble(request: Request, next: Next) -> Response {
 
 /// The query of a listing. serde rejects a repeated parameter.
 #[derive(Deserialize)]
-struct Listing {
+struct ListingQuery {
     limit: Option<usize>,
     #[serde(default)]
     after: u64,
 }
 
-async fn list_repositories(Query(Listing { limit, after }): Query<Listing>) -> Json<Value> {
+async fn list_repositories(
+    Query(ListingQuery { limit, after }): Query<ListingQuery>,
+) -> Json<Value> {
     let later = WORLD.repositories.iter().filter(|one| one.id > after);
     let page = later.take(limit.unwrap_or(PAGE_CAP).min(PAGE_CAP));
-    Json(page.map(Repository::json).collect())
+    Json(page.map(DemoRepository::json).collect())
 }
 
 async fn list_languages(State(started): State<Instant>, Path(id): Path<u64>) -> Response {

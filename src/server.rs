@@ -22,7 +22,7 @@ pub mod web_config;
 
 pub use accept::serve;
 pub use active::Server;
-pub use departed::Departed;
+pub use departed::ClientDeparture;
 pub use events::{Events, HandshakeFailure};
 pub use follow::follow;
 pub use protection::Protection;

@@ -31,7 +31,7 @@ mod error;
 mod format;
 
 pub use error::StateError;
-pub use format::DecodeError;
+pub use format::FormatError;
 
 use crate::{
     domain::{Repository, RepositoryId, falls::Falls, progress::Progress, snapshot::Languages},
@@ -145,14 +145,14 @@ impl StateFile {
         if let Ok(found) = fs::metadata(path)
             && found.len() > MAX_BYTES
         {
-            let why = DecodeError::TooLarge(found.len());
+            let why = FormatError::TooLarge(found.len());
             let path = file.path;
             return Err(StateError::LeftAlone { path, why });
         }
         let (memory, set_aside) = match fs::read(path) {
             Ok(bytes) => match format::decode(&bytes, base_url) {
                 Ok(memory) => (Some(memory), None),
-                Err(why) if base_url == DEMO || matches!(why, DecodeError::Newer(_)) => {
+                Err(why) if base_url == DEMO || matches!(why, FormatError::Newer(_)) => {
                     let path = file.path;
                     return Err(StateError::LeftAlone { path, why });
                 }
@@ -205,7 +205,7 @@ impl StateFile {
 
 /// Moves the file at `path` to an unused name, and returns the message for the log. The lock keeps
 /// other processes from taking that name in between.
-fn set_aside(path: &Path, why: DecodeError, now: Timestamp) -> Result<StateError, StateError> {
+fn set_aside(path: &Path, why: FormatError, now: Timestamp) -> Result<StateError, StateError> {
     let first = format!(".set-aside-{}", now.to_string().replace(['-', ':'], ""));
     let mut to = sibling(path, &first);
     let mut number = 1;

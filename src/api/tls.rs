@@ -142,7 +142,7 @@ fn tls_config(config: &ApiConfig) -> Result<ClientConfig, BuildError> {
         return Err(BuildError::NoRoots(system.errors));
     }
     let chain = WebPkiServerVerifier::builder(roots.into()).build()?;
-    let verifier = Arc::new(Verifier { chain, trusted });
+    let verifier = Arc::new(ApiCertificateVerifier { chain, trusted });
     let mut tls = ClientConfig::builder()
         .dangerous()
         .with_custom_certificate_verifier(verifier)
@@ -156,13 +156,13 @@ fn tls_config(config: &ApiConfig) -> Result<ClientConfig, BuildError> {
 /// webpki refuses a certificate authority as the certificate of a server, but a plain
 /// `openssl req -x509` creates such a certificate. curl and Go accept it if it is trusted itself.
 #[derive(Debug)]
-struct Verifier {
+struct ApiCertificateVerifier {
     chain: Arc<WebPkiServerVerifier>,
     /// The certificates of `api.ca_file`.
     trusted: Vec<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for Verifier {
+impl ServerCertVerifier for ApiCertificateVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -227,7 +227,7 @@ mod tests {
         roots.add(certificate.clone()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let chain = WebPkiServerVerifier::builder_with_provider(roots.into(), provider);
-        let verifier = Verifier {
+        let verifier = ApiCertificateVerifier {
             chain: chain.build().unwrap(),
             trusted: vec![certificate.clone()],
         };

@@ -104,7 +104,7 @@ pub fn decode_page(body: &[u8], absent: Absent) -> Result<Page, DecodeError> {
 fn add_repository(
     listing: &mut Listing,
     place: usize,
-    entry: Option<Entry<'_>>,
+    entry: Option<RawEntry<'_>>,
     absent: Absent,
 ) -> Option<RepositoryId> {
     let Some(entry) = entry else {
@@ -180,7 +180,7 @@ fn add_language(
         bad,
     }: &mut LanguageList,
     place: usize,
-    entry: Option<Entry<'_>>,
+    entry: Option<RawEntry<'_>>,
     interner: &Interner,
     absent: Absent,
 ) -> bool {
@@ -269,7 +269,7 @@ fn parse_time(raw: &str) -> Option<Timestamp> {
 /// entry that is not an object is `None`.
 fn read_entries<'a>(
     body: &'a [u8],
-    take: impl FnMut(usize, Option<Entry<'a>>),
+    take: impl FnMut(usize, Option<RawEntry<'a>>),
 ) -> Result<(), DecodeError> {
     // RFC 8259 allows readers to ignore a byte order mark.
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
@@ -277,7 +277,7 @@ fn read_entries<'a>(
         return Ok(());
     }
     let mut array = serde_json::Deserializer::from_slice(body);
-    let read = array.deserialize_seq(Entries(take));
+    let read = array.deserialize_seq(EachEntry(take));
     match read.and_then(|()| array.end()) {
         Ok(()) => Ok(()),
         Err(_) if body.trim_ascii_start().starts_with(b"<") => Err(DecodeError::Html),
@@ -286,9 +286,9 @@ fn read_entries<'a>(
     }
 }
 
-struct Entries<F>(F);
+struct EachEntry<F>(F);
 
-impl<'de, F: FnMut(usize, Option<Entry<'de>>)> Visitor<'de> for Entries<F> {
+impl<'de, F: FnMut(usize, Option<RawEntry<'de>>)> Visitor<'de> for EachEntry<F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -308,7 +308,7 @@ impl<'de, F: FnMut(usize, Option<Entry<'de>>)> Visitor<'de> for Entries<F> {
 /// The known fields of one object, as raw JSON; `None` is a missing field. A field that appears
 /// twice is empty text, which is no JSON value.
 #[derive(Default)]
-struct Entry<'a> {
+struct RawEntry<'a> {
     id: Option<&'a str>,
     name: Option<&'a str>,
     private: Option<&'a str>,
@@ -319,13 +319,13 @@ struct Entry<'a> {
 
 // Written by hand, because a derived implementation refuses objects with a repeated key, and keys
 // that are not text.
-impl<'de> Deserialize<'de> for Entry<'de> {
+impl<'de> Deserialize<'de> for RawEntry<'de> {
     fn deserialize<D: Deserializer<'de>>(object: D) -> Result<Self, D::Error> {
         object.deserialize_map(Self::default())
     }
 }
 
-impl<'de> Visitor<'de> for Entry<'de> {
+impl<'de> Visitor<'de> for RawEntry<'de> {
     type Value = Self;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -16,7 +16,7 @@ use crate::{
     domain::{
         filter::{Filter, LanguageFilter},
         links::{Links, Template},
-        targets::{Entry, Target, Targets, globs_in_words, parse_due},
+        targets::{Target, TargetEntry, Targets, globs_in_words, parse_due},
     },
     support::logging::LogSettings,
 };
@@ -254,12 +254,12 @@ fn targets(read: &mut Reader) -> Option<Targets> {
     entries.into_iter().collect::<Option<_>>().map(Targets)
 }
 
-fn target(read: &mut Reader, source: &Source) -> Option<Entry> {
+fn target(read: &mut Reader, source: &Source) -> Option<TargetEntry> {
     let due = |text: &str| parse_due(text).ok_or_else(|| format!("is {text:?}"));
     let texts = ["targets.repositories", "targets.languages"].map(|path| read.text(path));
     let [repositories, languages] = texts.each_ref().map(|text| items(text));
     let words = globs_in_words(&repositories, &languages);
-    all!(Entry {
+    all!(TargetEntry {
         source: Some(source.to_string()),
         repositories: target_globs(read, "targets.repositories", repository_globs),
         languages: target_globs(read, "targets.languages", globs),

@@ -15,13 +15,13 @@ pub static WORLD: LazyLock<World> = LazyLock::new(|| {
 #[derive(Debug, Deserialize)]
 pub struct World {
     /// Sorted by id.
-    pub repositories: Vec<Repository>,
+    pub repositories: Vec<DemoRepository>,
     /// The codes and names, the most common languages first.
     languages: Vec<(String, String)>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
-pub struct Repository {
+pub struct DemoRepository {
     pub id: u64,
     name: String,
     created_at: String,
@@ -31,7 +31,7 @@ pub struct Repository {
     pub languages: usize,
 }
 
-impl Repository {
+impl DemoRepository {
     /// Encodes the repository for a listing. Odd ids are strings.
     pub fn json(&self) -> Value {
         let mut repository = json!(self);

@@ -10,7 +10,7 @@ use crate::{
         links::Links,
         progress::Progress,
         tally::Tally,
-        targets::{Entry, Targets},
+        targets::{TargetEntry, Targets},
     },
     support::clock::Timestamp,
 };
@@ -220,8 +220,8 @@ impl Snapshot {
 
     /// Returns the entries of `targets` that apply to no language. A repository whose languages are
     /// unknown counts as using every entry that matches its name.
-    pub fn unused_targets(&self) -> Vec<&Entry> {
-        let mut unused: Vec<&Entry> = self.targets.0.iter().collect();
+    pub fn unused_targets(&self) -> Vec<&TargetEntry> {
+        let mut unused: Vec<&TargetEntry> = self.targets.0.iter().collect();
         for shown in &self.repositories {
             if unused.is_empty() {
                 break;

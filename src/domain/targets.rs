@@ -57,7 +57,7 @@ pub fn parse_due(text: &str) -> Option<Timestamp> {
 
 /// One entry of `targets`.
 #[derive(Debug)]
-pub struct Entry {
+pub struct TargetEntry {
     /// The file and line of the entry, for messages.
     pub source: String,
     /// The globs of the entry, for people.
@@ -71,12 +71,12 @@ pub struct Entry {
 
 /// The entries of `targets` in the order of the file.
 #[derive(Debug, Default)]
-pub struct Targets(pub Vec<Entry>);
+pub struct Targets(pub Vec<TargetEntry>);
 
 impl Targets {
     /// Returns one target for every language of every repository, without a date.
     pub fn everything_at(ratio: f64) -> Self {
-        Self(vec![Entry {
+        Self(vec![TargetEntry {
             source: String::new(),
             globs: globs_in_words(&[], &[]),
             repositories: GlobSet::empty(),
@@ -98,11 +98,11 @@ impl Targets {
 
 /// The entries of `targets` that match one repository, in the order of the file.
 #[derive(Debug)]
-pub struct RepositoryTargets<'a>(pub Vec<&'a Entry>);
+pub struct RepositoryTargets<'a>(pub Vec<&'a TargetEntry>);
 
 impl<'a> RepositoryTargets<'a> {
     /// Returns the entry that applies to a language: the first one that matches.
-    pub fn entry(&self, code: &str) -> Option<&'a Entry> {
+    pub fn entry(&self, code: &str) -> Option<&'a TargetEntry> {
         self.0
             .iter()
             .copied()

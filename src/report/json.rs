@@ -33,19 +33,20 @@ pub struct Document {
     complete: bool,
     /// `api.completion_scale`: the completion that means finished.
     completion_scale: f64,
-    listing: Listing,
+    listing: JsonListing,
     /// The last poll; null until a first poll has ended.
-    poll: Option<Poll>,
+    poll: Option<JsonPoll>,
     /// The number of repositories left out by the filters, or for a duplicate name.
     filtered: usize,
     /// The totals of all repositories of this document.
     summary: Summary,
     /// The repositories, sorted by name.
-    repositories: Vec<Repository>,
+    repositories: Vec<JsonRepository>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Listing {
+#[schemars(rename = "Listing")]
+struct JsonListing {
     /// True if the last poll could list all repositories.
     complete: bool,
     /// The failure of the listing; null if there was none.
@@ -53,7 +54,8 @@ struct Listing {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Poll {
+#[schemars(rename = "Poll")]
+struct JsonPoll {
     duration_seconds: f64,
     /// The reason why the poll ended early; null if it did not.
     error: Option<Problem>,
@@ -88,7 +90,7 @@ struct Summary {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Repository")]
-struct Repository {
+struct JsonRepository {
     /// The id in decimal; a string, because many JSON parsers round large numbers.
     id: String,
     /// The name, `owner/repo`.
@@ -108,11 +110,12 @@ struct Repository {
     error: Option<Problem>,
     summary: Summary,
     /// The languages, sorted by code; null if they are unknown.
-    languages: Option<Vec<Language>>,
+    languages: Option<Vec<JsonLanguage>>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Language {
+#[schemars(rename = "Language")]
+struct JsonLanguage {
     code: String,
     /// The name; empty if the API reports none.
     name: String,
@@ -120,7 +123,7 @@ struct Language {
     completion: Option<f64>,
     /// The completion divided by the scale, rounded to 12 decimals, not clamped.
     ratio: Option<f64>,
-    target: Target,
+    target: JsonTarget,
     /// True if the ratio reaches the target; null without a completion, unless the target is 0.
     ready: Option<bool>,
     /// The time at which the completion was last seen to rise; null before a first completion.
@@ -133,7 +136,8 @@ struct Language {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Target {
+#[schemars(rename = "Target")]
+struct JsonTarget {
     /// The ratio at which the language is ready; 1 if no entry of `targets` matches.
     ratio: f64,
     /// The time by which the language must be ready; null if there is none.
@@ -193,11 +197,11 @@ fn head(snapshot: &Snapshot, poll: Option<&PollOutcome>, totals: &Totals) -> Str
         taken_at: snapshot.taken_at.to_string(),
         complete: poll.is_some_and(PollOutcome::is_success),
         completion_scale: snapshot.completion_scale,
-        listing: Listing {
+        listing: JsonListing {
             complete: poll.is_some_and(|poll| poll.listing.is_none()),
             error: poll.and_then(|poll| poll.listing.as_ref()).map(problem),
         },
-        poll: poll.map(|poll| Poll {
+        poll: poll.map(|poll| JsonPoll {
             duration_seconds: (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
             error: poll.stop.as_ref().map(|stop| problem(&stop.lasting)),
             failed: poll.failed,
@@ -232,13 +236,13 @@ fn summary(totals: &Totals) -> Summary {
     }
 }
 
-fn repository(snapshot: &Snapshot, row: &Row<'_>) -> Repository {
+fn repository(snapshot: &Snapshot, row: &Row<'_>) -> JsonRepository {
     let Shown {
         repository,
         condition,
     } = row.shown;
     let language = |translation| language(snapshot, row, translation);
-    Repository {
+    JsonRepository {
         id: repository.id.to_string(),
         name: repository.name.to_string(),
         private: repository.private,
@@ -253,19 +257,19 @@ fn repository(snapshot: &Snapshot, row: &Row<'_>) -> Repository {
     }
 }
 
-fn language(snapshot: &Snapshot, row: &Row<'_>, translation: Translation<'_>) -> Language {
+fn language(snapshot: &Snapshot, row: &Row<'_>, translation: Translation<'_>) -> JsonLanguage {
     let Translation {
         reading,
         ratio,
         target,
         ..
     } = translation;
-    Language {
+    JsonLanguage {
         code: reading.language.code.to_string(),
         name: reading.language.name.to_string(),
         completion: reading.completion().map(Completion::get),
         ratio,
-        target: Target {
+        target: JsonTarget {
             ratio: target.ratio,
             due: time(target.due),
         },

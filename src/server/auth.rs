@@ -118,7 +118,7 @@ impl TryFrom<String> for PasswordHash {
 /// The verifier of passwords. It outlives reloads, which therefore keep verified passwords and
 /// queues.
 #[derive(Debug)]
-pub struct Verifier {
+pub struct PasswordVerifier {
     /// The digest of each user's last correct password.
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
@@ -139,7 +139,7 @@ struct ClientQueue {
     front: Arc<Semaphore>,
 }
 
-impl Default for Verifier {
+impl Default for PasswordVerifier {
     fn default() -> Self {
         let digest_key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
         Self {
@@ -153,7 +153,7 @@ impl Default for Verifier {
     }
 }
 
-impl Verifier {
+impl PasswordVerifier {
     /// Verifies the credentials in `headers`, which `client` sent.
     pub async fn verify(&self, users: &Users, headers: &HeaderMap, client: IpAddr) -> Verdict {
         let Some(first) = users.values().next() else {
@@ -292,7 +292,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_right_password_of_a_known_user_is_admitted() {
-        let verifier = Verifier::default();
+        let verifier = PasswordVerifier::default();
         let users = users(&[("alice", hash_of("correct")), ("bob", hash_of("b:ob"))]);
         for _ in 0..2 {
             assert_eq!(
@@ -326,7 +326,7 @@ mod tests {
 
     #[tokio::test]
     async fn malformed_credentials_are_refused() {
-        let verifier = Verifier::default();
+        let verifier = PasswordVerifier::default();
         let users = users(&[("alice", hash_of("correct"))]);
         assert_eq!(
             verifier.verify(&users, &HeaderMap::new(), HERE).await,
@@ -351,7 +351,7 @@ mod tests {
 
     #[tokio::test]
     async fn another_users_password_does_not_admit_an_unknown_user() {
-        let verifier = Verifier::default();
+        let verifier = PasswordVerifier::default();
         let users = users(&[("alice", hash_of("correct"))]);
         assert_eq!(
             verifier
@@ -363,7 +363,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_unknown_user_waits_and_a_client_that_leaves_keeps_its_permit() {
-        let verifier = Verifier::default();
+        let verifier = PasswordVerifier::default();
         let users = users(&[("alice", expensive())]);
         let early = timeout(
             Duration::from_millis(1),
@@ -377,7 +377,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_verified_password_is_forgotten_with_its_hash() {
-        let verifier = Verifier::default();
+        let verifier = PasswordVerifier::default();
         let (kept, changed) = (hash_of("kept"), hash_of("changed"));
         let before = users(&[
             ("alice", kept.clone()),
@@ -417,7 +417,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_flood_from_one_client_delays_no_other_and_its_queue_is_bounded() {
-        let verifier = Arc::new(Verifier::default());
+        let verifier = Arc::new(PasswordVerifier::default());
         let users = users(&[("alice", hash_of("correct"))]);
         // Stands in for a verification that never ends.
         let busy = Arc::clone(&verifier.verification).acquire_owned().await;
@@ -471,7 +471,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_wait_ends_before_a_scrape_times_out() {
-        let verifier = Verifier::default();
+        let verifier = PasswordVerifier::default();
         let users = users(&[("alice", hash_of("correct"))]);
         let _busy = verifier.verification.acquire().await.unwrap();
         let begin = tokio::time::Instant::now();
@@ -490,7 +490,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_next_request_removes_empty_queues() {
-        let verifier = Verifier::default();
+        let verifier = PasswordVerifier::default();
         drop(verifier.wait(HERE).await);
         let _place = verifier.wait(ELSEWHERE).await;
         assert!(lock(&verifier.queues).keys().eq([&ELSEWHERE]));

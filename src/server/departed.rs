@@ -1,8 +1,8 @@
 //! Notices that a client has left while its response is being made.
 //!
 //! TCP cannot distinguish a client that has left from one that has closed its half and still reads.
-//! The handlers decide: they skip expensive work for a client that has [`Departed`], and answer
-//! everything else.
+//! The handlers decide: they skip expensive work after a [`ClientDeparture`], and answer everything
+//! else.
 
 use std::{
     io,
@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 /// A request extension that signals when the client has closed its half of the connection.
 #[derive(Debug, Clone, Default)]
-pub struct Departed(CancellationToken);
+pub struct ClientDeparture(CancellationToken);
 
-impl Departed {
+impl ClientDeparture {
     /// Returns a client that has closed its half.
     #[cfg(test)]
     pub fn left() -> Self {
@@ -31,16 +31,16 @@ impl Departed {
     }
 }
 
-/// A stream that signals its end to [`Departed`] and hides it from hyper, which would drop the
-/// response under way.
+/// A stream that signals its end to [`ClientDeparture`] and hides it from hyper, which would drop
+/// the response under way.
 #[derive(Debug)]
 pub struct Watched<S> {
     stream: S,
-    departed: Departed,
+    departed: ClientDeparture,
 }
 
 impl<S> Watched<S> {
-    pub fn new(stream: S, departed: Departed) -> Self {
+    pub fn new(stream: S, departed: ClientDeparture) -> Self {
         Self { stream, departed }
     }
 }

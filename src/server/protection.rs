@@ -1,8 +1,8 @@
 //! The web configuration file as layers around the routes: rate limit, authentication and headers.
 
 use crate::server::{
-    auth::{Verdict, Verifier},
-    departed::Departed,
+    auth::{PasswordVerifier, Verdict},
+    departed::ClientDeparture,
     limit::Bucket,
     policy,
     supervisor::client_of,
@@ -23,7 +23,7 @@ use std::{net::SocketAddr, sync::Arc};
 pub struct Protection {
     pub file: WebConfigFile,
     bucket: Arc<Bucket>,
-    verifier: Arc<Verifier>,
+    verifier: Arc<PasswordVerifier>,
 }
 
 impl Protection {
@@ -78,7 +78,7 @@ async fn limit_rate(
 async fn authenticate(
     State(protection): State<Arc<Protection>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    Extension(departed): Extension<Departed>,
+    Extension(departed): Extension<ClientDeparture>,
     request: Request,
     next: Next,
 ) -> Response {

@@ -14,7 +14,7 @@
 //! addresses therefore cannot starve other clients; a flood from as many addresses as there are
 //! connections can.
 
-use crate::{server::departed::Departed, support::lock::lock};
+use crate::{server::departed::ClientDeparture, support::lock::lock};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
     cmp::Reverse,
@@ -65,7 +65,7 @@ pub struct Connection {
     pub peer: SocketAddr,
     /// Cancelled to end the connection at once.
     pub evicted: CancellationToken,
-    pub departed: Departed,
+    pub departed: ClientDeparture,
     /// True from the first request on.
     begun: AtomicBool,
     /// Locked for each read or change of a field.
@@ -139,7 +139,7 @@ impl Supervisor {
         let connection = Arc::new(Connection {
             peer,
             evicted: CancellationToken::new(),
-            departed: Departed::default(),
+            departed: ClientDeparture::default(),
             begun: AtomicBool::new(false),
             state: Mutex::new(State::idle()),
         });

@@ -1,6 +1,6 @@
 //! Errors of the state file, each with a hint for the operator.
 
-use super::DecodeError;
+use super::FormatError;
 use crate::support::escape::os_hint;
 use std::{
     io::{self, ErrorKind},
@@ -25,7 +25,7 @@ pub enum StateError {
     NotAFile { path: PathBuf },
     /// The exporter does not start.
     #[error("cannot use the state file {}: {why}; {}", path.display(), why.hint())]
-    LeftAlone { path: PathBuf, why: DecodeError },
+    LeftAlone { path: PathBuf, why: FormatError },
     /// The exporter starts without it.
     #[error(
         "cannot use the state file {}: {why}; it was set aside as {}, and the exporter starts \
@@ -35,7 +35,7 @@ pub enum StateError {
     SetAside {
         path: PathBuf,
         to: PathBuf,
-        why: DecodeError,
+        why: FormatError,
     },
     #[error("cannot {action} {}: {error}: {}", path.display(), hint(error))]
     Io {
@@ -55,7 +55,7 @@ impl StateError {
     }
 }
 
-impl DecodeError {
+impl FormatError {
     fn hint(&self) -> &'static str {
         match self {
             Self::Newer(_) => {

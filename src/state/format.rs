@@ -76,7 +76,7 @@ struct Header {
 /// The whole file. Iterators write its repositories and raw text reads them, so that only one entry
 /// at a time exists in two forms.
 #[derive(Serialize, Deserialize)]
-struct Document<Repositories, Departed, Falls> {
+struct StateDocument<Repositories, Departed, Falls> {
     format: String,
     version: u64,
     base_url: String,
@@ -160,7 +160,7 @@ impl<I: Iterator<Item: Serialize> + Clone> Serialize for Each<I> {
 pub fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()> {
     let nanoseconds = |took: Duration| u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
     let departed = memory.departed.iter();
-    let document = Document {
+    let document = StateDocument {
         format: FORMAT.to_owned(),
         version: VERSION,
         base_url: base_url.to_owned(),
@@ -231,7 +231,7 @@ impl From<&Reading> for LanguageEntry {
 
 /// The reason why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum DecodeError {
+pub enum FormatError {
     #[error("it is damaged, or not a state file: {0}")]
     Damaged(#[from] serde_json::Error),
     #[error("it has version {0} of the format, and this program reads up to version {VERSION}")]
@@ -245,18 +245,18 @@ pub enum DecodeError {
 }
 
 /// Reads the state of the API at `base_url`.
-pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, DecodeError> {
+pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, FormatError> {
     let Header { format, version } = serde_json::from_slice(bytes)?;
     if format != FORMAT {
-        return Err(DecodeError::OtherFormat);
+        return Err(FormatError::OtherFormat);
     }
     if version > VERSION {
-        return Err(DecodeError::Newer(version));
+        return Err(FormatError::Newer(version));
     }
-    let document: Document<Vec<&RawValue>, Vec<DepartedEntry>, Vec<FallEntry>> =
+    let document: StateDocument<Vec<&RawValue>, Vec<DepartedEntry>, Vec<FallEntry>> =
         serde_json::from_slice(bytes)?;
     if document.base_url != base_url {
-        return Err(DecodeError::OtherApi(document.base_url));
+        return Err(FormatError::OtherApi(document.base_url));
     }
     let mut memory = Memory {
         last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos),

@@ -149,7 +149,7 @@ struct Lines {
 impl<S: Subscriber> Layer<S> for Lines {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        let mut entries = Entries(json!({
+        let mut entries = Fields(json!({
             "ts": format!("{:.3}", jiff::Timestamp::now()),
             "level": metadata.level().as_str().to_lowercase(),
             "target": metadata.target(),
@@ -166,9 +166,9 @@ impl<S: Subscriber> Layer<S> for Lines {
 }
 
 /// The names and values of a line, as a JSON object.
-struct Entries(Value);
+struct Fields(Value);
 
-impl Entries {
+impl Fields {
     /// Adds a field. tracing passes the message of an event before its fields.
     fn add(&mut self, field: &Field, value: impl Into<Value>) {
         let name = match field.name() {
@@ -196,7 +196,7 @@ impl Entries {
 }
 
 /// Logs values of types without a method here as text.
-impl Visit for Entries {
+impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.add(field, format!("{value:?}"));
     }

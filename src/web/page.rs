@@ -13,7 +13,7 @@ use crate::report::html::{
     view::{self, View},
 };
 use crate::{
-    server::{Departed, policy::permits_styles, web_config::WebConfigFile},
+    server::{ClientDeparture, policy::permits_styles, web_config::WebConfigFile},
     support::escape::printable,
 };
 use axum::{
@@ -71,7 +71,7 @@ static RENDERERS: LazyLock<Runtime> = LazyLock::new(|| {
 /// Handles requests for the page.
 pub async fn show(
     State(state): State<Arc<AppState>>,
-    Extension(departed): Extension<Departed>,
+    Extension(departed): Extension<ClientDeparture>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {

@@ -7,7 +7,7 @@ use crate::{
     support::clock::{Clock, Timestamp},
 };
 use crate::{
-    server::{Departed, Protection, Server, web_config::WebConfigFile},
+    server::{ClientDeparture, Protection, Server, web_config::WebConfigFile},
     web::{
         router::router,
         state::{AppState, ReloadRequest},
@@ -142,7 +142,7 @@ impl Fixture {
             .uri(uri)
             .header("host", "localhost")
             .extension(peer)
-            .extension(Departed::default());
+            .extension(ClientDeparture::default());
         let request = headers.iter().fold(request, |request, (name, value)| {
             request.header(*name, *value)
         });

@@ -9,7 +9,7 @@ use crate::{
         snapshot::{Shown, Snapshot},
     },
     report,
-    server::{Departed, ResponseMemory, Shared},
+    server::{ClientDeparture, ResponseMemory, Shared},
     support::glob::glob,
 };
 use axum::{
@@ -32,7 +32,7 @@ const MAKING: u64 = 512 * 1024;
 /// The handler. `repo` and `language` are globs and may be repeated; other parameters are ignored.
 pub async fn show(
     State(state): State<Arc<AppState>>,
-    Extension(departed): Extension<Departed>,
+    Extension(departed): Extension<ClientDeparture>,
     Query(parameters): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response {
@@ -149,7 +149,7 @@ mod tests {
     use super::super::testing::{Fixture, body, status};
     use super::MAKING;
     use crate::{
-        server::{Departed, ResponseMemory},
+        server::{ClientDeparture, ResponseMemory},
         testing::{read, snapshot},
     };
     use axum::{body::Body, extract::ConnectInfo, http::Request};
@@ -231,7 +231,7 @@ mod tests {
         let request = Request::get("/translations.json")
             .header("host", "localhost")
             .extension(ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1))))
-            .extension(Departed::left());
+            .extension(ClientDeparture::left());
         let request = request.body(Body::empty()).unwrap();
         let response = fixture.server.router().oneshot(request).await.unwrap();
         assert_eq!(status(&response), 408);

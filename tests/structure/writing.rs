@@ -1,8 +1,8 @@
-//! Holds how the source is written: lines fit 100 columns, names of tests fit 70 characters, and
-//! tests/README.md names tests that exist.
+//! Holds how the source is written: lines fit 100 columns, names of tests fit 70 characters, no two
+//! types of the crate share a name, and tests/README.md names tests that exist.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -66,6 +66,23 @@ fn the_table_of_tests_names_tests_that_exist() {
     assert!(missing.is_empty(), "tests/README.md names {missing:#?}");
 }
 
+#[test]
+fn no_two_types_of_the_crate_share_a_name() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in sources() {
+        let file = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        if !file.starts_with("src/") || file.contains("test") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for name in text.lines().filter_map(declared_type) {
+            places.entry(name.into()).or_default().push(file.into());
+        }
+    }
+    places.retain(|_, files| files.len() > 1);
+    assert!(places.is_empty(), "{places:#?}");
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
@@ -99,6 +116,14 @@ fn function(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let line = line.strip_prefix("async ").unwrap_or(line);
     name(line.strip_prefix("fn ")?)
+}
+
+/// Returns the name of the type that a line declares outside of all blocks.
+fn declared_type(line: &str) -> Option<&str> {
+    let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '(' && c != ')');
+    let kind = words.find(|word| !word.starts_with("pub"))?;
+    let is_type = ["struct", "enum", "trait", "type"].contains(&kind);
+    is_type.then(|| words.next())?
 }
 
 /// Returns the name of the module that begins on a line.

@@ -13,8 +13,8 @@ pub fn globs(patterns: &[&str]) -> GlobSet {
 }
 
 /// Makes an entry from globs on repositories and on languages; no glob matches everything.
-pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> Entry {
-    Entry {
+pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> TargetEntry {
+    TargetEntry {
         source: "config.yml:7".to_owned(),
         globs: globs_in_words(repositories, languages),
         repositories: globs(repositories),

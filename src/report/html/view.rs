@@ -41,7 +41,7 @@ const MOST_TILES: usize = 12;
 
 #[derive(Template)]
 #[template(path = "page.html", config = "src/report/html/askama.toml")]
-struct Page<'a> {
+struct PageTemplate<'a> {
     view: &'a View<'a>,
     query: &'a Query,
     now: Timestamp,
@@ -95,7 +95,7 @@ impl View<'_> {
         let dates = readiness::dates(&rows, MOST_NAMED, now);
         let polling = answer::polling(self.findings, self.status);
         let size = self.telemetry_path.map_or(usize::MAX, |_| ROWS);
-        let page = Page {
+        let page = PageTemplate {
             view: self,
             query,
             now,
@@ -175,7 +175,7 @@ fn common(snapshot: &Snapshot) -> &'static str {
     labels.into_iter().find(most).unwrap_or_default()
 }
 
-impl<'a> Page<'a> {
+impl<'a> PageTemplate<'a> {
     fn is_file(&self) -> bool {
         self.view.telemetry_path.is_none()
     }

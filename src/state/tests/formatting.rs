@@ -3,7 +3,7 @@
 use super::*;
 use proptest::{collection, option, prelude::*};
 
-fn decode(bytes: &[u8]) -> Result<Memory, DecodeError> {
+fn decode(bytes: &[u8]) -> Result<Memory, FormatError> {
     format::decode(bytes, API)
 }
 
@@ -112,8 +112,8 @@ fn an_empty_memory_is_a_state() {
     assert_eq!(decode(&encoded(&nothing)).unwrap(), nothing);
 }
 
-fn is_damaged<T>(decoded: Result<T, DecodeError>) -> bool {
-    decoded.is_err_and(|error| matches!(error, DecodeError::Damaged(_)))
+fn is_damaged<T>(decoded: Result<T, FormatError>) -> bool {
+    decoded.is_err_and(|error| matches!(error, FormatError::Damaged(_)))
 }
 
 #[test]
@@ -134,14 +134,14 @@ fn a_file_of_another_format_is_refused() {
     let bytes = String::from_utf8(encoded(&small())).unwrap();
     let other = bytes.replacen("translation-exporter state", "another state", 1);
     let refused = decode(other.as_bytes());
-    assert!(matches!(refused, Err(DecodeError::OtherFormat)));
+    assert!(matches!(refused, Err(FormatError::OtherFormat)));
     let newer = other.replacen("\"version\":2", "\"version\":3", 1);
     let refused = decode(newer.as_bytes());
-    assert!(matches!(refused, Err(DecodeError::OtherFormat)));
+    assert!(matches!(refused, Err(FormatError::OtherFormat)));
 }
 
 /// Decodes a file with these entries and `more` fields.
-fn with(repositories: &str, departed: &str, more: &str) -> Result<Memory, DecodeError> {
+fn with(repositories: &str, departed: &str, more: &str) -> Result<Memory, FormatError> {
     let text = format!(
         r#"{{"format":"translation-exporter state","version":2,"base_url":"{API}",{more}
         "repositories":[{repositories}],"departed":[{departed}]}}"#
@@ -149,11 +149,11 @@ fn with(repositories: &str, departed: &str, more: &str) -> Result<Memory, Decode
     decode(text.as_bytes())
 }
 
-fn with_repositories(entries: &str) -> Result<Memory, DecodeError> {
+fn with_repositories(entries: &str) -> Result<Memory, FormatError> {
     with(entries, "", "")
 }
 
-fn with_languages(entries: &str) -> Result<Memory, DecodeError> {
+fn with_languages(entries: &str) -> Result<Memory, FormatError> {
     with_repositories(&format!(
         r#"{{"id":1,"name":"a/b","read":{{"at":1,"languages":[{entries}]}}}}"#
     ))

@@ -25,12 +25,12 @@ const RETRY: Duration = Duration::from_millis(10);
 /// A queue of lines with the thread that writes them.
 #[derive(Debug)]
 pub struct LineWriter {
-    queue: SyncSender<Entry>,
+    queue: SyncSender<Queued>,
     dropped: AtomicU64,
 }
 
 #[derive(Debug)]
-enum Entry {
+enum Queued {
     Line(String),
     /// A marker. Its sender is dropped once all lines before it are written.
     Flush(SyncSender<()>),
@@ -54,7 +54,7 @@ impl LineWriter {
 
     /// Queues a line, or drops it if the queue is full.
     pub fn write(&self, line: String) {
-        if self.queue.try_send(Entry::Line(line)).is_err() {
+        if self.queue.try_send(Queued::Line(line)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -68,7 +68,7 @@ impl LineWriter {
     pub fn flush(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
         let (flushed, is_flushed) = mpsc::sync_channel(0);
-        let mut entry = Entry::Flush(flushed);
+        let mut entry = Queued::Flush(flushed);
         while let Err(TrySendError::Full(refused)) = self.queue.try_send(entry) {
             if Instant::now() >= deadline {
                 return;
@@ -82,11 +82,11 @@ impl LineWriter {
     }
 }
 
-fn write_all(entries: &Receiver<Entry>, write: impl Fn(&str)) {
+fn write_all(entries: &Receiver<Queued>, write: impl Fn(&str)) {
     for entry in entries {
         match entry {
-            Entry::Line(line) => write(&line),
-            Entry::Flush(flushed) => drop(flushed),
+            Queued::Line(line) => write(&line),
+            Queued::Flush(flushed) => drop(flushed),
         }
     }
 }

@@ -110,7 +110,7 @@ fn stall(shown: &mut Shown, code: &str, completion: f64, days: i64) {
     });
 }
 
-fn due(days: i64) -> crate::domain::targets::Entry {
+fn due(days: i64) -> crate::domain::targets::TargetEntry {
     let due = days_ago(-days).to_string();
     let due = format!("{}T23:59:59Z", &due[..10]);
     entry(&[], &[], 0.95, &due)
