@@ -2,9 +2,12 @@
 
 use crate::{
     domain::{
-        Completion, Failure, Fault, Language, ReadFailure, Reason, Repository, RepositoryId,
+        Completion, Failure, Fault, Language, ReadFailure, Reason, Repository, RepositoryId, Zeros,
         progress::Progress,
-        snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
+        snapshot::{
+            Activity, Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown,
+            Snapshot,
+        },
     },
     support::clock::Timestamp,
 };
@@ -84,6 +87,21 @@ pub fn snapshot(repositories: Vec<Shown>) -> Snapshot {
         repositories,
         completion_scale: 100.0,
         ..Snapshot::default()
+    }
+}
+
+/// Makes the status of an exporter with data and a state file that waits for its next poll.
+pub fn status() -> PollStatus {
+    PollStatus {
+        interval: Duration::from_secs(300),
+        activity: Activity::Waiting(None),
+        last: None,
+        last_success_at: None,
+        held_until: None,
+        pace: None,
+        zeros: Zeros::default(),
+        has_data: true,
+        state_is_kept: true,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::domain::{
     },
     targets::{Targets, tests::entry},
 };
-use crate::metrics::instruments::Dropped;
+use crate::{metrics::instruments::Dropped, testing};
 use symptoms::each_symptom;
 
 const NOW: Timestamp = Timestamp::from_millis(1_795_224_645_000);
@@ -114,15 +114,9 @@ impl Known {
                 ..Snapshot::default()
             },
             status: PollStatus {
-                interval: Duration::from_secs(300),
-                activity: Activity::Waiting(None),
                 last: Some(poll()),
                 last_success_at: Some(NOW),
-                held_until: None,
-                pace: None,
-                zeros: crate::domain::Zeros::default(),
-                has_data: true,
-                state_is_kept: true,
+                ..testing::status()
             },
             facts: Facts::default(),
         }

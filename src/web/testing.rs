@@ -2,12 +2,13 @@
 
 use crate::{
     config::WebConfig,
-    domain::snapshot::{Activity, PollStatus, Snapshot},
+    domain::snapshot::{PollStatus, Snapshot},
     metrics::{exposition::Published, instruments::Instruments},
     support::clock::{Clock, Timestamp},
 };
 use crate::{
     server::{ClientDeparture, Protection, Server, web_config::WebConfigFile},
+    testing,
     web::{
         router::router,
         state::{AppState, ReloadRequest},
@@ -50,7 +51,7 @@ impl Fixture {
             enable_lifecycle: false,
             max_requests: 40,
         };
-        let status = waiting();
+        let status = testing::status();
         let (reload, reloads) = mpsc::channel(1);
         let snapshot = Snapshot {
             taken_at: NOW,
@@ -151,21 +152,6 @@ impl Fixture {
             .oneshot(request.body(Body::empty()).unwrap())
             .await
             .unwrap()
-    }
-}
-
-/// Returns the status of an exporter with data that waits for its next poll.
-fn waiting() -> PollStatus {
-    PollStatus {
-        interval: Duration::from_secs(300),
-        activity: Activity::Waiting(None),
-        last: None,
-        last_success_at: None,
-        held_until: None,
-        pace: None,
-        zeros: crate::domain::Zeros::default(),
-        has_data: true,
-        state_is_kept: true,
     }
 }
 

@@ -12,9 +12,10 @@ use crate::{
         RepositoryId,
         falls::{Fall, Falls},
         progress::Progress,
-        snapshot::{Activity, Condition, Languages, PollOutcome, Reading, Reported, Shown},
+        snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown},
     },
     support::clock::Timestamp,
+    testing,
 };
 use std::time::Duration;
 
@@ -88,15 +89,9 @@ fn falls(of: &[(u64, &str)]) -> Falls {
 /// Returns the status before the first poll has ended.
 fn starting() -> PollStatus {
     PollStatus {
-        interval: Duration::from_secs(300),
-        activity: Activity::Waiting(None),
-        last: None,
-        last_success_at: None,
-        held_until: None,
-        pace: None,
-        zeros: crate::domain::Zeros::default(),
         has_data: false,
         state_is_kept: false,
+        ..testing::status()
     }
 }
 
@@ -126,7 +121,6 @@ fn polled() -> PollStatus {
             postponed: 0,
         }),
         last_success_at: Some(at(1_795_224_345_000)),
-        held_until: None,
         has_data: true,
         ..starting()
     }

@@ -14,6 +14,7 @@ use crate::{
         query::Query,
         table::{MOST_LANGUAGES, ROWS, Table},
     },
+    testing,
     web::{
         page::{THREADS, off_the_runtime},
         testing::{Fixture, NOW, body},
@@ -767,15 +768,9 @@ fn a_file_has_all_rows_and_nothing_that_needs_a_server() {
     let repositories: Vec<_> = names.iter().map(|name| (&**name, Some(50.0), 9)).collect();
     let mut snapshot = snapshot_of(&repositories);
     let status = crate::domain::snapshot::PollStatus {
-        interval: Duration::from_secs(300),
-        activity: crate::domain::snapshot::Activity::Waiting(None),
         last: Some(outcome()),
         last_success_at: Some(NOW),
-        held_until: None,
-        pace: None,
-        zeros: crate::domain::Zeros::default(),
-        has_data: true,
-        state_is_kept: true,
+        ..testing::status()
     };
     let file = page(&snapshot, &status, &[]).unwrap();
     assert_eq!(
