@@ -247,7 +247,11 @@ pub fn findings(
     .flatten()
     .collect();
     findings.extend(of_facts(facts, now));
-    if let Some(PollOutcome { listing: None, .. }) = &status.last {
+    if let Some(PollOutcome {
+        listing_failure: None,
+        ..
+    }) = &status.last
+    {
         findings.extend(nothing_selected(snapshot));
         findings.extend(data::unused_targets(snapshot));
     }

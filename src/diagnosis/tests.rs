@@ -82,7 +82,7 @@ fn poll() -> PollOutcome {
     PollOutcome {
         ended_at: NOW,
         duration: Duration::from_secs(10),
-        listing: None,
+        listing_failure: None,
         stop: None,
         read: 2,
         failed: 0,
@@ -164,7 +164,7 @@ fn stop(reason: PollFailure) -> Stop {
 
 fn refused(reason: PollFailure) -> PollOutcome {
     PollOutcome {
-        listing: Some(failure()),
+        listing_failure: Some(failure()),
         stop: Some(stop(reason)),
         read: 0,
         unreached: 2,

@@ -263,7 +263,7 @@ pub struct PollOutcome {
     pub ended_at: Timestamp,
     pub duration: Duration,
     /// The failure of the listing; `None` if the listing reached its end.
-    pub listing: Option<Lasting>,
+    pub listing_failure: Option<Lasting>,
     /// The reason why the poll ended early or read nothing; `None` otherwise.
     pub stop: Option<Stop>,
     /// The number of repositories read in full.
@@ -280,14 +280,14 @@ impl PollOutcome {
     /// Returns the failure that ended the poll early, or else the failure that ended the listing.
     pub fn cut_short(&self) -> Option<&Lasting> {
         let stop = self.stop.as_ref().map(|stop| &stop.lasting);
-        stop.or(self.listing.as_ref())
+        stop.or(self.listing_failure.as_ref())
     }
 
     /// Returns the first reason why the poll did not read everything, or `None` if it did.
     pub fn failure(&self) -> Option<PollFailure> {
         if let Some(stop) = &self.stop {
             Some(stop.reason)
-        } else if self.listing.is_some() {
+        } else if self.listing_failure.is_some() {
             Some(PollFailure::Listing)
         } else if self.failed + self.unreached + self.postponed > 0 {
             Some(PollFailure::Repositories)

@@ -113,7 +113,11 @@ pub fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
     // A poll that ended early has read a random number of repositories.
     let unread = |outcome: &PollOutcome| match outcome.stop {
         Some(_) => None,
-        None => Some((outcome.listing.is_some(), outcome.failed, outcome.unreached)),
+        None => Some((
+            outcome.listing_failure.is_some(),
+            outcome.failed,
+            outcome.unreached,
+        )),
     };
     let PollOutcome {
         read,

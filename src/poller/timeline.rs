@@ -59,8 +59,9 @@ impl Timeline {
         outcome.duration = self.duration(now).unwrap_or_default();
         // A failure lasts since the first of the consecutive polls that failed at this step.
         let before = self.last.as_ref();
-        let listing_before = before.and_then(|before| before.listing.as_ref());
-        outcome.listing = listing_failure.map(|failure| failure.lasting(listing_before, now.wall));
+        let listing_before = before.and_then(|before| before.listing_failure.as_ref());
+        outcome.listing_failure =
+            listing_failure.map(|failure| failure.lasting(listing_before, now.wall));
         let stop_before = before.and_then(|before| before.stop.as_ref());
         outcome.stop = end.map(|PollEnd { reason, failure }| Stop {
             reason,
@@ -89,7 +90,7 @@ impl Timeline {
             Step::Listing { .. } => {
                 let hint = "poll again, without ending it early";
                 let failure = Failure::new("the poll was stopped", hint);
-                outcome.listing = Some(failure.since(now.wall));
+                outcome.listing_failure = Some(failure.since(now.wall));
                 outcome.unreached = polled;
             }
             Step::Reading {

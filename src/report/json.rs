@@ -198,8 +198,10 @@ fn head(snapshot: &Snapshot, poll: Option<&PollOutcome>, totals: &Totals) -> Str
         complete: poll.is_some_and(PollOutcome::is_success),
         completion_scale: snapshot.completion_scale,
         listing: JsonListing {
-            complete: poll.is_some_and(|poll| poll.listing.is_none()),
-            error: poll.and_then(|poll| poll.listing.as_ref()).map(problem),
+            complete: poll.is_some_and(|poll| poll.listing_failure.is_none()),
+            error: poll
+                .and_then(|poll| poll.listing_failure.as_ref())
+                .map(problem),
         },
         poll: poll.map(|poll| JsonPoll {
             duration_seconds: (poll.duration.as_secs_f64() * 1e3).round() / 1e3,

@@ -152,7 +152,7 @@ fn totals(snapshot: &Snapshot, rows: &[Row<'_>], poll: &PollOutcome) -> Vec<Stri
         }
         lines.push(line);
     }
-    let is_part = rows.len() < snapshot.repositories.len() || poll.listing.is_some();
+    let is_part = rows.len() < snapshot.repositories.len() || poll.listing_failure.is_some();
     let read = if is_part { " read" } else { "" };
     let languages = readiness::languages(rows, snapshot.taken_at).len();
     let languages = counted(languages, "language", "languages");
@@ -161,7 +161,7 @@ fn totals(snapshot: &Snapshot, rows: &[Row<'_>], poll: &PollOutcome) -> Vec<Stri
         let _ = write!(line, "; {} left out", snapshot.filtered);
     }
     lines.push(line);
-    if poll.listing.is_none() {
+    if poll.listing_failure.is_none() {
         lines.extend(diagnosis::nothing_selected(snapshot).map(|finding| finding.line()));
     }
     lines

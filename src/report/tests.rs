@@ -202,7 +202,7 @@ filter.private
 fn a_failed_listing_does_not_look_like_an_empty_account() {
     let failure = Failure::new("status 401", "wait").since(NOW);
     let refused = PollOutcome {
-        listing: Some(failure.clone()),
+        listing_failure: Some(failure.clone()),
         stop: Some(Stop {
             reason: PollFailure::Unauthorized,
             lasting: failure,

@@ -276,7 +276,7 @@ mod tests {
             status.last = Some(PollOutcome {
                 ended_at: Timestamp::from_millis(1000),
                 duration: Duration::from_secs(1),
-                listing: Some(failure.clone()),
+                listing_failure: Some(failure.clone()),
                 stop: Some(Stop {
                     reason: PollFailure::Unauthorized,
                     lasting: failure,

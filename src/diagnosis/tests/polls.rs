@@ -149,7 +149,7 @@ fn a_hold_is_over_at_its_end() {
 fn a_listing_stays_incomplete_until_the_next_poll_has_ended() {
     let known = Known::with(|known| {
         known.status.last = Some(PollOutcome {
-            listing: Some(failure()),
+            listing_failure: Some(failure()),
             ..poll()
         });
         known.status.activity = running(NOW, true, 1);

@@ -40,7 +40,7 @@ fn failed_polls() -> Vec<Case> {
         (
             Symptom::ListingIncomplete,
             Known::ended(PollOutcome {
-                listing: Some(failure()),
+                listing_failure: Some(failure()),
                 ..poll()
             }),
             &["could not be read to its end", "read 2 repositories"],

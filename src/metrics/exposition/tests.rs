@@ -113,7 +113,7 @@ fn polled() -> PollStatus {
         last: Some(PollOutcome {
             ended_at: at(1_795_224_645_123),
             duration: Duration::from_millis(1500),
-            listing: None,
+            listing_failure: None,
             stop: None,
             read: 1,
             failed: 1,

@@ -68,7 +68,7 @@ impl Collector for Polling {
 fn encode_last(last: &PollOutcome, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     // Two gauges have this value: `translation_up` follows the convention of exporters
     // (`mysql_up`), and `listing_complete` says what it means.
-    let listed = Some(u64::from(last.listing.is_none()));
+    let listed = Some(u64::from(last.listing_failure.is_none()));
     gauge(
         encoder,
         "translation_up",

@@ -230,7 +230,7 @@ fn outcome() -> PollOutcome {
     PollOutcome {
         ended_at: NOW,
         duration: Duration::from_secs(2),
-        listing: None,
+        listing_failure: None,
         stop: None,
         read: 1,
         failed: 0,
@@ -315,7 +315,7 @@ async fn an_outage_is_one_item_for_any_number_of_repositories() {
     );
     let failure = failure("GET /v1/repositories: 503", 1);
     let outcome = PollOutcome {
-        listing: Some(failure.clone()),
+        listing_failure: Some(failure.clone()),
         stop: Some(Stop {
             reason: PollFailure::Unavailable,
             lasting: failure,

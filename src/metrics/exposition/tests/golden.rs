@@ -123,7 +123,7 @@ fn an_account_without_repositories_counts_0_in_each_state() {
 fn a_failed_listing_shows_and_keeps_the_data() {
     let known = languages(5000, vec![reading("de", "German", Some(10.0), 1000)]);
     let mut status = polled();
-    status.last.as_mut().unwrap().listing = Some(failure());
+    status.last.as_mut().unwrap().listing_failure = Some(failure());
     let text = fixed_text(&published(
         snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]),
         status,

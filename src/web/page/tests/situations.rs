@@ -140,7 +140,7 @@ fn out(reason: PollFailure, what: &str, hint: &str, status: &mut PollStatus) {
     let failure =
         Failure::new(what, hint).since(Timestamp::from_millis(NOW.as_millis() - 2 * 3_600_000));
     status.last = Some(PollOutcome {
-        listing: Some(failure.clone()),
+        listing_failure: Some(failure.clone()),
         stop: Some(Stop {
             reason,
             lasting: failure,
