@@ -4,7 +4,7 @@ use crate::{
         Repository, RepositoryId, Stop,
         progress::Progress,
         readiness::rows,
-        snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown, Snapshot},
+        snapshot::{Condition, Languages, Pace, PollOutcome, Reading, Reported, Shown, Snapshot},
         targets::{Targets, tests::entry},
     },
     support::{clock::Timestamp, escape::is_unprintable},
@@ -748,6 +748,30 @@ async fn the_first_sentence_answers_and_its_mark_is_the_worse_of_both() {
             words.starts_with(&format!("{mark} {sentence}")),
             "{words:.200}"
         );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn unknown_figures_say_so_and_a_note_is_nothing_wrong() {
+    let mut fixture = Fixture::new();
+    fixture.snapshot = snapshot_of(&[("a/a", Some(50.0), 2)]);
+    fixture.publish(|status| {
+        status.last = Some(outcome());
+        status.last_success_at = Some(NOW);
+        status.state_is_kept = false;
+        status.pace = Some(Pace {
+            requests_per_second: 1.0,
+            allowed: 1.0,
+            status: 429,
+        });
+    });
+    let page = text(&body(fixture.ask("GET /").await).await);
+    for words in [
+        "0 due no dates are set",
+        "? stalled can be told in 5 d: it takes 7 days to see",
+        "Worth knowing The API limits the rate",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
     }
 }
 
