@@ -29,13 +29,14 @@ LANGUAGE = column("language", "Language", 85, links=to_repository(*OF_THE_ROW, R
 
 def repositories() -> Panel:
     ready = f"min by ({OF.by_repository}) ({OF.ready}) == 1 unless {OF.unknown} > 0"
+    without = f"sum({WITHOUT_DATA})"
     counted = f'* on () group_left (all) count_values("all", count({OF.served}))'
     return stat(
         "Repositories",
         "Repositories of which every selected language is ready and has a completion; and repositories that are not shown, because "
         f"their data are older than poll.stale_after or were not read yet. {BLANK}",
         Query(OF.whole(f"(count({ready}) or 0 * count({OF.served})) {counted}"), "ready of {{all}}"),
-        Query(f"sum({WITHOUT_DATA})", "no data"),
+        Query(f"{OF.whole(without)} or {without} > 0", "no data"),
         overrides=[bad_if_any("no data")],
         **COUNT,
     )
@@ -73,9 +74,9 @@ def due() -> Panel:
 
 
 def burn_down() -> Panel:
-    # While dates are missing now, nobody can say how many were left before.
+    # While dates are missing now, nobody can say how many were left before, nor before there were data.
     dated = at_the_end(f"({OF.recorded_due} unless on () {OF.recorded_gaps})")
-    none = f"0 * count({dated})"
+    none = f"0 * sum({OF.recorded_ready}) and count({dated})"
     return counts(
         OF,
         "Due and not ready, over time",
