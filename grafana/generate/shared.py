@@ -19,7 +19,7 @@ def attention() -> Panel:
     """The first thing to read: alerts, and why figures are blank."""
 
     def said(message: str, expr: str) -> str:
-        return f'label_replace({expr}, "alertname", "{message}", "", "")'
+        return f'label_replace(({expr}) * 0, "alertname", "{message}", "", "")'
 
     firing = f'ALERTS{{{CHOSEN}, alertstate="firing", alertname=~"Translation.+"}}'
     rules = "last_over_time(translation:stalled_after_seconds[15m])"
@@ -29,7 +29,7 @@ def attention() -> Panel:
         said("No exporter is scraped yet: is it on Prometheus' page of targets, and is this the right data source?",
              f"absent({KNOWN})"),
         said("The rules are not loaded: no alert can fire, and charts of translations over time stay empty", f"absent({rules})"),
-        said("No alert is firing", f"(absent({firing}) and on () group({rules}) and on () group({KNOWN})) * 0"),
+        said("No alert is firing", f"absent({firing}) and on () group({rules}) and on () group({KNOWN})"),
     ]
     return table(
         "What needs attention",
@@ -40,8 +40,8 @@ def attention() -> Panel:
         [
             column("alertname", "What", links=[link("Open the runbook", f"{RUNBOOK}#${{__value.raw:percentencode}}", away=True)]),
             column("Value #A", "How many", 90, mappings=words(("", NEUTRAL))),
-            column("job", "Job", 130),
-            *ACCOUNT_COLUMNS[1:],
+            # The rest is for what it says, which is long.
+            *(column(name, title, properties["custom__minWidth"]) for name, title, properties in ACCOUNT_COLUMNS),
         ],
         sort="What",
     )
