@@ -33,6 +33,8 @@ COUNT: Json = {"unit": "locale"}
 COUNTS: Json = {**COUNT, "decimals": 0, "min": 0}
 # A forecast is not known to the minute.
 DAY: Json = {"unit": "time:YYYY-MM-DD"}
+# What Grafana shows instead of a panel that has nothing to show.
+MISSING: Json = {"noValue": "data missing"}
 
 
 @dataclass
@@ -137,7 +139,7 @@ def stat(title: str, description: str, *queries: Query, overrides: list[Json] | 
         # One size for all; Grafana would choose one for each panel.
         "text": {"titleSize": 13, "valueSize": 22},
     }
-    fields = colored([(None, NEUTRAL)]) | {"noValue": "data missing"} | defaults
+    fields = colored([(None, NEUTRAL)]) | MISSING | defaults
     return Panel("stat", title, description, list(queries), options, fields, overrides or [])
 
 
@@ -156,7 +158,7 @@ def lines(
         "stacking": {"mode": "normal" if stacked else "none", "group": "A"},
     }
     options = {"legend": legend, "tooltip": {"mode": "multi", "sort": "none", "hideZeros": False}}
-    fields = {"color": {"mode": "palette-classic"}} | defaults
+    fields = {"color": {"mode": "palette-classic"}} | MISSING | defaults
     fields["custom"] = custom | defaults.get("custom", {})
     more = {"maxDataPoints": points}
     return Panel("timeseries", title, description, list(queries), options, fields, overrides or [], more)
@@ -168,7 +170,7 @@ def timeline(title: str, description: str, *queries: Query, mapping: list[Json])
         **{"mergeValues": True, "showValue": "never", "alignValue": "left", "rowHeight": 0.8, "legend": LEGEND},
         "tooltip": {"mode": "single", "sort": "none", "hideZeros": False},
     }
-    fields = {"unit": "none", "mappings": mapping, "custom": {"fillOpacity": 80, "lineWidth": 0}} | colored([(None, NEUTRAL)])
+    fields = {"unit": "none", "mappings": mapping, "custom": {"fillOpacity": 80, "lineWidth": 0}} | colored([(None, NEUTRAL)]) | MISSING
     return Panel("state-timeline", title, description, list(queries), options, fields, more={"maxDataPoints": POINTS})
 
 
@@ -226,9 +228,9 @@ def grid(
 
 def table(
     title: str, description: str, queries: list[str], columns: list[Column],
-    *, sort: str, descending: bool = False, frozen: int = 1,
+    *, sort: str, descending: bool = False, frozen: int = 1, without: str = "Data are missing.",
 ) -> Panel:
-    """The rows of all queries, joined by the labels that they share, in these columns."""
+    """The rows of all queries, joined by the labels that they share, in these columns; `without` is said where there is no row."""
     names = [each.name for each in columns]
     optional = ("cluster", "namespace", "url", "Bar")
     # A row of which nothing is shown keeps the columns where there is no other.
@@ -252,10 +254,11 @@ def table(
         {"id": "filterFieldsByName", "options": {"include": {"names": names}}},
         {"id": "organize", "options": organize},
     ]
-    overrides = [override(each.title, **each.properties) for each in columns if each.properties]
+    # Grafana would say it in empty cells too.
+    overrides = [override("/./", noValue=""), *(override(each.title, **each.properties) for each in columns if each.properties)]
     all_queries = [Query(expr) for expr in [*queries, empty]]
     return grid(
-        title, description, all_queries, {"unit": "locale"}, transformations, overrides,
+        title, description, all_queries, {"unit": "locale", "noValue": without}, transformations, overrides,
         sort=sort, descending=descending, frozen=frozen,
     )
 

@@ -70,6 +70,7 @@ def due() -> Panel:
         ],
         sort="Days left",
         frozen=2,
+        without="Nothing that has a date is open, or data are missing.",
     )
 
 
@@ -179,6 +180,7 @@ def stopped() -> Panel:
         sort="No progress for",
         descending=True,
         frozen=2,
+        without="Everything is ready, or data are missing.",
     )
 
 

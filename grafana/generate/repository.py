@@ -75,6 +75,7 @@ def idle() -> Panel:
         f"that only climbs is a language that nobody works on. {BLANK}",
         Query(OF.whole_recorded(f"max by (language) (time() - ({clock}) and {longest})"), "{{language}}"),
         legend=LEGEND_WITH_LAST,
+        noValue="No language is behind, or data are missing.",
         **SECONDS,
         min=0,
     )

@@ -75,13 +75,14 @@ function Stat(props: any) {
 function Table({ data: { series, structureRev }, fieldConfig, height, options, timeRange, width }: any) {
     useMemo(() => data.cacheFieldDisplayNames(series), [series]);
     const [frame] = series;
-    if (!frame?.fields.length) return <NoData />;
+    if (!frame?.fields.length) return <NoData {...fieldConfig.defaults} />;
     return (
         <TableNG
             data={frame}
             width={width}
             height={height}
             enableVirtualization
+            noValue={fieldConfig.defaults.noValue}
             noHeader={!options.showHeader}
             sortBy={options.sortBy}
             frozenColumns={options.frozenColumns?.left}
@@ -94,10 +95,10 @@ function Table({ data: { series, structureRev }, fieldConfig, height, options, t
     );
 }
 
-function Lines({ data: { series, structureRev }, height, options, timeRange, timeZone, width }: any) {
+function Lines({ data: { series, structureRev }, fieldConfig, height, options, timeRange, timeZone, width }: any) {
     const theme = useTheme2();
     const frames = useMemo(() => drawable(series, theme, timeRange), [series, theme, timeRange]);
-    if (!frames.length) return <NoData />;
+    if (!frames.length) return <NoData {...fieldConfig.defaults} />;
     return (
         <TimeSeries
             frames={frames}
@@ -115,11 +116,11 @@ function Lines({ data: { series, structureRev }, height, options, timeRange, tim
 }
 
 /** The states of each series: Grafana draws them on a canvas, with a library that is no package. */
-function Timeline({ data: { series }, timeRange: { from, to } }: any) {
+function Timeline({ data: { series }, fieldConfig, timeRange: { from, to } }: any) {
     const theme = useTheme2();
     data.cacheFieldDisplayNames(series);
     const shown = series.filter((frame: data.DataFrame) => frame.fields.some(({ type }) => type === "number"));
-    if (!shown.length) return <NoData />;
+    if (!shown.length) return <NoData {...fieldConfig.defaults} />;
     const [start, length] = [from.valueOf(), to.valueOf() - from.valueOf()];
     return shown.map((frame: data.DataFrame, at: number) => {
         const time = frame.fields.find(({ type }) => type === "time")!;
@@ -156,4 +157,6 @@ function drawable(series: data.DataFrame[], theme: data.GrafanaTheme2, { from, t
     });
 }
 
-const NoData = () => <div style={{ display: "grid", placeItems: "center", height: "100%" }}>No data</div>;
+const NoData = ({ noValue = "No data" }: { noValue?: string }) => (
+    <div style={{ display: "grid", placeItems: "center", height: "100%" }}>{noValue}</div>
+);
