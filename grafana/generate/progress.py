@@ -240,8 +240,8 @@ def read_longest_ago() -> Panel:
 
 def build() -> Json:
     ready, not_ready = readiness(OF)
-    figures = (ready, 4), (not_ready, 7), (repositories(), 4), (dates(OF), 5), (mean_completion(OF), 4)
-    completion = completion_over_time(OF, OF.recorded_ratio_10m, "highest of 10 minutes")
+    figures = (ready, 4), (not_ready, 6), (repositories(), 5), (dates(OF), 5), (mean_completion(OF), 4)
+    completion = completion_over_time(OF, OF.recorded_ratio_10m, "highest of 10 min")
     rows = [
         Row("Are we ready to release?", top(age_of_data(OF), *figures)),
         Row("What is due?", [side_by_side(TWELVE_ROWS, due())]),

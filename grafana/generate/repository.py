@@ -53,7 +53,7 @@ def forecast() -> Panel:
     behind = f"count({OF.recorded_missing})"
     none = f"({behind} or 0 * sum({OF.recorded_ready}))"
     # What takes the place of a day: 1 while none of those behind rises, 2 while none is behind.
-    instead_of_a_day = words(("", NEUTRAL), ("none is rising", NEUTRAL), ("all are ready", GOOD))
+    instead_of_a_day = words(("", NEUTRAL), ("none rises", NEUTRAL), ("all ready", GOOD))
     instead = f"1 + ({none} == bool 0)"
     return stat(
         "Forecast",
@@ -108,11 +108,11 @@ def about() -> Panel:
 
 def build() -> Json:
     ready, not_ready = readiness(OF)
-    figures = (ready, 4), (not_ready, 7), (dates(OF), 4), (mean_completion(OF), 4), (forecast(), 5)
-    history = completion_over_time(OF, OF.recorded_ratio, "now"), idle(), ready_and_stalled(OF)
+    figures = (ready, 4), (not_ready, 6), (dates(OF), 4), (mean_completion(OF), 4), (forecast(), 6)
+    history = completion_over_time(OF, OF.recorded_ratio, "now"), idle()
     rows = [
-        Row("Is $repository ready to release?", [*top(age_of_data(OF), *figures), side_by_side(TWELVE_ROWS, languages())]),
-        Row("How has it moved?", [side_by_side(10, *history)]),
+        Row("Is it ready to release? $repository", [*top(age_of_data(OF), *figures), side_by_side(TWELVE_ROWS, languages())]),
+        Row("How has it moved?", [side_by_side(9, *history), side_by_side(7, ready_and_stalled(OF))]),
         Row("Which repository is this?", [side_by_side(4, about())]),
     ]
     description = "One repository in depth: each of its languages, how it has progressed, and when it will be ready."

@@ -129,7 +129,7 @@ def age_of_data(of: Scope) -> Panel:
 
 
 def completion_over_time(of: Scope, ratio: str, window: str) -> Panel:
-    expr, mean = f"avg by (language) ({ratio})", f"mean of all, {window}"
+    expr, mean = f"avg by (language) ({ratio})", f"mean, {window}"
     return lines(
         "Completion of the five languages furthest behind",
         "The five that are furthest behind at the end of the time range, and the mean of all. A fall is new text to translate. "

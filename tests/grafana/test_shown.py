@@ -181,8 +181,8 @@ class Figures(Shown):
         shown = {name: figures(REPOSITORY, "outage", address=f"var-repo={name}") for name in ("umbrella/app", "acme/app-web")}
         day = time.strftime("%Y-%m-%d", time.gmtime(world.NOW + 40 * world.DAY))
         forecasts = [(one["Forecast: last one ready"], one["Forecast: not rising"]) for one in shown.values()]
-        self.assertEqual(forecasts, [(day, "0"), ("none is rising", "2")])
-        self.assertEqual(figures(REPOSITORY, "ready")["Forecast: last one ready"], "all are ready")
+        self.assertEqual(forecasts, [(day, "0"), ("none rises", "2")])
+        self.assertEqual(figures(REPOSITORY, "ready")["Forecast: last one ready"], "all ready")
 
 
 class Tables(Shown):
@@ -279,7 +279,7 @@ class Charts(Shown):
     def test_the_languages_furthest_behind_are_drawn_beside_the_mean(self):
         lines = panels(PROGRESS)["Completion of the five languages furthest behind"]["lines"]
         shown = {line["name"]: line["last"] for line in lines}
-        self.assertEqual(shown, {"eo": "10.0%", "it": "40.0%", "es": "50.0%", "de": "72.5%", "fr": "98.0%", "mean of all, highest of 10 minutes": "65.1%"})
+        self.assertEqual(shown, {"eo": "10.0%", "it": "40.0%", "es": "50.0%", "de": "72.5%", "fr": "98.0%", "mean, highest of 10 min": "65.1%"})
 
     def test_the_moment_in_which_a_language_was_ready_is_marked(self):
         events = {event["name"]: event["titles"] for event in seen(REPOSITORY, address="var-repo=acme/app.web")["events"]}
@@ -359,7 +359,7 @@ class Links(Shown):
             shown = self.follow(link)
             repository = shown["variables"]["repository"]
             self.assertIn(repository["value"], repository["options"] if arrived is None else [arrived], link)
-            self.assertEqual(shown["rows"][0], f"Is {repository['value']} ready to release?")
+            self.assertEqual(shown["rows"][0], f"Is it ready to release? {repository['value']}")
             self.assertNotIn("No data", [value["text"] for value in shown["panels"][0]["values"]])
             self.assertEqual(len(repository["options"]), 3, "the others cannot be chosen any more")
 
