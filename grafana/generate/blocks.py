@@ -33,8 +33,8 @@ COUNT: Json = {"unit": "locale"}
 COUNTS: Json = {**COUNT, "decimals": 0, "min": 0}
 # A forecast is not known to the minute.
 DAY: Json = {"unit": "time:YYYY-MM-DD"}
-# What Grafana shows instead of a panel that has nothing to show.
-MISSING: Json = {"noValue": "data missing"}
+# What Grafana says where a chart or a table has nothing to show.
+MISSING: Json = {"noValue": "Data are missing."}
 
 
 @dataclass
@@ -139,7 +139,7 @@ def stat(title: str, description: str, *queries: Query, overrides: list[Json] | 
         # One size for all; Grafana would choose one for each panel.
         "text": {"titleSize": 13, "valueSize": 22},
     }
-    fields = colored([(None, NEUTRAL)]) | MISSING | defaults
+    fields = colored([(None, NEUTRAL)]) | {"noValue": "data missing"} | defaults
     return Panel("stat", title, description, list(queries), options, fields, overrides or [])
 
 
@@ -228,7 +228,7 @@ def grid(
 
 def table(
     title: str, description: str, queries: list[str], columns: list[Column],
-    *, sort: str, descending: bool = False, frozen: int = 1, without: str = "Data are missing.",
+    *, sort: str, descending: bool = False, frozen: int = 1, without: str = MISSING["noValue"],
 ) -> Panel:
     """The rows of all queries, joined by the labels that they share, in these columns; `without` is said where there is no row."""
     names = [each.name for each in columns]
