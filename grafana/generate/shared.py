@@ -49,7 +49,7 @@ def attention() -> Panel:
 
 def top(age_panel: Panel, *figures: tuple[Panel, int]) -> list[Line]:
     """The first screen: figures, then what needs attention beside the age of the data."""
-    return [(4, list(figures)), (6, [(attention(), 19), (age_panel, 5)])]
+    return [(4, list(figures)), (6, [(attention(), 18), (age_panel, 6)])]
 
 
 def age(title: str, description: str, expr: str, is_late: str) -> Panel:
