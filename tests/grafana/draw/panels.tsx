@@ -150,7 +150,8 @@ function drawable(series: data.DataFrame[], theme: data.GrafanaTheme2, { from, t
         const gaps = data.applyNullInsertThreshold({ frame, refFieldPseudoMin: from.valueOf(), refFieldPseudoMax: to.valueOf() });
         const fields = data.nullToValue(gaps).fields.map((field) => {
             if (field.type !== "number") return field;
-            const line = { ...field, state: { ...field.state, seriesIndex } };
+            const values = field.values.map((value: number) => (Number.isFinite(value) ? value : null));
+            const line = { ...field, values, state: { ...field.state, seriesIndex } };
             return { ...line, display: data.getDisplayProcessor({ field: line, theme }) };
         });
         return { ...gaps, fields };
