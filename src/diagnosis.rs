@@ -230,10 +230,11 @@ pub fn findings(
 ) -> Vec<Finding> {
     let polling = polling::finding(snapshot, status, now);
     let is_outage = polling.as_ref().is_some_and(is_outage);
+    let failing = data::failing(snapshot, polling.as_ref());
     let mut findings: Vec<_> = [
         polling,
         data::stale(snapshot, status, is_outage, now),
-        data::failing(snapshot, is_outage),
+        failing,
         data::unconfirmed(snapshot),
         data::dropped(snapshot, facts, now),
         data::shape(facts, now),

@@ -213,8 +213,7 @@ fn check_address(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Parses a path at which the metrics can be served: not that of the status page, and none that
-/// begins like the exporter's own.
+/// Parses a path at which the metrics can be served, which the exporter does not use otherwise.
 pub fn telemetry_path(path: &str) -> Result<String, String> {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let problem = if !path.starts_with('/') {
@@ -222,7 +221,7 @@ pub fn telemetry_path(path: &str) -> Result<String, String> {
     } else if path.starts_with("//") {
         // A browser expects a host after them.
         "begins with two slashes"
-    } else if path == "/" || path.starts_with("/-/") {
+    } else if ["/", "/translations.json"].contains(&path) || path.starts_with("/-/") {
         "is a path of the exporter itself"
     } else if path.split('/').any(|part| part == "." || part == "..") {
         // Clients resolve it before they ask.

@@ -1,6 +1,6 @@
 //! Findings about the data that are shown.
 
-use super::{DAY, Finding, Symptom};
+use super::{DAY, Finding, Symptom, is_outage};
 use crate::{
     domain::{
         Fault, ProblemKind, ZeroCount, Zeros,
@@ -55,8 +55,10 @@ pub(super) fn stale(
     Some(Finding::new(Symptom::DataStale, what, hint))
 }
 
-/// Returns a finding if repositories fail, for other reasons than an outage of the whole API.
-pub(super) fn failing(snapshot: &Snapshot, is_outage: bool) -> Option<Finding> {
+/// Returns a finding if repositories fail, for other reasons than the outage of the whole API that
+/// `polling` may have found.
+pub(super) fn failing(snapshot: &Snapshot, polling: Option<&Finding>) -> Option<Finding> {
+    let is_outage = polling.is_some_and(is_outage);
     let failures: Vec<_> = snapshot
         .repositories
         .iter()
@@ -69,7 +71,8 @@ pub(super) fn failing(snapshot: &Snapshot, is_outage: bool) -> Option<Finding> {
         grouped(failures.len()),
         repositories(snapshot.repositories.len()),
     );
-    let reason = if is_outage {
+    let is_decided = polling.is_some_and(|finding| finding.symptom != Symptom::Undecided);
+    let reason = if is_outage && is_decided {
         ", independently of the outage"
     } else {
         ""

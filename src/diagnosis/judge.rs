@@ -5,7 +5,7 @@
 //!
 //! | problem | reported |
 //! |---|---|
-//! | `polls_failing` | after three intervals, at least 15 minutes, without a complete poll |
+//! | `polls_failing` | after three intervals, at least 15 minutes, without a poll that read most |
 //! | `api_shape`, `repositories_dropped`, `state_discarded` | for a day |
 //! | `log_lines_dropped` | for 15 minutes after the last line was dropped |
 //! | all others | as long as they are found |
@@ -37,6 +37,8 @@ const MANY: usize = 5;
 #[derive(Debug)]
 pub struct Judge {
     started_at: Timestamp,
+    /// The end of the last poll that failed to read a few repositories at most.
+    well_at: Option<Timestamp>,
     /// The count of each shape at the last judgement.
     shapes: BTreeMap<Shape, u64>,
     /// The count of dropped lines of the log at the last judgement.
@@ -48,6 +50,7 @@ impl Judge {
     pub fn new(now: Timestamp) -> Self {
         Self {
             started_at: now,
+            well_at: None,
             shapes: BTreeMap::new(),
             log_lines_dropped: 0,
         }
@@ -65,12 +68,20 @@ impl Judge {
         self.see_shapes(&mut facts, now);
         self.see_log(&mut facts, now);
         let findings = findings(snapshot, status, &facts, now);
+        if let Some(last) = &status.last
+            && is_well(snapshot, last)
+        {
+            self.well_at = Some(last.ended_at);
+        }
         let unread = self.unread_since(status, &facts);
         let problems = problems(snapshot, status, &findings, unread, now);
+        let do_polls_fail = do_polls_fail(snapshot, status, &findings, unread);
         let mut since = BTreeMap::new();
         for finding in &findings {
             let kind = finding.symptom.traits().kind;
             let began = match kind {
+                // A few failing repositories must not look like an outage after a restart.
+                ProblemKind::PollsFailing if !do_polls_fail && status.last.is_some() => continue,
                 ProblemKind::PollsFailing => unread.at,
                 _ => finding.since.unwrap_or(now).min(now),
             };
@@ -105,20 +116,22 @@ impl Judge {
         }
     }
 
-    /// Returns the beginning of the period in which no poll has read everything.
+    /// Returns the beginning of the period without a poll that read everything, apart from a few
+    /// repositories.
     fn unread_since(&self, status: &PollStatus, facts: &Facts) -> Unread {
         let remembered = facts.history.since.get(&ProblemKind::PollsFailing);
         let earlier = remembered.filter(|since| **since < self.started_at);
         Unread {
             at: status
                 .last_success_at
+                .max(self.well_at)
                 .unwrap_or_else(|| *earlier.unwrap_or(&self.started_at)),
             is_of_earlier_process: earlier.is_some(),
         }
     }
 }
 
-/// The period up to now in which no poll has read everything.
+/// The period up to now without a poll that read everything, apart from a few repositories.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unread {
     /// The beginning of the period.
@@ -175,6 +188,15 @@ fn do_polls_fail(
         Some(PollFailure::Repositories) => are_many_unread(snapshot, last),
         // The key is a problem of its own.
         Some(PollFailure::KeyFile | PollFailure::Unauthorized) | None => false,
+    }
+}
+
+/// Returns whether a poll read everything, apart from a few repositories.
+fn is_well(snapshot: &Snapshot, poll: &PollOutcome) -> bool {
+    match poll.failure() {
+        None => true,
+        Some(PollFailure::Repositories) => !are_many_unread(snapshot, poll),
+        Some(_) => false,
     }
 }
 

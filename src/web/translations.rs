@@ -22,7 +22,11 @@ use axum::{
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use futures_util::{StreamExt as _, stream};
-use std::{io::Write as _, sync::Arc};
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    io::Write as _,
+    sync::Arc,
+};
 use tokio::task::yield_now;
 
 /// The bytes that a reader holds of its own: a piece of the text of 64 KiB and the compressor's
@@ -41,8 +45,10 @@ pub async fn show(
         Err(message) => return (StatusCode::BAD_REQUEST, message).into_response(),
     };
     let published = state.published();
-    // A publication has one document per URL. The tag is weak, because gzip does not change it.
-    let tag = format!("W/\"{:016x}\"", published.id);
+    // A publication has one document per query. The tag is weak, because gzip does not change it.
+    let mut query = DefaultHasher::new();
+    parameters.hash(&mut query);
+    let tag = format!("W/\"{:016x}-{:016x}\"", published.id, query.finish());
     let caching = [
         (header::ETAG, &*tag),
         (header::VARY, "Accept-Encoding"),
@@ -200,6 +206,11 @@ mod tests {
             let response = fixture.ask_with(path, &[("if-none-match", known)]).await;
             assert_eq!(status(&response), code, "{known}");
         }
+        let of_others = format!("{path}?repo=other/*");
+        let response = fixture
+            .ask_with(&of_others, &[("if-none-match", &tag)])
+            .await;
+        assert_eq!(status(&response), 200, "another query");
         fixture.show(snapshot(Vec::new()));
         let response = fixture.ask_with(path, &[("if-none-match", &tag)]).await;
         assert_eq!(status(&response), 200);

@@ -149,7 +149,7 @@ fn a_path_that_cannot_be_served_is_refused() {
         ),
         (
             "web.telemetry_path",
-            &["/", "/-/ready"],
+            &["/", "/-/ready", "/translations.json"],
             "\"{}\", which is a path of the exporter itself…such as /metrics",
         ),
         (

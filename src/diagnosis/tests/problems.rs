@@ -160,22 +160,48 @@ fn a_first_poll_is_a_problem_if_it_hangs_not_if_it_is_slow() {
     assert_eq!(judged.after(11), ["polls_failing"]);
 }
 
+/// Judges 20 repositories, some of which always fail.
+fn judged_of_20(failing: u64) -> Judged {
+    Judged::new(Known::with(|known| {
+        known.snapshot.repositories = (1..=20)
+            .map(|id| {
+                let languages = read_at(NOW, 50.0);
+                let condition = if id <= failing {
+                    Condition::Failing(languages, failed_by_itself(2))
+                } else {
+                    Condition::Fresh(languages)
+                };
+                repository(id, condition)
+            })
+            .collect();
+    }))
+}
+
+#[test]
+fn a_repository_that_always_fails_neither_begins_nor_hides_an_outage() {
+    let mut judged = judged_of_20(1);
+    let without_one = |judged: &Judged| PollOutcome {
+        ended_at: judged.now,
+        failed: 1,
+        ..poll()
+    };
+    judged.polled(without_one(&judged));
+    assert_eq!(judged.after(60), [""; 0]);
+    judged.polled(without_one(&judged));
+    assert_eq!(judged.after(0), [""; 0]);
+    judged.polled(ended_early(PollFailure::Unavailable));
+    assert_eq!(judged.after(5), [""; 0], "a short outage");
+    assert_eq!(judged.after(11), ["polls_failing"]);
+    judged.polled(without_one(&judged));
+    assert_eq!(judged.after(1), [""; 0]);
+    judged.restart();
+    assert_eq!(judged.after(20), [""; 0], "the first poll takes long");
+}
+
 #[test]
 fn five_failing_repositories_of_20_make_polls_fail() {
     for (failing, is_problem) in [(1, false), (4, false), (5, true), (20, true)] {
-        let mut judged = Judged::new(Known::with(|known| {
-            known.snapshot.repositories = (1..=20)
-                .map(|id| {
-                    let languages = read_at(NOW, 50.0);
-                    let condition = if id <= failing {
-                        Condition::Failing(languages, failed_by_itself(2))
-                    } else {
-                        Condition::Fresh(languages)
-                    };
-                    repository(id, condition)
-                })
-                .collect();
-        }));
+        let mut judged = judged_of_20(failing);
         judged.polled(PollOutcome {
             failed: 1,
             ..poll()
