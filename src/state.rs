@@ -85,6 +85,8 @@ pub struct Remembered {
     pub last_attempt: u64,
     /// The number of failed attempts since the last success, as the ledger counts them.
     pub failures: u32,
+    /// The time since which reads fail; `None` after a success.
+    pub failing_since: Option<Timestamp>,
     pub languages: Option<Arc<Languages>>,
 }
 

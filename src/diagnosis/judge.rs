@@ -39,6 +39,8 @@ pub struct Judge {
     started_at: Timestamp,
     /// The end of the last poll that failed to read a few repositories at most.
     well_at: Option<Timestamp>,
+    /// The number of repositories at the first judgement after most were dropped.
+    remaining: Option<usize>,
     /// The count of each shape at the last judgement.
     shapes: BTreeMap<Shape, u64>,
     /// The count of dropped lines of the log at the last judgement.
@@ -51,6 +53,7 @@ impl Judge {
         Self {
             started_at: now,
             well_at: None,
+            remaining: None,
             shapes: BTreeMap::new(),
             log_lines_dropped: 0,
         }
@@ -67,6 +70,9 @@ impl Judge {
         let mut facts = instruments.facts();
         self.see_shapes(&mut facts, now);
         self.see_log(&mut facts, now);
+        if status.has_data {
+            self.see_return(&mut facts, snapshot.repositories.len());
+        }
         let findings = findings(snapshot, status, &facts, now);
         if let Some(last) = &status.last
             && is_well(snapshot, last)
@@ -104,6 +110,20 @@ impl Judge {
                 && known.insert(*shape, now).is_none()
             {
                 facts.history.since.insert(ProblemKind::ApiShape, now);
+            }
+        }
+    }
+
+    /// Ends a loss of most repositories that an earlier process found, once there are twice as many
+    /// as it left. This process does not know how many there were before.
+    fn see_return(&mut self, facts: &mut Facts, repositories: usize) {
+        let since = &mut facts.history.since;
+        if facts.repositories_dropped.is_none()
+            && since.contains_key(&ProblemKind::RepositoriesDropped)
+        {
+            let remaining = *self.remaining.get_or_insert(repositories);
+            if repositories >= (remaining * 2).max(1) {
+                since.remove(&ProblemKind::RepositoriesDropped);
             }
         }
     }

@@ -123,7 +123,8 @@ impl Ledger {
                 let what = "its last read before the restart failed";
                 let hint = "nothing to do: it is read again soon";
                 ReadFailure {
-                    lasting: Failure::new(what, hint).since(now),
+                    lasting: Failure::new(what, hint)
+                        .since(kept.failing_since.map_or(now, |since| since.min(now))),
                     reason: None,
                     fault: Fault::Repository,
                 }
@@ -254,6 +255,7 @@ impl Ledger {
         self.attempts += 1;
         known.kept.last_attempt = self.attempts;
         known.kept.failures = 0;
+        known.kept.failing_since = None;
     }
 
     /// Notes a failed read. If the repository `comes_last`, the next poll requests it after all
@@ -285,8 +287,10 @@ impl Ledger {
         if is_new && fault == Fault::Repository {
             log.failing(&known.kept.repository.name, id, &failure);
         }
+        let lasting = failure.lasting(before.map(|before| &before.lasting), now);
+        known.kept.failing_since = Some(lasting.since);
         known.failure = Some(ReadFailure {
-            lasting: failure.lasting(before.map(|before| &before.lasting), now),
+            lasting,
             reason,
             fault,
         });
@@ -394,6 +398,7 @@ impl Polled {
                 repository,
                 last_attempt: 0,
                 failures: 0,
+                failing_since: None,
                 languages: None,
             },
             read_at: None,

@@ -21,9 +21,10 @@
 //! | `base_url` | the API that the data come from |
 //! | `last_full_poll_ns` | duration of the last poll that was not ended early; null without one |
 //! | `private`, `created_at` | properties of the repository; null if the API does not say |
-//! | `created_at`, `at`, `clock`, `left_at` | times, milliseconds since the Unix epoch |
+//! | `created_at`, `at`, `clock`, … | times, milliseconds since the Unix epoch |
 //! | `attempt` | number of the last attempt, counted over all repositories; 0 without one |
 //! | `failures` | number of failed attempts since the last success, as the ledger counts them |
+//! | `failing_since` | time since which reads fail; absent after a success |
 //! | `read` | the languages at the last successful read, and its time; null without one |
 //! | `scale` | `api.completion_scale` at that time |
 //! | `code` | code of the language: sorted by its bytes, each once in a repository |
@@ -39,7 +40,7 @@
 //!
 //! Readers ignore unknown fields, so that a new field needs no new version. The version number
 //! rises only if a reader of the previous version would misunderstand the file. Early files of
-//! version 2 lack `scale`, `falls` and `problems`. Version 1, of the release 0.1.0, is read as
+//! version 2 lack `scale`, `falls`, `problems` and `failing_since`. Version 1, of the release 0.1.0, is read as
 //! well: it lacks `failures` too, and ends with a checksum.
 
 use super::{Memory, Remembered};
@@ -101,6 +102,8 @@ struct RepositoryEntry {
     attempt: u64,
     #[serde(default)]
     failures: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failing_since: Option<i64>,
     read: Option<ReadEntry>,
 }
 
@@ -203,6 +206,7 @@ impl From<&Remembered> for RepositoryEntry {
             created_at: repository.created_at.map(Timestamp::as_millis),
             attempt: remembered.last_attempt,
             failures: remembered.failures,
+            failing_since: remembered.failing_since.map(Timestamp::as_millis),
             read: remembered.languages.as_deref().map(|languages| ReadEntry {
                 at: languages.read_at.as_millis(),
                 scale: languages.scale,
@@ -314,6 +318,7 @@ impl RepositoryEntry {
             repository: Arc::new(repository),
             last_attempt: self.attempt,
             failures: self.failures,
+            failing_since: self.failing_since.map(Timestamp::from_millis),
             languages,
         })
     }

@@ -53,6 +53,7 @@ fn remembered(id: u64, name: &str, languages: Option<Vec<Reading>>) -> Remembere
         repository: Arc::new(repository),
         last_attempt: 0,
         failures: 0,
+        failing_since: None,
         languages,
     }
 }

@@ -275,6 +275,23 @@ fn a_discarded_state_is_a_problem_for_a_day_across_restarts() {
 }
 
 #[test]
+fn a_loss_of_repositories_ends_with_their_return_after_a_restart_too() {
+    let of = |ids: u64| -> Vec<_> {
+        let fresh = || Condition::Fresh(read_at(NOW, 50.0));
+        (1..=ids).map(|id| repository(id, fresh())).collect()
+    };
+    let mut judged = Judged::new(Known::with(|known| known.snapshot.repositories = of(3)));
+    judged.instruments.repositories_dropped(NOW, 10);
+    assert_eq!(judged.after(1), ["repositories_dropped"]);
+    judged.restart();
+    assert_eq!(judged.after(1), ["repositories_dropped"]);
+    judged.polled(poll());
+    assert_eq!(judged.after(1), ["repositories_dropped"]);
+    judged.known.snapshot.repositories = of(10);
+    assert_eq!(judged.after(1), [""; 0]);
+}
+
+#[test]
 fn a_repository_that_could_never_be_read_is_stale() {
     let mut judged = Judged::new(Known::with(|known| {
         let failure = failed_by_itself(1);

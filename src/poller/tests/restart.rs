@@ -97,8 +97,17 @@ async fn restored_repositories_are_failing_or_pending() {
     bench.poll().await;
     bench.change(|api| api.completions.retain(|(id, _)| *id != 2));
     bench.poll().await;
-    bench.restart(START);
+    let failing_since = |bench: &Bench| {
+        let snapshot = bench.poller.snapshot();
+        let failure = snapshot.repositories[1].condition.failure().unwrap();
+        failure.lasting.since
+    };
+    let since = failing_since(&bench);
+    pass(30).await;
+    bench.poll().await;
+    bench.restart(bench.poller.clock.now());
     assert_eq!(bench.shown(), "1:pending 2:failing 3:pending");
+    assert_eq!(failing_since(&bench), since);
 }
 
 #[tokio::test(start_paused = true)]

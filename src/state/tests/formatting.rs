@@ -30,13 +30,14 @@ fn documented() -> Memory {
 fn the_documented_format_is_written_and_read() {
     let mut memory = documented();
     memory.repositories[0].failures = 3;
+    memory.repositories[0].failing_since = Some(time(16));
     memory.falls = fallen(7, "de");
     memory.problems = [("polls_failing".into(), time(17))].into();
     let expected = concat!(
         r#"{"format":"translation-exporter state","version":2,"#,
         r#""base_url":"https://api.example.com/","last_full_poll_ns":900,"repositories":["#,
         r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"#,
-        r#""failures":3,"read":{"at":1700000000000,"scale":100.0,"languages":["#,
+        r#""failures":3,"failing_since":16,"read":{"at":1700000000000,"scale":100.0,"languages":["#,
         r#"{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
         r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000,"attempt":0,"#,
         r#""failures":0,"read":null}],"#,
@@ -270,11 +271,13 @@ fn any_repository() -> impl Strategy<Value = Remembered> {
         },
     );
     let languages = option::of(any_languages());
-    (repository, any::<u64>(), any::<u32>(), languages).prop_map(
-        |(repository, last_attempt, failures, languages)| Remembered {
+    let failures = (any::<u32>(), option::of(any_time()));
+    (repository, any::<u64>(), failures, languages).prop_map(
+        |(repository, last_attempt, (failures, failing_since), languages)| Remembered {
             repository: Arc::new(repository),
             last_attempt,
             failures,
+            failing_since,
             languages,
         },
     )
