@@ -80,6 +80,8 @@ struct Slowed {
 pub enum Refusal {
     /// The rate was lowered, or is low enough: the request can be sent again.
     Slowed,
+    /// The rate is the lowest.
+    Lowest,
     /// Even the lowest rate is refused.
     Hopeless,
 }
@@ -137,9 +139,12 @@ impl Rates {
         }
         if slowed.refused_at_lowest >= MOST_REFUSALS {
             slowed.refused_at_lowest = 0;
-            return Refusal::Hopeless;
+            Refusal::Hopeless
+        } else if is_lowest {
+            Refusal::Lowest
+        } else {
+            Refusal::Slowed
         }
-        Refusal::Slowed
     }
 
     /// Raises the rate by a step if enough requests were answered.

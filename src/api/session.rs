@@ -17,7 +17,13 @@ use crate::{
 };
 use reqwest::{StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
-use std::{sync::Mutex, time::Duration};
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{
     sync::RwLock,
     time::{Instant, sleep},
@@ -44,6 +50,8 @@ pub struct PollSession {
     /// The number of failures since the last success; `None` before the first success. Never locked
     /// across an await.
     since_success: Mutex<Option<u32>>,
+    /// The number of answered requests.
+    answers: AtomicU64,
     /// The key. A request that reads a newer one holds the lock for writing, and all others wait.
     /// With a mutex, requests would exclude each other, and `permit` would mistake one that copies
     /// the key for one that reads a newer key.
@@ -110,11 +118,23 @@ struct Tries {
     has_new_connection: bool,
     /// The number of 503s that counted as refusals for the pace.
     unavailable: u32,
+    /// The number of answers to all requests when this one was first refused at the lowest pace.
+    answers_before: Option<u64>,
 }
 
 impl Tries {
     fn attempt(&self) -> u32 {
         self.requests - self.free
+    }
+
+    /// Returns whether a refusal that is not about the pace is the repository's own failure.
+    fn is_own(&self, operation: Operation, status: Option<StatusCode>) -> bool {
+        let is_refusal = match status {
+            Some(StatusCode::TOO_MANY_REQUESTS) => true,
+            Some(StatusCode::SERVICE_UNAVAILABLE) => self.unavailable > 0,
+            _ => false,
+        };
+        operation == Operation::ListLanguages && is_refusal
     }
 }
 
@@ -125,6 +145,7 @@ impl PollSession {
             connections,
             budget: Budget::default(),
             since_success: Mutex::default(),
+            answers: AtomicU64::default(),
             key: RwLock::new(key),
         }
     }
@@ -205,14 +226,13 @@ impl PollSession {
             if error.reason == Reason::Timeout {
                 self.connections.renew(permit.client);
             }
-            if self.is_about_pace(&error, &permit, &mut tries)?
+            if self.is_about_pace((operation, attempts), &error, &permit, &mut tries)?
                 || self.is_about_connection(&error, &permit, &mut tries)
             {
                 tries.free += 1;
                 continue;
             }
-            let is_own = operation == Operation::ListLanguages && tries.unavailable > 0;
-            if is_own && error.status == Some(StatusCode::SERVICE_UNAVAILABLE)
+            if tries.is_own(operation, error.status)
                 || !error.retry
                 || attempt >= max_attempts
                 || !self.budget.take_retry()
@@ -236,12 +256,18 @@ impl PollSession {
     fn succeeded(&self) {
         self.client.pacer.answered();
         *lock(&self.since_success) = Some(0);
+        self.answers.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns whether the API refused a request for its pace: with a 429, or with a 503 while
     /// other requests succeed. Slows all requests down if so; the request may then be sent again.
+    ///
+    /// A request that is refused whatever its pace would slow down all others for hours. A 429 is
+    /// therefore the failure of the repository if its last read failed too, or if other requests
+    /// were answered at the lowest pace.
     fn is_about_pace(
         &self,
+        (operation, attempts): (Operation, Attempts),
         error: &RequestError,
         permit: &Permit,
         tries: &mut Tries,
@@ -253,8 +279,13 @@ impl PollSession {
         let Some(status) = error.status else {
             return Ok(false);
         };
+        let is_429 = status == StatusCode::TOO_MANY_REQUESTS;
+        let may_be_own = is_429 && operation == Operation::ListLanguages;
+        if may_be_own && attempts == Attempts::One && others_succeed {
+            return Ok(false);
+        }
         match status {
-            StatusCode::TOO_MANY_REQUESTS => {}
+            _ if is_429 => {}
             StatusCode::SERVICE_UNAVAILABLE
                 if others_succeed && tries.unavailable < MOST_UNAVAILABLE =>
             {
@@ -263,7 +294,11 @@ impl PollSession {
             _ => return Ok(false),
         }
         match self.client.pacer.refused(permit.at, status.as_u16()) {
-            Refusal::Slowed => Ok(true),
+            Refusal::Lowest if may_be_own => {
+                let answers = self.answers.load(Ordering::Relaxed);
+                Ok(*tries.answers_before.get_or_insert(answers) == answers)
+            }
+            Refusal::Slowed | Refusal::Lowest => Ok(true),
             Refusal::Hopeless => {
                 let what = format!("the API refuses even one request in 10 s ({})", error.how);
                 Err(self.budget.end_poll(PollFailure::Held, what, error.hint))

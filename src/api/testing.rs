@@ -43,6 +43,8 @@ pub struct Server {
     /// The allowed rate in requests a second; 0 refuses all requests.
     pub allowed: f64,
     pub refused: Refused,
+    /// A repository whose requests are refused at any rate.
+    pub unwilling: Option<RepositoryId>,
     answered_at: Option<Instant>,
     /// The number of all requests.
     pub requests: usize,
@@ -58,6 +60,7 @@ impl LimitedApi {
             repositories,
             allowed,
             refused,
+            unwilling: None,
             answered_at: None,
             requests: 0,
             reads: (1..=repositories).map(|id| (id, 0)).collect(),
@@ -74,13 +77,15 @@ impl LimitedApi {
 }
 
 impl Server {
-    fn admit(&mut self) -> Result<(), RequestError> {
+    /// Admits or refuses a request for the languages of `repository`, or for the listing.
+    fn admit(&mut self, repository: Option<RepositoryId>) -> Result<(), RequestError> {
         self.requests += 1;
+        let is_unwilling = repository.is_some() && repository == self.unwilling;
         let now = Instant::now();
         let is_early = self
             .answered_at
             .is_some_and(|at| (now - at).as_secs_f64() * self.allowed < 0.999);
-        if is_early || self.allowed == 0.0 {
+        if is_early || is_unwilling || self.allowed == 0.0 {
             let status = StatusCode::from_u16(self.refused.status).unwrap();
             return Err(RequestError::status(status, self.refused.retry_after));
         }
@@ -121,13 +126,17 @@ pub struct LimitedSession {
 impl LimitedSession {
     async fn request<T>(
         &self,
-        operation: Operation,
+        repository: Option<RepositoryId>,
         attempts: Attempts,
         answer: impl Fn(&mut Server) -> T,
     ) -> Result<T, ApiError> {
         let url = &self.session.client().repositories;
+        let operation = match repository {
+            Some(_) => Operation::ListLanguages,
+            None => Operation::ListRepositories,
+        };
         let send = async |_, _| {
-            let admitted = lock(&self.server).admit();
+            let admitted = lock(&self.server).admit(repository);
             sleep(LATENCY).await;
             admitted.map(|()| answer(&mut lock(&self.server)))
         };
@@ -137,7 +146,6 @@ impl LimitedSession {
 
 impl Session for LimitedSession {
     async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, ApiError> {
-        let operation = Operation::ListRepositories;
         let answer = |server: &mut Server| {
             let (mut listing, mut next) = (Listing::default(), Next::End);
             for id in after.map_or(1, |id| id.get() + 1)..=server.repositories {
@@ -156,7 +164,7 @@ impl Session for LimitedSession {
                 sent_at: None,
             }
         };
-        self.request(operation, Attempts::Several, answer).await
+        self.request(None, Attempts::Several, answer).await
     }
 
     async fn list_languages(
@@ -178,7 +186,6 @@ impl Session for LimitedSession {
                 ..LanguageList::default()
             }
         };
-        self.request(Operation::ListLanguages, attempts, answer)
-            .await
+        self.request(Some(id), attempts, answer).await
     }
 }

@@ -1,7 +1,10 @@
 //! An API that allows fewer requests than configured: every repository is read, none is preferred.
 
 use super::*;
-use crate::api::testing::{LimitedApi, Refused};
+use crate::{
+    api::testing::{LimitedApi, Refused},
+    domain::RepositoryId,
+};
 
 fn limited(api: &LimitedApi) -> Poller<LimitedApi> {
     let setup = Setup {
@@ -37,6 +40,28 @@ async fn a_limited_api_is_read_evenly_poll_after_poll() {
             assert!(most - least <= 1, "{allowed} {refused:?} {reads:?}");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repository_that_is_always_refused_slows_down_no_later_poll() {
+    let refused = Refused {
+        status: 429,
+        retry_after: None,
+    };
+    let api = LimitedApi::new(100, 100.0, refused);
+    api.change(|server| server.unwilling = RepositoryId::new(7));
+    let mut poller = limited(&api);
+    let first = poller.poll().await;
+    assert_eq!((first.read, first.failed), (99, 1), "{first:?}");
+    assert!(first.duration < Duration::from_secs(10 * 60), "{first:?}");
+    for _ in 0..12 {
+        let outcome = poller.poll().await;
+        assert_eq!((outcome.read, outcome.failed), (99, 1), "{outcome:?}");
+    }
+    let last = poller.poll().await;
+    assert!(last.duration < Duration::from_secs(12), "{last:?}");
+    api.change(|server| server.unwilling = None);
+    assert!(poller.poll().await.is_success());
 }
 
 #[tokio::test(start_paused = true)]
