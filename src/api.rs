@@ -52,7 +52,7 @@ use std::{
 };
 use tls::Connector;
 use tokio::{
-    sync::Mutex,
+    sync::{Mutex, MutexGuard},
     time::{Instant, timeout, timeout_at},
 };
 use wire::DecodeError;
@@ -60,6 +60,10 @@ use wire::DecodeError;
 /// The size in bytes above which bodies are read and decoded one at a time, to bound the memory of
 /// concurrent requests.
 const LARGE_BODY: usize = 1 << 20;
+
+/// The size in bytes of the pieces in which a chunk is decompressed. A piece of gzip becomes at most
+/// about a thousandfold, to some [`LARGE_BODY`] bytes.
+const PIECE: usize = 1 << 10;
 
 /// The number of chunks, of some 16 KiB each, that are read of the body of an error.
 const DRAINED_CHUNKS: u32 = 16;
@@ -241,15 +245,30 @@ impl Client {
         // The lock is held until the body is decoded.
         let mut large = None;
         while let Some(chunk) = before(*deadline, response.chunk()).await? {
-            body.push(&chunk)?;
+            self.append(&chunk, &mut body, &mut large, deadline).await?;
+        }
+        decode(&body.finish()?, sent_at).map_err(|error| RequestError::decode(&error))
+    }
+
+    /// Appends a chunk to `body`, and takes the lock of large bodies once `body` is large. Moves
+    /// the deadline by the time that the lock takes.
+    async fn append<'a>(
+        &'a self,
+        chunk: &[u8],
+        body: &mut Body,
+        large: &mut Option<MutexGuard<'a, ()>>,
+        deadline: &mut Instant,
+    ) -> Result<(), RequestError> {
+        for piece in chunk.chunks(PIECE) {
+            body.push(piece)?;
             if body.len() > LARGE_BODY && large.is_none() {
                 let waiting = Instant::now();
-                large = Some(self.large_bodies.lock().await);
+                *large = Some(self.large_bodies.lock().await);
                 // The API is not to blame for this wait.
                 *deadline += waiting.elapsed();
             }
         }
-        decode(&body.finish()?, sent_at).map_err(|error| RequestError::decode(&error))
+        Ok(())
     }
 }
 
@@ -328,6 +347,9 @@ impl Api for Client {
 mod tests {
     use super::*;
     use crate::config::{Options, load};
+    use flate2::{Compression, write::GzEncoder};
+    use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
+    use std::io::Write;
 
     fn config(key: &str) -> ApiConfig {
         let variables = [
@@ -354,5 +376,23 @@ mod tests {
         assert!(Arc::ptr_eq(&client.key, &same.key));
         let other = client.reconfigured(&config("0ther")).unwrap();
         assert!(!Arc::ptr_eq(&client.key, &other.key));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_waits_for_other_large_bodies_is_small() {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        gzip.write_all(&vec![b' '; 16 * LARGE_BODY]).unwrap();
+        let chunk = gzip.finish().unwrap();
+        let gzip = HeaderValue::from_static("gzip");
+        let headers = HeaderMap::from_iter([(CONTENT_ENCODING, gzip)]);
+        let mut body = Body::new(&headers, u64::MAX).unwrap();
+        let client = client();
+        let other_body = client.large_bodies.lock().await;
+        let (mut large, mut deadline) = (None, Instant::now());
+        let append = client.append(&chunk, &mut body, &mut large, &mut deadline);
+        let waited = timeout(Duration::from_secs(1), append).await;
+        assert!(waited.is_err(), "the other body still has the lock");
+        assert!(body.len() < 3 * LARGE_BODY, "{} bytes", body.len());
+        drop(other_body);
     }
 }
