@@ -109,10 +109,16 @@ impl<A: Api> PollLoop<A> {
     /// Returns the wait before an early repetition of the poll; `None` if the interval decides.
     fn next_retry(&self, outcome: &PollOutcome) -> Option<Duration> {
         let poller = &self.poller;
+        let shows_nothing = || {
+            let (limit, now) = (poller.staleness_limit(), poller.clock.moment());
+            !poller.ledger.has_shown(limit, now)
+        };
         let is_early = match outcome.failure() {
-            Some(PollFailure::Unavailable | PollFailure::Held) => {
-                let (limit, now) = (poller.staleness_limit(), poller.clock.moment());
-                !poller.ledger.has_shown(limit, now)
+            Some(PollFailure::Unavailable) => shows_nothing(),
+            // The hold is the pause. An API that refuses even the lowest pace and names no hold
+            // gets a whole interval.
+            Some(PollFailure::Held) => {
+                poller.poll_settings.api.held_until().is_some() && shows_nothing()
             }
             // The API responds by now, but the listing broke off. It may keep failing, so that the
             // early repetitions end at the longest wait.

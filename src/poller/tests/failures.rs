@@ -179,6 +179,13 @@ async fn an_api_that_holds_the_first_poll_is_tried_when_the_hold_ends() {
     assert_eq!(ends_of_polls(api, None).await[..2], [0, 20]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_api_that_refuses_the_first_poll_without_a_hold_gets_a_pause() {
+    let api = FakeApi::new();
+    api.responses().end = Some(EndOfPoll::Number(1, PollFailure::Held));
+    assert_eq!(ends_of_polls(api, None).await, [0, 300, 600]);
+}
+
 #[test]
 fn the_languages_of_all_repositories_are_bounded() {
     let ledger = Ledger::default();
