@@ -104,6 +104,10 @@ impl<'a, A: Api> Poll<'a, A> {
             self.end,
             poller.clock.moment(),
         );
+        // A poll of a few chosen repositories is no measure for polls of all.
+        if outcome.cut_short().is_none() && poller.poll_settings.only.is_empty() {
+            poller.timeline.last_full_poll = Some(outcome.duration);
+        }
         poller.ledger.forget_excess();
         poller.instruments.poll_ended(outcome.failure());
         if outcome.failure() == Some(PollFailure::Unavailable) {

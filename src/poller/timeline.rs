@@ -24,7 +24,7 @@ pub struct Timeline {
     pub last: Option<PollOutcome>,
     /// The end of the last poll that read everything.
     pub last_success_at: Option<Timestamp>,
-    /// The duration of the last poll that did not end early.
+    /// The duration of the last poll of all repositories that did not end early.
     pub last_full_poll: Option<Duration>,
 }
 
@@ -67,9 +67,6 @@ impl Timeline {
             reason,
             lasting: failure.lasting(stop_before.map(|stop| &stop.lasting), now.wall),
         });
-        if outcome.cut_short().is_none() {
-            self.last_full_poll = Some(outcome.duration);
-        }
         if outcome.is_success() {
             self.last_success_at = Some(now.wall);
         }

@@ -211,6 +211,7 @@ pub struct Setup<A> {
     pub interval: Duration,
     pub filter: Filter,
     pub completion_scale: f64,
+    pub only: GlobSet,
     pub memory: Option<Memory>,
     pub saver: Option<Saver>,
     /// The time of the wall clock at the start.
@@ -226,6 +227,7 @@ impl<A: Api> Setup<A> {
             interval: Duration::from_secs(300),
             filter: Filter::default(),
             completion_scale: 100.0,
+            only: GlobSet::empty(),
             memory: None,
             saver: None,
             start: START,
@@ -247,7 +249,7 @@ impl<A: Api> Setup<A> {
             max_repositories: 1000,
             filter: self.filter,
             completion_scale: self.completion_scale,
-            only: GlobSet::empty(),
+            only: self.only,
         };
         let settings = Settings {
             live: Arc::new(live),

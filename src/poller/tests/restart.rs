@@ -57,6 +57,22 @@ async fn the_duration_of_a_poll_counts_after_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_poll_of_chosen_repositories_keeps_the_duration_of_a_full_one() {
+    let mut bench = Bench::new();
+    bench.change(|api| api.takes = HOUR);
+    bench.poll().await;
+    let setup = Setup {
+        memory: Some(bench.memory()),
+        only: GlobSet::new([Glob::new("o/b").unwrap()]).unwrap(),
+        ..Setup::of(bench.api.clone())
+    };
+    bench.poller = setup.build();
+    let outcome = bench.poll().await;
+    assert_eq!((outcome.read, outcome.duration), (1, HOUR));
+    assert_eq!(bench.memory().last_full_poll, Some(3 * HOUR));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_first_listing_after_a_restart_confirms_removals() {
     let mut bench = Bench::new();
     bench.poll().await;
