@@ -17,8 +17,9 @@ pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to th
 pub enum ApiError {
     /// The API works, but this resource cannot be read. The caller keeps its last known data.
     Failed(RequestFailure),
-    /// The last of `requests` for the resource failed in a way that suggests an outage of the API
-    /// or of the network. The circuit breaker decides whether the API or the resource is to blame.
+    /// The last request for the resource failed in a way that suggests an outage of the API or of
+    /// the network, as did `requests` of them in all. The circuit breaker decides whether the API
+    /// or the resource is to blame.
     Unreachable {
         failure: RequestFailure,
         requests: u32,
@@ -184,7 +185,7 @@ impl RequestError {
 
     /// Returns whether the failure suggests an outage of the API or of the network. Such a failure
     /// says nothing about the requested resource, and further requests would only add load.
-    fn suggests_outage(&self) -> bool {
+    pub fn suggests_outage(&self) -> bool {
         matches!(
             self.reason,
             Reason::Connect
@@ -197,7 +198,8 @@ impl RequestError {
         )
     }
 
-    /// Returns the error of `requests` for `url` of which this one was the last.
+    /// Returns the error of a resource at `url` whose last request failed with this one, and of
+    /// which `requests` failed as in an outage.
     pub fn into_api_error(self, url: &Url, requests: u32) -> ApiError {
         let suggests_outage = self.suggests_outage();
         let failure = RequestFailure {

@@ -114,6 +114,8 @@ struct Tries {
     requests: u32,
     /// The number of requests that `api.max_attempts` does not count.
     free: u32,
+    /// The number of requests that failed as in an outage.
+    unreachable: u32,
     has_new_key: bool,
     has_new_connection: bool,
     /// The number of 503s that counted as refusals for the pace.
@@ -214,6 +216,7 @@ impl PollSession {
                 Err(error) => error.of(operation),
             };
             self.judge(operation, &error)?;
+            tries.unreachable += u32::from(error.suggests_outage());
             if error.reason == Reason::Unauthorized {
                 if tries.has_new_key || !self.has_newer_key(&permit.key).await? {
                     let reason = PollFailure::Unauthorized;
@@ -237,7 +240,7 @@ impl PollSession {
                 || attempt >= max_attempts
                 || !self.budget.take_retry()
             {
-                return Err(error.into_api_error(url, tries.requests));
+                return Err(error.into_api_error(url, tries.unreachable));
             }
             let wait = sleep(retry::backoff(attempt));
             self.budget.unless_ended(wait).await?;

@@ -51,3 +51,32 @@ async fn requests_that_waited_for_the_key_obey_rate_and_hold() {
     tokio::join!(read_again, request(), request(), request());
     assert_eq!(*lock(&left), [70, 71, 72]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn refusals_for_the_pace_are_not_counted_as_an_outage() {
+    let status = |status| RequestError::status(StatusCode::from_u16(status).unwrap(), None);
+    let html = || RequestError::decode(&DecodeError::Html);
+    for (refusals, refusal, last, expected) in [
+        (9, 429, html(), 1),
+        // The first two 503s of a repository are about the pace, and an outage too.
+        (2, 503, status(503), 3),
+    ] {
+        let session = session();
+        session.succeeded();
+        let send = |_, requests| {
+            let is_refused = requests <= refusals;
+            let error = if is_refused {
+                status(refusal)
+            } else {
+                last.clone()
+            };
+            async { Err::<(), _>(error) }
+        };
+        let url = &session.client.repositories;
+        let pursued = session.pursue(Operation::ListLanguages, Attempts::One, url, send);
+        let Err(ApiError::Unreachable { requests, .. }) = pursued.await else {
+            panic!("{refusals} refusals with {refusal}")
+        };
+        assert_eq!(requests, expected, "{refusals} refusals with {refusal}");
+    }
+}
