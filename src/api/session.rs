@@ -365,7 +365,8 @@ impl PollSession {
     /// necessary.
     async fn has_newer_key(&self, refused: &SecretString) -> Result<bool, ApiError> {
         let is_refused = |key: &SecretString| key.expose_secret() == refused.expose_secret();
-        let mut key = self.key.write().await;
+        // A disk that hangs ends the poll for all requests, which must not wait for it in turn.
+        let mut key = self.budget.unless_ended(self.key.write()).await?;
         if !is_refused(&key) {
             return Ok(true);
         }

@@ -80,3 +80,15 @@ async fn refusals_for_the_pace_are_not_counted_as_an_outage() {
         assert_eq!(requests, expected, "{refusals} refusals with {refusal}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_key_is_not_waited_for_once_the_poll_has_ended() {
+    let session = session();
+    // Another request reads the key from a disk that hangs.
+    let _reading = session.key.write().await;
+    let reason = PollFailure::Unauthorized;
+    let ended = session.budget.end_poll(reason, REFUSED, "wait");
+    let key = SecretString::from("k3y");
+    let waited = tokio::time::timeout(Duration::from_secs(1), session.has_newer_key(&key));
+    assert_eq!(waited.await.expect("the poll has ended"), Err(ended));
+}
