@@ -67,7 +67,7 @@ impl Clocks {
 
     /// Advances the clocks of a repository whose `languages` were read at `at`, and returns the new
     /// readings. The languages that are no longer among them depart. Completions of another `scale`
-    /// cannot be compared, so that they make no fall.
+    /// cannot be compared, so that they make no fall and move no clock.
     pub fn advance(
         &mut self,
         id: RepositoryId,
@@ -93,10 +93,12 @@ impl Clocks {
                 departed.map(|(clock, _)| clock)
             };
             let reported = match (completion, previous) {
+                (Some(completion), Some(previous)) if !is_comparable => Reported::Now(Progress {
+                    completion,
+                    ..previous
+                }),
                 (Some(completion), _) => {
-                    if let Some(previous) = previous
-                        && is_comparable
-                    {
+                    if let Some(previous) = previous {
                         let before = previous.completion;
                         self.falls.observe(id, code, before, completion, at);
                     }
@@ -215,6 +217,31 @@ mod tests {
         let later = START.saturating_add(HOUR);
         assert_eq!(clocks.record(later), later);
         assert_eq!(clocks.now(START), later, "a step back of an hour");
+    }
+
+    #[test]
+    fn a_change_of_scale_moves_no_clock() {
+        let id = RepositoryId::new(1).unwrap();
+        let interner = Interner::default();
+        for (scale, completions) in [
+            ([100.0, 1.0], [50.0, 0.5]),
+            ([100.0, 1.0], [100.0, 1.0]),
+            ([1.0, 100.0], [0.5, 50.0]),
+        ] {
+            let mut clocks = Clocks::default();
+            let mut read = |poll: usize, before, at| {
+                let target = TargetLanguage {
+                    language: interner.language("de", "German").unwrap(),
+                    completion: Completion::new(completions[poll]),
+                };
+                clocks.advance(id, before, vec![target], scale[poll], at)
+            };
+            let before = Arc::new(read(0, None, START));
+            let after = read(1, Some(before), START.saturating_add(HOUR));
+            let progress = after.readings[0].progress().unwrap();
+            assert_eq!(progress.at, START, "{completions:?}");
+            assert_eq!(Some(progress.completion), Completion::new(completions[1]));
+        }
     }
 
     #[test]
