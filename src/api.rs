@@ -61,7 +61,7 @@ use wire::DecodeError;
 /// concurrent requests.
 const LARGE_BODY: usize = 1 << 20;
 
-/// The size in bytes of the pieces in which a chunk is decompressed. A piece of gzip becomes at most
+/// The size in bytes of the pieces in which a chunk is decompressed. A piece of gzip grows at most
 /// about a thousandfold, to some [`LARGE_BODY`] bytes.
 const PIECE: usize = 1 << 10;
 

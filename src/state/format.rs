@@ -40,8 +40,8 @@
 //!
 //! Readers ignore unknown fields, so that a new field needs no new version. The version number
 //! rises only if a reader of the previous version would misunderstand the file. Early files of
-//! version 2 lack `scale`, `falls`, `problems` and `failing_since`. Version 1, of the release 0.1.0, is read as
-//! well: it lacks `failures` too, and ends with a checksum.
+//! version 2 lack `scale`, `falls`, `problems` and `failing_since`. Version 1, of the release
+//! 0.1.0, is read as well: it lacks `failures` too, and ends with a checksum.
 
 use super::{Memory, Remembered};
 use crate::{

@@ -73,7 +73,7 @@ async fn refusals_for_the_pace_are_not_counted_as_an_outage() {
             async { Err::<(), _>(error) }
         };
         let url = &session.client.repositories;
-        let pursued = session.pursue(Operation::ListLanguages, Attempts::One, url, send);
+        let pursued = session.pursue(Operation::ListLanguages, Attempts::Several, url, send);
         let Err(ApiError::Unreachable { requests, .. }) = pursued.await else {
             panic!("{refusals} refusals with {refusal}")
         };
