@@ -13,7 +13,7 @@ use crate::{
     domain::{
         History,
         excerpt::Excerpt,
-        snapshot::{PollOutcome, Step},
+        snapshot::{PollOutcome, Shown, Snapshot, Step},
         targets::Targets,
     },
     metrics::{exposition::Published, instruments::Instruments},
@@ -22,9 +22,9 @@ use crate::{
     support::clock::Clock,
 };
 use anyhow::{Context as _, anyhow, bail};
-use globset::Glob;
+use globset::{Glob, GlobSet};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio::{
     runtime,
     sync::watch,
@@ -50,7 +50,12 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let drawn = spawn_blocking(move || runtime.block_on(draw(bar, progress)));
     let mut signals = StopSignals::listen()?;
     let result = poll(&mut poller, &instruments, &mut signals).await;
-    let mut snapshot = excerpt.of_snapshot(&poller.snapshot());
+    let all_languages = Excerpt {
+        languages: GlobSet::empty(),
+        ..excerpt.clone()
+    };
+    let chosen = all_languages.of_snapshot(&poller.snapshot());
+    let mut snapshot = excerpt.of_snapshot(&chosen);
     if let Some(ratio) = arguments.require {
         snapshot.targets = Arc::new(Targets::everything_at(ratio));
     }
@@ -77,7 +82,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
             return Err(anyhow!("stopped by {signal} while saving and printing the result").into());
         }
     }
-    verdict(result, &arguments, &published, &instruments)
+    verdict(result, &arguments, &chosen, &published, &instruments)
 }
 
 /// Opens the state file and makes the poller. With a state file, also returns the task that saves.
@@ -174,10 +179,12 @@ async fn give_up(signal: Option<&'static str>, signals: &mut StopSignals) -> &'s
     }
 }
 
-/// Returns the failure of the command, if any, after the result was printed.
+/// Returns the failure of the command, if any, after the result was printed. `chosen` has all
+/// languages of the chosen repositories.
 fn verdict(
     result: PollResult,
     arguments: &Once,
+    chosen: &Snapshot,
     published: &Published,
     instruments: &Instruments,
 ) -> Result<(), RunError> {
@@ -197,36 +204,48 @@ fn verdict(
         let what = lasting.failure.what;
         return Err(anyhow!("the result was printed, but the state was not saved: {what}").into());
     }
-    if is_narrowed(arguments) && snapshot.repositories.is_empty() {
-        return Err(anyhow!("{}", nothing_matches(arguments)).into());
-    }
+    check_globs(arguments, chosen)?;
     if arguments.require_targets || arguments.require.is_some() {
         print_on_stderr(&report::verdict(snapshot, arguments.require)?);
     }
     Ok(())
 }
 
-fn is_narrowed(arguments: &Once) -> bool {
-    !arguments.repositories.is_empty() || !arguments.languages.is_empty()
+/// Fails if a glob of the command line matches nothing, so that the gate never passes because of a
+/// typo. `chosen` has all languages of the chosen repositories.
+fn check_globs(arguments: &Once, chosen: &Snapshot) -> anyhow::Result<()> {
+    let shown = &chosen.repositories;
+    let names = shown.iter().map(|shown| &*shown.repository.name).collect();
+    let codes = shown.iter().flat_map(Shown::readings);
+    let codes = codes.map(|reading| &*reading.language.code).collect();
+    let mut unmatched = Vec::new();
+    if let Some(globs) = without_match(&arguments.repositories, &names) {
+        unmatched.push(format!("no repository matches {globs}"));
+    }
+    // Without a repository, no glob on languages can match.
+    if (unmatched.is_empty() || !shown.is_empty())
+        && let Some(globs) = without_match(&arguments.languages, &codes)
+    {
+        unmatched.push(format!("no language matches --language {globs}"));
+    }
+    if unmatched.is_empty() {
+        return Ok(());
+    }
+    let unmatched = unmatched.join(", and ");
+    bail!("{unmatched}; check the spelling and the filters")
 }
 
-fn nothing_matches(arguments: &Once) -> String {
-    let named = |globs: &[Glob]| {
-        let globs = globs.iter().map(Glob::glob);
-        globs.collect::<Vec<_>>().join(", ")
-    };
-    let repositories = named(&arguments.repositories);
-    let languages = named(&arguments.languages);
-    match (repositories.is_empty(), languages.is_empty()) {
-        (true, _) => format!("no language matches --language {languages}; check the code"),
-        (_, true) => {
-            format!("no repository matches {repositories}; check its name and the filters")
-        }
-        _ => format!(
-            "no repository matches {repositories} with a language that matches --language \
-             {languages}; check both"
-        ),
-    }
+/// Returns the globs that match none of `texts`, or `None` if each matches one.
+fn without_match(globs: &[Glob], texts: &BTreeSet<&str>) -> Option<String> {
+    let without: Vec<_> = globs
+        .iter()
+        .filter(|glob| {
+            let matcher = glob.compile_matcher();
+            !texts.iter().any(|text| matcher.is_match(text))
+        })
+        .map(Glob::glob)
+        .collect();
+    (!without.is_empty()).then(|| without.join(", "))
 }
 
 /// Logs the findings. Fails with the worst one if the poll did not read everything.

@@ -109,12 +109,12 @@ fn a_gate_without_a_file_ends_with_a_sentence_and_its_code() {
         (
             &["beta/*"],
             1,
-            "no repository matches beta/*; check its name and the filters",
+            "no repository matches beta/*; check the spelling and the filters",
         ),
         (
             &["--language=it", "--require=0"],
             1,
-            "no language matches --language it; check the code",
+            "no language matches --language it; check the spelling and the filters",
         ),
     ] {
         let output = gate(&api, arguments);
@@ -125,6 +125,43 @@ fn a_gate_without_a_file_ends_with_a_sentence_and_its_code() {
         assert!(is_last, "{}", output.stderr);
     }
     assert_eq!(gate(&api, &["--require=2"]).code, Some(2));
+}
+
+#[test]
+fn each_glob_on_the_command_line_must_match_something() {
+    let api = shop();
+    for (arguments, code, unmatched) in [
+        (
+            &["acme/shop", "acme/typo"][..],
+            1,
+            "no repository matches acme/typo;",
+        ),
+        (
+            &["acme/shop", "a/typo", "b/*", "--language=de"],
+            1,
+            "no repository matches a/typo, b/*;",
+        ),
+        (
+            &["--language=de", "--language=xx"],
+            1,
+            "no language matches --language xx;",
+        ),
+        (
+            &["acme/docs", "a/typo", "--language=de", "--language=fr"],
+            1,
+            "no repository matches a/typo, and no language matches --language fr;",
+        ),
+        (
+            &["a/typo", "--language=de"],
+            1,
+            "no repository matches a/typo;",
+        ),
+        (&["acme/*", "--language=e?"], 0, "1 translation is at"),
+    ] {
+        let output = gate(&api, &[arguments, &["--require=0"]].concat());
+        assert_eq!(output.code, Some(code), "{}", output.stderr);
+        assert!(output.stderr.contains(unmatched), "{}", output.stderr);
+    }
 }
 
 #[test]
