@@ -28,6 +28,8 @@ WGET = """#!/bin/sh
 echo "$*" >>"$CALLS"
 exec cp "$SERVED/${4##*/}" "$3"
 """
+READY = "Ready to ship: 3 of 3 translations ready"
+DOCS = (2, "acme/docs", {"de": 62.5})
 EVIL = "evil/<img src=x>| @octocat"
 ARCH = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 
@@ -116,6 +118,12 @@ def expect(what, actual, expected):
     assert actual == expected, f"{what}: expected {expected!r}, got {actual!r}"
 
 
+def expect_ready_page(path):
+    """The page calls all translations ready, as the gate does."""
+    page = path.read_text()
+    assert READY in page, page[:3000]
+
+
 def github(action, folder, served, api):
     account = {"base_url": api.url, "api_key": FakeApi.KEY}
 
@@ -150,7 +158,8 @@ def github(action, folder, served, api):
     expect(f"without a gate: {log}", (code, outputs["ready"]), (0, "true"))
     page = pathlib.Path(uploaded(outputs)) / "index.html"
     assert "acme/" in page.read_text(), page.read_text()[:500]
-    code, _, outputs, log = use(repositories="acme/*", require="0.3")
+    code, _, outputs, log = use(repositories="acme/*", require="0.3", pages="true")
+    expect_ready_page(pathlib.Path(uploaded(outputs)) / "index.html")
     expect(f"a lower target: {log}", (code, outputs["ready"]), (0, "true"))
     code, _, outputs, log = use(repositories="acme/none")
     expect(f"no such repository: {log}", (code, outputs["ready"]), (1, "unknown"))
@@ -159,6 +168,20 @@ def github(action, folder, served, api):
     assert "another" not in log, log
     code, _, outputs, log = use(require="95")
     expect(f"a ratio that is none: {log}", (code, outputs["ready"]), (2, "unknown"))
+
+    api.command("put", [{"id": 2, "name": "acme/docs", "answer": "no JSON"}])
+    code, summary, outputs, log = use(repositories="acme/*", require="nothing", pages="true")
+    expect(f"figures without one repository: {log}", (code, outputs["ready"]), (0, "unknown"))
+    assert "acme/webshop" in summary and uploaded(outputs) and "::warning::Not everything could be read" in heeded(log), log
+    code, _, outputs, log = use(repositories="acme/*", require="0.3")
+    expect(f"a gate without one repository: {log}", (code, outputs["ready"]), (1, "unknown"))
+    api.put(DOCS)
+    code, _, outputs, log = use(api_key="another", require="nothing", pages="true")
+    expect(f"no figures at all: {log}", (code, outputs["ready"]), (1, "unknown"))
+    twice = GitHub(action, folder, served)
+    twice.use(**account, repositories="acme/webshop", require="nothing")
+    code, summary, _, log = twice.use(**account, require="95")
+    expect(f"a second use in a job, which reads nothing: {log}", (code, summary.count("acme/webshop")), (2, 1))
 
     code, _, outputs, _ = GitHub(action, folder, served).use(**account, version="v9.9.9")
     assert code != 0 and not outputs, "another version's archive"
@@ -189,6 +212,24 @@ def gitlab(template, folder, served, api, digest):
     assert "webshop" in page and "docs" in page, page
     code, _, log = extend(TRANSLATIONS_REQUIRE="nothing")
     expect(f"without a gate: {log}", code, 0)
+    code, _, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="0.3", TRANSLATIONS_PAGE="public/index.html")
+    expect(f"a lower target: {log}", code, 0)
+    expect_ready_page(folder / "public/index.html")
+    api.command("put", [{"id": 2, "name": "acme/docs", "answer": "no JSON"}])
+    code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_PAGE="public/index.html")
+    expect(f"figures without one repository: {log}", code, 0)
+    assert "acme/webshop" in markdown and "not everything could be read" in log and (folder / "public/index.html").exists(), log
+    code, _, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="0.3")
+    expect(f"a gate without one repository: {log}", code, 1)
+    api.put(DOCS)
+    (folder.parent / "another-key").write_text("another\n")
+    refused = account | {"TRANSLATION_EXPORTER_API__KEY_FILE": str(folder.parent / "another-key")}
+    code, _, log = GitLab(template, folder, served).extend(**refused, TRANSLATIONS_REQUIRE="nothing")
+    expect(f"no figures at all: {log}", code, 1)
+    used = GitLab(template, folder, served)
+    (folder / "translations.md").write_text("| the figures of yesterday |")
+    code, markdown, log = used.extend(**account, TRANSLATIONS_REQUIRE="95")
+    expect(f"a workspace with files of an earlier job: {log}", (code, markdown), (2, None))
     code, markdown, log = extend(TRANSLATIONS_SHA256=64 * "0")
     assert code not in (0, 3) and markdown is None and not list(folder.glob("*/translation-exporter")), log
 
@@ -201,7 +242,7 @@ def main(program, fake_api, ci, folder):
     expect("the version of both", yaml.safe_load((ci / "gitlab.yml").read_text())[".translations"]["variables"]["TRANSLATIONS_VERSION"], version)
     digest = release(program, folder / "release", version.removeprefix("v"))
     with FakeApi(fake_api) as api:
-        api.put((1, "acme/webshop", {"de": 40, "fr": 100}), (2, "acme/docs", {"de": 62.5}), (3, EVIL, {"::add-mask::x": 1}))
+        api.put((1, "acme/webshop", {"de": 40, "fr": 100}), DOCS, (3, EVIL, {"::add-mask::x": 1}))
         github(ci / "github/action.yml", folder / "github", folder / "release", api)
         gitlab(ci / "gitlab.yml", folder / "gitlab", folder / "release", api, digest)
         tampered = next((folder / "release").glob("*.tar.gz"))
