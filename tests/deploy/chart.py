@@ -576,7 +576,9 @@ def digest(helm, chart):
     assert read["image"] == exporter["image"] and set(read["args"]) & set(exporter["args"]) == {
         "--config.file=/etc/translation-exporter/config.yaml", "--api.key-file=/var/run/secrets/translation-exporter/key",
     }, read
-    markdown = 'A "quote", a \\ and a `tick`\n\n| a\tb | ü |\n|---|---|\n' + 100 * "| c | d |\n"
+    start = 'A "quote", a \\ and a `tick`\n\n| a\tb | ü |\n|---|---|\n'
+    due = "\n### Due\n\n- **2026-12-01** (8 days left, due soon): 0 of 1 ready; de 25% of a \\| b\n"
+    markdown = start + 100 * "| c | d |\n" + due
     received = []
 
     class Hook(http.server.BaseHTTPRequestHandler):
@@ -597,8 +599,8 @@ def digest(helm, chart):
         (pathlib.Path(folder) / "digest/new").rename(f"{folder}/digest/translations.md")
         assert process.wait(60) == 0
         server.shutdown()
-    shown = markdown.replace("\t", " ").splitlines(keepends=True)[:60]
-    assert received == [{"text": "".join(shown)}], received
+    shown = start.replace("\t", " ") + 50 * "| c | d |\n" + "\nRepositories left out: 50.\n" + due
+    assert received == [{"text": shown}], received
 
 
 def schema(helm, chart, generator, config, folder):
