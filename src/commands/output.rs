@@ -19,6 +19,12 @@ use std::{
     sync::Arc,
 };
 
+/// The layout of a table in a file: the width that a pipe has without `COLUMNS`.
+const IN_A_FILE: Terminal = Terminal {
+    width: 80,
+    color: false,
+};
+
 /// Writes the result to `file`, or to stdout if there is none.
 pub fn output(
     format: Output,
@@ -28,7 +34,19 @@ pub fn output(
     poll: &PollOutcome,
     findings: &[Finding],
 ) -> anyhow::Result<()> {
-    let write = |out: &mut dyn Write| write(format, published, instruments, poll, findings, out);
+    // The terminal of stdout says nothing about the readers of a file.
+    let terminal = file.map_or_else(Terminal::of_stdout, |_| IN_A_FILE);
+    let write = |out: &mut dyn Write| {
+        write(
+            format,
+            terminal,
+            published,
+            instruments,
+            poll,
+            findings,
+            out,
+        )
+    };
     match file {
         None => print(|stdout| write(stdout)),
         Some(path) => replace_file(path, write)
@@ -38,6 +56,7 @@ pub fn output(
 
 fn write(
     format: Output,
+    terminal: Terminal,
     published: &Published,
     instruments: &Instruments,
     poll: &PollOutcome,
@@ -48,10 +67,7 @@ fn write(
     match format {
         Output::Text => published.print(Format::Text, instruments, &mut out),
         Output::Openmetrics => published.print(Format::OpenMetrics, instruments, &mut out),
-        Output::Table => {
-            let table = report::table(snapshot, poll, Terminal::of_stdout());
-            out.write_all(table.as_bytes())
-        }
+        Output::Table => out.write_all(report::table(snapshot, poll, terminal).as_bytes()),
         Output::Markdown => out.write_all(report::markdown(snapshot, poll).as_bytes()),
         Output::Csv => report::csv(snapshot, &mut out),
         Output::Json => {

@@ -83,6 +83,22 @@ fn the_table_is_coloured_only_on_a_terminal_and_without_no_color() {
 }
 
 #[test]
+fn a_table_in_a_file_has_no_colour_and_no_width_of_a_terminal() {
+    let api = two();
+    // script(1) provides a terminal of 40 columns.
+    let in_script = "exec script --quiet --return --command \
+                     \"stty rows 20 cols 40; $0 $* 2>/dev/null\" /dev/null";
+    let setup = once(&api, "table").variable("TERM", "xterm");
+    let path = setup.file("table", "");
+    let setup = setup.arguments(&["--output-file", &path]).after(in_script);
+    let output = setup.run();
+    assert_eq!(output.code, Some(0), "{}", output.stdout);
+    let table = fs::read_to_string(path).unwrap();
+    assert!(table.contains("█████·····  50%"), "{table}");
+    assert!(!table.contains('\u{1b}'), "{table}");
+}
+
+#[test]
 fn a_poll_that_fails_ends_with_1_and_what_was_read_is_printed() {
     let api = two();
     api.cap_pages(1);
