@@ -3,15 +3,21 @@
 use super::cell;
 use crate::domain::{
     Lasting, Repository,
-    readiness::{self, Deadline, Row, Translation, day, days, percent},
+    readiness::{self, Deadline, Due, Row, Translation, day, days, percent},
     snapshot::{PollOutcome, Snapshot},
 };
-use crate::support::humanize::{counted, grouped, repositories};
+use crate::support::{
+    clock::Timestamp,
+    humanize::{counted, grouped, repositories},
+};
 use std::fmt::Write as _;
 
 /// The maximum size of the document in bytes. GitHub cuts a job summary at 1 MiB; the rest is left
 /// to other steps.
 const MOST_BYTES: usize = 1_000_000;
+
+/// The maximum size of the list of dates in bytes, so that the table keeps the other half.
+const MOST_BYTES_OF_DATES: usize = MOST_BYTES / 2;
 
 /// The maximum number of languages named for a repository, and of translations for a date.
 const MOST_NAMED: usize = 12;
@@ -117,45 +123,53 @@ fn figure(snapshot: &Snapshot, repository: &Repository, translation: &Translatio
     format!("{} {ratio}", linked(translation.code(), url))
 }
 
-/// Lists the dates that are ahead or missed, the earliest first.
+/// Lists the dates that are ahead or missed, the earliest first. Counts the dates after
+/// [`MOST_BYTES_OF_DATES`].
 fn due(snapshot: &Snapshot, rows: &[Row<'_>]) -> String {
     let now = snapshot.taken_at;
-    let mut text = String::new();
-    for (at, due) in readiness::dates(rows, MOST_NAMED, now) {
-        let totals = &due.totals;
-        let state = match Deadline::of(at, totals.is_ready(), now) {
-            Deadline::Missed => "overdue",
-            Deadline::AtRisk => "due soon",
-            Deadline::Ahead => "due",
-            Deadline::Met => "ready",
-        };
-        let (ready, all) = (grouped(totals.ready), grouped(totals.all));
-        let named: Vec<_> = due
-            .furthest
-            .iter()
-            .map(|translation| {
-                let repository = translation.repository;
-                let url = snapshot.links.repository_url(repository);
-                let figure = figure(snapshot, repository, translation);
-                format!("{figure} of {}", linked(&repository.name, url))
-            })
-            .collect();
-        let _ = write!(
-            text,
-            "- **{}** ({}, {state}): {ready} of {all} ready",
-            day(at),
-            days(at, now)
-        );
-        if !named.is_empty() {
-            let _ = write!(text, "; {}", named.join(", "));
+    let dates = readiness::dates(rows, MOST_NAMED, now);
+    if dates.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n### Due\n\n".to_owned();
+    for (listed, (at, due)) in dates.iter().enumerate() {
+        let line = date(snapshot, *at, due);
+        if text.len() + line.len() > MOST_BYTES_OF_DATES {
+            let left_out = counted(dates.len() - listed, "date", "dates");
+            let _ = writeln!(text, "\n{left_out} left out: the list ends here.");
+            break;
         }
-        text.push('\n');
+        text += &line;
     }
-    if text.is_empty() {
-        text
-    } else {
-        format!("\n### Due\n\n{text}")
+    text
+}
+
+/// Returns the line of the date `at`.
+fn date(snapshot: &Snapshot, at: Timestamp, due: &Due<'_>) -> String {
+    let (now, totals) = (snapshot.taken_at, &due.totals);
+    let state = match Deadline::of(at, totals.is_ready(), now) {
+        Deadline::Missed => "overdue",
+        Deadline::AtRisk => "due soon",
+        Deadline::Ahead => "due",
+        Deadline::Met => "ready",
+    };
+    let (ready, all) = (grouped(totals.ready), grouped(totals.all));
+    let (day, days) = (day(at), days(at, now));
+    let mut line = format!("- **{day}** ({days}, {state}): {ready} of {all} ready");
+    let named: Vec<_> = due
+        .furthest
+        .iter()
+        .map(|translation| {
+            let repository = translation.repository;
+            let url = snapshot.links.repository_url(repository);
+            let figure = figure(snapshot, repository, translation);
+            format!("{figure} of {}", linked(&repository.name, url))
+        })
+        .collect();
+    if !named.is_empty() {
+        let _ = write!(line, "; {}", named.join(", "));
     }
+    line + "\n"
 }
 
 fn linked(text: &str, url: Option<String>) -> String {

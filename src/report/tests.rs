@@ -325,6 +325,33 @@ fn markdown_fits_a_job_summary_and_counts_the_rows_left_out() {
 }
 
 #[test]
+fn markdown_with_many_dates_fits_a_job_summary_and_counts_those_left_out() {
+    let names: Vec<_> = (1..=1200).map(|id| format!("a/{id}")).collect();
+    let of = |(id, name): (u64, &String)| read(id, name, &[("de", Some(1.0))]);
+    let mut snapshot = snapshot((1..).zip(&names).map(of).collect());
+    let link = format!("https://t.example.com/{}/{{repo}}", "n".repeat(900));
+    snapshot.links = Arc::new(Links {
+        repository: Template::of_repository(&link).ok(),
+        ..Links::default()
+    });
+    let due = |(index, name): (usize, &String)| {
+        let (month, day) = (index / 28 % 12 + 1, index % 28 + 1);
+        let date = format!("{}-{month:02}-{day:02}", 2024 + index / 336);
+        entry(&[name], &["*"], 1.0, &date)
+    };
+    snapshot.targets = Arc::new(Targets(names.iter().enumerate().map(due).collect()));
+    let text = markdown(&snapshot, &poll(0));
+    assert!(text.len() <= 1_000_000, "{}", text.len());
+    let (rows, dates) = (
+        text.matches("\n| [").count(),
+        text.matches("\n- **").count(),
+    );
+    assert!(rows > 400 && dates > 400, "{rows}, {dates}");
+    let left_out = format!("\n{} dates left out: the list ends here.\n", 1200 - dates);
+    assert!(text.ends_with(&left_out), "{dates}");
+}
+
+#[test]
 fn the_json_of_version_1_does_not_change() {
     let mut snapshot = snapshot(vec![
         read(
