@@ -172,7 +172,7 @@ def github(action, folder, served, api):
     api.command("put", [{"id": 2, "name": "acme/docs", "answer": "no JSON"}])
     code, summary, outputs, log = use(repositories="acme/*", require="nothing", pages="true")
     expect(f"figures without one repository: {log}", (code, outputs["ready"]), (0, "unknown"))
-    assert "acme/webshop" in summary and uploaded(outputs) and "::warning::Not everything could be read" in heeded(log), log
+    assert "acme/webshop" in summary and uploaded(outputs) and "::warning::Not everything that was asked for" in heeded(log), log
     code, _, outputs, log = use(repositories="acme/*", require="0.3")
     expect(f"a gate without one repository: {log}", (code, outputs["ready"]), (1, "unknown"))
     api.put(DOCS)
@@ -218,7 +218,7 @@ def gitlab(template, folder, served, api, digest):
     api.command("put", [{"id": 2, "name": "acme/docs", "answer": "no JSON"}])
     code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_PAGE="public/index.html")
     expect(f"figures without one repository: {log}", code, 0)
-    assert "acme/webshop" in markdown and "not everything could be read" in log and (folder / "public/index.html").exists(), log
+    assert "acme/webshop" in markdown and "not everything that was asked for" in log and (folder / "public/index.html").exists(), log
     code, _, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="0.3")
     expect(f"a gate without one repository: {log}", code, 1)
     api.put(DOCS)
