@@ -126,15 +126,7 @@ impl StateFile {
     /// - The file is too large, or a newer version of the exporter wrote it.
     /// - The file is not the state of a demo, and `base_url` is [`DEMO`].
     pub fn open(path: &Path, base_url: &str, now: Timestamp) -> Result<Opened, StateError> {
-        // Writes replace the target of a symbolic link, so that the link stays.
-        let named = fs::read_link(path).map_or(path.to_owned(), |to| path.with_file_name(to));
-        let path = fs::canonicalize(path)
-            .or_else(|_| std::path::absolute(named))
-            .unwrap_or_default();
-        // Opening a pipe could block forever, and reading a device could do anything.
-        if path.file_name().is_none() || fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-            return Err(StateError::NotAFile { path });
-        }
+        let path = locate(path)?;
         let file = Self {
             _lock: take_lock(&path)?,
             path,
@@ -144,30 +136,30 @@ impl StateFile {
         // The lock proves that the writer of a temporary file is gone. The first write reports a
         // file that cannot be removed.
         let _ = fs::remove_file(sibling(path, ".tmp"));
-        if let Ok(found) = fs::metadata(path)
-            && found.len() > MAX_BYTES
-        {
-            let why = FormatError::TooLarge(found.len());
-            let path = file.path;
-            return Err(StateError::LeftAlone { path, why });
-        }
-        let (memory, set_aside) = match fs::read(path) {
-            Ok(bytes) => match format::decode(&bytes, base_url) {
-                Ok(memory) => (Some(memory), None),
-                Err(why) if base_url == DEMO || matches!(why, FormatError::Newer(_)) => {
-                    let path = file.path;
-                    return Err(StateError::LeftAlone { path, why });
-                }
-                Err(why) => (None, Some(set_aside(path, why, now)?)),
-            },
-            Err(error) if error.kind() == ErrorKind::NotFound => (None, None),
-            Err(error) => return Err(StateError::io("read the state file", path, error)),
+        let (memory, set_aside) = match read(path, base_url)? {
+            Ok(memory) => (memory, None),
+            Err(why) => (None, Some(set_aside(path, why, now)?)),
         };
         Ok(Opened {
             file,
             memory,
             set_aside,
         })
+    }
+
+    /// Checks that [`Self::open`] can use the file at `path`, whoever holds its lock. Changes
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::open`], apart from those of the lock and of setting the file
+    /// aside.
+    pub fn check(path: &Path, base_url: &str) -> Result<(), StateError> {
+        let path = locate(path)?;
+        let folder = path.parent().unwrap_or(&path);
+        fs::read_dir(folder)
+            .map_err(|error| StateError::io("look into the folder of", &path, error))?;
+        read(&path, base_url).map(drop)
     }
 
     /// Replaces the state file with one that holds `memory`, and returns once it is on the disk.
@@ -202,6 +194,43 @@ impl StateFile {
         let action =
             "sync the folder (the state file is replaced, but a power failure may undo that) of";
         sync_folder(&self.path).map_err(|error| StateError::io(action, &self.path, error))
+    }
+}
+
+/// Returns the absolute path of the state file. Writes replace the target of a symbolic link, so
+/// that the link stays.
+fn locate(path: &Path) -> Result<PathBuf, StateError> {
+    let named = fs::read_link(path).map_or(path.to_owned(), |to| path.with_file_name(to));
+    let path = fs::canonicalize(path)
+        .or_else(|_| std::path::absolute(named))
+        .unwrap_or_default();
+    // Opening a pipe could block forever, and reading a device could do anything.
+    if path.file_name().is_none() || fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+        return Err(StateError::NotAFile { path });
+    }
+    Ok(path)
+}
+
+/// Reads the state file at `path`; `None` without a file. The inner error is the reason to set the
+/// file aside.
+fn read(path: &Path, base_url: &str) -> Result<Result<Option<Memory>, FormatError>, StateError> {
+    let left_alone = |why| {
+        let path = path.to_owned();
+        Err(StateError::LeftAlone { path, why })
+    };
+    if let Ok(found) = fs::metadata(path)
+        && found.len() > MAX_BYTES
+    {
+        return left_alone(FormatError::TooLarge(found.len()));
+    }
+    match fs::read(path) {
+        Ok(bytes) => match format::decode(&bytes, base_url) {
+            Ok(memory) => Ok(Ok(Some(memory))),
+            Err(why) if base_url == DEMO || matches!(why, FormatError::Newer(_)) => left_alone(why),
+            Err(why) => Ok(Err(why)),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Ok(None)),
+        Err(error) => Err(StateError::io("read the state file", path, error)),
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     api::Client, config::Options, metrics::instruments::Instruments,
-    server::web_config::WebConfigFile, support::escape::printable, web,
+    server::web_config::WebConfigFile, state::StateFile, support::escape::printable, web,
 };
 use std::{io::Write as _, sync::Arc};
 
@@ -16,6 +16,9 @@ pub async fn check(options: &Options, online: bool) -> Result<(), RunError> {
     // `--online` promises one request of each kind, so that retries are off.
     config.api.max_attempts = 1;
     let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
+    if let Some(path) = &config.state_file {
+        StateFile::check(path, config.api.base_url.as_str())?;
+    }
     let client = Client::new(&config.api, Arc::new(Instruments::of_one_poll()))?;
     let mut text = config.describe();
     let description = &web_config.description;

@@ -538,6 +538,30 @@ fn the_state_of_a_newer_version_is_left_alone() {
     assert_eq!(kept.names(), ["state.json", "state.json.lock"]);
 }
 
+#[test]
+fn check_config_refuses_a_state_that_serve_refuses_and_changes_nothing() {
+    let api = Api::of(1);
+    let kept = Kept::new();
+    let check = || kept.setup(&api).arguments(&["check-config"]).run();
+    assert_eq!(check().code, Some(0), "no state yet");
+    for (content, expected) in [
+        ("{", 0),
+        (r#"{"format":"translation-exporter state","version":3}"#, 2),
+    ] {
+        fs::write(&kept.path, content).unwrap();
+        assert_eq!(check().code, Some(expected), "{content}");
+        assert_eq!(kept.names(), ["state.json"]);
+    }
+    fs::remove_file(&kept.path).unwrap();
+    fs::create_dir(&kept.path).unwrap();
+    assert_eq!(check().code, Some(2));
+    let nowhere = kept
+        .setup(&api)
+        .set("state.file", "/nonexistent/state.json");
+    let output = nowhere.arguments(&["check-config"]).run();
+    output.assert_failed(2, &["/nonexistent/state.json", "No such file or directory"]);
+}
+
 /// Returns the only file that was set aside.
 fn set_aside(kept: &Kept) -> String {
     let names: Vec<_> = kept
